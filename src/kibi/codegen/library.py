@@ -1,0 +1,149 @@
+"""Libraries: the files of one or several models and the kernels that they share, generated as text and written whole."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from kibi import __version__
+from kibi.codegen.bindings import Bindings
+from kibi.codegen.model_c import arena_alignment, model_text
+from kibi.codegen.output import write_folder
+from kibi.codegen.project import cmake_lists, example_main
+from kibi.errors import InputError
+from kibi.ir import Graph
+from kibi.kernels import closure
+from kibi.planner.plan import Plan
+from kibi.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledModel:
+    """One model of a library.
+
+    Attributes:
+        graph, plan: what was compiled.
+        functions: for each node, the C function that runs its steps.
+        labels: for each node, how reports name it.
+    """
+
+    graph: Graph
+    plan: Plan
+    functions: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A generated library.
+
+    Attributes:
+        name: of the library, and prefix of its kernels' symbols.
+        target: the processor that it is for.
+        models: what is in it.
+        files: every file's text by name.
+        directory: where they were written; None before `write`.
+    """
+
+    name: str
+    target: Target
+    models: tuple[CompiledModel, ...]
+    files: Mapping[str, str]
+    directory: Path | None = None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the C files to compile; the example apart."""
+        return tuple(name for name in self.files if name.endswith(".c") and name != "example_main.c")
+
+    @property
+    def model(self) -> CompiledModel:
+        """The first, and mostly only, model."""
+        return self.models[0]
+
+
+def generate(
+    models: Sequence[tuple[Graph, Plan]], target: Target, *, name: str | None = None, command: str | None = None
+) -> Library:
+    """The library as text: the same input gives the same bytes.
+
+    Args:
+        models: graphs with their plans; their names must differ.
+        target: the processor.
+        name: of the library; None: the first model's.
+        command: what stands in each file's first line; None: the equal `kibi compile` line.
+
+    Raises:
+        InputError: no model, or two of one name.
+    """
+    names = [graph.name for graph, _ in models]
+    if not names or len(set(names)) != len(names):
+        raise InputError(f"a library takes one or more models of different names; given: {', '.join(names) or 'none'}.")
+    library = name or names[0]
+    made_by = command or f"kibi compile {' '.join(graph.source for graph, _ in models)} --target {target.name}"
+    bindings = [Bindings(graph, plan, target) for graph, plan in models]
+    files: dict[str, str] = {}
+    for b in bindings:
+        text = model_text(b)
+        files[f"{b.prefix}.h"], files[f"{b.prefix}.c"] = text.header, text.source
+        files[f"{b.prefix}_weights.h"], files[f"{b.prefix}_weights.c"] = text.weights_header, text.weights_source
+    if len(bindings) > 1:
+        files[f"{library}_models.h"] = _joint_header(library, bindings)
+    kernels = frozenset().union(*(b.kernels for b in bindings))
+    shared = closure(kernels, target.kernel_sets)
+    files |= {file: _renamed(text, library, kernels) if file == "kibi.h" else text for file, text in shared.items()}
+    sources = [file for file in files if file.endswith(".c")]
+    files["example_main.c"] = example_main([b.graph for b in bindings])
+    files = {file: f"/* {made_by.replace('*/', '* /')} */\n{text}" for file, text in files.items()}
+    files["CMakeLists.txt"] = cmake_lists(library, sources, made_by)
+    for b in bindings:
+        files[f"{b.prefix}.json"] = _record(b)
+    compiled = tuple(_compiled(b) for b in bindings)
+    return Library(library, target, compiled, dict(sorted(files.items())))
+
+
+def write(library: Library, directory: Path) -> Library:
+    """Write the files; each is complete or absent, whatever happens.
+
+    Raises:
+        OutputError: the directory is a file, or cannot be written.
+    """
+    write_folder(directory, library.files)
+    return replace(library, directory=directory)
+
+
+def _compiled(b: Bindings) -> CompiledModel:
+    numbers = range(len(b.graph.nodes))
+    return CompiledModel(b.graph, b.plan, tuple(map(b.function, numbers)), tuple(map(b.label, numbers)))
+
+
+def _joint_header(library: str, bindings: Sequence[Bindings]) -> str:
+    upper = library.upper()
+    includes = "".join(f'#include "{b.prefix}.h"\n' for b in bindings)
+    size = max(b.plan.arena_bytes for b in bindings)
+    alignment = max(arena_alignment(b) for b in bindings)
+    return f"""#ifndef {upper}_MODELS_H
+#define {upper}_MODELS_H
+
+{includes}
+/* One arena of this size serves all models of this library, one after another: the largest, not the sum. */
+#define {upper}_MODELS_ARENA_BYTES {size}u
+#define {upper}_MODELS_ARENA_ALIGNMENT {alignment}u
+
+#endif
+"""
+
+
+def _renamed(text: str, library: str, kernels: frozenset[str]) -> str:
+    """`kibi.h` with a prefix for each kernel's symbol, so that libraries made apart link into one firmware."""
+    lines = "".join(f"#define {kernel} {library}_{kernel}\n" for kernel in sorted(kernels))
+    note = "/* Symbols of this library's own copies of the kernels, so that several libraries link into one program. */\n"
+    head, guard, tail = text.rpartition("\n#endif\n")
+    return f"{head}\n{note}{lines}{guard}{tail}"
+
+
+def _record(b: Bindings) -> str:
+    """The plan and what it is for; `solve_seconds` is left out, because equal inputs give equal bytes."""
+    plan = asdict(replace(b.plan, solve_seconds=0.0))
+    record = {"kibi": __version__, "model": b.graph.source, "target": b.target.name, "plan": {"format": 1, **plan}}
+    return json.dumps(record, indent=1) + "\n"

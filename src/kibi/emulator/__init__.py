@@ -1,0 +1,5 @@
+"""The emulated core: runs what the toolchain linked, counts every instruction, and guards every access."""
+
+from kibi.emulator.core import Block, Call, Core
+
+__all__ = ["Block", "Call", "Core"]

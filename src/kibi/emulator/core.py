@@ -1,0 +1,340 @@
+"""The emulated core: an image in flash, blocks in RAM, functions called, everything counted and guarded.
+
+Instruction counts are exact: one per instruction that the core executes, those under a failed condition included, as
+QEMU counts them. The guard is exact to the byte: an access is checked before it happens.
+"""
+
+import ctypes
+import threading
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from unicorn import arm_const, unicorn_const
+
+from kibi.emulator.code import code_table
+from kibi.emulator.engine import Engine
+from kibi.emulator.hook import RANGE, Flag, State, Verdict, hook_library
+from kibi.errors import EmulationError
+from kibi.targets import Target
+from kibi.toolchain import FLASH_ADDRESS, RAM_ADDRESS, Image
+
+_PAGE_BYTES = 4096
+_RAM_BYTES = 128 * 1024 * 1024
+_GAP_BYTES = 64  # between two blocks, so that no access reaches from one into the next unseen
+_LANDING = 0x1FFF_FFE0  # where a called function returns to; nothing is there
+_MAX_BLOCKS = 250
+_NO_OPERATORS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of memory that the program may access."""
+
+    name: str
+    address: int
+    size_bytes: int
+    writable: bool
+
+    @property
+    def end(self) -> int:
+        """The first address behind it."""
+        return self.address + self.size_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What one call did.
+
+    Attributes:
+        value: the function's result, register r0, 0 to 2^32 - 1.
+        instructions: instructions executed, from the function's first to its return.
+        by_operator: those instructions by operator label; the label "" is what ran outside all operators. Their sum is
+            `instructions`.
+        stack_bytes: the most that the stack held, without arguments passed on it.
+        cycles_estimate: cycles by Arm's published tables, see `kibi.emulator.cycles`; None where no table exists.
+    """
+
+    value: int
+    instructions: int
+    by_operator: Mapping[str, int]
+    stack_bytes: int
+    cycles_estimate: int | None
+
+    @property
+    def signed_value(self) -> int:
+        """The function's result as a signed number, for status codes."""
+        return self.value - (1 << 32) if self.value >= 1 << 31 else self.value
+
+
+class Core:
+    """One emulated processor with an image in its flash.
+
+    Variables and blocks keep their contents from call to call, also after an error.
+    """
+
+    def __init__(
+        self, image: Image, target: Target, *, stack_bytes: int = 64 * 1024, fill: int = 0xA5, audit: bool = False
+    ) -> None:
+        """Load the image.
+
+        Args:
+            image: the program.
+            target: a target whose core is emulated.
+            stack_bytes: the stack's size; more is an error when it is touched.
+            fill: the byte that the stack and fresh blocks are filled with.
+            audit: also check, ten times slower, that no access escapes the guard. For tests.
+
+        Raises:
+            EmulationError: the target's core is not emulated, or the image does not fit.
+            ToolchainError: the native hook cannot be compiled.
+        """
+        if not target.emulated_cpu:
+            raise EmulationError(f"the target {target.name} is not emulated. Choose one of the Cortex-M cores")
+        self._image, self._target, self._fill = image, target, fill
+        self._engine = Engine(target.emulated_cpu)
+        self._blocks: list[Block] = []
+        self._ranges = np.zeros(0, dtype=RANGE)
+        self._load()
+        self._code_first, self._code = code_table(image, target)
+        self._stack = self._add_block("stack", stack_bytes, 8, writable=True)
+        self._engine.write(self._stack.address, bytes([fill]) * self._stack.size_bytes)
+        self._state = State()
+        self._install_hooks(audit=audit)
+
+    def allocate(
+        self, name: str, size_bytes: int, *, alignment: int = 16, writable: bool = True, fill: int | None = None
+    ) -> int:
+        """Reserve a block of RAM, apart from all others; an access next to it is an error that names it.
+
+        Args:
+            name: for error texts.
+            size_bytes: its size.
+            alignment: what its address is a multiple of; a power of two.
+            writable: whether the program may write it.
+            fill: the byte that it is filled with; by default the core's.
+
+        Returns:
+            Its address.
+
+        Raises:
+            EmulationError: there is no room left.
+        """
+        block = self._add_block(name, size_bytes, alignment, writable=writable)
+        self._engine.write(block.address, bytes([self._fill if fill is None else fill]) * size_bytes)
+        return block.address
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write into one block or variable from outside, whether or not the program may.
+
+        Raises:
+            EmulationError: some of the bytes are in no block.
+        """
+        self._require_inside(address, len(data), "write")
+        self._engine.write(address, bytes(data))
+
+    def read(self, address: int, size_bytes: int) -> bytes:
+        """Read from one block, variable or constant.
+
+        Raises:
+            EmulationError: some of the bytes are in no block.
+        """
+        self._require_inside(address, size_bytes, "read")
+        return self._engine.read(address, size_bytes)
+
+    def call(
+        self,
+        function: str,
+        *arguments: int,
+        operators: Mapping[str, str] = _NO_OPERATORS,
+        instruction_limit: int = 10_000_000_000,
+    ) -> Call:
+        """Call a function by the Arm procedure call standard.
+
+        An operator is counted from the first instruction of its function to its return, with all that it calls, even if
+        that is another operator's function.
+
+        Args:
+            function: its name.
+            arguments: 32-bit integers or addresses; the fifth and following go on the stack.
+            operators: function name to operator label. Several functions may have one label; a function that is not in
+                the image, because the compiler inlined it, counts for its caller.
+            instruction_limit: the most instructions that may be executed.
+
+        Raises:
+            EmulationError: no such function; a forbidden or misaligned access; an instruction that does not exist or
+                leads outside the program; the limit was reached. The core can be called again.
+        """
+        if function not in self._image.symbols:
+            raise EmulationError(f"the image has no function {function!r}")
+        labels = ["", *dict.fromkeys(label for label in operators.values() if label)]
+        code, counts = self._labelled_code(operators, labels), np.zeros(len(labels), dtype=np.uint64)
+        stack = self._set_registers(arguments)
+        entry = self._image.symbols[function].address
+        state = self._reset_state(code, counts, entry, stack, instruction_limit)
+        error = self._run(entry)
+        counts[state.label] += np.uint64(state.instructions - state.label_start)
+        self._raise_if_stopped(error, labels[state.label], instruction_limit)
+        return Call(
+            value=self._engine.register(arm_const.UC_ARM_REG_R0),
+            instructions=state.instructions,
+            by_operator=MappingProxyType({label: int(count) for label, count in zip(labels, counts, strict=True)}),
+            stack_bytes=stack - state.lowest_stack,
+            cycles_estimate=None if self._target.timing is None else state.cycles,
+        )
+
+    def _load(self) -> None:
+        flash_end = FLASH_ADDRESS
+        for segment in self._image.segments:
+            self._blocks.append(Block(segment.name, segment.address, segment.size_bytes, segment.writable))
+            flash_end = flash_end if segment.writable else max(flash_end, segment.address + segment.size_bytes)
+        flash_bytes = max(_round_up(flash_end - FLASH_ADDRESS, _PAGE_BYTES), _PAGE_BYTES)
+        self._engine.map(FLASH_ADDRESS, flash_bytes, writable=False, executable=True)
+        self._engine.map(RAM_ADDRESS, _RAM_BYTES, writable=True, executable=False)
+        for segment in self._image.segments:
+            self._engine.write(segment.address, segment.data or bytes(segment.size_bytes))
+        if self._target.has_fpu:
+            full_access = 0xF << 20  # coprocessors 10 and 11
+            self._engine.set_register(arm_const.UC_ARM_REG_C1_C0_2, full_access)
+            self._engine.set_register(arm_const.UC_ARM_REG_FPEXC, 1 << 30)
+
+    def _install_hooks(self, *, audit: bool) -> None:
+        hook, state = hook_library(), ctypes.byref(self._state)
+        self._engine.add_hook(unicorn_const.UC_HOOK_CODE, hook.kibi_on_instruction, state)
+        if audit:
+            accesses = unicorn_const.UC_HOOK_MEM_READ | unicorn_const.UC_HOOK_MEM_WRITE
+            self._engine.add_hook(accesses, hook.kibi_on_access, state)
+        self._state.read_register = self._engine.address_of("uc_reg_read")
+        self._state.stop = self._engine.address_of("uc_emu_stop")
+
+    def _add_block(self, name: str, size_bytes: int, alignment: int, *, writable: bool) -> Block:
+        used = max((block.end for block in self._blocks if block.address >= RAM_ADDRESS), default=RAM_ADDRESS)
+        address = _round_up(used + _GAP_BYTES, alignment)
+        if address + size_bytes + _GAP_BYTES > RAM_ADDRESS + _RAM_BYTES or len(self._blocks) >= _MAX_BLOCKS:
+            raise EmulationError(
+                f"no room for {name!r}: {size_bytes} bytes in {_RAM_BYTES} of RAM, block {len(self._blocks) + 1} "
+                f"of at most {_MAX_BLOCKS}",
+                address=address,
+            )
+        block = Block(name, address, size_bytes, writable)
+        self._blocks.append(block)
+        self._blocks.sort(key=lambda entry: entry.address)
+        entries = [(entry.address, entry.end, int(entry.writable)) for entry in self._blocks]
+        self._ranges = np.array(entries, dtype=RANGE)
+        return block
+
+    def _require_inside(self, address: int, size_bytes: int, access: str) -> None:
+        if not any(block.address <= address and address + size_bytes <= block.end for block in self._blocks):
+            raise EmulationError(
+                f"{access} of {size_bytes} bytes from outside, {self._position(address, size_bytes)}", address=address
+            )
+
+    def _labelled_code(
+        self, operators: Mapping[str, str], labels: list[str]
+    ) -> np.ndarray[tuple[int], np.dtype[np.void]]:
+        code = self._code.copy()
+        for name, label in operators.items():
+            if label and name in self._image.symbols:
+                entry = code[(self._image.symbols[name].address - self._code_first) // 2]
+                entry["flags"] |= int(Flag.ENTERS)
+                entry["label"] = labels.index(label)
+        return code
+
+    def _set_registers(self, arguments: tuple[int, ...]) -> int:
+        """Pass the arguments; the stack pointer at the call."""
+        stacked = b"".join((argument & 0xFFFF_FFFF).to_bytes(4, "little") for argument in arguments[4:])
+        stack = (self._stack.end - len(stacked)) & ~7
+        if stacked:
+            self._engine.write(stack, stacked)
+        for number, argument in enumerate(arguments[:4]):
+            self._engine.set_register(arm_const.UC_ARM_REG_R0 + number, argument & 0xFFFF_FFFF)
+        self._engine.set_register(arm_const.UC_ARM_REG_SP, stack)
+        self._engine.set_register(arm_const.UC_ARM_REG_LR, _LANDING | 1)
+        return stack
+
+    def _reset_state(
+        self, code: np.ndarray[tuple[int], np.dtype[np.void]], counts: np.ndarray[tuple[int], np.dtype[np.uint64]],
+        entry: int, stack: int, limit: int,
+    ) -> State:  # fmt: skip
+        state = self._state
+        state.instructions = state.cycles = state.label_start = state.label = state.pending = 0
+        state.verdict = int(Verdict.RUNNING)
+        state.return_address = state.return_stack = 0
+        state.limit, state.next, state.lowest_stack = limit, entry, stack
+        state.by_label, state.code, state.ranges = counts.ctypes.data, code.ctypes.data, self._ranges.ctypes.data
+        state.code_first, state.code_count, state.range_count = self._code_first, len(code), len(self._ranges)
+        return state
+
+    def _run(self, entry: int) -> int:
+        """Run in a thread of its own, so that Ctrl-C reaches us and stops the core; unicorn's error code."""
+        codes: list[int] = []
+        worker = threading.Thread(target=lambda: codes.append(self._engine.run(entry | 1, _LANDING)))
+        worker.start()
+        try:
+            worker.join()
+        finally:
+            self._state.limit = 0
+            worker.join()
+        return codes[0]
+
+    def _raise_if_stopped(self, error: int, operator: str, limit: int) -> None:
+        state, verdict = self._state, Verdict(self._state.verdict)
+        pc = self._engine.register(arm_const.UC_ARM_REG_PC)
+        if verdict is Verdict.RUNNING and not error and pc & ~1 == _LANDING:
+            return
+        where, address = state.fault_pc, state.fault_address
+        position = f"{self._position(address, state.fault_size)}, instruction {where:#010x}"
+        match verdict:
+            case Verdict.BAD_READ:
+                what = f"forbidden read of {_count(state.fault_size)}, {position},"
+            case Verdict.BAD_WRITE:
+                what = f"forbidden write of {_count(state.fault_size)}, {position},"
+            case Verdict.MISALIGNED:
+                what = f"misaligned access of {_count(state.fault_size)}, {position},"
+            case Verdict.AT_LIMIT:
+                what = f"no end after {limit} instructions"
+            case Verdict.BAD_INSTRUCTION:
+                what = f"undefined or unsupported instruction {self._opcode(where)}"
+            case Verdict.OUTSIDE_CODE:
+                what = "execution of something that is not code"
+            case Verdict.UNFORESEEN:
+                what = f"access that the guard did not foresee, {position},"
+            case _:
+                where = address = pc
+                what = (
+                    f"the core stopped: {self._engine.describe(error)}"
+                    if error
+                    else "the core stopped without a reason"
+                )
+        raise EmulationError(what, function=self._image.function_at(where), operator=operator, address=address)
+
+    def _opcode(self, address: int) -> str:
+        return self._engine.read(address, 2)[::-1].hex()
+
+    def _position(self, address: int, size_bytes: int) -> str:
+        """How an access lies to the nearest block, in words."""
+        blocks = self._blocks
+        before = bisect_right(blocks, address, key=lambda block: block.address) - 1
+        if before >= 0 and address < blocks[before].end:
+            block = blocks[before]
+            beyond = address + size_bytes - block.end
+            return (
+                f"reaching {_count(beyond)} past the end of {block.name}"
+                if beyond > 0
+                else f"inside {block.name}" + ("" if block.writable else ", which is read-only")
+            )
+        past = address - blocks[before].end if before >= 0 else None
+        ahead = blocks[before + 1].address - address if before + 1 < len(blocks) else None
+        if past is not None and (ahead is None or past < ahead):
+            return f"{_count(past + 1)} past the end of {blocks[before].name}"
+        return f"{_count(ahead or 0)} before the start of {blocks[before + 1].name}"
+
+
+def _count(size_bytes: int) -> str:
+    return "1 byte" if size_bytes == 1 else f"{size_bytes} bytes"
+
+
+def _round_up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple

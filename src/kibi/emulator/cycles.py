@@ -1,0 +1,95 @@
+"""Estimated cycles: what Arm's published timing tables say each instruction costs, with no wait states.
+
+Sources, by core:
+
+- Cortex-M0+: Technical Reference Manual DDI 0484C, section 3.3, table 3-1, with the single-cycle multiplier. `LDR` and
+  `STR` 2, `LDM`, `STM`, `PUSH`, `POP` 1+N, `POP` with PC 3+N, taken `B` 2, `BL` 3, `BX`, `BLX` and writes to PC 2,
+  `MRS`, `MSR` and barriers 3.
+- Cortex-M3: DDI 0337I, section 3.3, table 3-1, and "Load/store timings". `MLA`, `MLS` 2, `UMULL`, `SMULL` 3 to 5,
+  `UMLAL`, `SMLAL` 4 to 7, `UDIV`, `SDIV` 2 to 12, `LDR`, `STR` 2, multiple and dual accesses 1+N, branches 1+P.
+- Cortex-M4: DDI 0439D, section 3.3, table 3-1, with all multiplications and the DSP instructions at 1, and "Load/store
+  timings"; for the floating-point unit table 7-1: `VDIV`, `VSQRT` 14, `VMLA`, `VFMA` and relatives 3, `VLDR`, `VSTR` 2
+  (double 3), multiple 1+N, a move of a register pair 2, all else 1.
+
+Rules of M3 and M4 between neighbours ("Load/store timings"): a store to a base plus a constant takes one cycle; a load
+or store right behind a load costs one cycle less, unless its address is made from what was loaded or the first one updates
+its base; an address made from the result of the data-processing instruction right before costs one more; an IT right
+behind a 16-bit instruction is folded into it. Multiple and dual accesses overlap with nothing.
+
+What the tables leave open, and what we take:
+
+- Ranges that depend on the operands (M3's long multiplications, divisions): the slowest value.
+- P, the cycles to refill the pipeline, is 1 to 3, by the target's alignment and width and by how early its address is
+  known. We take 1 for a branch to a constant address, 2 where a register holds it and 3 where it is loaded from memory
+  (the manual gives `LDR PC` at least 5 in total, `TBB` at least 6); one more where the target is a 32-bit instruction
+  across a word boundary.
+- An instruction under an IT whose condition fails costs 1.
+- Flash wait states, bus contention and write-buffer stalls are left out. So the sum is an estimate, and is called one.
+
+No table was published for M7 and M33.
+"""
+
+from kibi.emulator.thumb import Instruction, Kind, Located
+from kibi.targets import Timing
+
+_M0PLUS = {
+    Kind.LOAD: 2, Kind.STORE: 2, Kind.BRANCH_LINK: 2, Kind.STATUS: 3, Kind.BARRIER: 3,
+}  # fmt: skip
+_M3 = {
+    Kind.MULTIPLY_ACCUMULATE: 2, Kind.MULTIPLY_LONG: 5, Kind.MULTIPLY_ACCUMULATE_LONG: 7, Kind.DIVIDE: 12, Kind.LOAD: 2,
+    Kind.STORE: 2, Kind.TABLE_BRANCH: 5, Kind.BRANCH_REGISTER: 2, Kind.STATUS: 2,
+}  # fmt: skip
+_M4 = {
+    Kind.DIVIDE: 12, Kind.LOAD: 2, Kind.STORE: 2, Kind.TABLE_BRANCH: 5, Kind.BRANCH_REGISTER: 2, Kind.STATUS: 2,
+    Kind.FLOAT_MULTIPLY_ACCUMULATE: 3, Kind.FLOAT_DIVIDE: 14, Kind.FLOAT_MOVE_PAIR: 2,
+}  # fmt: skip
+_TABLES = {Timing.CORTEX_M0PLUS: _M0PLUS, Timing.CORTEX_M3: _M3, Timing.CORTEX_M4: _M4}
+_PER_REGISTER = frozenset({
+    Kind.LOAD_MULTIPLE, Kind.STORE_MULTIPLE, Kind.LOAD_DUAL, Kind.STORE_DUAL, Kind.FLOAT_LOAD, Kind.FLOAT_STORE,
+    Kind.FLOAT_LOAD_MULTIPLE, Kind.FLOAT_STORE_MULTIPLE,
+})  # fmt: skip
+_RESULTS = frozenset({
+    Kind.DATA, Kind.MULTIPLY, Kind.MULTIPLY_ACCUMULATE, Kind.MULTIPLY_LONG, Kind.MULTIPLY_ACCUMULATE_LONG,
+    Kind.MULTIPLY_DSP, Kind.DIVIDE,
+})  # fmt: skip
+_MEMORY = frozenset({Kind.LOAD, Kind.STORE})
+
+
+def cycles_behind(timing: Timing, previous: Located | None, current: Located) -> int:
+    """Cycles of an instruction that runs right behind the one before it in memory.
+
+    Args:
+        timing: the core's table.
+        previous: the instruction before it in memory, or None at the start of a function.
+        current: the instruction; a branch without the refill, which `cycles_after_jump` charges to its target.
+    """
+    cost = _alone(timing, current.instruction)
+    if previous is None or timing is Timing.CORTEX_M0PLUS:
+        return cost
+    before, instruction = previous.instruction, current.instruction
+    if instruction.kind is Kind.IF_THEN and before.width == 2:
+        return 0
+    depends = bool(before.written & instruction.address_registers)
+    if depends and before.kind in _RESULTS:
+        return cost + 1
+    overlaps = before.kind is Kind.LOAD and instruction.kind in _MEMORY and not before.updates_base
+    return max(1, cost - 1) if overlaps and not depends else cost
+
+
+def cycles_after_jump(timing: Timing, current: Located) -> int:
+    """Cycles of an instruction that a branch led to, with the shortest refill of the pipeline."""
+    crosses = timing is not Timing.CORTEX_M0PLUS and current.instruction.width == 4 and current.address % 4 == 2
+    return _alone(timing, current.instruction) + 1 + crosses
+
+
+def _alone(timing: Timing, instruction: Instruction) -> int:
+    kind = instruction.kind
+    if kind in _PER_REGISTER:
+        cost = 1 + instruction.registers
+    elif kind is Kind.STORE and instruction.index is None and timing is not Timing.CORTEX_M0PLUS:
+        cost = 1
+    else:
+        cost = _TABLES[timing].get(kind, 1)
+    if instruction.loads_pc:  # the refill's last cycle is charged to the target
+        return cost + (1 if timing is Timing.CORTEX_M0PLUS else 2)
+    return cost

@@ -1,0 +1,247 @@
+/* The emulator's eyes: called before each instruction that the emulated core executes. It counts, attributes what is counted to
+   operators, watches the stack pointer, and stops the core before an access that nobody allowed.
+
+   Unicorn can call a hook for each memory access too, but that takes 60 nanoseconds per access. So a table made ahead of time
+   says for each instruction which addresses it will access; reading the registers that it needs takes five. The layout of the
+   structures is mirrored in hook.py. */
+#include <stdint.h>
+
+enum { /* what an instruction does */
+    LOADS = 1,
+    STORES = 2,
+    ENTERS = 4,       /* the first instruction of an operator's function */
+    RETURNS = 8,      /* where the operator being counted returns to */
+    MOVES_STACK = 16, /* may lower the stack pointer */
+    CONDITIONAL = 32, /* under an IT instruction */
+    REFUSED = 64,     /* undefined, or nothing that a kernel may use */
+    RARE = ENTERS | RETURNS | CONDITIONAL | REFUSED,
+    LOOK_AT_STACK = 128 /* in the state: the instruction before may have lowered the stack pointer */
+};
+
+enum { REGISTER_LR = 10, REGISTER_SP = 12, REGISTER_CPSR = 3 }; /* unicorn's numbers: arm.h */
+
+typedef struct {
+    uint8_t flags;
+    uint8_t base;  /* unicorn's number of the register that the address starts from, or 0 */
+    uint8_t index; /* the same for the register that is added, or 0 */
+    uint8_t shift; /* of the index */
+    int32_t offset;
+    uint8_t size;        /* bytes accessed, in one piece */
+    uint8_t range;       /* where the last access of this instruction lay: most often the next one does, too */
+    uint8_t align;       /* what the address must be a multiple of */
+    uint8_t condition;   /* of a conditional instruction, 0 to 14 */
+    uint8_t cost_next;   /* cycles when the instruction before it in memory was executed before it */
+    uint8_t cost_jumped; /* cycles when a branch led here */
+    uint16_t label;      /* of the operator whose function starts here */
+} kibi_instruction;
+
+typedef struct {
+    uint32_t first; /* an address that may be read … */
+    uint32_t end;   /* … and the first one after it that may not */
+    uint32_t writable;
+} kibi_range;
+
+enum { RUNNING, AT_LIMIT, BAD_READ, BAD_WRITE, MISALIGNED, BAD_INSTRUCTION, OUTSIDE_CODE, UNFORESEEN };
+
+typedef struct {
+    uint64_t instructions;
+    uint64_t limit; /* set to 0 from outside, it stops the core at the next instruction */
+    uint64_t cycles;
+    uint64_t label_start; /* `instructions` when the present label began */
+    uint64_t *by_label;
+    kibi_instruction *code;
+    const kibi_range *ranges;
+    int (*read_register)(void *engine, int number, void *value);
+    int (*stop)(void *engine);
+    uint32_t code_first;
+    uint32_t code_count; /* entries of `code`, one per two bytes */
+    uint32_t range_count;
+    uint32_t next; /* where execution goes on without a branch */
+    uint32_t label;
+    uint32_t return_address;
+    uint32_t return_stack;
+    uint32_t lowest_stack;
+    uint32_t pending;
+    uint32_t verdict;
+    uint32_t fault_pc;
+    uint32_t fault_address;
+    uint32_t fault_size;
+    uint32_t foreseen_address; /* for the audit: what the present instruction was found to access */
+    uint32_t foreseen_size;
+    uint32_t foreseen_store;
+} kibi_state;
+
+void kibi_on_instruction(void *engine, uint64_t address, uint32_t size, void *user);
+void kibi_on_access(void *engine, int type, uint64_t address, int size, int64_t value, void *user);
+
+static uint32_t read_register(kibi_state *s, void *engine, int number)
+{
+    uint32_t value = 0u;
+    (void)s->read_register(engine, number, &value);
+    return value;
+}
+
+static void stop(kibi_state *s, void *engine, uint32_t verdict, uint32_t pc, uint32_t address, uint32_t size)
+{
+    if (s->verdict == RUNNING) {
+        s->verdict = verdict;
+        s->fault_pc = pc;
+        s->fault_address = address;
+        s->fault_size = size;
+    }
+    (void)s->stop(engine);
+}
+
+static void set_label(kibi_state *s, uint32_t label)
+{
+    s->by_label[s->label] += s->instructions - s->label_start;
+    s->label_start = s->instructions;
+    s->label = label;
+}
+
+/* The entry of the code table for an address, or null. */
+static kibi_instruction *instruction_at(kibi_state *s, uint32_t address)
+{
+    const uint32_t index = (address - s->code_first) >> 1;
+    return index < s->code_count ? &s->code[index] : (kibi_instruction *)0;
+}
+
+/* An operator's function begins: what follows is its own until the same stack frame goes on behind the call. */
+static void enter(kibi_state *s, void *engine, uint32_t label)
+{
+    kibi_instruction *back;
+    s->return_address = read_register(s, engine, REGISTER_LR) & ~(uint32_t)1;
+    s->return_stack = read_register(s, engine, REGISTER_SP);
+    back = instruction_at(s, s->return_address);
+    if (back != 0) {
+        back->flags |= RETURNS;
+    }
+    set_label(s, label);
+}
+
+static void leave_if_returned(kibi_state *s, void *engine, uint32_t address, kibi_instruction *instruction)
+{
+    if (s->label != 0u && address == s->return_address && read_register(s, engine, REGISTER_SP) >= s->return_stack) {
+        instruction->flags &= (uint8_t)~(unsigned)RETURNS;
+        set_label(s, 0u);
+    }
+}
+
+/* Arm architecture reference manual, "Conditional execution": the upper three bits choose a test, the lowest inverts it. */
+static int condition_holds(uint32_t condition, uint32_t flags)
+{
+    const uint32_t n = (flags >> 31) & 1u, z = (flags >> 30) & 1u, c = (flags >> 29) & 1u, v = (flags >> 28) & 1u;
+    uint32_t result;
+    switch (condition >> 1) {
+    case 0: result = z; break;
+    case 1: result = c; break;
+    case 2: result = n; break;
+    case 3: result = v; break;
+    case 4: result = c & (z ^ 1u); break;
+    case 5: result = (n ^ v) ^ 1u; break;
+    case 6: result = (z ^ 1u) & ((n ^ v) ^ 1u); break;
+    default: return 1;
+    }
+    return (int)(result ^ (condition & 1u));
+}
+
+static int allows(const kibi_range *range, uint32_t address, uint32_t size, uint32_t is_store)
+{
+    return address >= range->first && address < range->end && size <= range->end - address &&
+           (range->writable | (is_store ^ 1u)) != 0u;
+}
+
+/* Ranges are sorted and do not touch: only the last one that starts at or before the address can allow the access. */
+static int find_range(kibi_state *s, kibi_instruction *instruction, uint32_t address, uint32_t is_store)
+{
+    uint32_t low = 0u, high = s->range_count;
+    while (high - low > 1u) {
+        const uint32_t middle = (low + high) / 2u;
+        if (s->ranges[middle].first <= address) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    instruction->range = (uint8_t)low;
+    return allows(&s->ranges[low], address, instruction->size, is_store);
+}
+
+static void check_access(kibi_state *s, void *engine, uint32_t pc, kibi_instruction *instruction)
+{
+    const uint32_t is_store = (instruction->flags & STORES) != 0u;
+    uint32_t address = (uint32_t)instruction->offset;
+    if (instruction->base != 0u) {
+        address += read_register(s, engine, instruction->base);
+    }
+    if (instruction->index != 0u) {
+        address += read_register(s, engine, instruction->index) << instruction->shift;
+    }
+    if ((address & (instruction->align - 1u)) != 0u) {
+        stop(s, engine, MISALIGNED, pc, address, instruction->size);
+    } else if (!allows(&s->ranges[instruction->range], address, instruction->size, is_store) &&
+               !find_range(s, instruction, address, is_store)) {
+        stop(s, engine, is_store ? BAD_WRITE : BAD_READ, pc, address, instruction->size);
+    }
+    s->foreseen_address = address;
+    s->foreseen_size = instruction->size;
+    s->foreseen_store = is_store;
+}
+
+void kibi_on_instruction(void *engine, uint64_t wide_address, uint32_t size, void *user)
+{
+    kibi_state *s = user;
+    const uint32_t address = (uint32_t)wide_address;
+    kibi_instruction *instruction = instruction_at(s, address);
+    uint32_t cost;
+    if (instruction == 0 || s->instructions >= s->limit) {
+        stop(s, engine, instruction == 0 ? OUTSIDE_CODE : AT_LIMIT, address, address, size);
+        return;
+    }
+    cost = address == s->next ? instruction->cost_next : instruction->cost_jumped;
+    s->next = address + size;
+    s->foreseen_size = 0u;
+    if (s->pending != 0u) {
+        const uint32_t stack = read_register(s, engine, REGISTER_SP);
+        s->lowest_stack = stack < s->lowest_stack ? stack : s->lowest_stack;
+        s->pending = 0u;
+    }
+    if ((instruction->flags & RARE) != 0u) {
+        if ((instruction->flags & REFUSED) != 0u) {
+            stop(s, engine, BAD_INSTRUCTION, address, address, size);
+            return;
+        }
+        if ((instruction->flags & RETURNS) != 0u) {
+            leave_if_returned(s, engine, address, instruction);
+        }
+        if ((instruction->flags & ENTERS) != 0u && s->label == 0u) {
+            enter(s, engine, instruction->label);
+        }
+        if ((instruction->flags & CONDITIONAL) != 0u &&
+            !condition_holds(instruction->condition, read_register(s, engine, REGISTER_CPSR))) {
+            s->instructions++;
+            s->cycles++;
+            return;
+        }
+    }
+    s->instructions++;
+    s->cycles += cost;
+    if ((instruction->flags & (LOADS | STORES)) != 0u) {
+        check_access(s, engine, address, instruction);
+    }
+    s->pending = instruction->flags & MOVES_STACK;
+}
+
+/* The audit, for tests: unicorn's own report of an access must lie within what the table foresaw. */
+void kibi_on_access(void *engine, int type, uint64_t wide_address, int size, int64_t value, void *user)
+{
+    enum { UNICORN_MEM_WRITE = 17 };
+    kibi_state *s = user;
+    const uint32_t address = (uint32_t)wide_address;
+    const uint32_t is_store = type == UNICORN_MEM_WRITE;
+    (void)value;
+    if (address < s->foreseen_address || address - s->foreseen_address + (uint32_t)size > s->foreseen_size ||
+        is_store != s->foreseen_store) {
+        stop(s, engine, UNFORESEEN, s->next, address, (uint32_t)size);
+    }
+}

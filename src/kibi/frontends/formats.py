@@ -1,0 +1,86 @@
+"""What a file is, told from its first bytes: so that whoever gives the wrong one learns what it is, and what to do."""
+
+from dataclasses import dataclass
+
+from kibi.errors import Problem
+
+_CONVERT = "Convert it to .tflite, quantized to int8, first"
+_DOWNLOAD = "Download the model file itself"
+_HEAD_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """A format that is recognised by what it begins with."""
+
+    start: bytes
+    what: str
+    remedy: str = _CONVERT
+
+
+_FORMATS = (
+    _Format(b"\x89HDF\r\n\x1a\n", "a Keras model (HDF5)"),
+    _Format(
+        b"PK\x03\x04",
+        "a zip archive, as .keras and PyTorch's .pt files are",
+        "Unpack it, or convert the model in it to .tflite",
+    ),
+    _Format(b"\x1f\x8b", "compressed by gzip", "Unpack it first"),
+    _Format(b"\x7fELF", "an ELF executable or object file", "Give the .tflite file that it was made from"),
+    _Format(
+        b"version https://git-lfs", "a pointer of Git LFS, not the model itself", "Run `git lfs pull` in its repository"
+    ),
+    _Format(b"<", "a web page or XML file", _DOWNLOAD),
+)
+# ONNX `onnx.proto`, message ModelProto: `ir_version` comes first, then one of the texts or messages in fields 2 to 8.
+_ONNX_FIELDS = frozenset(field << 3 | 2 for field in (2, 3, 4, 6, 7, 8))
+_ONNX_VERSIONS = range(3, 128)
+
+
+def describe(data: bytes, name: str) -> Problem:
+    """What is wrong with a file that has no known identifier.
+
+    Args:
+        data: its contents, or at least its first 4096 bytes.
+        name: its name.
+    """
+    head = data[:_HEAD_BYTES]
+    if not head:
+        return Problem("the file is empty", "Export the model again, or download it again")
+    if _is_onnx(head, name):
+        return Problem("it is an ONNX model; ONNX is not supported yet", _CONVERT + ", for instance with onnx2tf")
+    if head.startswith(b"\x08\x01\x12"):
+        return Problem("it is a TensorFlow SavedModel's graph", _CONVERT + " with tf.lite.TFLiteConverter")
+    if head[4:7] == b"TFL":
+        what = f"it is a TensorFlow Lite file of version {head[7:8].decode('latin-1')!r}; version '3' is supported"
+        return Problem(what, "Convert the model with a newer converter")
+    for known in _FORMATS:
+        if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(known.start):
+            return Problem(f"it is {known.what}, not a .tflite file", known.remedy)
+    if _is_text(head):
+        if b"unsigned char" in head or b"uint8_t" in head:
+            remedy = "Give the .tflite file that it was made from, or turn it back with `xxd -r`"
+            return Problem("it is C source, as made from a model for an older runtime, not a .tflite file", remedy)
+        return Problem("it is a text file, not a .tflite file", "Give the path of a .tflite file")
+    if len(data) < 8:
+        what = f"the file has {len(data)} bytes, less than a .tflite file's header of 8"
+        return Problem(what, "Export the model again, or download it again")
+    what = f"it is not a .tflite file: bytes 4 to 7 are {head[4:8].hex(' ')}, not the identifier 'TFL3'"
+    return Problem(what, "Give the path of a .tflite file; if it is one, download or export it again")
+
+
+def _is_onnx(head: bytes, name: str) -> bool:
+    """Whether a protobuf begins as ONNX's does: the tag of `ir_version`, a small number, the tag of a later field."""
+    looks_so = len(head) > 2 and head[0] == 0x08 and head[1] in _ONNX_VERSIONS and head[2] in _ONNX_FIELDS
+    return looks_so or (name.lower().endswith(".onnx") and head[:1] == b"\x08")
+
+
+def _is_text(head: bytes) -> bool:
+    """Whether these are the first bytes of a text in UTF-8."""
+    try:
+        text = head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if len(head) < _HEAD_BYTES or error.start < len(head) - 3:  # a character may be cut at the end
+            return False
+        text = head[: error.start].decode("utf-8")
+    return all(character.isprintable() or character in "\t\r\n\f" for character in text)

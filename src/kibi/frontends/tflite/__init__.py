@@ -1,0 +1,48 @@
+"""Reader of `.tflite` files.
+
+`flatbuffer` checks bytes, `reader` makes records of them, `tensors` and `operators` give records Kibi's meaning, and
+`importer` puts the graph together.
+"""
+
+import os
+from pathlib import Path
+
+from kibi.errors import ModelError
+from kibi.frontends.formats import describe
+from kibi.frontends.source import read_source
+from kibi.frontends.tflite.importer import import_model
+from kibi.frontends.tflite.reader import IDENTIFIER
+from kibi.ir import Graph
+
+__all__ = ["load_tflite", "parse_tflite"]
+
+
+def load_tflite(path: str | os.PathLike[str]) -> Graph:
+    """Read a `.tflite` file.
+
+    Returns:
+        The verified graph. `source` is the file's name without its folder, `name` an identifier made from it.
+
+    Raises:
+        ModelError: the file cannot be read, is none of TensorFlow Lite, is broken, or asks for what Kibi does not
+            support.
+    """
+    return parse_tflite(read_source(path), Path(path).name)
+
+
+def parse_tflite(data: bytes, source: str) -> Graph:
+    """Read the contents of a `.tflite` file.
+
+    Constants of the graph are read-only views of the data, as far as their alignment allows. Tensors that nothing names
+    are placeholders (scalars without data); their contents are not read.
+
+    Args:
+        data: the whole file.
+        source: the file's name, for messages and the graph's name.
+
+    Raises:
+        ModelError: as `load_tflite`.
+    """
+    if data[4:8] != IDENTIFIER:
+        raise ModelError(source, [describe(data, source)])
+    return import_model(bytes(data), source)

@@ -1,0 +1,221 @@
+"""From a file's records to a verified graph; all problems are collected and raised once."""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kibi.dtypes import DType
+from kibi.errors import ModelError, Problem
+from kibi.frontends.naming import identifier
+from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
+from kibi.frontends.tflite.operators import IMPORTERS, OptionsError
+from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, Options
+from kibi.frontends.tflite.tensors import import_tensor, unused
+from kibi.ir import Graph, Node, Operator, Tensor, verify
+
+_SCHEMA_VERSION = 3
+# TFLM `compression.h`: the name of the metadata that say how buffers are compressed.
+_COMPRESSION = "COMPRESSION_METADATA"
+_GET_AGAIN = "Export the model again, or download it again"
+# What the schema writes for an optional input that is not there.
+_LEFT_OUT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """An operator that was made; its operands are not checked."""
+
+    index: int
+    op: Operator
+    record: OperatorRecord
+    options: Options
+
+    @property
+    def inputs(self) -> tuple[int | None, ...]:
+        """Tensor indices; None for an optional input that is left out."""
+        return tuple(None if index == _LEFT_OUT else index for index in self.record.inputs)
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        """Tensor indices of the inputs that are there, and of the outputs."""
+        return (*(index for index in self.inputs if index is not None), *self.record.outputs)
+
+
+def import_model(data: bytes, source: str) -> Graph:
+    """The graph of a `.tflite` file's contents.
+
+    Args:
+        data: the whole file.
+        source: the file's name, for messages and the graph's name.
+
+    Raises:
+        ModelError: with all problems that were found.
+    """
+    try:
+        return _import(ModelReader(data), source)
+    except (CorruptError, OverlapError) as error:
+        raise ModelError(source, [_corrupt(error)]) from error
+
+
+def _import(reader: ModelReader, source: str) -> Graph:
+    if _COMPRESSION in reader.metadata_names():
+        # Its buffers hold indices in place of weights; there is no use in judging them.
+        what = "the model's weights are compressed for TFLM, which is not supported"
+        raise ModelError(source, [Problem(what, "Use the model as it was before compression")])
+    drafts, operator_problems = _read_operators(reader)
+    index_problems = list(_index_problems(reader, drafts))
+    tensors, tensor_problems = _read_tensors(reader, drafts)
+    nodes, operand_problems = _connect(drafts, tensors)
+    problems = [*_model_problems(reader), *operator_problems, *index_problems, *tensor_problems, *operand_problems]
+    if problems:
+        made = {*reader.inputs, *(index for node in nodes for index in node.outputs)}
+        problems += _rule_problems(source, (node for node in nodes if not _waits(node, tensors, made)), tensors)
+        raise ModelError(source, list(dict.fromkeys(problems)))
+    every = tuple(tensors.get(index) or unused(index) for index in range(reader.tensor_count))
+    return verify(Graph(identifier(source), source, every, tuple(nodes), reader.inputs, reader.outputs))
+
+
+def _corrupt(error: CorruptError | OverlapError, operator: int | None = None, tensor: str | None = None) -> Problem:
+    return Problem(f"the flatbuffer is corrupt: {error}", _GET_AGAIN, operator, tensor)
+
+
+def _model_problems(reader: ModelReader) -> Iterator[Problem]:
+    """Problems of the model as a whole."""
+    if reader.version != _SCHEMA_VERSION:
+        what = f"the schema's version is {reader.version}; version {_SCHEMA_VERSION} is supported"
+        yield Problem(what, "Convert the model with a converter of TensorFlow 1.14 or newer")
+    if reader.subgraph_count == 0:
+        yield Problem("the model has no subgraph, so it computes nothing", _GET_AGAIN)
+    if reader.subgraph_count > 1:
+        what = f"the model has {reader.subgraph_count} subgraphs; one is supported"
+        yield Problem(what, "Export it without control flow, variables and further signatures")
+
+
+def _read_operators(reader: ModelReader) -> tuple[list[_Draft], list[Problem]]:
+    """The operators that could be made, and what is wrong with the others."""
+    drafts: list[_Draft] = []
+    problems: list[Problem] = []
+    unsupported: dict[str, list[int]] = {}
+    for index in range(reader.operator_count):
+        try:
+            record = reader.operator(index)
+        except CorruptError as error:
+            problems.append(_corrupt(error, operator=index))
+            continue
+        importer = IMPORTERS.get(record.name)
+        if importer is None:
+            unsupported.setdefault(record.name, []).append(index)
+            continue
+        try:
+            options = reader.options(record, importer.options_type)
+            drafts.append(_Draft(index, importer.make(options), record, options))
+        except CorruptError as error:
+            problems.append(_corrupt(error, operator=index))
+        except OptionsError as error:
+            problems.append(Problem(f"{record.name}: {error.what}", error.remedy, index))
+    return drafts, [*_unsupported_problems(unsupported), *problems]
+
+
+def _unsupported_problems(unsupported: Mapping[str, Sequence[int]]) -> Iterator[Problem]:
+    """One for each kind of operator, where it first is; the last says what is supported."""
+    for position, (name, indices) in enumerate(unsupported.items(), 1):
+        count = "" if len(indices) == 1 else f" (the model has {len(indices)} of them)"
+        remedy = f"Supported operators: {', '.join(IMPORTERS)}" if position == len(unsupported) else ""
+        yield Problem(f"{name} is not supported{count}", remedy, indices[0])
+
+
+def _index_problems(reader: ModelReader, drafts: Iterable[_Draft]) -> Iterator[Problem]:
+    """Tensor indices that lead nowhere."""
+    count = reader.tensor_count
+    for kind, indices in (("input", reader.inputs), ("output", reader.outputs)):
+        for index in indices:
+            if not 0 <= index < count:
+                yield Problem(f"an {kind} of the model is tensor {index}, but there are {count} tensors", _GET_AGAIN)
+    for draft in drafts:
+        for index in draft.operands:
+            if not 0 <= index < count:
+                what = f"{draft.record.name}: an operand is tensor {index}, but there are {count} tensors"
+                yield Problem(what, _GET_AGAIN, draft.index)
+
+
+def _read_tensors(reader: ModelReader, drafts: Iterable[_Draft]) -> tuple[dict[int, Tensor], list[Problem]]:
+    """The tensors that the model's inputs, outputs and supported operators name, and what is wrong with the others."""
+    operators: dict[int, int | None] = {}  # for each tensor, the first operator that names it
+    for draft in drafts:
+        for index in draft.operands:
+            operators.setdefault(index, draft.index)
+    for index in (*reader.inputs, *reader.outputs):
+        operators.setdefault(index, None)
+    tensors: dict[int, Tensor] = {}
+    problems: list[Problem] = []
+    for index, operator in operators.items():
+        if not 0 <= index < reader.tensor_count:
+            continue
+        try:
+            tensor, found = import_tensor(index, reader.tensor(index), reader.copied)
+        except CorruptError as error:
+            problems.append(_corrupt(error, operator, f"tensor_{index}"))
+            continue
+        problems += (replace(problem, operator=operator) for problem in found)
+        if tensor is not None:
+            tensors[index] = tensor
+    return tensors, problems
+
+
+def _connect(drafts: Iterable[_Draft], tensors: Mapping[int, Tensor]) -> tuple[list[Node], list[Problem]]:
+    """The nodes of the operators whose tensors are all sound, and what is wrong with the others."""
+    nodes: list[Node] = []
+    problems: list[Problem] = []
+    for draft in drafts:
+        if all(index in tensors for index in draft.operands):
+            found = list(
+                _operand_problems(draft, [None if index is None else tensors[index] for index in draft.inputs])
+            )
+            problems += found
+            if not found:
+                nodes.append(Node(draft.op, draft.inputs, draft.record.outputs, draft.index))
+    return nodes, problems
+
+
+def _operand_problems(draft: _Draft, inputs: Sequence[Tensor | None]) -> Iterator[Problem]:
+    """What is wrong with operands beside the operator's own rule, which knows nothing of files and converters."""
+    operands = dict(zip(draft.op.inputs, inputs, strict=False))
+    first, weights = operands.get("input"), operands.get("filter")
+    if first and weights and first.type.dtype is DType.F32 and weights.type.dtype.is_integer:
+        types = f"{first.type.dtype} activations, {weights.type.dtype} weights"
+        what = f"{draft.record.name}: a hybrid model ({types}) is not supported"
+        remedy = "Quantize the activations as well, with a representative dataset"
+        yield Problem(what, remedy, draft.index, weights.name)
+    check = IMPORTERS[draft.record.name].check
+    try:
+        if check is not None:
+            check(draft.options, inputs)
+    except CorruptError as error:
+        yield _corrupt(error, operator=draft.index)
+    except OptionsError as error:
+        yield Problem(f"{draft.record.name}: {error.what}", error.remedy, draft.index)
+
+
+def _waits(node: Node, tensors: Mapping[int, Tensor], made: Container[int]) -> bool:
+    """Whether what must be a constant comes from an operator that is a problem already: this one is none of its own."""
+    packed = zip((name.rstrip("?") not in node.op.row_inputs for name in node.op.inputs), node.inputs, strict=False)
+    return any(
+        must and index is not None and not tensors[index].is_constant and index not in made for must, index in packed
+    )
+
+
+def _rule_problems(source: str, nodes: Iterable[Node], tensors: Mapping[int, Tensor]) -> Iterator[Problem]:
+    """What breaks an operator's rule in a model that has other problems too.
+
+    The whole cannot be verified then; each node is, as a graph of its own.
+    """
+    for node in nodes:
+        given = [index for index in node.inputs if index is not None]
+        place = {index: position for position, index in enumerate(dict.fromkeys((*given, *node.outputs)))}
+        inputs = tuple(None if index is None else place[index] for index in node.inputs)
+        outputs = tuple(place[index] for index in node.outputs)
+        alone = tuple(replace(tensors[index], index=position) for index, position in place.items())
+        free = tuple(dict.fromkeys(place[index] for index in given if not tensors[index].is_constant))
+        try:
+            verify(Graph("node", source, alone, (Node(node.op, inputs, outputs, node.source),), free, outputs))
+        except ModelError as error:
+            yield from error.problems

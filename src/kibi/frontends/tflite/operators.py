@@ -1,0 +1,181 @@
+"""The mapping table: from the schema's operators and their options to Kibi's operators.
+
+A new operator is one function and one line of `IMPORTERS`. Options that an operator leaves out have the schema's
+defaults.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from kibi.frontends.tflite.reader import ACTIVATIONS, PADDINGS, WEIGHTS_FORMATS, Options
+from kibi.ir import Operator, Tensor
+from kibi.ops import (
+    Activation,
+    Add,
+    AveragePool2D,
+    Conv2D,
+    DepthwiseConv2D,
+    Dequantize,
+    FullyConnected,
+    Logistic,
+    MaxPool2D,
+    Mean,
+    Mul,
+    Pad,
+    Padding,
+    Quantize,
+    Relu,
+    Relu6,
+    Reshape,
+    Softmax,
+)
+
+
+class OptionsError(Exception):
+    """An operator's options ask for what Kibi does not support, or make no sense.
+
+    Attributes:
+        what: the fact.
+        remedy: what the user can do.
+    """
+
+    def __init__(self, what: str, remedy: str) -> None:
+        self.what = what
+        self.remedy = remedy
+        super().__init__(what)
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """How one of the schema's operators becomes one of Kibi's.
+
+    Attributes:
+        make: the operator from its options.
+        options_type: the schema's table of options; None where the operator has none that matter.
+        check: looks at options beside the input tensors, None for those left out, and raises `OptionsError`.
+    """
+
+    make: Callable[[Options], Operator]
+    options_type: str | None = None
+    check: Callable[[Options, Sequence[Tensor | None]], None] | None = None
+
+
+def _padding(options: Options) -> Padding:
+    code = options.integer("Padding")
+    if code not in PADDINGS:
+        raise OptionsError(f"padding scheme {code} is unknown", "Use SAME or VALID padding")
+    return Padding[PADDINGS[code]]
+
+
+def _activation(options: Options) -> Activation:
+    code = options.integer("FusedActivationFunction")
+    name = ACTIVATIONS.get(code, str(code))
+    if name not in Activation.__members__:
+        remedy = f"Use one of {', '.join(Activation.__members__)}, or make it an operator of its own"
+        raise OptionsError(f"fused activation {name} is not supported", remedy)
+    return Activation[name]
+
+
+def _pair(options: Options, what: str, height: str, width: str) -> tuple[int, int]:
+    """Two sizes of at least 1, height first."""
+    pair = options.integer(height), options.integer(width)
+    if min(pair) < 1:
+        raise OptionsError(
+            f"{what} [{pair[0]}, {pair[1]}] is less than 1", "Export the model again; the file is damaged"
+        )
+    return pair
+
+
+def _conv2d(options: Options) -> Operator:
+    return Conv2D(
+        stride=_pair(options, "stride", "StrideH", "StrideW"),
+        padding=_padding(options),
+        dilation=_pair(options, "dilation", "DilationHFactor", "DilationWFactor"),
+        activation=_activation(options),
+    )
+
+
+def _depthwise_conv2d(options: Options) -> Operator:
+    return DepthwiseConv2D(
+        stride=_pair(options, "stride", "StrideH", "StrideW"),
+        padding=_padding(options),
+        dilation=_pair(options, "dilation", "DilationHFactor", "DilationWFactor"),
+        activation=_activation(options),
+    )
+
+
+def _check_depth_multiplier(options: Options, inputs: Sequence[Tensor | None]) -> None:
+    """The multiplier is written twice, as a number and in the shapes; TFLM reads the number, which must not lie.
+
+    Source: TFLM `kernels/depthwise_conv_common.cc`; 0 is what the schema has where the number is left out.
+    """
+    multiplier = options.integer("DepthMultiplier")
+    shapes = [() if tensor is None else tensor.type.shape for tensor in inputs[:2]]
+    if multiplier and all(len(shape) == 4 for shape in shapes) and len(shapes) == 2:
+        channels, output_channels = shapes[0][3], shapes[1][3]
+        if channels * multiplier != output_channels:
+            counts = f"{channels} input channels and {output_channels} filter channels"
+            what = f"depth multiplier {multiplier} does not fit {counts}"
+            raise OptionsError(what, "Export the model again; the file is damaged")
+
+
+def _fully_connected(options: Options) -> Operator:
+    code = options.integer("WeightsFormat")
+    name = WEIGHTS_FORMATS.get(code, str(code))
+    if name != "DEFAULT":
+        raise OptionsError(
+            f"weights format {name} is not supported", "Export the model with weights in the DEFAULT format"
+        )
+    return FullyConnected(activation=_activation(options), keep_dims=options.flag("KeepNumDims"))
+
+
+def _average_pool2d(options: Options) -> Operator:
+    return AveragePool2D(
+        kernel=_pair(options, "kernel", "FilterHeight", "FilterWidth"),
+        stride=_pair(options, "stride", "StrideH", "StrideW"),
+        padding=_padding(options),
+        activation=_activation(options),
+    )
+
+
+def _max_pool2d(options: Options) -> Operator:
+    return MaxPool2D(
+        kernel=_pair(options, "kernel", "FilterHeight", "FilterWidth"),
+        stride=_pair(options, "stride", "StrideH", "StrideW"),
+        padding=_padding(options),
+        activation=_activation(options),
+    )
+
+
+def _softmax(options: Options) -> Operator:
+    beta = options.real("Beta")
+    if not isfinite(beta):
+        raise OptionsError(f"beta is {beta}", "Export the model again; the file is damaged")
+    return Softmax(beta=beta)
+
+
+def _plain(operator: Callable[[], Operator]) -> Importer:
+    """An operator without attributes."""
+    return Importer(lambda _: operator())
+
+
+IMPORTERS: Mapping[str, Importer] = {
+    "ADD": Importer(lambda options: Add(activation=_activation(options)), "AddOptions"),
+    "AVERAGE_POOL_2D": Importer(_average_pool2d, "Pool2DOptions"),
+    "CONV_2D": Importer(_conv2d, "Conv2DOptions"),
+    "DEPTHWISE_CONV_2D": Importer(_depthwise_conv2d, "DepthwiseConv2DOptions", _check_depth_multiplier),
+    "DEQUANTIZE": _plain(Dequantize),
+    "FULLY_CONNECTED": Importer(_fully_connected, "FullyConnectedOptions"),
+    "LOGISTIC": _plain(Logistic),
+    "MAX_POOL_2D": Importer(_max_pool2d, "Pool2DOptions"),
+    "MEAN": Importer(lambda options: Mean(keep_dims=options.flag("KeepDims")), "ReducerOptions"),
+    "MUL": Importer(lambda options: Mul(activation=_activation(options)), "MulOptions"),
+    "PAD": _plain(Pad),
+    "QUANTIZE": _plain(Quantize),
+    "RELU": _plain(Relu),
+    "RELU6": _plain(Relu6),
+    "RESHAPE": _plain(Reshape),
+    "SOFTMAX": Importer(_softmax, "SoftmaxOptions"),
+}
+"""By the schema's name of the operator."""

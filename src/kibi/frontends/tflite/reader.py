@@ -1,0 +1,293 @@
+"""The `.tflite` file as plain records: the only module here that touches the schema's generated code.
+
+What comes out is sound as bytes (each position was checked, each index of a buffer or operator code leads somewhere)
+and nothing more: whether a shape, a scale or a type makes sense is for `tensors` and `operators` to say.
+
+Source of the fields: TensorFlow's `tensorflow/compiler/mlir/lite/schema/schema.fbs`, in the generated form of the
+package `tflite`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import tflite
+from flatbuffers import number_types
+
+from kibi.dtypes import Array
+from kibi.frontends.tflite.flatbuffer import Budget, CheckedTable, CorruptError, empty, enter, reading
+
+IDENTIFIER = b"TFL3"
+"""The file identifier, at byte 4."""
+_HEADER_BYTES = 8
+_LONGEST_TEXT = 1024
+# The place of `OperatorCode.builtin_code` in the table's list of fields.
+_BUILTIN_CODE_SLOT = 10
+
+
+def _names(enumeration: type) -> dict[int, str]:
+    """An enumeration of the schema, from number to name."""
+    return {value: name for name, value in vars(enumeration).items() if isinstance(value, int)}
+
+
+ACTIVATIONS = _names(tflite.ActivationFunctionType)
+PADDINGS = _names(tflite.Padding)
+TENSOR_TYPES = _names(tflite.TensorType)
+WEIGHTS_FORMATS = _names(tflite.FullyConnectedOptionsWeightsFormat)
+_OPERATORS = _names(tflite.BuiltinOperator)
+_OPTIONS = _names(tflite.BuiltinOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizationRecord:
+    """Quantization as the file has it.
+
+    Attributes:
+        scales: `[S]` f32.
+        zero_points: `[Z]` s64.
+        axis: the quantized dimension.
+        has_details: whether a scheme other than affine quantization is meant.
+    """
+
+    scales: Array
+    zero_points: Array
+    axis: int
+    has_details: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRecord:
+    """A tensor as the file has it.
+
+    Attributes:
+        name: its name, made readable; `tensor_7` where the file has none.
+        type_code: number in the schema's `TensorType`.
+        shape: the shape; empty for a scalar, and where the file leaves it out.
+        signature: the shape with -1 for axes that are unknown until the model runs; empty where the file leaves it out.
+        quantization: None where the file leaves it out.
+        data: the bytes of a constant `[N]` u8, a read-only view of the file; None where there are none.
+        is_external: whether its data lie behind the flatbuffer.
+        is_variable: whether it keeps its value between two inferences.
+        is_sparse: whether its data are stored without their zeros.
+    """
+
+    name: str
+    type_code: int
+    shape: tuple[int, ...]
+    signature: tuple[int, ...]
+    quantization: QuantizationRecord | None
+    data: Array | None
+    is_external: bool
+    is_variable: bool
+    is_sparse: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorRecord:
+    """An operator as the file has it.
+
+    Attributes:
+        name: the schema's name, `CUSTOM:<code>` of a custom operator, `BUILTIN:<number>` of one that the schema lacks.
+        inputs, outputs: tensor indices as they are written, unchecked.
+        options_type: name of its table of options, `NONE` where the file leaves it out.
+        options: the table under that name, unchecked.
+    """
+
+    name: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options_type: str
+    options: Any = field(repr=False)
+
+
+class Options:
+    """The attributes of one operator, by the names of the schema's generated accessors (`StrideH`)."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def integer(self, name: str) -> int:
+        """A number, or the number of an enumerator."""
+        with reading():
+            return int(getattr(self._table, name)())
+
+    def real(self, name: str) -> float:
+        """A float32."""
+        with reading():
+            return float(getattr(self._table, name)())
+
+    def flag(self, name: str) -> bool:
+        """A truth value."""
+        with reading():
+            return bool(getattr(self._table, name)())
+
+
+class ModelReader:
+    """One file, entered; its first subgraph's tensors and operators on demand.
+
+    All methods raise `CorruptError` where the bytes are no sound flatbuffer, and `OverlapError` where there is no use in
+    reading on.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        """Enter the model's root table.
+
+        Raises:
+            CorruptError: there is none.
+        """
+        if len(data) < _HEADER_BYTES:
+            raise CorruptError(f"{len(data)} bytes are less than its header of {_HEADER_BYTES}")
+        self._budget = Budget(len(data))
+        with reading():
+            self._model = tflite.Model()
+            self._model.Init(data, int.from_bytes(data[:4], "little"))
+            enter(self._model, self._budget)
+            self.version = int(self._model.Version())
+            self.subgraph_count = int(self._model.SubgraphsLength())
+            self._code_count = int(self._model.OperatorCodesLength())
+            self._buffer_count = int(self._model.BuffersLength())
+        self._codes: dict[int, str] = {}
+        self.tensor_count, self.operator_count = 0, 0
+        self.inputs: tuple[int, ...] = ()
+        self.outputs: tuple[int, ...] = ()
+        if self.subgraph_count:
+            self._enter_subgraph()
+
+    def _enter_subgraph(self) -> None:
+        self._graph = self._child(self._model.Subgraphs, 0)
+        with reading():
+            self.tensor_count = int(self._graph.TensorsLength())
+            self.operator_count = int(self._graph.OperatorsLength())
+            self.inputs = _integers(self._graph.InputsAsNumpy())
+            self.outputs = _integers(self._graph.OutputsAsNumpy())
+
+    def _child(self, accessor: Callable[[int], Any], index: int) -> Any:
+        """An element of a vector of tables."""
+        with reading():
+            return enter(accessor(index), self._budget)
+
+    def metadata_names(self) -> tuple[str, ...]:
+        """Names of the model's pieces of metadata."""
+        with reading():
+            count = int(self._model.MetadataLength())
+        names = []
+        for index in range(count):
+            metadata = self._child(self._model.Metadata, index)
+            with reading():
+                names.append(_text(metadata.Name()))
+        return tuple(names)
+
+    def tensor(self, index: int) -> TensorRecord:
+        """A tensor of the first subgraph; the index is in `[0, tensor_count)`."""
+        tensor = self._child(self._graph.Tensors, index)
+        with reading():
+            quantization = tensor.Quantization()
+            buffer_index = int(tensor.Buffer())
+        data, is_external = self._buffer(buffer_index)
+        with reading():
+            return TensorRecord(
+                name=_text(tensor.Name()) or f"tensor_{index}",
+                type_code=int(tensor.Type()),
+                shape=_integers(tensor.ShapeAsNumpy()),
+                signature=_integers(tensor.ShapeSignatureAsNumpy()),
+                quantization=None if quantization is None else self._quantization(quantization),
+                data=data,
+                is_external=is_external,
+                is_variable=bool(tensor.IsVariable()),
+                is_sparse=tensor.Sparsity() is not None,
+            )
+
+    def _quantization(self, table: Any) -> QuantizationRecord:
+        enter(table, self._budget)
+        return QuantizationRecord(
+            scales=_array(table.ScaleAsNumpy(), np.dtype("<f4")),
+            zero_points=_array(table.ZeroPointAsNumpy(), np.dtype("<i8")),
+            axis=int(table.QuantizedDimension()),
+            has_details=bool(table.DetailsType()),
+        )
+
+    def _buffer(self, index: int) -> tuple[Array | None, bool]:
+        """The bytes of a buffer, or None where it has none; and whether they lie behind the flatbuffer."""
+        if index >= self._buffer_count:
+            raise CorruptError(f"its data are in buffer {index}, but there are {self._buffer_count} buffers")
+        buffer = self._child(self._model.Buffers, index)
+        with reading():
+            data = _array(buffer.DataAsNumpy(), np.dtype("u1"))
+            is_external = int(buffer.Offset()) > 1  # 0 and 1 mean that there are no such data
+        return (data if data.size else None), is_external
+
+    def operator(self, index: int) -> OperatorRecord:
+        """An operator of the first subgraph; the index is in `[0, operator_count)`."""
+        operator = self._child(self._graph.Operators, index)
+        with reading():
+            code = int(operator.OpcodeIndex())
+            inputs, outputs = _integers(operator.InputsAsNumpy()), _integers(operator.OutputsAsNumpy())
+            options_code = int(operator.BuiltinOptionsType())
+            options = operator.BuiltinOptions()
+        options_type = "NONE" if options is None else _OPTIONS.get(options_code, str(options_code))
+        return OperatorRecord(self._operator_name(code), inputs, outputs, options_type, options)
+
+    def _operator_name(self, index: int) -> str:
+        """The name behind an operator code: the larger of the two fields that may hold it.
+
+        Source: TFLM `compiler/mlir/lite/schema/schema_utils.cc`, `GetBuiltinCode`. The new field is read as it is: the
+        generated accessor falls back to the old one for small numbers, where some converters leave it out.
+        """
+        if index >= self._code_count:
+            raise CorruptError(f"its operator code is number {index}, but there are {self._code_count}")
+        if index not in self._codes:
+            table = self._child(self._model.OperatorCodes, index)
+            with reading():
+                checked: CheckedTable = table._tab  # noqa: SLF001 - the generated code's own table has no public name
+                new = checked.integer(_BUILTIN_CODE_SLOT, number_types.Int32Flags, 0)
+                code = max(int(table.DeprecatedBuiltinCode()), new)
+                name = _OPERATORS.get(code, f"BUILTIN:{code}")
+                if code == tflite.BuiltinOperator.CUSTOM:
+                    name = f"CUSTOM:{_text(table.CustomCode())}"
+            self._codes[index] = name
+        return self._codes[index]
+
+    def options(self, record: OperatorRecord, options_type: str | None) -> Options:
+        """The options of an operator as a table of that type; the schema's defaults where the file leaves them out.
+
+        For None, options that have no accessors: the operator has none that matter.
+        """
+        if options_type is None:
+            return Options(None)
+        table = getattr(tflite, options_type)()
+        if record.options_type == "NONE":
+            return Options(empty(table))
+        if record.options_type != options_type:
+            raise CorruptError(f"{record.name} has {record.options_type} where {options_type} belong")
+        with reading():
+            table.Init(record.options.Bytes, record.options.Pos)
+            return Options(enter(table, self._budget))
+
+    def copied(self, count: int) -> None:
+        """Count bytes of constants that are copied out of the file.
+
+        Raises:
+            OverlapError: more than any sound file of that size holds.
+        """
+        self._budget.spend(count)
+
+
+def _array(value: Any, dtype: np.dtype[Any]) -> Array:
+    """A vector of numbers; the generated code gives 0 for one that the file leaves out."""
+    return np.zeros(0, dtype) if isinstance(value, int) else np.asarray(value, dtype)
+
+
+def _integers(value: Any) -> tuple[int, ...]:
+    return tuple(_array(value, np.dtype("<i4")).tolist())
+
+
+def _text(raw: bytes | None) -> str:
+    """A text of the file, fit to be shown: valid, printable, and not endless."""
+    if raw is None:
+        return ""
+    text = raw[:_LONGEST_TEXT].decode("utf-8", errors="replace")
+    text = "".join(character if character.isprintable() else "\ufffd" for character in text)
+    return text + "…" if len(raw) > _LONGEST_TEXT else text

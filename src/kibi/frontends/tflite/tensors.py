@@ -1,0 +1,162 @@
+"""Tensors: from records of the file to Kibi's own, with every rule that holds for a tensor by itself."""
+
+from collections.abc import Callable, Iterator
+from math import isfinite, prod
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.errors import Problem
+from kibi.frontends.tflite.reader import TENSOR_TYPES, QuantizationRecord, TensorRecord
+from kibi.ir import Quantization, Tensor, TensorType
+
+_DTYPES = {
+    "INT8": DType.S8,
+    "UINT8": DType.U8,
+    "INT16": DType.S16,
+    "INT32": DType.S32,
+    "INT64": DType.S64,
+    "FLOAT32": DType.F32,
+    "BOOL": DType.BOOL,
+}
+_MOST_AXES = 8
+# Offsets on the device are 32 bits wide, and signed where they are compared.
+_MOST_BYTES = (1 << 31) - 1
+_EXPORT_AGAIN = "Export the model again; the file is damaged"
+
+
+def unused(index: int) -> Tensor:
+    """What stands for a tensor that no operator and no input or output of the model names.
+
+    Such leftovers of a converter may be of types and shapes that Kibi does not know. They are not even read; they only
+    keep the indices of the others what they are in the file.
+    """
+    return Tensor(index, f"tensor_{index}", TensorType((), DType.S8))
+
+
+def import_tensor(
+    index: int, record: TensorRecord, copied: Callable[[int], None]
+) -> tuple[Tensor | None, list[Problem]]:
+    """A tensor, or what is wrong with it.
+
+    Args:
+        index: its index in the file.
+        record: the tensor as the file has it.
+        copied: is told the bytes of data that cannot stay a view of the file, and may raise `OverlapError`.
+
+    Returns:
+        The tensor and no problems, or None and all problems.
+    """
+    problems = [Problem(what, remedy, tensor=record.name) for what, remedy in _problems(record)]
+    if problems:
+        return None, problems
+    dtype = _DTYPES[TENSOR_TYPES[record.type_code]]
+    quantization = _quantization(record.quantization, record.shape) if dtype.is_integer else None
+    data = None if record.data is None else _constant(record.data, record.shape, dtype, copied)
+    return Tensor(index, record.name, TensorType(record.shape, dtype, quantization), data), []
+
+
+def _problems(record: TensorRecord) -> Iterator[tuple[str, str]]:
+    """What is wrong, and what to do."""
+    if record.is_variable:
+        yield (
+            "it keeps its value between inferences (a variable), which is not supported",
+            "Export a model without state",
+        )
+    if record.is_sparse:
+        yield "its data are sparse, which is not supported", "Export the model with dense weights"
+    if record.is_external:
+        yield "its data lie behind the flatbuffer, which is not supported", "Export the model with its data inside"
+    shape_problems = list(_shape_problems(record))
+    yield from shape_problems
+    dtype = _DTYPES.get(TENSOR_TYPES.get(record.type_code, ""))
+    if dtype is None:
+        name = TENSOR_TYPES.get(record.type_code, record.type_code)
+        what = f"element type {name} is not supported; supported: {', '.join(_DTYPES)}"
+        yield what, "Quantize the model to int8"
+    if shape_problems or dtype is None:
+        return
+    expected = prod(record.shape) * dtype.size_bytes
+    if expected > _MOST_BYTES:
+        yield f"shape {_brief(record.shape)} of {dtype} takes {expected} bytes; at most {_MOST_BYTES} are possible", ""
+    elif record.data is not None and record.data.size != expected:
+        what = f"it has {record.data.size} bytes of data, but shape {_brief(record.shape)} of {dtype} takes {expected}"
+        yield what, _EXPORT_AGAIN
+    if record.quantization is not None:
+        yield from _quantization_problems(record.quantization, record.shape, dtype)
+
+
+def _shape_problems(record: TensorRecord) -> Iterator[tuple[str, str]]:
+    shape, signature = record.shape, record.signature
+    if len(shape) > _MOST_AXES:
+        yield f"it has {len(shape)} axes; at most {_MOST_AXES} are supported", ""
+        return
+    if signature and len(signature) != len(shape):
+        yield f"its shape has {len(shape)} axes, its shape signature {len(signature)}", _EXPORT_AGAIN
+        return
+    # Keras exports a batch of any size as 1, with -1 in the signature; Kibi, as TFLM, runs the batch of 1.
+    unknown = [axis for axis, size in enumerate(signature) if size == -1 and (axis, shape[axis]) != (0, 1)]
+    if unknown or -1 in shape:
+        what = f"its shape is dynamic: {_brief(signature or shape)}, where -1 is unknown until the model runs"
+        yield what, "Fix the input shape when the model is exported, for instance to a batch of 1"
+    elif any(size < 0 for size in shape):
+        yield f"its shape {_brief(shape)} has a negative size", _EXPORT_AGAIN
+    elif 0 in shape:
+        yield f"its shape {_brief(shape)} has no elements", "Export the model without empty tensors"
+
+
+def _quantization_problems(
+    record: QuantizationRecord, shape: tuple[int, ...], dtype: DType
+) -> Iterator[tuple[str, str]]:
+    if record.has_details:
+        remedy = "Quantize the model with one scale for each tensor or channel"
+        yield "its quantization scheme is custom or blockwise, which is not supported", remedy
+        return
+    count = len(record.scales)
+    if not dtype.is_integer or count == 0:
+        return
+    if len(record.zero_points) != count:
+        yield f"it has {count} scales, but {len(record.zero_points)} zero points", _EXPORT_AGAIN
+    bad = next((scale for scale in record.scales.tolist() if not (isfinite(scale) and scale > 0)), None)
+    if bad is not None:
+        yield f"its scale {bad} is not a finite number above 0", _EXPORT_AGAIN
+    low, high = dtype.limits
+    outside = next((zero_point for zero_point in record.zero_points.tolist() if not low <= zero_point <= high), None)
+    if outside is not None:
+        yield f"its zero point {outside} lies outside {dtype}'s range {low} to {high}", _EXPORT_AGAIN
+    if count > 1 and _axis(record, shape) is None:
+        what = f"it has {count} scales along axis {record.axis}, which does not fit shape {_brief(shape)}"
+        yield what, _EXPORT_AGAIN
+
+
+def _axis(record: QuantizationRecord, shape: tuple[int, ...]) -> int | None:
+    """The axis along which the scales lie, or None where there is no such axis.
+
+    Some converters give a bias, which has one axis, the axis of the filter that it belongs to.
+    """
+    count = len(record.scales)
+    if shape == (count,):
+        return 0
+    return record.axis if 0 <= record.axis < len(shape) and shape[record.axis] == count else None
+
+
+def _quantization(record: QuantizationRecord | None, shape: tuple[int, ...]) -> Quantization | None:
+    """Sound quantization; None where there are no scales."""
+    if record is None or not len(record.scales):
+        return None
+    scales, zero_points = tuple(record.scales.tolist()), tuple(record.zero_points.tolist())
+    return Quantization(scales, zero_points, (_axis(record, shape) or 0) if len(scales) > 1 else 0)
+
+
+def _constant(data: Array, shape: tuple[int, ...], dtype: DType, copied: Callable[[int], None]) -> Array:
+    """The elements of a constant, read-only: a view of the file where its alignment allows one."""
+    elements = data.view(dtype.numpy)
+    if not elements.flags.aligned:
+        copied(data.size)
+        elements = np.require(elements, requirements="A")
+        elements.flags.writeable = False
+    return elements.reshape(shape)
+
+
+def _brief(shape: tuple[int, ...]) -> str:
+    return str(list(shape))

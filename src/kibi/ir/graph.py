@@ -1,0 +1,124 @@
+"""Graphs: nodes in order, tensors by index."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from kibi.dtypes import Array
+from kibi.errors import InternalError
+from kibi.ir.operator import Operator
+from kibi.ir.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operator applied to tensors.
+
+    Attributes:
+        op: the operator with its attributes.
+        inputs: tensor indices in the order of `op.inputs`; None for an optional input that is left out.
+        outputs: tensor indices in the order of `op.outputs`.
+        source: index of the operator in the model file.
+    """
+
+    op: Operator
+    inputs: tuple[int | None, ...]
+    outputs: tuple[int, ...]
+    source: int
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A model in Kibi's own form. Immutable; a pass makes a new one.
+
+    Attributes:
+        name: an identifier made from the file's name; prefixes generated C.
+        source: the model file's name.
+        tensors: all tensors; `tensors[i].index == i`.
+        nodes: in an order in which each tensor is made before it is read.
+        inputs, outputs: tensor indices.
+    """
+
+    name: str
+    source: str
+    tensors: tuple[Tensor, ...]
+    nodes: tuple[Node, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    @cached_property
+    def sites(self) -> tuple["Site", ...]:
+        """Each node with its tensors."""
+        return tuple(Site.of(self, node) for node in self.nodes)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one inference."""
+        return sum(site.op.macs(site) for site in self.sites)
+
+    @property
+    def weights_bytes(self) -> int:
+        """Bytes of the constants that nodes read, as the model file holds them."""
+        used = {index for node in self.nodes for index in node.inputs if index is not None}
+        return sum(self.tensors[index].type.size_bytes for index in used if self.tensors[index].is_constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A node and the tensors at its operands, by the operator's names for them."""
+
+    node: Node
+    operands: tuple[tuple[str, Tensor | None], ...]
+
+    @staticmethod
+    def of(graph: Graph, node: Node) -> "Site":
+        """The site of a node of that graph."""
+        names = (*(name.rstrip("?") for name in node.op.inputs), *node.op.outputs)
+        padding = (None,) * (len(node.op.inputs) - len(node.inputs))
+        indices = (*node.inputs, *padding, *node.outputs)
+        tensors = (None if index is None else graph.tensors[index] for index in indices)
+        return Site(node, tuple(zip(names, tensors, strict=True)))
+
+    @property
+    def op(self) -> Operator:
+        """The node's operator."""
+        return self.node.op
+
+    def find(self, name: str) -> Tensor | None:
+        """The tensor at an operand, or None where it is left out."""
+        for operand, tensor in self.operands:
+            if operand == name:
+                return tensor
+        raise InternalError(f"operator {self.op.name} has no operand {name!r}")
+
+    def __getitem__(self, name: str) -> Tensor:
+        tensor = self.find(name)
+        if tensor is None:
+            raise InternalError(f"operand {name!r} of operator {self.node.source} ({self.op.name}) is left out")
+        return tensor
+
+    def constant(self, name: str) -> Array:
+        """The elements of a constant operand."""
+        data = self[name].data
+        if data is None:
+            raise InternalError(f"operand {name!r} of operator {self.node.source} ({self.op.name}) is no constant")
+        return data
+
+    @property
+    def output(self) -> Tensor:
+        """The first output."""
+        return self["output"]
+
+    @property
+    def steps(self) -> int:
+        """Row steps that make the output."""
+        return self.op.steps(self)
+
+    @property
+    def rows_per_step(self) -> int:
+        """Neighbouring rows of the output that one step makes."""
+        return self.output.type.rows // self.steps
+
+    @property
+    def row_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors that are read by the row, in the order of `op.row_inputs`."""
+        return tuple(self[name] for name in self.op.row_inputs)

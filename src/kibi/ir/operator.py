@@ -1,0 +1,108 @@
+"""The operator contract: what one file under `kibi.ops` must say about its operator."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from kibi.dtypes import Array, DType
+from kibi.ir.rows import RowAccess
+
+if TYPE_CHECKING:
+    from kibi.ir.graph import Site
+
+Rows = Sequence[Sequence[Array | None]]
+"""For each row input of an operator, in order, the rows that `RowAccess.positions` names; None where there is none."""
+
+
+class OperatorError(Exception):
+    """A node breaks a rule of its operator; `verify` turns it into a located problem.
+
+    Attributes:
+        what: the fact, with the offending and the required value.
+        remedy: what the user can do, or empty.
+        operand: name of the operand that is wrong, or None.
+    """
+
+    def __init__(self, what: str, remedy: str = "", operand: str | None = None) -> None:
+        self.what = what
+        self.remedy = remedy
+        self.operand = operand
+        super().__init__(what)
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One field of a kernel's parameter struct: an integer, a float, a constant array, or a null pointer."""
+
+    name: str
+    value: int | float | Array | None = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """How one node becomes calls of a C kernel, one call for each output row.
+
+    The kernel is `void <kernel>(T *output, const T *const *rows, const <kernel>_params *params, void *scratch)`: `rows` holds
+    the pointers that the operator's row accesses name, input after input.
+
+    Attributes:
+        kernel: name of the function, of its `.c` and `.h` files and, with `_params` behind, of its struct.
+        params: the struct's fields; those not named are zero.
+        scratch_bytes: bytes of arena that a call may use; aligned to 4 on a 32-bit target.
+    """
+
+    kernel: str
+    params: tuple[Param, ...] = ()
+    scratch_bytes: int = 0
+
+
+class Operator(ABC):
+    """One kind of node. Subclasses are frozen dataclasses whose fields are the operator's attributes."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    """The field's name of it: `CONV_2D`."""
+    inputs: ClassVar[tuple[str, ...]]
+    """Names of the inputs in order; a question mark behind a name makes it optional."""
+    outputs: ClassVar[tuple[str, ...]] = ("output",)
+    row_inputs: ClassVar[tuple[str, ...]] = ("input",)
+    """The inputs that are read by the row while the model runs; all others must be constants, packed ahead of time."""
+    kernels: ClassVar[tuple[str, ...]]
+    """The C kernels that `bind` may choose."""
+    types: ClassVar[tuple[DType, ...]]
+    """The element types of the first input that are supported."""
+
+    @abstractmethod
+    def infer(self, site: "Site") -> tuple[tuple[int, ...], DType]:
+        """The shape and type rule: the output's shape and element type.
+
+        Raises:
+            OperatorError: the node breaks a rule of the operator.
+        """
+
+    @abstractmethod
+    def accesses(self, site: "Site") -> tuple[RowAccess, ...]:
+        """For each of `row_inputs`, which rows an output row reads."""
+
+    def steps(self, site: "Site") -> int:
+        """Row steps that make the output: one for each row, unless the operator makes several rows at once.
+
+        It divides the output's rows; each step then makes as many neighbouring rows, which lie in order. "Output row" in
+        `accesses`, `reference` and `bind` means what one step makes.
+        """
+        return site.output.type.rows
+
+    @abstractmethod
+    def reference(self, site: "Site") -> Callable[[Rows], Array]:
+        """The living definition: a function from input rows to one output row, as an array of its elements in order."""
+
+    @abstractmethod
+    def bind(self, site: "Site") -> KernelCall:
+        """The kernel, its parameters with packed weights, its scratch."""
+
+    def macs(self, site: "Site") -> int:
+        """Multiply-accumulates of one inference; 0 for operators that are not counted in them."""
+        del site
+        return 0

@@ -1,0 +1,62 @@
+"""Which rows of an input an output row reads: one declaration for the planner, the runtime and the code generator."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RowAccess:
+    """Output row `y` reads the `count` input rows `start + stride * y + dilation * k`, `0 <= k < count`.
+
+    `y` and the rows count within one batch; batch `n` of the output reads batch `n` of the input. Where `parts > 1`, each row
+    of the input is seen as that many parts of equal size, and "row" above means such a part: this is how data that is merely
+    renamed (a reshape) passes between tensors whose rows have different sizes.
+
+    Attributes:
+        rows: rows (or parts) of one batch of the input.
+        output_rows: rows of one batch of the output.
+        count: rows that one output row reads; at least 1.
+        stride: input rows between the first rows of two neighbouring output rows; 0 where all read the same.
+        start: first row that output row 0 reads; negative by the padding above.
+        dilation: distance of the rows that one output row reads.
+        parts: parts that each row of the input is seen as.
+        fill: value of the constant row (or part) that stands for one outside the input; None: a null pointer stands there.
+        is_shared: all batches of the output read the one batch of the input.
+    """
+
+    rows: int
+    output_rows: int
+    count: int = 1
+    stride: int = 1
+    start: int = 0
+    dilation: int = 1
+    parts: int = 1
+    fill: int | None = None
+    is_shared: bool = False
+
+    def positions(self, y: int) -> tuple[int | None, ...]:
+        """The `count` rows (or parts) that output row `y` of all batches reads; None where one lies outside the input."""
+        batch, inner = divmod(y, self.output_rows)
+        first = self.start + self.stride * inner
+        base = 0 if self.is_shared else batch * self.rows
+        indices = (first + self.dilation * k for k in range(self.count))
+        return tuple(base + index if 0 <= index < self.rows else None for index in indices)
+
+    def needs(self, y: int) -> tuple[int, ...]:
+        """The whole rows of the input that must exist before output row `y` is computed, ascending."""
+        return tuple(sorted({index // self.parts for index in self.positions(y) if index is not None}))
+
+    @property
+    def stays_inside(self) -> bool:
+        """Whether no output row reads outside the input."""
+        last = self.start + self.stride * (self.output_rows - 1) + self.dilation * (self.count - 1)
+        return self.start >= 0 and last < self.rows
+
+    @staticmethod
+    def same(rows: int) -> "RowAccess":
+        """Output row `y` reads input row `y`."""
+        return RowAccess(rows=rows, output_rows=rows)
+
+    @staticmethod
+    def every(rows: int, output_rows: int, parts: int = 1) -> "RowAccess":
+        """Each output row reads all rows (or parts) of its batch."""
+        return RowAccess(rows=rows, output_rows=output_rows, count=rows, stride=0, parts=parts)

@@ -1,0 +1,133 @@
+"""Tensors and their types; how a tensor falls into rows."""
+
+from dataclasses import dataclass, field
+from math import prod
+
+from kibi.dtypes import Array, DType
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """Affine quantization: real = scale * (stored - zero point).
+
+    Attributes:
+        scales: one positive float32 value, or one for each channel.
+        zero_points: as many integers as scales.
+        axis: the channel axis where there are several scales; else 0.
+    """
+
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    axis: int = 0
+
+    @property
+    def scale(self) -> float:
+        """The scale of the whole tensor, or of its first channel, as TFLM's legacy parameters give it."""
+        return self.scales[0]
+
+    @property
+    def zero_point(self) -> int:
+        """The zero point of the whole tensor, or of its first channel."""
+        return self.zero_points[0]
+
+    @property
+    def is_per_channel(self) -> bool:
+        """Whether channels have scales of their own."""
+        return len(self.scales) > 1
+
+    def __str__(self) -> str:
+        if self.is_per_channel:
+            return f"per channel of axis {self.axis}, scales {min(self.scales):.4g}…{max(self.scales):.4g}"
+        return f"scale {self.scale:.6g}, zero point {self.zero_point}"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """Shape, element type and quantization.
+
+    Rows: a tensor falls into rows along its first spatial axis longer than one. Spatial axes are all but the first (batch) and
+    the last (channels). A batch of `N` has the rows of its parts one after another. A tensor without such an axis is one row.
+    """
+
+    shape: tuple[int, ...]
+    dtype: DType
+    quantization: Quantization | None = None
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all elements."""
+        return self.elements * self.dtype.size_bytes
+
+    @property
+    def row_axis(self) -> int | None:
+        """The axis along which rows lie, or None where the tensor is one row."""
+        return next((axis for axis in range(1, len(self.shape) - 1) if self.shape[axis] > 1), None)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, of all batches together."""
+        axis = self.row_axis
+        return 1 if axis is None else prod(self.shape[: axis + 1])
+
+    @property
+    def rows_per_batch(self) -> int:
+        """Number of rows of one batch."""
+        axis = self.row_axis
+        return 1 if axis is None else prod(self.shape[1 : axis + 1])
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """Shape of one row: the axes behind the row axis."""
+        axis = self.row_axis
+        return self.shape if axis is None else self.shape[axis + 1 :]
+
+    @property
+    def row_elements(self) -> int:
+        """Elements of one row."""
+        return prod(self.row_shape)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row."""
+        return self.row_elements * self.dtype.size_bytes
+
+    def __str__(self) -> str:
+        return f"{list(self.shape)} {self.dtype}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One tensor of a graph.
+
+    Attributes:
+        index: its index in the graph, which is its index in the model file.
+        name: its name in the model file.
+        type: shape, element type, quantization.
+        data: the elements of a constant, read-only, of the type's shape; None for what is computed.
+    """
+
+    index: int
+    name: str
+    type: TensorType
+    data: Array | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the model file holds its elements."""
+        return self.data is not None
+
+    @property
+    def quantization(self) -> Quantization:
+        """Its quantization; only for tensors that are known to have one.
+
+        Raises:
+            ValueError: it has none.
+        """
+        if self.type.quantization is None:
+            raise ValueError(f"tensor {self.name!r} is not quantized")
+        return self.type.quantization

@@ -1,0 +1,106 @@
+"""Verification: a graph that passes can be planned, run and compiled."""
+
+from collections.abc import Iterator
+
+from kibi.errors import ModelError, Problem
+from kibi.ir.graph import Graph, Node, Site
+from kibi.ir.operator import OperatorError
+
+
+def verify(graph: Graph) -> Graph:
+    """Return the graph itself when every rule holds.
+
+    Raises:
+        ModelError: with all problems that were found.
+    """
+    problems = tuple(_structure(graph))
+    if not problems:
+        problems = tuple(problem for node in graph.nodes for problem in _node(graph, node))
+    if problems:
+        raise ModelError(graph.source, problems)
+    return graph
+
+
+def _structure(graph: Graph) -> Iterator[Problem]:
+    """Indices in range, one producer for each tensor, everything made before it is read."""
+    count = len(graph.tensors)
+    made = {tensor.index for tensor in graph.tensors if tensor.is_constant} | set(graph.inputs)
+    if not graph.outputs:
+        yield Problem("the model has no output", "Export it with at least one output tensor")
+    for index in (*graph.inputs, *graph.outputs):
+        if not 0 <= index < count:
+            yield Problem(f"a model input or output is tensor {index}, but there are {count} tensors")
+            return
+    for index in graph.inputs:
+        if graph.tensors[index].is_constant:
+            yield Problem("a model input has constant data", tensor=graph.tensors[index].name)
+    if len(set(graph.inputs)) != len(graph.inputs):
+        yield Problem("a tensor is listed twice among the model's inputs")
+    for node in graph.nodes:
+        yield from _edges(graph, node, made)
+        made.update(node.outputs)
+    for index in graph.outputs:
+        if index not in made:
+            yield Problem("no operator makes this output of the model", tensor=graph.tensors[index].name)
+
+
+def _edges(graph: Graph, node: Node, made: set[int]) -> Iterator[Problem]:
+    count = len(graph.tensors)
+    for index in (*(index for index in node.inputs if index is not None), *node.outputs):
+        if not 0 <= index < count:
+            yield Problem(f"operand is tensor {index}, but there are {count} tensors", operator=node.source)
+            return
+    for index in node.inputs:
+        if index is not None and index not in made:
+            name = graph.tensors[index].name
+            what = "input is read before any operator makes it (a cycle, or operators out of order)"
+            yield Problem(what, "Write the operators in the order in which they run", node.source, name)
+    for index in node.outputs:
+        if index in made:
+            what = "output is already made by another operator, a constant, or a model input"
+            yield Problem(what, operator=node.source, tensor=graph.tensors[index].name)
+
+
+def _node(graph: Graph, node: Node) -> Iterator[Problem]:
+    required = sum(not name.endswith("?") for name in node.op.inputs)
+    if not required <= len(node.inputs) <= len(node.op.inputs) or len(node.outputs) != len(node.op.outputs):
+        what = f"{node.op.name} takes {', '.join(node.op.inputs)} and gives {', '.join(node.op.outputs)}; "
+        yield Problem(what + f"here are {len(node.inputs)} inputs and {len(node.outputs)} outputs", operator=node.source)
+        return
+    site = Site.of(graph, node)
+    missing = [name for name in node.op.inputs if not name.endswith("?") and site.find(name) is None]
+    if missing:
+        yield Problem(f"{node.op.name} needs its input {', '.join(missing)}", operator=node.source)
+        return
+    yield from _types(site)
+
+
+def _types(site: Site) -> Iterator[Problem]:
+    node, output = site.node, site.output
+    try:
+        _check_operands(site)
+        shape, dtype = node.op.infer(site)
+    except OperatorError as error:
+        operand = None if error.operand is None else site.find(error.operand)
+        yield Problem(f"{node.op.name}: {error.what}", error.remedy, node.source, operand.name if operand else None)
+        return
+    if output.type.shape != shape:
+        what = f"{node.op.name}: output has shape {list(output.type.shape)}, its inputs give {list(shape)}"
+        yield Problem(what, "", node.source, output.name)
+    if output.type.dtype is not dtype:
+        what = f"{node.op.name}: output has type {output.type.dtype}, its inputs give {dtype}"
+        yield Problem(what, "", node.source, output.name)
+
+
+def _check_operands(site: Site) -> None:
+    """Types that are supported; constants where the kernel packs them ahead of time."""
+    op = site.op
+    first = site[op.inputs[0]]
+    if first.type.dtype not in op.types:
+        supported = ", ".join(str(dtype) for dtype in op.types)
+        what = f"input of type {first.type.dtype} is not supported; supported: {supported}"
+        raise OperatorError(what, "Quantize the model to int8", op.inputs[0])
+    for name in (name.rstrip("?") for name in op.inputs):
+        tensor = site.find(name)
+        if tensor is not None and name not in op.row_inputs and not tensor.is_constant:
+            raise OperatorError(f"{name} must be a constant", "Export the model with frozen weights", name)

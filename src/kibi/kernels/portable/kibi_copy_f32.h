@@ -1,0 +1,25 @@
+/* RESHAPE: one output row from pieces of input rows. */
+#ifndef KIBI_COPY_F32_H
+#define KIBI_COPY_F32_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t pieces;
+    int32_t elements; /* of a piece */
+} kibi_copy_f32_params;
+
+/* output: [pieces][elements]; does not overlap the input, or is the very same place.
+ * rows: pieces pointers to [elements].
+ * scratch: none. */
+void kibi_copy_f32(float *output, const float *const *rows, const kibi_copy_f32_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,37 @@
+/* FULLY_CONNECTED: the output vectors of one step. */
+#ifndef KIBI_FULLY_CONNECTED_S8_H
+#define KIBI_FULLY_CONNECTED_S8_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    const int8_t *filter;      /* [output_channels][depth] */
+    const int32_t *bias;       /* [output_channels], with -input zero point * sum of the channel's filter in it */
+    const int32_t *multiplier; /* [output_channels], 0 … 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 … 30 */
+    int32_t depth;             /* elements of an input vector */
+    int32_t piece;             /* neighbouring elements of it; divides depth */
+    int32_t vectors;
+    int32_t vectors_per_row; /* more than 1 only where piece == depth; divides vectors */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s8_params;
+
+/* output: [vectors][output_channels]; does not overlap the input.
+ * rows: the input vectors one after another, cut into pieces: vectors * depth / piece / vectors_per_row pointers to
+ * [vectors_per_row][piece].
+ * scratch: none. */
+void kibi_fully_connected_s8(int8_t *output, const int8_t *const *rows, const kibi_fully_connected_s8_params *params,
+                             void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

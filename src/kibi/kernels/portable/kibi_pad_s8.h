@@ -1,0 +1,32 @@
+/* PAD: one output row. */
+#ifndef KIBI_PAD_S8_H
+#define KIBI_PAD_S8_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t pieces;   /* pointers that hold the input row one after another */
+    int32_t width;    /* columns in each piece */
+    int32_t channels; /* of the input */
+    int32_t before_width;
+    int32_t after_width;
+    int32_t before_channels;
+    int32_t after_channels;
+    int32_t value; /* -128 … 127 */
+} kibi_pad_s8_params;
+
+/* output: [before_width + pieces * width + after_width][before_channels + channels + after_channels]; does not overlap the
+ * input.
+ * rows: pieces pointers to [width][channels]; a piece outside the input holds value.
+ * scratch: none. */
+void kibi_pad_s8(int8_t *output, const int8_t *const *rows, const kibi_pad_s8_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

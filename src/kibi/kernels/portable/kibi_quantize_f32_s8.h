@@ -1,0 +1,27 @@
+/* QUANTIZE from float: one output row. */
+#ifndef KIBI_QUANTIZE_F32_S8_H
+#define KIBI_QUANTIZE_F32_S8_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t elements;
+    float scale; /* positive */
+    int32_t zero_point;
+} kibi_quantize_f32_s8_params;
+
+/* output: [elements]; does not overlap the input.
+ * rows: one pointer to [elements]; a NaN becomes the zero point.
+ * scratch: none. */
+void kibi_quantize_f32_s8(int8_t *output, const float *const *rows, const kibi_quantize_f32_s8_params *params,
+                          void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

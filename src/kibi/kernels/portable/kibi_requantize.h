@@ -1,0 +1,40 @@
+/* Accumulators as 8-bit outputs: rules N2 to N4 of Kibi's numerics. */
+#ifndef KIBI_REQUANTIZE_H
+#define KIBI_REQUANTIZE_H
+
+#include "kibi.h"
+
+/* The high 32 bits of 2 * a * b, rounded half up.
+ * b: 0 … 2**31 - 1, so that nothing saturates. */
+static inline int32_t kibi_multiply_high(int32_t a, int32_t b)
+{
+    return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
+}
+
+/* value / 2**exponent, rounded half away from zero.
+ * exponent: 0 … 31. */
+static inline int32_t kibi_divide_by_power(int32_t value, int32_t exponent)
+{
+    const int32_t mask = (int32_t)(((uint32_t)1 << exponent) - 1u);
+    const int32_t threshold = (mask >> 1) + (value < 0);
+    return (value >> exponent) + ((value & mask) > threshold);
+}
+
+/* acc * multiplier * 2**(shift - 31), rounded twice; the left shift wraps.
+ * multiplier: 0 … 2**31 - 1. shift: -31 … 30; negative is to the right. */
+static inline int32_t kibi_requantize(int32_t acc, int32_t multiplier, int32_t shift)
+{
+    if (shift > 0) {
+        return kibi_multiply_high((int32_t)((uint32_t)acc << shift), multiplier);
+    }
+    return kibi_divide_by_power(kibi_multiply_high(acc, multiplier), -shift);
+}
+
+/* The value cut to low … high; high wins where the range is empty. */
+static inline int32_t kibi_clamp(int32_t value, int32_t low, int32_t high)
+{
+    const int32_t raised = value < low ? low : value;
+    return raised > high ? high : raised;
+}
+
+#endif

@@ -1,0 +1,99 @@
+"""From 32-bit sums of products to 8-bit outputs: what convolutions and fully connected layers share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array, DType
+from kibi.ir import Param, Site
+from kibi.ops.attributes import Activation
+from kibi.quant import quantize_multiplier, requantize, wrap_s32
+
+Int32 = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Requantization:
+    """How the sums of each output channel become outputs.
+
+    Attributes:
+        bias: `[O]` s32, zeros where the node has none.
+        multiplier, shift: `[O]` s32 each; rule N4.
+        zero_point: added after scaling.
+        low, high: the closed range that outputs are clamped to.
+    """
+
+    bias: Int32
+    multiplier: Int32
+    shift: Int32
+    zero_point: int
+    low: int
+    high: int
+
+    @staticmethod
+    def of(site: Site, activation: Activation, *, single_precision_product: bool = False) -> "Requantization":
+        """Rule N7: the factor of a channel is input scale * filter scale / output scale, in double precision.
+
+        Args:
+            site: a node with operands `input`, `filter`, `bias?`, `output`.
+            activation: the fused activation.
+            single_precision_product: whether the product of the scales is rounded to float32 first, as TFLM does for
+                fully connected layers quantized per tensor (`kernels/kernel_util.cc`, `GetQuantizedConvolutionMultipler`).
+        """
+        output = site.output.quantization
+        channels = site.output.type.shape[-1]
+        scales = site["filter"].quantization.scales
+        input_scale = site["input"].quantization.scale
+        if single_precision_product:
+            products = [float(np.float32(input_scale) * np.float32(scale)) for scale in scales]
+        else:
+            products = [input_scale * scale for scale in scales]
+        factors = [quantize_multiplier(product / output.scale) for product in products]
+        factors *= channels if len(factors) == 1 else 1
+        bias = site.find("bias")
+        data = np.zeros(channels) if bias is None or bias.data is None else bias.data.reshape(-1)
+        low, high = activation.limits(DType.S8, output)
+        return Requantization(
+            data.astype(np.int32),
+            np.array([factor.value for factor in factors], np.int32),
+            np.array([factor.shift for factor in factors], np.int32),
+            output.zero_point,
+            low,
+            high,
+        )
+
+    def apply(self, sums: Array) -> NDArray[np.int8]:
+        """Outputs from sums `[…, O]` of products, without bias."""
+        acc = wrap_s32(sums.astype(np.int64) + self.bias)
+        scaled = requantize(acc, self.multiplier, self.shift) + self.zero_point
+        # The upper bound wins where an activation leaves an empty range, as std::max then std::min do.
+        return np.minimum(np.maximum(scaled, self.low), self.high).astype(np.int8)
+
+    def params(self) -> tuple[Param, ...]:
+        """The struct fields that all kernels of this family share."""
+        return (
+            Param("multiplier", self.multiplier),
+            Param("shift", self.shift.astype(np.int8)),
+            Param("output_zero_point", self.zero_point),
+            Param("activation_min", self.low),
+            Param("activation_max", self.high),
+        )
+
+
+def folded_bias(bias: Int32, weights: Array, zero_point: int) -> Int32:
+    """Rule N8: the bias with the input's zero point folded in: bias - zero point * sum of the channel's weights.
+
+    Args:
+        bias: `[O]` s32.
+        weights: `[O, K]` s8.
+        zero_point: of the input.
+    """
+    sums = weights.astype(np.int64).sum(axis=1)
+    return wrap_s32(bias.astype(np.int64) - zero_point * sums).astype(np.int32)
+
+
+def integer_matmul(a: Array, b: Array) -> NDArray[np.int64]:
+    """An exact matrix product of small integers: float64 holds every partial sum below 2**53, and is far faster."""
+    product: NDArray[np.int64] = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
+    return product

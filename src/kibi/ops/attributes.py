@@ -1,0 +1,59 @@
+"""Attributes that several operators share: padding schemes and fused activations."""
+
+from enum import Enum
+
+from kibi.dtypes import DType
+from kibi.ir import Quantization
+
+
+class Padding(Enum):
+    """How a window is placed at the borders."""
+
+    SAME = "SAME"
+    VALID = "VALID"
+
+    def output_size(self, size: int, kernel: int, stride: int, dilation: int) -> int:
+        """Output length along one axis; 0 or less where the window does not fit.
+
+        Source: TFLM `kernels/padding.h`, `ComputeOutSize`.
+        """
+        effective = (kernel - 1) * dilation + 1
+        if self is Padding.SAME:
+            return (size + stride - 1) // stride
+        return (size + stride - effective) // stride
+
+    def before(self, size: int, kernel: int, stride: int, dilation: int, output: int) -> int:
+        """Padding in front of the first element along one axis.
+
+        Source: TFLM `kernels/padding.h`, `ComputePaddingWithOffset`: the total is halved and rounded down.
+        """
+        if self is Padding.VALID:
+            return 0
+        effective = (kernel - 1) * dilation + 1
+        return max(0, (output - 1) * stride + effective - size) // 2
+
+
+class Activation(Enum):
+    """An activation fused into an operator, applied to the quantized output by clamping it."""
+
+    NONE = "NONE"
+    RELU = "RELU"
+    RELU_N1_TO_1 = "RELU_N1_TO_1"
+    RELU6 = "RELU6"
+
+    def limits(self, dtype: DType, output: Quantization) -> tuple[int, int]:
+        """The closed range that outputs are clamped to.
+
+        Source: TFLM `kernels/kernel_util.cc`, `CalculateActivationRangeQuantized`: bounds are quantized with the output's
+        scale, rounded half away from zero in float32, and cut to the type's range.
+        """
+        from kibi.quant import quantize_value  # noqa: PLC0415 - quant is left of ops; kept local to this rule
+
+        low, high = dtype.limits
+        bounds = {Activation.RELU: (0.0, None), Activation.RELU6: (0.0, 6.0), Activation.RELU_N1_TO_1: (-1.0, 1.0)}
+        lower, upper = bounds.get(self, (None, None))
+        if lower is not None:
+            low = max(low, quantize_value(lower, output.scale, output.zero_point))
+        if upper is not None:
+            high = min(high, quantize_value(upper, output.scale, output.zero_point))
+        return low, high

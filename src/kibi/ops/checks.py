@@ -1,0 +1,69 @@
+"""Checks that operators' type rules share; each raises an `OperatorError` that names the operand."""
+
+from kibi.dtypes import DType
+from kibi.ir import OperatorError, Quantization, Site, Tensor
+
+
+def rank(site: Site, operand: str, *ranks: int) -> tuple[int, ...]:
+    """The shape of an operand that must have one of these ranks."""
+    shape = site[operand].type.shape
+    if len(shape) not in ranks:
+        wanted = " or ".join(str(rank) for rank in ranks)
+        raise OperatorError(f"{operand} has shape {list(shape)}, but rank {wanted} is required", operand=operand)
+    return shape
+
+
+def dtype(site: Site, operand: str, *dtypes: DType) -> DType:
+    """The element type of an operand that must be one of these."""
+    found = site[operand].type.dtype
+    if found not in dtypes:
+        wanted = " or ".join(str(entry) for entry in dtypes)
+        remedy = "Hybrid models (float activations, integer weights) are not supported: quantize activations, too"
+        hint = remedy if {found, *dtypes} & {DType.F32} else ""
+        raise OperatorError(f"{operand} has type {found}, but {wanted} is required", hint, operand)
+    return found
+
+
+def per_tensor(site: Site, operand: str) -> Quantization:
+    """The quantization of an operand that must have one scale for the whole tensor."""
+    quantization = site[operand].type.quantization
+    if quantization is None:
+        raise OperatorError(f"{operand} has no scale and zero point", "Quantize the model to int8", operand)
+    if quantization.is_per_channel:
+        raise OperatorError(f"{operand} has {len(quantization.scales)} scales, but one is required", operand=operand)
+    return quantization
+
+
+def symmetric_weights(site: Site, operand: str, channels: int, axis: int) -> Quantization:
+    """The quantization of weights: one scale, or one for each output channel; zero points 0.
+
+    Source: TensorFlow Lite 8-bit quantization specification.
+    """
+    tensor = site[operand]
+    quantization = tensor.type.quantization
+    if quantization is None:
+        raise OperatorError(f"{operand} has no scale", "Quantize the model to int8", operand)
+    if any(quantization.zero_points):
+        raise OperatorError(f"{operand} has a zero point that is not 0", "Quantize weights symmetrically", operand)
+    if quantization.is_per_channel and (len(quantization.scales), quantization.axis) != (channels, axis):
+        what = f"{operand} has {len(quantization.scales)} scales along axis {quantization.axis}"
+        raise OperatorError(f"{what}, but {channels} along axis {axis} are required", operand=operand)
+    return quantization
+
+
+def bias(site: Site, channels: int) -> Tensor | None:
+    """The bias, or None: s32, one element for each output channel."""
+    tensor = site.find("bias")
+    if tensor is None:
+        return None
+    dtype(site, "bias", DType.S32)
+    if tensor.type.elements != channels:
+        what = f"bias has shape {list(tensor.type.shape)}, but {channels} elements are required"
+        raise OperatorError(what, operand="bias")
+    return tensor
+
+
+def positive(name: str, values: tuple[int, ...]) -> None:
+    """Attributes such as strides, which must be at least 1."""
+    if any(value < 1 for value in values):
+        raise OperatorError(f"{name} is {list(values)}, but each must be at least 1")

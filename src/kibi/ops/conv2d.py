@@ -1,0 +1,149 @@
+"""CONV_2D, and the arithmetic that DEPTHWISE_CONV_2D and FULLY_CONNECTED share with it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ops import checks
+from kibi.ops.accumulator import Requantization, folded_bias, integer_matmul
+from kibi.ops.attributes import Activation, Padding
+from kibi.ops.registry import register
+from kibi.ops.window import Window, output_shape
+
+
+@dataclass(frozen=True, slots=True)
+class Conv2D(Operator):
+    """2-D convolution: input [N, H, W, C] s8, filter [O, KH, KW, C / groups] s8, bias [O] s32 → output [N, OH, OW, O] s8.
+
+    The filter is symmetric, per tensor or per output channel. Fewer filter channels than input channels make it grouped.
+    Source: TFLM `kernels/internal/reference/integer_ops/conv.h`, `ConvPerChannel`.
+    """
+
+    name: ClassVar[str] = "CONV_2D"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_conv2d_s8",)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+
+    stride: tuple[int, int] = (1, 1)
+    padding: Padding = Padding.VALID
+    dilation: tuple[int, int] = (1, 1)
+    activation: Activation = Activation.NONE
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """Shape `[N, OH, OW, O]`, type s8."""
+        channels = checks.rank(site, "input", 4)[3]
+        output_channels, *kernel, filter_channels = checks.rank(site, "filter", 4)
+        checks.dtype(site, "filter", DType.S8)
+        checks.positive("stride", self.stride)
+        checks.positive("dilation", self.dilation)
+        checks.per_tensor(site, "input")
+        checks.per_tensor(site, "output")
+        checks.symmetric_weights(site, "filter", output_channels, axis=0)
+        checks.bias(site, output_channels)
+        if channels % filter_channels or output_channels % (channels // filter_channels):
+            what = f"{channels} input and {output_channels} output channels do not divide into groups"
+            raise OperatorError(f"{what} of {filter_channels} filter channels", operand="filter")
+        size = (kernel[0], kernel[1])
+        return output_shape(site, size, self.stride, self.dilation, self.padding, output_channels), DType.S8
+
+    def window(self, site: Site) -> Window:
+        """The geometry."""
+        _, height, width, _ = site["filter"].type.shape
+        return Window.of(site, (height, width), self.stride, self.dilation, self.padding)
+
+    def steps(self, site: Site) -> int:
+        """One for each output row along the window's rows."""
+        return self.window(site).steps
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """A window of input rows; rows outside are the zero point."""
+        return (self.window(site).access(site["input"].quantization.zero_point),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Sum of (input - zero point) * filter, plus bias, requantized and clamped."""
+        weights = _filter_by_rows(site, self.window(site))
+        return convolution_rows(site, self.window(site), weights, Requantization.of(site, self.activation))
+
+    def bind(self, site: Site) -> KernelCall:
+        """One kernel for all geometries; the scratch holds the window under two pixels."""
+        weights = _filter_by_rows(site, self.window(site))
+        return convolution_call(site, self.window(site), weights, Requantization.of(site, self.activation))
+
+    def macs(self, site: Site) -> int:
+        """Filter elements of a channel for each output element."""
+        return site.output.type.elements * int(np.prod(site["filter"].type.shape[1:]))
+
+
+def _filter_by_rows(site: Site, window: Window) -> NDArray[np.int8]:
+    """The filter as `[O, kernel rows, kernel width, C]` of the window."""
+    weights = site.constant("filter").astype(np.int8)
+    return np.ascontiguousarray(weights.transpose(0, 2, 1, 3)) if window.is_swapped else weights
+
+
+def convolution_rows(
+    site: Site, window: Window, weights: NDArray[np.int8], scaling: Requantization
+) -> Callable[[Rows], Array]:
+    """A function that computes one row `[output width, O]` from the window's rows.
+
+    Args:
+        site: the node.
+        window: its geometry.
+        weights: `[O, kernel rows, kernel width, C / groups]`.
+        scaling: how accumulators become outputs.
+    """
+    zero_point = site["input"].quantization.zero_point
+    output_channels, _, _, depth = weights.shape
+    groups = window.channels // depth
+    # Sums of products run as matrix products over the window's elements, one matrix for each group.
+    matrices = weights.reshape(groups, output_channels // groups, -1)
+    xs = np.arange(window.output_width)[:, None] * window.stride_width - window.pad_width
+    columns = xs + np.arange(window.kernel_width)[None, :] * window.dilation_width
+    inside = (columns >= 0) & (columns < window.input_width)
+    picked = np.where(inside, columns, 0)
+
+    def row(rows: Rows) -> Array:
+        stacked = np.stack([np.asarray(part) for part in rows[0]]).reshape(-1, window.input_width, window.channels)
+        centred = stacked.astype(np.int32) - zero_point
+        patches = np.where(inside[None, :, :, None], centred[:, picked], 0)
+        patches = patches.transpose(1, 0, 2, 3)  # [x, kernel row, kernel column, channel]
+        grouped = patches.reshape(*patches.shape[:3], groups, depth).transpose(3, 0, 1, 2, 4)
+        sums = [integer_matmul(grouped[g].reshape(window.output_width, -1), matrices[g].T) for g in range(groups)]
+        return scaling.apply(np.concatenate(sums, axis=1))
+
+    return row
+
+
+def convolution_call(
+    site: Site, window: Window, weights: NDArray[np.int8], scaling: Requantization
+) -> KernelCall:
+    """The call of `kibi_conv2d_s8`; arguments as in `convolution_rows`."""
+    output_channels, rows, width, depth = weights.shape
+    elements = rows * width * depth
+    groups = window.channels // depth
+    is_pointwise = rows == width == groups == 1 and window.pad_width == 0
+    zero_point = site["input"].quantization.zero_point
+    params = (
+        Param("filter", weights.reshape(-1)),
+        Param("bias", folded_bias(scaling.bias, weights.reshape(output_channels, -1), zero_point)),
+        *scaling.params(),
+        Param("input_width", window.input_width),
+        Param("input_channels", window.channels),
+        Param("input_zero_point", zero_point),
+        Param("output_width", window.output_width),
+        Param("output_channels", output_channels),
+        Param("groups", groups),
+        Param("kernel_rows", rows),
+        Param("kernel_width", width),
+        Param("stride", window.stride_width),
+        Param("dilation", window.dilation_width),
+        Param("pad", window.pad_width),
+    )
+    return KernelCall("kibi_conv2d_s8", params, 0 if is_pointwise else 2 * elements)
+
+
+register(Conv2D)

@@ -1,0 +1,59 @@
+"""DEQUANTIZE."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, Param, RowAccess, Rows, Site
+from kibi.ops import checks
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class Dequantize(Operator):
+    """Out of a scale: input s8 of any shape → output f32 of the same shape.
+
+    TFLM multiplies in double precision and rounds to float32; a difference of 9 bits times a scale of 24 is exact in double
+    precision, so one rounded float32 multiplication gives the same bits. Source: TFLM
+    `kernels/internal/reference/dequantize.h`, `Dequantize`.
+    """
+
+    name: ClassVar[str] = "DEQUANTIZE"
+    inputs: ClassVar[tuple[str, ...]] = ("input",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_dequantize_s8_f32",)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape, type f32."""
+        checks.per_tensor(site, "input")
+        return site["input"].type.shape, DType.F32
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """Row by row."""
+        return (RowAccess.same(site.output.type.rows),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Rule N18: scale * (input - zero point)."""
+        source = site["input"].quantization
+
+        def row(rows: Rows) -> Array:
+            centred = np.asarray(rows[0][0]).astype(np.int32) - source.zero_point
+            return (np.float64(np.float32(source.scale)) * centred).astype(np.float32)
+
+        return row
+
+    def bind(self, site: Site) -> KernelCall:
+        """The one kernel."""
+        source = site["input"].quantization
+        params = (
+            Param("elements", site.output.type.row_elements),
+            Param("scale", source.scale),
+            Param("zero_point", source.zero_point),
+        )
+        return KernelCall("kibi_dequantize_s8_f32", params)
+
+
+register(Dequantize)

@@ -1,0 +1,122 @@
+"""FULLY_CONNECTED."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import gcd
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ops import checks
+from kibi.ops.accumulator import Requantization, folded_bias, integer_matmul
+from kibi.ops.attributes import Activation
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class FullyConnected(Operator):
+    """Matrix product: input of B * K elements s8, filter [O, K] s8, bias [O] s32 → output [B, O] s8.
+
+    The filter is symmetric, per tensor or per output channel. With `keep_dims` the output keeps the input's leading axes.
+    Source: TFLM `kernels/internal/reference/integer_ops/fully_connected.h`.
+    """
+
+    name: ClassVar[str] = "FULLY_CONNECTED"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_fully_connected_s8",)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+
+    activation: Activation = Activation.NONE
+    keep_dims: bool = False
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """Shape `[B, O]`, or the input's with O in the last place; any leading axes that TFLM accepts."""
+        channels, depth = checks.rank(site, "filter", 2)
+        checks.dtype(site, "filter", DType.S8)
+        checks.per_tensor(site, "input")
+        checks.per_tensor(site, "output")
+        checks.symmetric_weights(site, "filter", channels, axis=0)
+        checks.bias(site, channels)
+        shape = site["input"].type.shape
+        elements = site["input"].type.elements
+        if elements % depth or (self.keep_dims and shape[-1] != depth):
+            what = f"input of shape {list(shape)} does not fall into vectors of {depth}, the filter's second axis"
+            raise OperatorError(what, operand="input")
+        if self.keep_dims:
+            return (*shape[:-1], channels), DType.S8
+        # TFLM does not look at the output's leading axes; only their product matters.
+        declared = site.output.type.shape
+        flat = (elements // depth, channels)
+        fits = declared[-1:] == (channels,) and site.output.type.elements == elements // depth * channels
+        return declared if fits else flat, DType.S8
+
+    def steps(self, site: Site) -> int:
+        """One for each row where input and output fall into the same rows; else all at once."""
+        return site.output.type.rows if _is_by_row(site) else 1
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """The input's rows cut into pieces that fit both rows and vectors."""
+        source = site["input"].type
+        if _is_by_row(site):
+            return (RowAccess.same(source.rows),)
+        parts = source.row_elements // _piece(site)
+        return (RowAccess.every(source.rows * parts, 1, parts),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Sum of (input - zero point) * filter, plus bias, requantized and clamped."""
+        matrix = site.constant("filter").astype(np.int32).T
+        zero_point = site["input"].quantization.zero_point
+        scaling = self._scaling(site)
+
+        def row(rows: Rows) -> Array:
+            vectors = np.concatenate([np.asarray(piece).reshape(-1) for piece in rows[0]])
+            centred = vectors.astype(np.int32).reshape(-1, len(matrix)) - zero_point
+            return scaling.apply(integer_matmul(centred, matrix))
+
+        return row
+
+    def bind(self, site: Site) -> KernelCall:
+        """One kernel; a vector may come in several pieces, or a piece hold several vectors."""
+        weights = site.constant("filter").astype(np.int8)
+        scaling = self._scaling(site)
+        channels, depth = weights.shape
+        piece = site["input"].type.row_elements if _is_by_row(site) else _piece(site)
+        zero_point = site["input"].quantization.zero_point
+        vectors = site.output.type.elements // channels // self.steps(site)
+        params = (
+            Param("filter", weights.reshape(-1)),
+            Param("bias", folded_bias(scaling.bias, weights, zero_point)),
+            *scaling.params(),
+            Param("depth", depth),
+            Param("piece", min(piece, depth)),
+            Param("vectors", vectors),
+            Param("vectors_per_row", max(1, piece // depth)),
+            Param("output_channels", channels),
+        )
+        return KernelCall("kibi_fully_connected_s8", params)
+
+    def macs(self, site: Site) -> int:
+        """The filter's depth for each output element."""
+        return site.output.type.elements * site["filter"].type.shape[1]
+
+    def _scaling(self, site: Site) -> Requantization:
+        is_per_tensor = not site["filter"].quantization.is_per_channel
+        return Requantization.of(site, self.activation, single_precision_product=is_per_tensor)
+
+
+def _is_by_row(site: Site) -> bool:
+    """Whether output row `y` is made of input row `y`."""
+    source, output, depth = site["input"].type, site.output.type, site["filter"].type.shape[1]
+    return source.rows == output.rows and source.row_elements % depth == 0
+
+
+def _piece(site: Site) -> int:
+    """Elements of the pieces that the input's rows are cut into: they fill vectors and rows evenly."""
+    depth = site["filter"].type.shape[1]
+    row = site["input"].type.row_elements
+    return row if row % depth == 0 else gcd(row, depth)
+
+
+register(FullyConnected)

@@ -1,0 +1,114 @@
+"""MEAN."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ops import checks
+from kibi.ops.registry import register
+from kibi.quant import Multiplier, quantize_multiplier, requantize
+
+
+@dataclass(frozen=True, slots=True)
+class Mean(Operator):
+    """Mean over axes: input s8 of rank 1 to 4, axes s32 constant → output s8 without those axes, or with ones for them.
+
+    Source: TFLM `kernels/internal/reference/reduce.h`, `QuantizedMeanOrSum`.
+    """
+
+    name: ClassVar[str] = "MEAN"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "axes")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_mean_s8",)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+
+    keep_dims: bool = False
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape with the axes dropped or set to 1, type s8."""
+        shape = checks.rank(site, "input", 1, 2, 3, 4)
+        checks.dtype(site, "axes", DType.S32)
+        checks.per_tensor(site, "input")
+        checks.per_tensor(site, "output")
+        raw = site.constant("axes").reshape(-1)
+        if any(not -len(shape) <= int(axis) < len(shape) for axis in raw):
+            raise OperatorError(f"axes {raw.tolist()} leave a tensor of rank {len(shape)}", operand="axes")
+        axes = _axes(site)
+        if self.keep_dims:
+            return tuple(1 if axis in axes else size for axis, size in enumerate(shape)), DType.S8
+        return tuple(size for axis, size in enumerate(shape) if axis not in axes), DType.S8
+
+    def steps(self, site: Site) -> int:
+        """One: sums of all output elements grow together."""
+        del site
+        return 1
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """All rows."""
+        return (RowAccess.every(site["input"].type.rows, 1),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Rule N11: the sum without its zero points, scaled once by a multiplier that includes the division."""
+        shape, axes = site["input"].type.shape, tuple(sorted(_axes(site)))
+        factor, count = _multiplier(site)
+        zero_in, zero_out = site["input"].quantization.zero_point, site.output.quantization.zero_point
+
+        def row(rows: Rows) -> Array:
+            data = np.concatenate([np.asarray(part).reshape(-1) for part in rows[0]]).reshape(shape)
+            sums = data.astype(np.int64).sum(axis=axes) - zero_in * count
+            return np.clip(requantize(sums, factor.value, factor.shift) + zero_out, -128, 127).astype(np.int8)
+
+        return row
+
+    def bind(self, site: Site) -> KernelCall:
+        """One kernel; the scratch holds a 32-bit sum for each output element."""
+        shape, axes = site["input"].type.shape, _axes(site)
+        strides = _output_strides(shape, axes)
+        source = site["input"].type
+        front = 0 if source.row_axis is None else source.row_axis + 1
+        loops = (*_two_loops(shape[:front], strides[:front]), *_two_loops(shape[front:], strides[front:]))
+        factor, count = _multiplier(site)
+        elements = site.output.type.elements
+        params = (
+            *(Param(f"size{level}", size) for level, (size, _) in enumerate(loops)),
+            *(Param(f"step{level}", step) for level, (_, step) in enumerate(loops)),
+            Param("output_elements", elements),
+            Param("zero_points", count * site["input"].quantization.zero_point),
+            Param("output_zero_point", site.output.quantization.zero_point),
+            Param("multiplier", factor.value),
+            Param("shift", factor.shift),
+        )
+        return KernelCall("kibi_mean_s8", params, 4 * elements)
+
+
+def _axes(site: Site) -> frozenset[int]:
+    rank = len(site["input"].type.shape)
+    return frozenset(int(axis) % rank for axis in site.constant("axes").reshape(-1))
+
+
+def _output_strides(shape: tuple[int, ...], axes: frozenset[int]) -> tuple[int, ...]:
+    """For each input axis, how far the output index moves; 0 along reduced axes."""
+    kept = [1 if axis in axes else size for axis, size in enumerate(shape)]
+    return tuple(0 if axis in axes else prod(kept[axis + 1 :]) for axis in range(len(shape)))
+
+
+def _two_loops(sizes: tuple[int, ...], steps: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Axes as two nested loops of (size, step); of all axes in front of or behind the row axis, at most two exceed 1."""
+    loops = [(size, step) for size, step in zip(sizes, steps, strict=True) if size > 1]
+    return (*[(1, 0)] * (2 - len(loops)), *loops)
+
+
+def _multiplier(site: Site) -> tuple[Multiplier, int]:
+    """The factor with 1 / count in it, and the count."""
+    shape = site["input"].type.shape
+    count = prod(shape[axis] for axis in _axes(site))
+    factor = quantize_multiplier(site["input"].quantization.scale / site.output.quantization.scale)
+    shift = min(count.bit_length() - 1, 32, 31 + factor.shift)
+    return Multiplier((factor.value << shift) // count, factor.shift - shift), count
+
+
+register(Mean)

@@ -1,0 +1,109 @@
+"""PAD."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ops import checks
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class Pad(Operator):
+    """Padding with the output's zero point: input s8 of rank 1 to 4, paddings [rank, 2] s32 constant → output s8.
+
+    The batch axis is not padded. Source: TFLM `micro/kernels/pad_common.cc`.
+    """
+
+    name: ClassVar[str] = "PAD"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "paddings")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_pad_s8",)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape with the paddings added, type s8."""
+        shape = checks.rank(site, "input", 1, 2, 3, 4)
+        checks.dtype(site, "paddings", DType.S32, DType.S64)
+        checks.per_tensor(site, "output")
+        paddings = site.constant("paddings")
+        if paddings.shape != (len(shape), 2) or (paddings.astype(np.int64) < 0).any():
+            what = f"paddings {paddings.tolist()} must be {len(shape)} pairs of numbers that are not negative"
+            raise OperatorError(what, operand="paddings")
+        if len(shape) > 2 and paddings[0].any():
+            raise OperatorError("padding along the batch axis is not supported", "Pad other axes", "paddings")
+        sums = paddings.astype(np.int64).sum(axis=1)
+        return tuple(size + int(extra) for size, extra in zip(shape, sums, strict=True)), DType.S8
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """The input row at the same place, or constant rows; a row of the output may hold a whole input of many rows."""
+        source, output = site["input"].type, site.output.type
+        axis = output.row_axis
+        if axis is None:
+            return (RowAccess.same(1),)
+        rows = source.shape[axis]
+        count = source.rows_per_batch // rows
+        before = int(site.constant("paddings")[axis][0])
+        is_single = source.row_axis is None and rows > 1
+        parts = rows if is_single else 1
+        zero_point = output.quantization.zero_point if output.quantization else 0
+        count = 1 if is_single else count
+        return (
+            RowAccess(
+                rows=rows * count,
+                output_rows=output.rows_per_batch,
+                count=count,
+                stride=count,
+                start=-before * count,
+                parts=parts,
+                fill=zero_point,
+            ),
+        )
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Pad one row's axes."""
+        sizes, before, after = _planes(site)
+        zero_point = site.output.quantization.zero_point
+
+        def row(rows: Rows) -> Array:
+            data = np.concatenate([np.asarray(piece).reshape(-1) for piece in rows[0]]).reshape(sizes)
+            pads = tuple(zip(before, after, strict=True))
+            return np.pad(data, pads, constant_values=np.int8(zero_point))
+
+        return row
+
+    def bind(self, site: Site) -> KernelCall:
+        """The one kernel, without scratch."""
+        (width, channels), before, after = _planes(site)
+        pieces = self.accesses(site)[0].count
+        params = (
+            Param("pieces", pieces),
+            Param("width", width // pieces),
+            Param("channels", channels),
+            Param("before_width", before[0]),
+            Param("after_width", after[0]),
+            Param("before_channels", before[1]),
+            Param("after_channels", after[1]),
+            Param("value", site.output.quantization.zero_point),
+        )
+        return KernelCall("kibi_pad_s8", params)
+
+
+def _planes(site: Site) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+    """Input sizes, and paddings before and behind, of the two axes behind the output's row axis."""
+    axis = site.output.type.row_axis
+    behind = 0 if axis is None else axis + 1
+    shape = site["input"].type.shape[behind:]
+    pairs = [(int(low), int(high)) for low, high in site.constant("paddings")[behind:]]
+    axes = [(size, low, high) for size, (low, high) in zip(shape, pairs, strict=True)]
+    if len(axes) > 2:  # one row: spatial axes are 1 and unpadded
+        axes = [axes[0], axes[-1]]
+    axes = [(1, 0, 0)] * (2 - len(axes)) + axes
+    first, second = axes
+    return (first[0], second[0]), (first[1], second[1]), (first[2], second[2])
+
+
+register(Pad)

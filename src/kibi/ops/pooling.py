@@ -1,0 +1,88 @@
+"""What the two poolings share: geometry, rule, parameters."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ops import checks
+from kibi.ops.attributes import Activation, Padding
+from kibi.ops.window import Window, output_shape
+
+
+@dataclass(frozen=True, slots=True)
+class Pool2D(Operator):
+    """A window over each channel: input [N, H, W, C] s8 → output [N, OH, OW, C] s8 of the same scale and zero point.
+
+    Elements outside the input do not count. Source of the rule on scales: TFLM `micro/kernels/pooling_common.cc`.
+    """
+
+    inputs: ClassVar[tuple[str, ...]] = ("input",)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+
+    kernel: tuple[int, int] = (1, 1)
+    stride: tuple[int, int] = (1, 1)
+    padding: Padding = Padding.VALID
+    activation: Activation = Activation.NONE
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """Shape `[N, OH, OW, C]`, type s8."""
+        channels = checks.rank(site, "input", 4)[3]
+        checks.positive("kernel", self.kernel)
+        checks.positive("stride", self.stride)
+        source = checks.per_tensor(site, "input")
+        target = checks.per_tensor(site, "output")
+        if source.zero_point != target.zero_point or abs(source.scale - target.scale) > 1e-6:
+            what = f"input ({source}) and output ({target}) must have the same scale and zero point"
+            raise OperatorError(what, operand="output")
+        return output_shape(site, self.kernel, self.stride, (1, 1), self.padding, channels), DType.S8
+
+    def window(self, site: Site) -> Window:
+        """The geometry."""
+        return Window.of(site, self.kernel, self.stride, (1, 1), self.padding)
+
+    def steps(self, site: Site) -> int:
+        """One for each output row along the window's rows."""
+        return self.window(site).steps
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """A window of input rows; null pointers where it leaves the input."""
+        return (self.window(site).access(None),)
+
+    def bind(self, site: Site) -> KernelCall:
+        """The one kernel, without scratch."""
+        window = self.window(site)
+        low, high = self.activation.limits(DType.S8, site.output.quantization)
+        params = (
+            Param("input_width", window.input_width),
+            Param("channels", window.channels),
+            Param("output_width", window.output_width),
+            Param("kernel_rows", window.kernel_rows),
+            Param("kernel_width", window.kernel_width),
+            Param("stride", window.stride_width),
+            Param("pad", window.pad_width),
+            Param("activation_min", low),
+            Param("activation_max", high),
+        )
+        return KernelCall(self.kernels[0], params)
+
+
+def windows_of_row(window: Window) -> Callable[[Rows], tuple[Array, Array]]:
+    """A function from input rows to (values `[x, kernel row * column, C]` in s32, mask `[x, kernel row * column]`)."""
+    xs = np.arange(window.output_width)[:, None] * window.stride_width - window.pad_width
+    columns = xs + np.arange(window.kernel_width)[None, :]
+    inside = (columns >= 0) & (columns < window.input_width)
+    picked = np.where(inside, columns, 0)
+    shape = (window.input_width, window.channels)
+
+    def gather(rows: Rows) -> tuple[Array, Array]:
+        present = [row for row in rows[0] if row is not None]
+        stacked = np.stack([row.reshape(shape) for row in present]).astype(np.int32)
+        values = stacked[:, picked].transpose(1, 0, 2, 3).reshape(window.output_width, -1, window.channels)
+        mask = np.repeat(inside[:, None, :], len(present), axis=1).reshape(window.output_width, -1)
+        return values, mask
+
+    return gather

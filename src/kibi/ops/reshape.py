@@ -1,0 +1,57 @@
+"""RESHAPE."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import gcd
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape(Operator):
+    """The same elements in another shape: input of any type, shape s32 (ignored: the output's type says it) → output."""
+
+    name: ClassVar[str] = "RESHAPE"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "shape?")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_copy_s8", "kibi_copy_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The declared shape, when it has as many elements."""
+        source, output = site["input"].type, site.output.type
+        if source.elements != output.elements:
+            what = f"output {list(output.shape)} has not as many elements as input {list(source.shape)}"
+            raise OperatorError(what, operand="output")
+        return output.shape, source.dtype
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """The pieces of input rows that fill an output row."""
+        source, output = site["input"].type, site.output.type
+        piece = gcd(source.row_elements, output.row_elements)
+        count = output.row_elements // piece
+        pieces = source.elements // piece
+        return (RowAccess(pieces, output.rows, count, stride=count, parts=source.row_elements // piece),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """The pieces one after another."""
+        del site
+
+        def row(rows: Rows) -> Array:
+            return np.concatenate([np.asarray(piece).reshape(-1) for piece in rows[0]])
+
+        return row
+
+    def bind(self, site: Site) -> KernelCall:
+        """A copy of pieces."""
+        access = self.accesses(site)[0]
+        piece = site.output.type.row_elements // access.count
+        params = (Param("pieces", access.count), Param("elements", piece))
+        return KernelCall(f"kibi_copy_{site.output.type.dtype}", params)
+
+
+register(Reshape)

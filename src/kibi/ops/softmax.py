@@ -1,0 +1,106 @@
+"""SOFTMAX."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ops import checks
+from kibi.ops.logistic import input_radius
+from kibi.ops.registry import register
+from kibi.quant import (
+    exp_on_negative_values,
+    quantize_multiplier,
+    reciprocal,
+    rounding_divide_by_power_of_two,
+    saturating_rounding_doubling_high_multiply,
+)
+
+_DIFFERENCE_BITS = 5
+_SUM_BITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Softmax(Operator):
+    """Softmax along the last axis: input s8 of rank 1 to 4 → output s8 of scale 1/256 and zero point -128.
+
+    Source: TFLM `micro/kernels/softmax_common.cc` and `kernels/internal/reference/softmax.h`.
+    """
+
+    name: ClassVar[str] = "SOFTMAX"
+    inputs: ClassVar[tuple[str, ...]] = ("input",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_softmax_s8",)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+
+    beta: float = 1.0
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape, type s8."""
+        shape = checks.rank(site, "input", 1, 2, 3, 4)
+        source = checks.per_tensor(site, "input")
+        output = checks.per_tensor(site, "output")
+        if output.zero_point != -128 or output.scale != 1 / 256:
+            what = f"output has {output}, but scale 1/256, zero point -128 is required"
+            raise OperatorError(what, operand="output")
+        if shape[-1] > 1 << _SUM_BITS - 1:
+            what = f"the last axis has {shape[-1]} elements, more than {1 << _SUM_BITS - 1}: the sum may overflow"
+            raise OperatorError(what, operand="input")
+        if self._real_multiplier(source.scale) <= 1:
+            what = f"beta {self.beta} * input scale {source.scale} is too small for fixed point"
+            raise OperatorError(what, operand="input")
+        return shape, DType.S8
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """Row by row; vectors along the last axis lie inside rows."""
+        return (RowAccess.same(site.output.type.rows),)
+
+    def _real_multiplier(self, scale: float) -> float:
+        return min(self.beta * scale * (1 << (31 - _DIFFERENCE_BITS)), (1 << 31) - 1.0)
+
+    def exponentials(self, site: Site) -> NDArray[np.int32]:
+        """Rule N15: exp of -d times the input's scale, for differences d = 0, 1, … that count; no integer bits."""
+        factor = quantize_multiplier(self._real_multiplier(site["input"].quantization.scale))
+        radius = input_radius(_DIFFERENCE_BITS, factor.shift)
+        differences = -np.arange(min(radius, 255) + 1, dtype=np.int64)
+        scaled = saturating_rounding_doubling_high_multiply(differences << factor.shift, factor.value)
+        return exp_on_negative_values(scaled, _DIFFERENCE_BITS).astype(np.int32)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Exponentials of the differences to the largest, times the reciprocal of their sum."""
+        table = self.exponentials(site).astype(np.int64)
+        table = np.concatenate([table, np.zeros(256 - len(table), np.int64)])
+        counts = np.arange(256) < len(self.exponentials(site))
+        depth = site["input"].type.shape[-1]
+
+        def vector(values: Array) -> Array:
+            differences = int(values.max()) - values.astype(np.int64)
+            exps, counted = table[differences], counts[differences]
+            total = int(rounding_divide_by_power_of_two(exps[counted], _SUM_BITS).sum())
+            scale, over = reciprocal(total, _SUM_BITS)
+            products = saturating_rounding_doubling_high_multiply(scale, exps)
+            outputs = rounding_divide_by_power_of_two(products, over + 31 - 8) - 128
+            return np.where(counted, np.clip(outputs, -128, 127), -128).astype(np.int8)
+
+        def row(rows: Rows) -> Array:
+            return np.stack([vector(values) for values in np.asarray(rows[0][0]).reshape(-1, depth)])
+
+        return row
+
+    def bind(self, site: Site) -> KernelCall:
+        """One kernel with a table of exponentials."""
+        table = self.exponentials(site)
+        depth = site["input"].type.shape[-1]
+        params = (
+            Param("exponentials", table),
+            Param("differences", len(table)),
+            Param("vectors", site.output.type.row_elements // depth),
+            Param("depth", depth),
+        )
+        return KernelCall("kibi_softmax_s8", params)
+
+
+register(Softmax)

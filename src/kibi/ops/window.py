@@ -1,0 +1,94 @@
+"""Two-dimensional windows as seen by rows: convolutions and poolings share this geometry."""
+
+from dataclasses import dataclass
+
+from kibi.ir import OperatorError, RowAccess, Site
+from kibi.ops.attributes import Padding
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Where a window lies on its input, with `y` along the rows of the input and `x` across.
+
+    Rows lie along the height, or, where input and output are one high, along the width: then the kernel's axes are swapped
+    (`is_swapped`), and a `[O, KH, KW, C]` filter must be transposed to `[O, KW, KH, C]`.
+
+    Attributes:
+        batches: parts of the batch.
+        input_rows, input_width, channels: of one batch of the input.
+        output_rows, output_width: of one batch of the output.
+        kernel_rows, kernel_width, stride_rows, stride_width, dilation_rows, dilation_width: of the window.
+        pad_rows, pad_width: padding in front of the first row, and of the first element of a row.
+        is_swapped: whether rows lie along the width.
+    """
+
+    batches: int
+    input_rows: int
+    input_width: int
+    channels: int
+    output_rows: int
+    output_width: int
+    kernel_rows: int
+    kernel_width: int
+    stride_rows: int
+    stride_width: int
+    dilation_rows: int
+    dilation_width: int
+    pad_rows: int
+    pad_width: int
+    is_swapped: bool
+
+    @staticmethod
+    def of(
+        site: Site, kernel: tuple[int, int], stride: tuple[int, int], dilation: tuple[int, int], padding: Padding
+    ) -> "Window":
+        """The geometry of a node with operands `input` and `output` of shape `[N, H, W, C]`."""
+        batches, height, width, channels = site["input"].type.shape
+        _, out_height, out_width, _ = site.output.type.shape
+        sizes, outs = (height, width), (out_height, out_width)
+        pads = tuple(padding.before(*args) for args in zip(sizes, kernel, stride, dilation, outs, strict=True))
+        swapped = height == 1 and out_height == 1 and width > 1
+        y, x = (1, 0) if swapped else (0, 1)
+        return Window(
+            batches, sizes[y], sizes[x], channels, outs[y], outs[x], kernel[y], kernel[x], stride[y], stride[x],
+            dilation[y], dilation[x], pads[y], pads[x], swapped,
+        )  # fmt: skip
+
+    @property
+    def steps(self) -> int:
+        """Row steps: one for each output row of each batch."""
+        return self.batches * self.output_rows
+
+    def access(self, fill: int | None) -> RowAccess:
+        """The input rows that an output row reads; `fill` as in `RowAccess`."""
+        return RowAccess(
+            rows=self.input_rows,
+            output_rows=self.output_rows,
+            count=self.kernel_rows,
+            stride=self.stride_rows,
+            start=-self.pad_rows,
+            dilation=self.dilation_rows,
+            fill=fill,
+        )
+
+
+def output_shape(
+    site: Site,
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    dilation: tuple[int, int],
+    padding: Padding,
+    channels: int,
+) -> tuple[int, int, int, int]:
+    """The output's shape `[N, OH, OW, channels]`.
+
+    Raises:
+        OperatorError: the window does not fit into the input.
+    """
+    batches, height, width, _ = site["input"].type.shape
+    sizes = zip((height, width), kernel, stride, dilation, strict=True)
+    out_height, out_width = (padding.output_size(*arguments) for arguments in sizes)
+    if out_height < 1 or out_width < 1:
+        what = f"a window of {list(kernel)} with dilation {list(dilation)} does not fit into {height} x {width}"
+        raise OperatorError(what, operand="input")
+    return batches, out_height, out_width, channels

@@ -1,0 +1,156 @@
+"""Lifetimes: which buffers an order of row steps needs, and from which step to which each of them lives.
+
+The rule: a tensor that is made whole before anything reads it, a model input and a model output are one buffer each,
+with rows in order. A tensor whose making and reading interleave has a buffer for each row, so that its first rows can
+die while its last ones are not made yet.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kibi.errors import PlanError
+from kibi.ir import Graph, Node, RowAccess, Site, Tensor
+from kibi.planner.plan import Buffer, Run
+from kibi.targets import Target
+
+_SCRATCH_ALIGNMENT_BYTES = 4
+_INPUT_STEP = -1
+"""Model inputs are made before step 0."""
+
+
+def lifetimes(graph: Graph, target: Target, runs: Sequence[Run], *, scratch: bool = True) -> tuple[Buffer, ...]:
+    """The buffers of an order of row steps, not placed yet: all offsets are 0.
+
+    Args:
+        graph: a verified graph.
+        target: where it runs; no buffer is aligned more than the arena's start is.
+        runs: the order; each node computes each row of its output once, ascending.
+        scratch: whether to include the scratch of the nodes that need some.
+
+    Returns:
+        Tensors ascending by index, the rows of each ascending, then scratch ascending by node. Scratch lives from the
+        first to the last step of its node, and through what other nodes do in between.
+
+    Raises:
+        PlanError: the order names a node that does not exist, computes a row twice, out of order or never, or reads a
+            row that is not made yet.
+    """
+    histories, spans = _follow(graph, runs)
+    steps = sum(run.rows for run in runs)
+    buffers: list[Buffer] = []
+    for index in sorted(histories):
+        tensor = graph.tensors[index]
+        alignment = min(tensor.type.dtype.size_bytes, target.arena_alignment_bytes)
+        if index in graph.inputs or index in graph.outputs or histories[index].is_whole:
+            buffers.append(_whole(tensor, histories[index], alignment, steps if index in graph.outputs else 0))
+        else:
+            buffers.extend(_by_row(tensor, histories[index], alignment))
+    if scratch:
+        buffers.extend(_scratch(graph, spans))
+    return tuple(buffers)
+
+
+@dataclass(slots=True)
+class _History:
+    """What happens to a tensor, filled in while the order is followed.
+
+    Attributes:
+        made: for each row, the step that makes it.
+        last_used: for each row, the last step that reads it, or that makes it where none does.
+        first_read: the first step that reads any row, or None.
+    """
+
+    made: list[int] = field(default_factory=list)
+    last_used: list[int] = field(default_factory=list)
+    first_read: int | None = None
+
+    def make_row(self, step: int) -> None:
+        self.made.append(step)
+        self.last_used.append(step)
+
+    def read_row(self, row: int, step: int) -> None:
+        self.last_used[row] = step
+        if self.first_read is None:
+            self.first_read = step
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are made before any is read."""
+        return self.first_read is None or self.made[-1] < self.first_read
+
+
+def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dict[int, tuple[int, int]]]:
+    """The history of each tensor in the arena, and the first and last step of each node."""
+    histories = {index: _History() for index in (*graph.inputs, *(out for node in graph.nodes for out in node.outputs))}
+    for index in graph.inputs:
+        for _ in range(graph.tensors[index].type.rows):
+            histories[index].make_row(_INPUT_STEP)
+    spans: dict[int, tuple[int, int]] = {}
+    reads = [tuple(_reads(site)) for site in graph.sites]
+    for step, (node, row) in enumerate(_steps(graph, runs)):
+        for tensor, access in reads[node]:
+            history = histories[tensor.index]
+            for needed in access.needs(row):
+                if needed >= len(history.made):
+                    where = f"step {step}, row {row} of {_label(graph.nodes[node])},"
+                    what = f"reads row {needed} of tensor {tensor.name!r}, which is not made yet"
+                    raise PlanError(f"{where} {what}. Let the operator that makes it run further before.")
+                history.read_row(needed, step)
+        for index in graph.nodes[node].outputs:
+            histories[index].make_row(step)
+        spans[node] = (spans.get(node, (step, step))[0], step)
+    return histories, spans
+
+
+def _reads(site: Site) -> Iterator[tuple[Tensor, RowAccess]]:
+    """The tensors in the arena that a node reads, and how."""
+    for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
+        if not tensor.is_constant:
+            yield tensor, access
+
+
+def _steps(graph: Graph, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
+    """Every step as (node, output row), checked: each node's rows once, ascending, all of them."""
+    totals = [site.output.type.rows for site in graph.sites]
+    done = [0] * len(graph.nodes)
+    if not graph.nodes:
+        raise PlanError(
+            f"model {graph.name!r} has no operator, so there is nothing to plan. Give a model that computes."
+        )
+    for place, run in enumerate(runs):
+        if not 0 <= run.node < len(graph.nodes):
+            raise PlanError(f"run {place} names node {run.node}, but there are {len(graph.nodes)}. Remove the run.")
+        where = f"run {place} computes {run.rows} rows from row {run.first_row} of {_label(graph.nodes[run.node])}"
+        if run.rows < 1 or run.first_row + run.rows > totals[run.node]:
+            raise PlanError(f"{where}, whose output has {totals[run.node]} rows. Let runs have at least one row each.")
+        if run.first_row != done[run.node]:
+            what = "a second time" if run.first_row < done[run.node] else "before those above it"
+            raise PlanError(f"{where} {what}. Continue with row {done[run.node]}: rows are computed once, in order.")
+        yield from ((run.node, run.first_row + k) for k in range(run.rows))
+        done[run.node] += run.rows
+    for node, total, count in zip(graph.nodes, totals, done, strict=True):
+        if count < total:
+            raise PlanError(f"rows {count} to {total - 1} of {_label(node)} are never computed. Add runs for them.")
+
+
+def _whole(tensor: Tensor, history: _History, alignment: int, end: int) -> Buffer:
+    start = max(0, min(history.made, default=0))
+    end = max(end, start + 1, max(history.last_used, default=0) + 1)
+    return Buffer(tensor.index, None, 0, tensor.type.rows, 0, tensor.type.size_bytes, alignment, start, end)
+
+
+def _by_row(tensor: Tensor, history: _History, alignment: int) -> Iterator[Buffer]:
+    for row, (made, last_used) in enumerate(zip(history.made, history.last_used, strict=True)):
+        yield Buffer(tensor.index, None, row, 1, 0, tensor.type.row_bytes, alignment, made, last_used + 1)
+
+
+def _scratch(graph: Graph, spans: dict[int, tuple[int, int]]) -> Iterator[Buffer]:
+    for node, (first, last) in sorted(spans.items()):
+        site = graph.sites[node]
+        size_bytes = site.op.bind(site).scratch_bytes
+        if size_bytes:
+            yield Buffer(None, node, 0, 0, 0, size_bytes, _SCRATCH_ALIGNMENT_BYTES, first, last + 1)
+
+
+def _label(node: Node) -> str:
+    return f"operator {node.source} ({node.op.name})"

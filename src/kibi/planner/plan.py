@@ -1,0 +1,174 @@
+"""Plans as frozen data: the row steps in order, and for each buffer its place and lifetime."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+
+from kibi.errors import PlanError
+from kibi.ir import Graph
+
+FORMAT = 1
+"""Version of the saved form; a reader refuses all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`rows` row steps of one node, one after another: rows `first_row … first_row + rows - 1` of its output.
+
+    Attributes:
+        node: index in the graph's nodes.
+        first_row: the first output row that is computed.
+        rows: how many.
+    """
+
+    node: int
+    first_row: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Bytes of the arena for a while: neighbouring rows of one tensor, or the scratch of one run.
+
+    Attributes:
+        tensor: index of the tensor whose rows it holds; None for scratch.
+        node: index of the node whose scratch it is; None for rows.
+        first_row, rows: which rows of the tensor; 0, 0 for scratch.
+        region: name of the memory region; there is one, "arena".
+        offset: bytes from the start of the region.
+        size_bytes: its size.
+        alignment: the offset is a multiple of it.
+        start, end: the row steps during which it lives, half-open: `start` is the step that makes its bytes (0 for a model
+            input), `end` is one behind the last step that reads them (the number of steps for a model output).
+    """
+
+    tensor: int | None
+    node: int | None
+    first_row: int
+    rows: int
+    offset: int
+    size_bytes: int
+    alignment: int
+    start: int
+    end: int
+    region: str = "arena"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The order of row steps and the place of every buffer.
+
+    Attributes:
+        model: name of the graph that it is for.
+        target: name of the target that it is for.
+        runs: the row steps, run-length coded.
+        buffers: rows of the tensors that live in the arena, and scratch.
+        arena_bytes: bytes of the arena.
+        lower_bound_bytes: no placement of these buffers in this order needs less.
+        proven_optimal: whether no placement of these buffers in this order is smaller than `arena_bytes`.
+        solve_seconds: how long the search took.
+    """
+
+    model: str
+    target: str
+    runs: tuple[Run, ...]
+    buffers: tuple[Buffer, ...]
+    arena_bytes: int
+    lower_bound_bytes: int
+    proven_optimal: bool
+    solve_seconds: float = 0.0
+
+    @cached_property
+    def steps(self) -> tuple[tuple[int, int], ...]:
+        """Every row step as (node, output row)."""
+        return tuple((run.node, run.first_row + k) for run in self.runs for k in range(run.rows))
+
+    @cached_property
+    def _by_tensor(self) -> dict[int, tuple[Buffer, ...]]:
+        found: dict[int, list[Buffer]] = {}
+        for buffer in self.buffers:
+            if buffer.tensor is not None:
+                found.setdefault(buffer.tensor, []).append(buffer)
+        return {tensor: tuple(sorted(parts, key=lambda part: part.first_row)) for tensor, parts in found.items()}
+
+    def buffers_of(self, tensor: int) -> tuple[Buffer, ...]:
+        """The buffers that hold a tensor's rows, ascending by row; empty for a constant."""
+        return self._by_tensor.get(tensor, ())
+
+    def row_offsets(self, graph: Graph, tensor: int) -> tuple[int, ...]:
+        """The offset of each row of a tensor."""
+        row_bytes = graph.tensors[tensor].type.row_bytes
+        return tuple(part.offset + k * row_bytes for part in self.buffers_of(tensor) for k in range(part.rows))
+
+    def scratch_of(self, node: int) -> Buffer | None:
+        """The scratch of a node, or None where it needs none. All runs of a node use the same offset."""
+        return next((buffer for buffer in self.buffers if buffer.node == node), None)
+
+    def live_bytes(self) -> tuple[int, ...]:
+        """Bytes that live during each step."""
+        change = [0] * (len(self.steps) + 1)
+        for buffer in self.buffers:
+            change[buffer.start] += buffer.size_bytes
+            change[buffer.end] -= buffer.size_bytes
+        live, levels = 0, []
+        for delta in change[:-1]:
+            live += delta
+            levels.append(live)
+        return tuple(levels)
+
+    def largest(self, graph: Graph, count: int = 3) -> tuple[tuple[str, int], ...]:
+        """Names and bytes of the largest buffers."""
+        ranked = sorted(self.buffers, key=lambda buffer: -buffer.size_bytes)[:count]
+        return tuple((buffer_name(graph, buffer), buffer.size_bytes) for buffer in ranked)
+
+    def to_json(self) -> str:
+        """The saved form, read back by `from_json`."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"
+
+    @staticmethod
+    def from_json(text: str) -> "Plan":
+        """Read a saved plan.
+
+        Raises:
+            PlanError: the text is no plan, or of another version.
+        """
+        try:
+            fields = json.loads(text)
+            if fields.pop("format", None) != FORMAT:
+                raise PlanError(f"the plan is not of format {FORMAT}. Make it again with this version.")
+            runs = tuple(Run(**run) for run in fields.pop("runs"))
+            buffers = tuple(Buffer(**buffer) for buffer in fields.pop("buffers"))
+            return Plan(runs=runs, buffers=buffers, **fields)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise PlanError(f"the text is no saved plan: {error}. Make it again with `kibi plan --json`.") from None
+
+
+def buffer_name(graph: Graph, buffer: Buffer) -> str:
+    """How people read a buffer: its tensor's name, or whose scratch it is."""
+    if buffer.tensor is not None:
+        return graph.tensors[buffer.tensor].name
+    node = graph.nodes[buffer.node or 0]
+    return f"scratch of operator {node.source} ({node.op.name})"
+
+
+def peak_steps(plan: Plan) -> Iterator[int]:
+    """The steps at which the most bytes live."""
+    levels = plan.live_bytes()
+    highest = max(levels, default=0)
+    return (step for step, level in enumerate(levels) if level == highest)
+
+
+def load_plan(path: Path) -> Plan:
+    """Read a saved plan from a file.
+
+    Raises:
+        PlanError: there is no such file, or it holds no plan.
+    """
+    try:
+        return Plan.from_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PlanError(f"{path}: {error.strerror}. Give the path of a saved plan.") from None
+    except UnicodeDecodeError:
+        raise PlanError(f"{path}: not a text file. Give the path of a saved plan.") from None

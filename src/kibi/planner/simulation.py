@@ -1,0 +1,124 @@
+"""Plans played step by step on a map of the arena that says, for each byte, whose it is.
+
+No lifetime is believed: which bytes must be where at each step follows from the order alone.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.ir import Graph
+from kibi.planner.plan import Buffer, Plan
+
+_NOBODY = -1
+_SCRATCH = -2
+
+
+def simulate(graph: Graph, plan: Plan) -> Iterator[str]:
+    """Run the steps on the map.
+
+    Args:
+        graph: a verified graph.
+        plan: computes each row once; its buffers have the right sizes, lie in the arena, and hold each row once.
+
+    Yields:
+        What is wrong: rows that a step reads, has written, or leaves to the caller, but that are not there; uses
+        outside declared lifetimes; model inputs and outputs that are not contiguous.
+    """
+    arena = _Arena(graph, plan)
+    for index, row in _rows_of(graph, graph.inputs):
+        arena.write(index, row)
+    for index, row in _rows_of(graph, graph.inputs):
+        yield from (f"before step 0: {what}" for what in arena.check(index, row, 0))
+    for index in dict.fromkeys((*graph.inputs, *graph.outputs)):
+        yield from arena.gaps(index)
+    order = [(run.node, run.first_row + k) for run in plan.runs for k in range(run.rows)]
+    for step, (node, row) in enumerate(order):
+        yield from (f"step {step}, row {row} of {_label(graph, node)}: {what}" for what in arena.step(step, node, row))
+    for index, row in _rows_of(graph, graph.outputs):
+        yield from (f"at the end: {what}" for what in arena.check(index, row, len(order) - 1))
+
+
+def _rows_of(graph: Graph, tensors: tuple[int, ...]) -> list[tuple[int, int]]:
+    """The rows of those tensors that live in the arena, as (tensor, row)."""
+    computed = [index for index in tensors if not graph.tensors[index].is_constant]
+    return [(index, row) for index in computed for row in range(graph.tensors[index].type.rows)]
+
+
+class _Arena:
+    """Who owns each byte: the unit (tensor, row) that was written there last."""
+
+    def __init__(self, graph: Graph, plan: Plan) -> None:
+        self.graph = graph
+        self.row_at: dict[tuple[int, int], tuple[int, Buffer]] = {}
+        self.unit: dict[tuple[int, int], int] = {}
+        self.scratch = {buffer.node: buffer for buffer in plan.buffers if buffer.tensor is None}
+        for buffer in plan.buffers:
+            for k in range(buffer.rows if buffer.tensor is not None else 0):
+                key = (buffer.tensor or 0, buffer.first_row + k)
+                row_bytes = graph.tensors[key[0]].type.row_bytes
+                self.row_at[key] = (buffer.offset + k * row_bytes, buffer)
+                self.unit[key] = len(self.unit)
+        highest = max((buffer.offset + buffer.size_bytes for buffer in plan.buffers), default=0)
+        self.owner = np.full(highest, _NOBODY, np.int64)
+        self.accesses = [site.op.accesses(site) for site in graph.sites]
+
+    def write(self, tensor: int, row: int) -> None:
+        """A row's bytes are now its own."""
+        self._bytes(tensor, row)[:] = self.unit[tensor, row]
+
+    def step(self, step: int, node: int, row: int) -> Iterator[str]:
+        """Compute an output row; what is wrong with the rows that must be there while the kernel runs."""
+        touched = [(index, row) for index in self.graph.nodes[node].outputs]
+        for key in touched:
+            self.write(*key)
+        for tensor, access in zip(self.graph.sites[node].row_tensors, self.accesses[node], strict=True):
+            parts = [part for part in access.positions(row) if part is not None and not tensor.is_constant]
+            touched += [(tensor.index, each) for each in sorted({part // access.parts for part in parts})]
+        scratch = self.scratch.get(node)
+        if scratch is not None:
+            # The kernel may write its scratch before it has read its input and after it has stored its output.
+            self.owner[scratch.offset : scratch.offset + scratch.size_bytes] = _SCRATCH
+            if not scratch.start <= step < scratch.end:
+                yield f"scratch is used, but declares to live from step {scratch.start} to {scratch.end}"
+        for index, each in touched:
+            yield from self.check(index, each, step)
+
+    def check(self, tensor: int, row: int, step: int) -> Iterator[str]:
+        """What is wrong with a row that must be there."""
+        name = f"row {row} of {self.graph.tensors[tensor].name!r}"
+        offset, buffer = self.row_at[tensor, row]
+        wrong = np.flatnonzero(self._bytes(tensor, row) != self.unit[tensor, row])
+        if len(wrong):
+            holder = self._holder(int(self.owner[offset + wrong[0]]))
+            yield f"{name} is not there: {len(wrong)} of its bytes, from byte {offset + wrong[0]}, hold {holder}"
+        if not buffer.start <= step < buffer.end:
+            yield f"{name} is used, but its buffer declares to live from step {buffer.start} to {buffer.end}"
+
+    def gaps(self, tensor: int) -> Iterator[str]:
+        """Where the rows of a model input or output do not lie one behind the other."""
+        row_bytes = self.graph.tensors[tensor].type.row_bytes
+        places = [self.row_at[key][0] for key in _rows_of(self.graph, (tensor,))]
+        for row, offset in enumerate(places):
+            if offset != places[0] + row * row_bytes:
+                name = self.graph.tensors[tensor].name
+                where = f"row {row} of {name!r} is at offset {offset}, not behind row {row - 1}"
+                yield f"{where}; callers see inputs and outputs as one array"
+                return
+
+    def _bytes(self, tensor: int, row: int) -> NDArray[np.int64]:
+        offset, _ = self.row_at[tensor, row]
+        return self.owner[offset : offset + self.graph.tensors[tensor].type.row_bytes]
+
+    def _holder(self, unit: int) -> str:
+        if unit == _NOBODY:
+            return "nothing: it is not made yet"
+        if unit == _SCRATCH:
+            return "scratch"
+        tensor, row = next(key for key, value in self.unit.items() if value == unit)
+        return f"row {row} of {self.graph.tensors[tensor].name!r}"
+
+
+def _label(graph: Graph, node: int) -> str:
+    return f"operator {graph.nodes[node].source} ({graph.nodes[node].op.name})"

@@ -1,0 +1,169 @@
+"""The naive validator: the order, each buffer by itself, each pair of buffers, and at last the steps one by one.
+
+It is meant to be believed because it is simple, and shares no code with what makes plans.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kibi.errors import PlanError, TargetError
+from kibi.ir import Graph
+from kibi.planner.plan import Buffer, Plan, buffer_name
+from kibi.planner.simulation import simulate
+from kibi.targets import target
+
+_SHOWN_PROBLEMS = 20
+
+
+def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> None:
+    """Check that a plan is right for a graph.
+
+    Args:
+        graph: a verified graph.
+        plan: any plan, from the planner, by hand or from a file.
+        scratch: whether the plan must hold the kernels' scratch; a plan without it cannot run.
+
+    Raises:
+        PlanError: with all problems found at the first stage that found some: the order, the buffers by themselves, the
+            buffers in pairs, what happens when the steps run.
+    """
+    for stage in (_order, _buffers, _overlaps, _simulated):
+        problems = list(stage(graph, plan, scratch))
+        if problems:
+            shown = [f"  - {problem}" for problem in problems[:_SHOWN_PROBLEMS]]
+            if len(problems) > len(shown):
+                shown.append(f"  - and {len(problems) - len(shown)} more")
+            head = f"the plan for {plan.model!r} is wrong; make it again with `kibi plan`"
+            raise PlanError("\n".join([head, *shown]))
+
+
+def _order(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
+    """The runs compute each row of each node once, ascending."""
+    del scratch
+    if plan.model != graph.name:
+        yield f"it is for model {plan.model!r}, the model is {graph.name!r}"
+    if not graph.nodes:
+        yield "the model has no operator"
+    next_row = [0] * len(graph.nodes)
+    for place, run in enumerate(plan.runs):
+        if not 0 <= run.node < len(graph.nodes):
+            yield f"run {place}: there is no node {run.node}, only {len(graph.nodes)}"
+            continue
+        if run.rows < 1 or run.first_row != next_row[run.node]:
+            what = f"run {place}: {run.rows} rows from row {run.first_row} of {_label(graph, run.node)}"
+            yield f"{what}, whose next row is {next_row[run.node]}"
+        next_row[run.node] = run.first_row + run.rows
+    for node, (site, reached) in enumerate(zip(graph.sites, next_row, strict=True)):
+        if reached != site.output.type.rows:
+            yield f"{_label(graph, node)}: {reached} rows are computed, its output has {site.output.type.rows}"
+
+
+def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
+    """Each buffer has a right size and place, and together they hold each row once."""
+    if not 0 <= plan.lower_bound_bytes <= plan.arena_bytes:
+        yield f"the lower bound is {plan.lower_bound_bytes} bytes, the arena only {plan.arena_bytes}"
+    together = sum(max(buffer.size_bytes, 0) + max(buffer.alignment, 1) for buffer in plan.buffers)
+    if plan.arena_bytes > together:
+        yield f"the arena has {plan.arena_bytes} bytes, though its buffers side by side need at most {together}"
+    if plan.proven_optimal and plan.lower_bound_bytes != plan.arena_bytes:
+        yield f"it claims to be optimal, with {plan.arena_bytes} bytes and a lower bound of {plan.lower_bound_bytes}"
+    try:
+        arena_alignment = target(plan.target).arena_alignment_bytes
+    except TargetError as error:
+        yield str(error)
+        return
+    owned = set(graph.inputs) | {index for node in graph.nodes for index in node.outputs}
+    held: dict[int, list[int]] = {index: [] for index in owned}
+    for place, buffer in enumerate(plan.buffers):
+        if buffer.tensor is None:
+            known = buffer.node is not None and 0 <= buffer.node < len(graph.nodes)
+        else:
+            known = buffer.node is None and buffer.tensor in owned
+        if not known:
+            yield f"buffer {place} is neither rows of a tensor in the arena nor scratch of an operator"
+            continue
+        yield from (f"{buffer_name(graph, buffer)}: {what}" for what in _place(graph, plan, buffer, arena_alignment))
+        if buffer.tensor is not None:
+            held[buffer.tensor] += range(buffer.first_row, buffer.first_row + min(buffer.rows, 1 << 20))
+    for index, rows in held.items():
+        if sorted(rows) != list(range(graph.tensors[index].type.rows)):
+            name, count = graph.tensors[index].name, graph.tensors[index].type.rows
+            yield f"{name}: its buffers hold rows {_ranges(rows)}, it has rows 0 to {count - 1}, to be held once each"
+    yield from _scratch_sizes(graph, plan, scratch)
+
+
+def _place(graph: Graph, plan: Plan, buffer: Buffer, arena_alignment: int) -> Iterator[str]:
+    """Size, alignment, region, offset and declared lifetime of one buffer."""
+    steps = sum(run.rows for run in plan.runs)
+    alignment = 4
+    if buffer.tensor is not None:
+        kind = graph.tensors[buffer.tensor].type
+        alignment = min(kind.dtype.size_bytes, arena_alignment)
+        if buffer.size_bytes != buffer.rows * kind.row_bytes:
+            yield f"{buffer.rows} rows of {kind.row_bytes} bytes in a buffer of {buffer.size_bytes} bytes"
+    if buffer.alignment < 1 or buffer.alignment % alignment or buffer.offset % alignment:
+        yield f"offset {buffer.offset}, declared alignment {buffer.alignment}; it must be aligned to {alignment}"
+    elif buffer.offset % buffer.alignment:
+        yield f"offset {buffer.offset} is no multiple of its alignment {buffer.alignment}"
+    if buffer.region != "arena":
+        yield f"there is no region {buffer.region!r}, only 'arena'"
+    if buffer.offset < 0 or buffer.size_bytes < 0 or buffer.offset + buffer.size_bytes > plan.arena_bytes:
+        yield f"bytes {buffer.offset} to {buffer.offset + buffer.size_bytes - 1} in an arena of {plan.arena_bytes}"
+    if not 0 <= buffer.start < buffer.end <= steps:
+        yield f"lives from step {buffer.start} to {buffer.end}, of {steps} steps"
+
+
+def _scratch_sizes(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
+    for node, site in enumerate(graph.sites):
+        buffers = [buffer for buffer in plan.buffers if buffer.tensor is None and buffer.node == node]
+        needed = site.op.bind(site).scratch_bytes if scratch else 0
+        if len(buffers) > 1:
+            yield f"{_label(graph, node)}: {len(buffers)} scratch buffers, at most one is allowed"
+        given = sum(buffer.size_bytes for buffer in buffers)
+        if given < needed:
+            yield f"{_label(graph, node)}: needs {needed} bytes of scratch, has {given}"
+
+
+def _overlaps(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
+    """No two buffers share bytes while both declare to live."""
+    del scratch
+    bounds = [(each.start, each.end, each.offset, each.offset + each.size_bytes) for each in plan.buffers]
+    start, end, bottom, top = np.array(bounds, np.int64).reshape(-1, 4).T
+    for index, (its_start, its_end, its_bottom, its_top) in enumerate(bounds):
+        in_time = (start[:index] < its_end) & (end[:index] > its_start)
+        for other in np.flatnonzero(in_time & (bottom[:index] < its_top) & (top[:index] > its_bottom)):
+            both = f"{_rows(graph, plan.buffers[other])} and {_rows(graph, plan.buffers[index])}"
+            first, last = max(its_bottom, int(bottom[other])), min(its_top, int(top[other])) - 1
+            since, until = max(its_start, int(start[other])), min(its_end, int(end[other])) - 1
+            yield f"{both} share bytes {first} to {last} during steps {since} to {until}"
+
+
+def _simulated(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
+    """The steps find what they read."""
+    del scratch
+    yield from simulate(graph, plan)
+
+
+def _label(graph: Graph, node: int) -> str:
+    return f"operator {graph.nodes[node].source} ({graph.nodes[node].op.name})"
+
+
+def _rows(graph: Graph, buffer: Buffer) -> str:
+    name = buffer_name(graph, buffer)
+    return (
+        name
+        if buffer.tensor is None
+        else f"rows {buffer.first_row} to {buffer.first_row + buffer.rows - 1} of {name!r}"
+    )
+
+
+def _ranges(rows: list[int]) -> str:
+    """Rows as people write them: `0 to 3, 5`."""
+    parts: list[str] = []
+    ordered = sorted(rows)
+    while ordered:
+        count = next((k for k in range(1, len(ordered)) if ordered[k] != ordered[0] + k), len(ordered))
+        parts.append(str(ordered[0]) if count == 1 else f"{ordered[0]} to {ordered[count - 1]}")
+        ordered = ordered[count:]
+    return ", ".join(parts) or "none"

@@ -1,0 +1,26 @@
+"""The integer rules: multipliers, shifts, rounding, fixed-point functions. `docs/numerics.md` numbers them."""
+
+from kibi.quant.fixed_point import exp_on_negative_values, logistic, reciprocal
+from kibi.quant.multiplier import Multiplier, quantize_multiplier
+from kibi.quant.rounding import (
+    quantize_value,
+    requantize,
+    round_half_away,
+    rounding_divide_by_power_of_two,
+    saturating_rounding_doubling_high_multiply,
+    wrap_s32,
+)
+
+__all__ = [
+    "Multiplier",
+    "exp_on_negative_values",
+    "logistic",
+    "quantize_multiplier",
+    "quantize_value",
+    "reciprocal",
+    "requantize",
+    "round_half_away",
+    "rounding_divide_by_power_of_two",
+    "saturating_rounding_doubling_high_multiply",
+    "wrap_s32",
+]

@@ -1,0 +1,94 @@
+"""Transcendental functions in 32-bit fixed point, as gemmlowp's `fixedpoint.h` defines them.
+
+A raw value `r` with `n` integer bits stands for `r / 2**(31 - n)`. All functions take and give arrays of s32 values in s64.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kibi.quant.rounding import (
+    Int64,
+    rounding_divide_by_power_of_two,
+    saturating_rounding_doubling_high_multiply,
+    wrap_s32,
+)
+
+_MAX = (1 << 31) - 1
+_MIN = -(1 << 31)
+
+_EXP_MINUS_EIGHTH = round(float(np.exp(-0.125)) * (1 << 31))
+_ONE_THIRD = round((1 << 31) / 3)
+_EXP_OF_MINUS_POWERS = tuple((power, round(float(np.exp(-(2.0**power))) * (1 << 31))) for power in range(-2, 5))
+"""exp(-2**power) with 0 integer bits, for each bit that the remainder of the argument may have."""
+_48_OVER_17 = round(48 / 17 * (1 << 29))
+_MINUS_32_OVER_17 = -round(32 / 17 * (1 << 29))
+
+_multiply = saturating_rounding_doubling_high_multiply
+
+
+def _shift_left_saturating(value: Int64, bits: int) -> Int64:
+    return np.clip(value << bits, _MIN, _MAX)
+
+
+def _exp_on_last_quarter(a: Int64) -> Int64:
+    """exp(a) for -1/4 <= a < 0, 0 integer bits: the Taylor polynomial of degree 4 around -1/8."""
+    x = a + (1 << 28)
+    x2 = _multiply(x, x)
+    x3 = _multiply(x2, x)
+    x4 = _multiply(x2, x2)
+    quarter_x4 = rounding_divide_by_power_of_two(x4, 2)
+    tail = rounding_divide_by_power_of_two(_multiply(quarter_x4 + x3, _ONE_THIRD) + x2, 1)
+    return _EXP_MINUS_EIGHTH + _multiply(_EXP_MINUS_EIGHTH, x + tail)
+
+
+def exp_on_negative_values(a: ArrayLike, integer_bits: int) -> Int64:
+    """exp(a) for a <= 0 with `integer_bits` (at most 5) integer bits; the result has none.
+
+    The argument splits into a part in [-1/4, 0) and a multiple of 1/4 whose bits each multiply by a constant.
+    Source: gemmlowp `fixedpoint/fixedpoint.h`, `exp_on_negative_values`.
+    """
+    raw = np.asarray(a, dtype=np.int64)
+    fraction_bits = 31 - integer_bits
+    quarter = 1 << (fraction_bits - 2)
+    low = (raw & (quarter - 1)) - quarter
+    result = _exp_on_last_quarter(_shift_left_saturating(low, integer_bits))
+    remainder = wrap_s32(low - raw)
+    for power, factor in _EXP_OF_MINUS_POWERS:
+        if power < integer_bits:
+            has_bit = (remainder & (1 << (fraction_bits + power))) != 0
+            result = np.where(has_bit, _multiply(result, factor), result)
+    return np.where(raw == 0, _MAX, result)
+
+
+def one_over_one_plus(a: ArrayLike) -> Int64:
+    """1 / (1 + a) for 0 <= a <= 1; no integer bits. Three Newton steps on half the denominator.
+
+    Source: gemmlowp `fixedpoint/fixedpoint.h`, `one_over_one_plus_x_for_x_in_0_1`.
+    """
+    total = np.asarray(a, dtype=np.int64) + _MAX
+    half_denominator = (total + np.where(total >= 0, 1, -1)) // 2
+    x = _48_OVER_17 + _multiply(half_denominator, _MINUS_32_OVER_17)
+    for _ in range(3):
+        error = (1 << 29) - _multiply(half_denominator, x)
+        x = wrap_s32(x + _shift_left_saturating(_multiply(x, error), 2))
+    return _shift_left_saturating(x, 1)
+
+
+def logistic(a: ArrayLike, integer_bits: int) -> Int64:
+    """1 / (1 + exp(-a)) with `integer_bits` integer bits; the result has none.
+
+    Source: gemmlowp `fixedpoint/fixedpoint.h`, `logistic`.
+    """
+    raw = np.asarray(a, dtype=np.int64)
+    positive = one_over_one_plus(exp_on_negative_values(-np.abs(raw), integer_bits))
+    return np.where(raw == 0, 1 << 30, np.where(raw > 0, positive, _MAX - positive))
+
+
+def reciprocal(value: int, integer_bits: int) -> tuple[int, int]:
+    """1 / value as (mantissa with no integer bits, bits over unit), for a positive s32 with `integer_bits` integer bits.
+
+    Source: TFLM `kernels/internal/common.h`, `GetReciprocal`.
+    """
+    headroom = 32 - value.bit_length()
+    shifted = int(wrap_s32((value << headroom) - (1 << 31)))
+    return int(one_over_one_plus(shifted)), integer_bits - headroom

@@ -1,0 +1,106 @@
+"""The target table: what Kibi knows of each processor.
+
+Compiler flags for zig follow what its bundled clang models of each core: M4 and M7 have no FPU unless one is added. Clock
+rates are those of a common board, and serve only to turn cycle estimates into milliseconds.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from kibi.errors import TargetError
+
+
+class Timing(Enum):
+    """Which published instruction timing table describes the core's pipeline; see `kibi.emulator.cycles`."""
+
+    CORTEX_M0PLUS = "cortex-m0+"
+    CORTEX_M3 = "cortex-m3"
+    CORTEX_M4 = "cortex-m4"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One processor.
+
+    Attributes:
+        name: what the user writes.
+        description: one line for `kibi targets`.
+        kernel_sets: instruction sets whose kernels it can run, best first; always ends with `portable`.
+        zig_target, zig_cpu: the target triple and CPU model for `ziglang`; empty for the host.
+        gcc_flags: machine flags for `arm-none-eabi-gcc`; empty where that compiler does not apply.
+        emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`), or empty where nothing is emulated.
+        arena_alignment_bytes: alignment that the arena's start must have.
+        unaligned_words: whether the core loads words from any address.
+        has_fpu: whether single-precision floats are computed in hardware.
+        clock_hz: a common board's clock, for milliseconds; 0 where unknown.
+        timing: the published timing table for the cycle estimate, or None.
+    """
+
+    name: str
+    description: str
+    kernel_sets: tuple[str, ...]
+    zig_target: str
+    zig_cpu: str
+    gcc_flags: tuple[str, ...]
+    emulated_cpu: str
+    arena_alignment_bytes: int
+    unaligned_words: bool
+    has_fpu: bool
+    clock_hz: int
+    timing: Timing | None
+
+    @property
+    def is_host(self) -> bool:
+        """Whether this is the machine that Kibi runs on."""
+        return not self.zig_target
+
+
+_SOFT = "thumb-freestanding-eabi"
+_HARD = "thumb-freestanding-eabihf"
+_PORTABLE = ("portable",)
+_TARGETS = (
+    Target(
+        "cortex-m0plus", "Arm Cortex-M0+ (Armv6-M)", _PORTABLE, _SOFT, "cortex_m0plus",
+        ("-mcpu=cortex-m0plus", "-mthumb", "-mfloat-abi=soft"), "CORTEX_M0", 4, False, False, 48_000_000,
+        Timing.CORTEX_M0PLUS,
+    ),
+    Target(
+        "cortex-m3", "Arm Cortex-M3 (Armv7-M)", _PORTABLE, _SOFT, "cortex_m3",
+        ("-mcpu=cortex-m3", "-mthumb", "-mfloat-abi=soft"), "CORTEX_M3", 4, True, False, 72_000_000,
+        Timing.CORTEX_M3,
+    ),
+    Target(
+        "cortex-m4", "Arm Cortex-M4F (Armv7E-M, DSP, single-precision FPU)", _PORTABLE, _HARD, "cortex_m4+vfp4d16sp",
+        ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), "CORTEX_M4", 4, True, True, 120_000_000,
+        Timing.CORTEX_M4,
+    ),
+    Target(
+        "cortex-m7", "Arm Cortex-M7 (Armv7E-M, DSP, single-precision FPU)", _PORTABLE, _HARD, "cortex_m7+fp_armv8d16sp",
+        ("-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"), "CORTEX_M7", 4, True, True, 216_000_000,
+        None,
+    ),
+    Target(
+        "cortex-m33", "Arm Cortex-M33 (Armv8-M Mainline, DSP, single-precision FPU)", _PORTABLE, _HARD,
+        "cortex_m33+dsp+fp_armv8d16sp", ("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
+        "CORTEX_M33", 4, True, True, 100_000_000, None,
+    ),
+    Target("host", "the machine that Kibi runs on", _PORTABLE, "", "", (), "", 8, True, True, 0, None),
+)  # fmt: skip
+_BY_NAME = {entry.name: entry for entry in _TARGETS}
+
+
+def targets() -> tuple[Target, ...]:
+    """All targets, in the order of the table."""
+    return _TARGETS
+
+
+def target(name: str) -> Target:
+    """The target of that name.
+
+    Raises:
+        TargetError: there is none; the text lists those that exist.
+    """
+    try:
+        return _BY_NAME[name]
+    except KeyError:
+        raise TargetError(f"unknown target {name!r}. Targets are: {', '.join(_BY_NAME)}.") from None

@@ -1,0 +1,24 @@
+"""Compilers as functions: C sources in, programs, libraries and their exact sizes out; everything cached per user."""
+
+from kibi.toolchain.build import build_image, build_program, build_shared
+from kibi.toolchain.cache import cache_folder
+from kibi.toolchain.compile import compile_objects
+from kibi.toolchain.compilers import COMPILERS
+from kibi.toolchain.flags import OPTIMIZE
+from kibi.toolchain.image import FLASH_ADDRESS, RAM_ADDRESS, Image, Segment, Symbol, read_image
+
+__all__ = [
+    "COMPILERS",
+    "FLASH_ADDRESS",
+    "OPTIMIZE",
+    "RAM_ADDRESS",
+    "Image",
+    "Segment",
+    "Symbol",
+    "build_image",
+    "build_program",
+    "build_shared",
+    "cache_folder",
+    "compile_objects",
+    "read_image",
+]

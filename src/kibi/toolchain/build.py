@@ -1,0 +1,145 @@
+"""Building whole things: an image for a device, a shared library or a program for the host."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kibi.errors import ToolchainError
+from kibi.targets import Target
+from kibi.targets import target as target_named
+from kibi.toolchain.cache import cached, digest
+from kibi.toolchain.compile import compile_objects, run_tool
+from kibi.toolchain.compilers import find_compiler, zig_command
+from kibi.toolchain.image import Image, read_image
+from kibi.toolchain.link import SCRIPT, link_device
+
+_HOST = target_named("host")
+
+
+def build_image(
+    sources: Sequence[Path],
+    target: Target,
+    *,
+    entries: Sequence[str],
+    compiler: str = "zig",
+    optimize: str = "2",
+    includes: Sequence[Path] = (),
+) -> Image:
+    """Compile and link C sources for a device.
+
+    Args:
+        sources: C99 files; read-only data of those whose stem ends in `_weights` is accounted for as weights.
+        target: the processor; not the host.
+        entries: functions to keep, with all that they reach; the rest is left out.
+        compiler: `zig` or `gcc` (`arm-none-eabi-gcc`).
+        optimize: `0`, `1`, `2`, `3` or `s`.
+        includes: folders of headers.
+
+    Raises:
+        ToolchainError: a compiler is missing or fails, or no source defines an entry.
+    """
+    if target.is_host or not entries:
+        reason = "the host is not a device; use build_shared" if target.is_host else "no entries: nothing would be kept"
+        raise ToolchainError(f"cannot build an image: {reason}.")
+    objects = compile_objects(sources, target, compiler=compiler, optimize=optimize, includes=includes)
+    path = _linked(
+        "images",
+        "image.elf",
+        (find_compiler(compiler, target).identity, target.name, *entries, SCRIPT.read_bytes()),
+        objects,
+        lambda output: link_device(objects, target, entries, compiler, output),
+    )
+    image = read_image(path)
+    missing = [name for name in entries if name not in image.symbols]
+    if missing:
+        raise ToolchainError(f"no source defines the function {', '.join(missing)}.")
+    return image
+
+
+def build_shared(
+    sources: Sequence[Path],
+    *,
+    compiler: str = "zig",
+    optimize: str = "2",
+    includes: Sequence[Path] = (),
+    sanitize: bool = False,
+) -> Path:
+    """Compile and link C sources into a shared library for this machine, to be loaded by `ctypes`.
+
+    Args:
+        sources: C99 files.
+        compiler: `zig` or `gcc` (the system's).
+        optimize: `0`, `1`, `2`, `3` or `s`.
+        includes: folders of headers.
+        sanitize: stop the process at undefined behaviour: zig traps; gcc prints what and where, and aborts.
+
+    Returns:
+        The library, inside the cache.
+
+    Raises:
+        ToolchainError: a compiler is missing or fails.
+    """
+    objects = compile_objects(
+        sources, _HOST, compiler=compiler, optimize=optimize, includes=includes, sanitize=sanitize
+    )
+    tool = find_compiler(compiler, _HOST)
+    # lld alone links in milliseconds; the C library's functions come from the process that loads the library.
+    command = (
+        (zig_command(), "ld.lld", "-shared") if compiler == "zig" else (*tool.c, "-shared", *_gcc_runtimes(sanitize))
+    )
+    return _linked(
+        "shared",
+        "library.so",
+        (tool.identity, *command),
+        objects,
+        lambda output: run_tool([*command, *map(str, objects), "-o", str(output)], "the library does not link"),
+    )
+
+
+def build_program(
+    sources: Sequence[Path],
+    *,
+    compiler: str = "zig",
+    optimize: str = "2",
+    includes: Sequence[Path] = (),
+    sanitize: bool = False,
+) -> Path:
+    """Compile and link C sources into a program for this machine.
+
+    Args:
+        sources: C99 files, one of them with `main`.
+        compiler: `zig` or `gcc` (the system's).
+        optimize: `0`, `1`, `2`, `3` or `s`.
+        includes: folders of headers.
+        sanitize: stop at undefined behaviour: zig traps; gcc also checks each memory access, and prints why.
+
+    Returns:
+        The executable, inside the cache.
+
+    Raises:
+        ToolchainError: a compiler is missing or fails.
+    """
+    tool = find_compiler(compiler, _HOST)
+    address = ("-fsanitize=address",) if sanitize and compiler == "gcc" else ()
+    objects = compile_objects(
+        sources, _HOST, compiler=compiler, optimize=optimize, includes=includes, sanitize=sanitize, flags=address
+    )
+    command = (*tool.c, *(() if compiler == "zig" else (*_gcc_runtimes(sanitize), *address)))
+    return _linked(
+        "programs",
+        "program",
+        (tool.identity, *command),
+        objects,
+        lambda output: run_tool([*command, *map(str, objects), "-o", str(output), "-lm"], "the program does not link"),
+    )
+
+
+def _gcc_runtimes(sanitize: bool) -> tuple[str, ...]:
+    return ("-fsanitize=undefined",) if sanitize else ()
+
+
+def _linked(
+    kind: str, name: str, facts: Sequence[str | bytes], objects: Sequence[Path], link: Callable[[Path], None]
+) -> Path:
+    """The linked file, cached; an object's folder is named by the hash of all that went into it."""
+    key = digest(*facts, *(part for path in objects for part in (path.parent.name, path.name)))
+    return cached(kind, key, lambda folder: link(folder / name)) / name

@@ -1,0 +1,112 @@
+"""Compiling: one object per source, two at a time, each from the cache where nothing changed."""
+
+import os
+import subprocess
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from kibi.errors import ToolchainError
+from kibi.targets import Target
+from kibi.toolchain.cache import cache_folder, cached, digest, temporary_folder
+from kibi.toolchain.compilers import find_compiler
+from kibi.toolchain.flags import compile_flags
+
+_WORKERS = 2
+_HEADER_SUFFIXES = (".h", ".hpp", ".inc")
+
+
+def compile_objects(
+    sources: Sequence[Path],
+    target: Target,
+    *,
+    compiler: str = "zig",
+    optimize: str = "2",
+    includes: Sequence[Path] = (),
+    language: str = "c99",
+    sanitize: bool = False,
+    flags: Sequence[str] = (),
+) -> tuple[Path, ...]:
+    """Compile C files, with all warnings as errors.
+
+    An object is compiled again when its source, the compiler, a flag, or any header in the include folders (at any
+    depth) or beside the source has changed.
+
+    Args:
+        sources: the C files.
+        target: the processor; the host target gives position-independent code for this machine.
+        compiler: `zig` or `gcc`.
+        optimize: `0`, `1`, `2`, `3` or `s`.
+        includes: folders of headers.
+        language: `c99`, or `c++17` to compile the same files as C++.
+        sanitize: stop the program at undefined behaviour; on the host alone.
+        flags: more flags for the compiler, after all others.
+
+    Returns:
+        One object file per source, in their order, named `<source stem>.o`; inside the cache.
+
+    Raises:
+        ToolchainError: the compiler is missing, a name is unknown, a source cannot be read, or one does not compile.
+    """
+    tool = find_compiler(compiler, target)
+    command = [
+        *(tool.c if language == "c99" else tool.cxx),
+        *compile_flags(tool.name, target, optimize, language, sanitize=sanitize),
+        *(f"-I{Path(folder).absolute()}" for folder in includes),
+        *flags,
+    ]
+    paths = [Path(source).absolute() for source in sources]
+    contents = {path: _read(path) for path in dict.fromkeys(paths)}
+    shared_headers = _headers(path for folder in includes for path in Path(folder).rglob("*"))
+    near_headers = {folder: _headers(folder.iterdir()) for folder in {path.parent for path in paths}}
+
+    def compile_one(source: Path) -> Path:
+        folders = {str(folder): f"#{number}" for number, folder in enumerate(includes)}
+        flags_key = (folders.get(part.removeprefix("-I"), part) for part in command)
+        key = digest(
+            tool.identity, *flags_key, source.name, contents[source], shared_headers, near_headers[source.parent]
+        )
+
+        def make(folder: Path) -> None:
+            output = folder / f"{source.stem}.o"
+            prefix = f"-ffile-prefix-map={source.parent}=."  # an object must not depend on where its source lies
+            run_tool([*command, prefix, "-c", str(source), "-o", str(output)], f"{source.name} does not compile")
+
+        return cached("objects", key, make) / f"{source.stem}.o"
+
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        largest_first = sorted(contents, key=lambda path: (-len(contents[path]), str(path)))
+        started = {path: pool.submit(compile_one, path) for path in largest_first}
+        return tuple(started[path].result() for path in paths)
+
+
+def run_tool(command: Sequence[str], failure: str) -> None:
+    """Run a compiler or linker; zig keeps what it shares between runs under our cache, and the rest nowhere.
+
+    Raises:
+        ToolchainError: it did not start or did not succeed; the text holds what it printed.
+    """
+    with temporary_folder() as work:
+        zig_caches = {"ZIG_GLOBAL_CACHE_DIR": str(cache_folder() / "zig"), "ZIG_LOCAL_CACHE_DIR": str(work)}
+        environment = {**os.environ, **zig_caches, "LC_ALL": "C"}
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", env=environment, check=False
+            )
+        except OSError as error:
+            raise ToolchainError(f"{command[0]} does not run: {error}", command) from error
+    if done.returncode != 0:
+        raise ToolchainError(f"{failure} (exit code {done.returncode})", command, done.stderr + done.stdout)
+
+
+def _read(source: Path) -> bytes:
+    try:
+        return source.read_bytes()
+    except OSError as error:
+        raise ToolchainError(f"cannot read the source {source}: {error.strerror}") from error
+
+
+def _headers(paths: Iterable[Path]) -> str:
+    """One hash over the names and contents of all headers among the paths."""
+    headers = sorted(path for path in paths if path.suffix in _HEADER_SUFFIXES and path.is_file())
+    return digest(*(part for path in headers for part in (path.name, path.read_bytes())))

@@ -1,0 +1,97 @@
+"""Finding the compilers: zig's bundled clang from PyPI, and GCC from `PATH`."""
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+from kibi.errors import ToolchainError
+from kibi.targets import Target
+
+COMPILERS = ("zig", "gcc")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """One compiler on this machine.
+
+    Attributes:
+        name: `zig` or `gcc`.
+        c, cxx: the commands that compile C and C++, and that link.
+        identity: what tells this compiler's output from another's: name, version, path.
+    """
+
+    name: str
+    c: tuple[str, ...]
+    cxx: tuple[str, ...]
+    identity: str
+
+
+def find_compiler(name: str, target: Target) -> Compiler:
+    """The compiler of that name that makes code for the target.
+
+    Raises:
+        ToolchainError: there is no compiler of that name, it is not installed, or it does not support the target.
+    """
+    if name == "zig":
+        return _zig()
+    if name != "gcc":
+        raise ToolchainError(f"unknown compiler {name!r}. Compilers are: {', '.join(COMPILERS)}.")
+    if target.is_host:
+        return _gcc("", "gcc and g++, for example by `apt install gcc g++`")
+    if not target.gcc_flags:
+        raise ToolchainError(f"gcc does not support the target {target.name}. Use zig.")
+    return _gcc("arm-none-eabi-", "it, for example by `apt install gcc-arm-none-eabi libnewlib-arm-none-eabi`")
+
+
+def zig_command() -> str:
+    """The path of zig's executable inside its Python package; it is also the linker and the archiver.
+
+    Raises:
+        ToolchainError: the package is not installed.
+    """
+    spec = find_spec("ziglang")
+    locations = list(spec.submodule_search_locations or []) if spec else []
+    found = [
+        path for folder in locations for path in (Path(folder) / "zig", Path(folder) / "zig.exe") if path.is_file()
+    ]
+    if not found:
+        raise ToolchainError("the zig compiler is not installed. Install it by `pip install ziglang`.")
+    return str(found[0])
+
+
+@lru_cache
+def _zig() -> Compiler:
+    command = zig_command()
+    try:
+        release = version("ziglang")
+    except PackageNotFoundError:
+        release = _output([command, "version"])
+    return Compiler("zig", (command, "cc"), (command, "c++"), f"zig {release}")
+
+
+@lru_cache
+def _gcc(prefix: str, remedy: str) -> Compiler:
+    paths = []
+    for tool in (f"{prefix}gcc", f"{prefix}g++"):
+        path = shutil.which(tool)
+        if path is None:
+            raise ToolchainError(f"{tool} is not on PATH. Install {remedy}, or use zig.")
+        paths.append(path)
+    return Compiler("gcc", (paths[0],), (paths[1],), f"{paths[0]} {_output([paths[0], '--version'])}")
+
+
+def _output(command: list[str]) -> str:
+    """The first line that a tool prints.
+
+    Raises:
+        ToolchainError: the tool does not run.
+    """
+    try:
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ToolchainError(f"{command[0]} does not run: {error}", command) from error
+    return text.splitlines()[0] if text else ""

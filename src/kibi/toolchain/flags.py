@@ -1,0 +1,66 @@
+"""The compiler flags: one list per compiler, target, language and purpose."""
+
+from pathlib import Path
+
+from kibi.errors import ToolchainError
+from kibi.targets import Target
+
+OPTIMIZE = ("0", "1", "2", "3", "s")
+LANGUAGES = ("c99", "c++17")
+WARNINGS = (
+    "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wvla", "-Wpedantic", "-Werror",
+)  # fmt: skip
+_FREESTANDING_HEADERS = Path(__file__).parent / "include"
+
+# One section per function and object lets the linker drop what nobody calls; nothing on the device unwinds the stack.
+_DEVICE = (
+    "-ffunction-sections", "-fdata-sections", "-fno-unwind-tables", "-fno-asynchronous-unwind-tables", "-fno-pic",
+    "-fomit-frame-pointer", "-fno-common",
+)  # fmt: skip
+_HOST = ("-fPIC", "-fomit-frame-pointer")
+
+
+def compile_flags(compiler: str, target: Target, optimize: str, language: str, *, sanitize: bool) -> tuple[str, ...]:
+    """All flags of one compilation but the include folders and the files.
+
+    Args:
+        compiler: `zig` or `gcc`.
+        target: the processor.
+        optimize: one of `OPTIMIZE`.
+        language: `c99`, or `c++17` to compile C files as C++.
+        sanitize: stop at undefined behaviour; on the host alone.
+
+    Raises:
+        ToolchainError: no optimization level or language has that name, or a device was to be sanitized.
+    """
+    if optimize not in OPTIMIZE:
+        raise ToolchainError(f"unknown optimization level {optimize!r}. Levels are: {', '.join(OPTIMIZE)}.")
+    if language not in LANGUAGES:
+        raise ToolchainError(f"unknown language {language!r}. Languages are: {', '.join(LANGUAGES)}.")
+    if sanitize and not target.is_host:
+        raise ToolchainError(f"sanitizers run on the host alone, not on {target.name}.")
+    machine = _zig_machine(target, sanitize=sanitize) if compiler == "zig" else _gcc_machine(target, sanitize=sanitize)
+    dialect = ("-x", "c", "-std=c99") if language == "c99" else ("-x", "c++", "-std=c++17", *_no_runtime(target))
+    return (*machine, *(_HOST if target.is_host else _DEVICE), f"-O{optimize}", *dialect, *WARNINGS)
+
+
+def _no_runtime(target: Target) -> tuple[str, ...]:
+    return () if target.is_host else ("-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics")
+
+
+def _zig_machine(target: Target, *, sanitize: bool) -> tuple[str, ...]:
+    if target.is_host:
+        # The native CPU model would make a cache on a shared home folder crash on an older machine.
+        trap = ("-fsanitize=undefined", "-fsanitize-trap=undefined", "-g")
+        return ("-mcpu=baseline", *(trap if sanitize else ("-fno-sanitize=all",)))
+    # A freestanding target would turn each four-byte memcpy into a call; hosted built-ins keep it one load.
+    return (
+        "-target", target.zig_target, f"-mcpu={target.zig_cpu}", "-fno-sanitize=all", "-fno-stack-protector",
+        "-fhosted", "-isystem", str(_FREESTANDING_HEADERS),
+    )  # fmt: skip
+
+
+def _gcc_machine(target: Target, *, sanitize: bool) -> tuple[str, ...]:
+    if not target.is_host:
+        return target.gcc_flags
+    return ("-fsanitize=undefined", "-fno-sanitize-recover=all", "-g") if sanitize else ()

@@ -1,0 +1,81 @@
+"""Linking programs for devices: objects, a linker script, and the few functions that compilers call by themselves."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from kibi.errors import ToolchainError
+from kibi.targets import Target
+from kibi.toolchain.cache import cached, digest
+from kibi.toolchain.compile import compile_objects, run_tool
+from kibi.toolchain.compilers import find_compiler, zig_command
+
+SCRIPT = Path(__file__).parent / "device.ld"
+_RUNTIME = tuple(Path(__file__).parent / "runtime" / name for name in ("memory.c", "integer.c"))
+_UNDEFINED = re.compile(r"undefined symbol: (\S+)")
+
+
+def link_device(objects: Sequence[Path], target: Target, entries: Sequence[str], compiler: str, output: Path) -> None:
+    """Link objects into a program; what no entry reaches is left out.
+
+    Args:
+        objects: object files; the read-only data of `*_weights.o` becomes the section `.weights`.
+        target: the processor.
+        entries: the functions that must stay, the first one being the program's entry.
+        compiler: whose linker to use, `zig` or `gcc`.
+        output: the ELF file to write.
+
+    Raises:
+        ToolchainError: a symbol is missing or defined twice, or something does not fit.
+    """
+    if compiler == "zig":
+        _link_with_lld(objects, target, entries, output)
+    else:
+        _link_with_gcc(objects, target, entries, output)
+
+
+def _link_with_gcc(objects: Sequence[Path], target: Target, entries: Sequence[str], output: Path) -> None:
+    roots = [f"-Wl,--undefined={name}" for name in entries]
+    command = [
+        *find_compiler("gcc", target).c, *target.gcc_flags, "-nostartfiles", f"-Wl,--script={SCRIPT}",
+        "-Wl,--gc-sections", "-Wl,-z,max-page-size=4096", "-Wl,--no-warn-rwx-segments", f"-Wl,--entry={entries[0]}",
+        *roots, *map(str, objects), "-o", str(output),
+    ]  # fmt: skip
+    run_tool(command, "the program does not link")
+
+
+def _link_with_lld(objects: Sequence[Path], target: Target, entries: Sequence[str], output: Path) -> None:
+    """Link by lld itself in milliseconds; `zig cc` would first compile its whole run-time library for seconds."""
+    command = [
+        zig_command(), "ld.lld", f"--script={SCRIPT}", "--gc-sections", "-z", "max-page-size=4096",
+        f"--entry={entries[0]}", *(f"--undefined={name}" for name in entries), "-o", str(output),
+        *map(str, objects), *map(str, _runtime_objects(target)),
+    ]  # fmt: skip
+    try:
+        run_tool(command, "the program does not link")
+    except ToolchainError as error:
+        missing = _UNDEFINED.findall(error.output)
+        if not missing or not all(name.startswith("__") for name in missing):
+            raise
+        run_tool([*command, str(_compiler_rt(target))], "the program does not link")
+
+
+def _runtime_objects(target: Target) -> tuple[Path, ...]:
+    # Without built-ins, or the compiler would turn memcpy's loop into a call of memcpy.
+    return compile_objects(_RUNTIME, target, flags=("-fno-builtin", "-Wno-pedantic", "-Wno-reserved-identifier"))
+
+
+def _compiler_rt(target: Target) -> Path:
+    """Zig's run-time library for the target: software floating point and the like. It takes seconds to make, once."""
+    zig = Path(zig_command())
+    key = digest(find_compiler("zig", target).identity, target.zig_target, target.zig_cpu)
+
+    def make(folder: Path) -> None:
+        command = [
+            str(zig), "build-lib", str(zig.parent / "lib" / "compiler_rt.zig"), "-O", "ReleaseSmall", "-fstrip",
+            "-target", target.zig_target, "-mcpu", target.zig_cpu, "-ffunction-sections", "-fdata-sections",
+            f"-femit-bin={folder / 'libcompiler_rt.a'}",
+        ]  # fmt: skip
+        run_tool(command, f"zig's run-time library does not compile for {target.name}")
+
+    return cached("libraries", key, make) / "libcompiler_rt.a"

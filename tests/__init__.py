@@ -1,0 +1,1 @@
+"""Kibi's tests; a package, so that tests can import `tests.support`."""

@@ -1,0 +1,38 @@
+"""What every test has: Hypothesis's profiles, the marks for missing tools, and the oracle."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from kibi.oracle import Oracle
+from tests.support.oracle import check_oracle
+from tests.support.zoo import check_zoo
+
+# No deadline in either: the first example pays for compilers and child processes, and nothing is timed in tests.
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("dev", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") == "true" else "dev"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that take the oracle, so that `-m "not oracle"` leaves them out."""
+    for item in items:
+        if "oracle" in getattr(item, "fixturenames", ()):
+            item.add_marker("oracle")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip or fail a test whose mark asks for what is missing, before its fixtures are made."""
+    if item.get_closest_marker("zoo"):
+        check_zoo()
+    if item.get_closest_marker("oracle"):
+        check_oracle()
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Iterator[Oracle]:
+    """TFLM's own Python build, one process for the session."""
+    with Oracle() as running:
+        yield running

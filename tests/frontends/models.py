@@ -1,0 +1,114 @@
+"""Small sound `.tflite` files that together hold every supported operator."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import DType
+from tests.support.tflite_builder import ModelBuilder
+
+_SCALE, _ZERO_POINT = 0.05, 3
+# What SOFTMAX and LOGISTIC give.
+_UNIT_SCALE, _UNIT_ZERO_POINT = 1 / 256, -128
+
+
+def relu() -> bytes:
+    """One operator without options: the smallest model."""
+    builder = ModelBuilder()
+    x = builder.input([1, 4], DType.S8, _SCALE, _ZERO_POINT)
+    y = builder.tensor([1, 4], DType.S8, _SCALE, _ZERO_POINT)
+    builder.operator("RELU", [x], [y])
+    return builder.finish(outputs=[y])
+
+
+def fully_connected(*, bias: bool = True) -> bytes:
+    """One FULLY_CONNECTED from 6 to 3 channels."""
+    builder = ModelBuilder()
+    x = builder.input([1, 6], DType.S8, _SCALE, _ZERO_POINT, name="x")
+    weights = builder.constant(_weights(3, 6), 0.01, 0, name="weights")
+    offsets = builder.constant(np.array([1, -2, 3], np.int32), 0.01 * _SCALE, 0, name="bias") if bias else -1
+    y = builder.tensor([1, 3], DType.S8, _SCALE, _ZERO_POINT, name="y")
+    builder.operator("FULLY_CONNECTED", [x, weights, offsets], [y], fused_activation_function="RELU6")
+    return builder.finish(outputs=[y])
+
+
+def classifier() -> bytes:
+    """Floats in and out, and between them a convolution, a depthwise one, pooling, and a classifier."""
+    builder = ModelBuilder()
+    image = builder.input([1, 8, 8, 1], DType.F32, name="image")
+    x = builder.tensor([1, 8, 8, 1], DType.S8, _SCALE, _ZERO_POINT)
+    builder.operator("QUANTIZE", [image], [x])
+    x = _convolution(builder, x)
+    x = _depthwise_convolution(builder, x)
+    pooled = builder.tensor([1, 2, 2, 4], DType.S8, _SCALE, _ZERO_POINT)
+    builder.operator("AVERAGE_POOL_2D", [x], [pooled], filter_height=2, filter_width=2, stride_h=2, stride_w=2)
+    flat = builder.tensor([1, 16], DType.S8, _SCALE, _ZERO_POINT)
+    shape = builder.constant(np.array([1, 16], np.int32))
+    builder.operator("RESHAPE", [pooled, shape], [flat])
+    weights = builder.constant(_weights(3, 16), 0.01, 0)
+    logits = builder.tensor([1, 3], DType.S8, _SCALE, _ZERO_POINT)
+    builder.operator("FULLY_CONNECTED", [flat, weights, -1], [logits])
+    probabilities = builder.tensor([1, 3], DType.S8, _UNIT_SCALE, _UNIT_ZERO_POINT)
+    builder.operator("SOFTMAX", [logits], [probabilities], beta=1.0)
+    y = builder.tensor([1, 3], DType.F32, name="probabilities")
+    builder.operator("DEQUANTIZE", [probabilities], [y])
+    return builder.finish(outputs=[y])
+
+
+def _convolution(builder: ModelBuilder, x: int) -> int:
+    """3 by 3, stride 2, from [1, 8, 8, 1] to [1, 4, 4, 4]; one scale for each output channel."""
+    scales = [0.01, 0.02, 0.03, 0.04]
+    weights = builder.constant(_weights(4, 3, 3, 1), scales, [0] * 4)
+    bias = builder.constant(np.arange(4, dtype=np.int32), [scale * _SCALE for scale in scales], [0] * 4)
+    y = builder.tensor([1, 4, 4, 4], DType.S8, _SCALE, _ZERO_POINT)
+    builder.operator("CONV_2D", [x, weights, bias], [y], padding="SAME", stride_h=2, stride_w=2)
+    return y
+
+
+def _depthwise_convolution(builder: ModelBuilder, x: int) -> int:
+    """3 by 3, from [1, 4, 4, 4] to the same; one scale for each channel, along the filter's last axis."""
+    scales = [0.01, 0.02, 0.03, 0.04]
+    weights = builder.constant(_weights(1, 3, 3, 4), scales, [0] * 4, axis=3)
+    bias = builder.constant(np.arange(4, dtype=np.int32), [scale * _SCALE for scale in scales], [0] * 4)
+    y = builder.tensor([1, 4, 4, 4], DType.S8, _SCALE, _ZERO_POINT)
+    options = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "depth_multiplier": 1}
+    builder.operator("DEPTHWISE_CONV_2D", [x, weights, bias], [y], **options)
+    return y
+
+
+def residual() -> bytes:
+    """Branches that meet in ADD and MUL, and the operators that `classifier` lacks."""
+    builder = ModelBuilder()
+
+    def step(
+        operator: str, *inputs: int, shape: tuple[int, ...] = (1, 4, 4, 2), unit: bool = False, **options: int
+    ) -> int:
+        scale, zero_point = (_UNIT_SCALE, _UNIT_ZERO_POINT) if unit else (_SCALE, _ZERO_POINT)
+        y = builder.tensor(shape, DType.S8, scale, zero_point)
+        builder.operator(operator, inputs, [y], **options)
+        return y
+
+    x = builder.input([1, 4, 4, 2], DType.S8, _SCALE, _ZERO_POINT, name="x")
+    paddings = builder.constant(np.array([[0, 0], [1, 0], [0, 1], [0, 0]], np.int32), name="paddings")
+    axes = builder.constant(np.array([1, 2], np.int32), name="axes")
+    padded = step("PAD", x, paddings, shape=(1, 5, 5, 2))
+    pooled = step("MAX_POOL_2D", padded, padding=1, filter_height=2, filter_width=2, stride_h=1, stride_w=1)
+    total = step("ADD", step("RELU", pooled), step("RELU6", x))
+    product = step("MUL", total, x, fused_activation_function=1)
+    means = step("MEAN", product, axes, shape=(1, 2), keep_dims=0)
+    y = step("LOGISTIC", means, shape=(1, 2), unit=True)
+    return builder.finish(outputs=[y])
+
+
+def _weights(*shape: int) -> NDArray[np.int8]:
+    return np.random.default_rng(len(shape)).integers(-127, 128, shape).astype(np.int8)
+
+
+MODELS: Mapping[str, Callable[[], bytes]] = {
+    "relu": relu,
+    "fully_connected": fully_connected,
+    "classifier": classifier,
+    "residual": residual,
+}
+"""Makers of the models by name."""

@@ -1,0 +1,151 @@
+"""Small graphs made by hand, of an operator that only says which rows it reads."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import Graph, KernelCall, Node, Operator, RowAccess, Rows, Site, Tensor, TensorType
+from kibi.planner import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Operator):
+    """Output row `y` reads the rows `y * stride - above … y * stride - above + height - 1` of its one or two inputs."""
+
+    name: ClassVar[str] = "WINDOW"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "other?")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S32)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_window_s8",)
+
+    height: int = 1
+    stride: int = 1
+    above: int = 0
+    scratch_bytes: int = 0
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """Whatever the output says."""
+        return site.output.type.shape, site.output.type.dtype
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """One access for each input."""
+        rows, output_rows = site["input"].type.rows, site.output.type.rows
+        return (RowAccess(rows, output_rows, self.height, self.stride, -self.above),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Nothing here is ever computed."""
+        raise NotImplementedError
+
+    def bind(self, site: Site) -> KernelCall:
+        """A call that needs scratch."""
+        del site
+        return KernelCall("kibi_window_s8", scratch_bytes=self.scratch_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Window):
+    """Two inputs of equal rows."""
+
+    name: ClassVar[str] = "SUM"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "other")
+    row_inputs: ClassVar[tuple[str, ...]] = ("input", "other")
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """One access for each input."""
+        return (RowAccess.same(site["input"].type.rows), RowAccess.same(site["other"].type.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Total(Window):
+    """One output row from all input rows."""
+
+    name: ClassVar[str] = "TOTAL"
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """One access for each input."""
+        return (RowAccess.every(site["input"].type.rows, site.output.type.rows),)
+
+
+def graph(
+    shapes: list[tuple[int, ...]],
+    nodes: list[tuple[Operator, tuple[int, ...], int]],
+    inputs: tuple[int, ...] = (0,),
+    outputs: tuple[int, ...] | None = None,
+    dtypes: dict[int, DType] | None = None,
+) -> Graph:
+    """A graph whose tensors are called `t0`, `t1`, …; nodes are (operator, inputs, output)."""
+    kinds = [TensorType(shape, (dtypes or {}).get(index, DType.S8)) for index, shape in enumerate(shapes)]
+    return Graph(
+        name="net",
+        source="net.tflite",
+        tensors=tuple(Tensor(index, f"t{index}", kind) for index, kind in enumerate(kinds)),
+        nodes=tuple(Node(op, read, (made,), index) for index, (op, read, made) in enumerate(nodes)),
+        inputs=inputs,
+        outputs=(nodes[-1][2],) if outputs is None else outputs,
+    )
+
+
+def chain(*heights: int, rows: int = 8, width: int = 4, scratch_bytes: int = 0) -> Graph:
+    """Windows of the given heights, one after another, on images of equal size."""
+    shape = (1, rows, width, 1)
+    ops = [Window(height, 1, height // 2, scratch_bytes) for height in heights]
+    return graph([shape] * (len(ops) + 1), [(op, (index,), index + 1) for index, op in enumerate(ops)])
+
+
+def residual(rows: int = 16, row_bytes: int = 32, scratch_bytes: int = 0) -> Graph:
+    """Three 3-row convolutions; the first one's output is added to the third's; a total reads the sum.
+
+    t0 → conv → t1 → conv → t2 → conv → t3; t1 + t3 → t4 → total → t5.
+    """
+    image, ops = (1, rows, row_bytes, 1), Window(3, 1, 1, scratch_bytes)
+    nodes: list[tuple[Operator, tuple[int, ...], int]] = [
+        (ops, (0,), 1),
+        (ops, (1,), 2),
+        (ops, (2,), 3),
+        (Sum(), (1, 3), 4),
+        (Total(), (4,), 5),
+    ]
+    return graph([image] * 5 + [(1, row_bytes)], nodes)
+
+
+def by_row(net: Graph) -> tuple[Run, ...]:
+    """An interleaved order: each step belongs to the last node whose next row can be computed."""
+    made = [net.tensors[index].type.rows if index in net.inputs else 0 for index in range(len(net.tensors))]
+    runs: list[Run] = []
+    while True:
+        for index in reversed(range(len(net.nodes))):
+            site, output = net.sites[index], net.nodes[index].outputs[0]
+            row = made[output]
+            if row < net.tensors[output].type.rows and all(
+                made[tensor.index] > max(access.needs(row), default=-1)
+                for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True)
+            ):
+                runs.append(Run(index, row, 1))
+                made[output] += 1
+                break
+        else:
+            return joined(runs)
+
+
+def joined(runs: list[Run]) -> tuple[Run, ...]:
+    """The same steps in as few runs as possible."""
+    short: list[Run] = []
+    for run in runs:
+        last = short[-1] if short else None
+        if last is not None and last.node == run.node and last.first_row + last.rows == run.first_row:
+            short[-1] = Run(run.node, last.first_row, last.rows + run.rows)
+        else:
+            short.append(run)
+    return tuple(short)
+
+
+def constant(net: Graph, index: int) -> Graph:
+    """The same graph with a tensor that the model file holds."""
+    kind = net.tensors[index].type
+    data = np.zeros(kind.shape, kind.dtype.numpy)
+    tensors = list(net.tensors)
+    tensors[index] = Tensor(index, net.tensors[index].name, kind, data)
+    inputs = tuple(each for each in net.inputs if each != index)
+    return Graph(net.name, net.source, tuple(tensors), net.nodes, inputs, net.outputs)

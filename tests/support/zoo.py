@@ -1,0 +1,119 @@
+"""The zoo: real models with seeded inputs and what TFLM answers, in the folder that `KIBI_ZOO` names."""
+
+import hashlib
+import importlib.util
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+import pytest
+
+from kibi.dtypes import Array
+
+requires_zoo = pytest.mark.zoo
+"""Marks a test that needs the zoo; it is skipped where there is none."""
+
+GOLDEN_RUNS = (0, 3)
+"""The positions in `seeded_runs` of the runs that `goldens` describes; they follow one another in one interpreter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One model of the zoo.
+
+    Attributes:
+        path: the `.tflite` file.
+        inputs: shape and NumPy type name of each input; empty where TFLM does not run the model.
+        operators: how many operators there are of each kind.
+        refusal: why TFLM does not run the model, or empty.
+        head_bytes: what TFLM's planner needs for activations and scratch, or None.
+        output_digests: the `digest` of each output, for each of the six seeded runs.
+    """
+
+    path: Path
+    inputs: tuple[tuple[tuple[int, ...], str], ...]
+    operators: Mapping[str, int]
+    refusal: str
+    head_bytes: int | None
+    output_digests: tuple[tuple[str, ...], ...]
+
+
+def zoo_path() -> Path:
+    """The zoo's folder, which may be absent."""
+    project = Path(__file__).resolve().parents[2]
+    return Path(os.environ.get("KIBI_ZOO", project.parent / "shared" / "zoo"))
+
+
+def check_zoo() -> None:
+    """Skip the running test where the zoo is absent."""
+    if not (zoo_path() / "catalog.json").is_file():
+        pytest.skip(f"no zoo of models at {zoo_path()}; set KIBI_ZOO to its folder")
+
+
+@cache
+def catalog() -> Mapping[str, Entry]:
+    """The models by name; none where the zoo is absent, so that tests parametrized by them can be collected."""
+    path = zoo_path() / "catalog.json"
+    if not path.is_file():
+        return MappingProxyType({})
+    return MappingProxyType({model["name"]: _entry(model) for model in json.loads(path.read_text())["models"]})
+
+
+def _entry(model: Mapping[str, Any]) -> Entry:
+    return Entry(
+        path=zoo_path() / model["file"],
+        inputs=tuple((tuple(shape), kind) for shape, kind in model["inputs"] or ()),
+        operators=MappingProxyType(model["ops"]),
+        refusal="\n".join(model["tflm"]["error"] or ()),
+        head_bytes=model["tflm"]["head_bytes"],
+        output_digests=tuple(tuple(outputs) for outputs in model["tflm_output_sha256_16"] or ()),
+    )
+
+
+def model_path(name: str) -> Path:
+    """The `.tflite` file of a model."""
+    return catalog()[name].path
+
+
+def goldens(name: str) -> tuple[Mapping[int, str], ...]:
+    """For each of `GOLDEN_RUNS` the fingerprints of subgraph 0's non-constant tensors; none where TFLM gave none."""
+    tensors = json.loads((zoo_path() / "goldens" / f"{name}.json").read_text())["tensors"]
+    return tuple({index: text for index, text in enumerate(run) if text is not None} for run in tensors or ())
+
+
+def digest(array: Array) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of an array's bytes, as in `Entry.output_digests`."""
+    return hashlib.sha256(array.tobytes()).hexdigest()[:16]
+
+
+def fingerprint(array: Array) -> str:
+    """Digest, type and number of elements, as in `goldens`."""
+    return f"{digest(array)}:{array.dtype}:{array.size}"
+
+
+def seeded_runs(name: str) -> Sequence[Sequence[Array]]:
+    """The inputs of the six runs behind the digests, in the order in which one interpreter makes them."""
+    generator = _generator()
+    return [
+        [
+            generator.seeded_input(shape, kind, 1000 * run + position, mode)
+            for position, (shape, kind) in enumerate(catalog()[name].inputs)
+        ]
+        for run, (mode, _) in enumerate(generator.RUNS)
+    ]
+
+
+@cache
+def _generator() -> ModuleType:
+    """The zoo's own generator of inputs, which belongs to no package."""
+    spec = importlib.util.spec_from_file_location("kibi_zoo_inputs", zoo_path() / "inputs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
