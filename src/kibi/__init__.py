@@ -7,6 +7,31 @@
     out = kibi.run(model, plan, inputs)                    # bit-exact, inside the planned arena
     lib = kibi.compile(model, plan, "build/")              # C99 files
     info = kibi.measure(lib)                               # emulated: instructions, stack, flash, RAM
+
+For a model that runs many times: `kibi.Interpreter(model, plan)`.
 """
 
-__version__ = "0.1.0"
+from kibi.api import compile, load, measure, plan, run, verify  # noqa: A004 - the field's word
+from kibi.errors import KibiError
+from kibi.ir import Graph
+from kibi.planner.plan import Plan
+from kibi.runtime import Interpreter
+from kibi.targets import Target, target, targets
+from kibi.version import __version__
+
+__all__ = [
+    "Graph",
+    "Interpreter",
+    "KibiError",
+    "Plan",
+    "Target",
+    "__version__",
+    "compile",
+    "load",
+    "measure",
+    "plan",
+    "run",
+    "target",
+    "targets",
+    "verify",
+]

@@ -73,7 +73,7 @@ def _depthwise_convolution(builder: ModelBuilder, x: int) -> int:
     bias = builder.constant(np.arange(4, dtype=np.int32), [scale * _SCALE for scale in scales], [0] * 4)
     y = builder.tensor([1, 4, 4, 4], DType.S8, _SCALE, _ZERO_POINT)
     options = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "depth_multiplier": 1}
-    builder.operator("DEPTHWISE_CONV_2D", [x, weights, bias], [y], **options)
+    builder.operator("DEPTHWISE_CONV_2D", [x, weights, bias], [y], options)
     return y
 
 
@@ -86,7 +86,7 @@ def residual() -> bytes:
     ) -> int:
         scale, zero_point = (_UNIT_SCALE, _UNIT_ZERO_POINT) if unit else (_SCALE, _ZERO_POINT)
         y = builder.tensor(shape, DType.S8, scale, zero_point)
-        builder.operator(operator, inputs, [y], **options)
+        builder.operator(operator, inputs, [y], options)
         return y
 
     x = builder.input([1, 4, 4, 2], DType.S8, _SCALE, _ZERO_POINT, name="x")

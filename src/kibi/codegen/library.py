@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from kibi import __version__
+from kibi.version import __version__
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.model_c import arena_alignment, model_text
 from kibi.codegen.output import write_folder

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kibi import __version__
+from kibi.version import __version__
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.c_text import array, comment, filled, literal, plain
 from kibi.codegen.rows_c import accessors, fill_rows, pointer_count, pointers

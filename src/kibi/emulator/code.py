@@ -50,7 +50,7 @@ def _row(before: Located | None, current: Located, target: Target) -> _Row:
     flags = _flags(instruction, current.condition)
     return (
         int(flags), _register(base), _register(instruction.index), instruction.shift, _signed(offset), instruction.size,
-        0, align, current.condition, *_costs(before, current, target.timing), 0,
+        0, align, instruction.width, *_costs(before, current, target.timing), 0,
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The emulated core: an image in flash, blocks in RAM, functions called, everything counted and guarded.
 
-Instruction counts are exact: one per instruction that the core executes, those under a failed condition included, as
-QEMU counts them. The guard is exact to the byte: an access is checked before it happens.
+Instruction counts are exact: one per instruction that the core executes; one that is skipped, because an IT's condition
+fails, is none. The guard is exact to the byte: an access is checked before it happens.
 """
 
 import ctypes
@@ -270,13 +270,18 @@ class Core:
     def _run(self, entry: int) -> int:
         """Run in a thread of its own, so that Ctrl-C reaches us and stops the core; unicorn's error code."""
         codes: list[int] = []
-        worker = threading.Thread(target=lambda: codes.append(self._engine.run(entry | 1, _LANDING)))
-        worker.start()
+        done = threading.Event()  # an interrupted Thread.join would take the thread for ended
+
+        def run() -> None:
+            codes.append(self._engine.run(entry | 1, _LANDING))
+            done.set()
+
+        threading.Thread(target=run).start()
         try:
-            worker.join()
+            done.wait()
         finally:
             self._state.limit = 0
-            worker.join()
+            done.wait()
         return codes[0]
 
     def _raise_if_stopped(self, error: int, operator: str, limit: int) -> None:
@@ -284,6 +289,7 @@ class Core:
         pc = self._engine.register(arm_const.UC_ARM_REG_PC)
         if verdict is Verdict.RUNNING and not error and pc & ~1 == _LANDING:
             return
+        last = state.next - 2  # inside the last instruction that was executed
         where, address = state.fault_pc, state.fault_address
         position = f"{self._position(address, state.fault_size)}, instruction {where:#010x}"
         match verdict:
@@ -298,11 +304,11 @@ class Core:
             case Verdict.BAD_INSTRUCTION:
                 what = f"undefined or unsupported instruction {self._opcode(where)}"
             case Verdict.OUTSIDE_CODE:
-                what = "execution of something that is not code"
+                what, where = "execution of something that is not code", last
             case Verdict.UNFORESEEN:
                 what = f"access that the guard did not foresee, {position},"
             case _:
-                where = address = pc
+                where, address = last, pc
                 what = (
                     f"the core stopped: {self._engine.describe(error)}"
                     if error

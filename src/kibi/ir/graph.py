@@ -1,7 +1,8 @@
 """Graphs: nodes in order, tensors by index."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from kibi.dtypes import Array
 from kibi.errors import InternalError
@@ -36,6 +37,7 @@ class Graph:
         tensors: all tensors; `tensors[i].index == i`.
         nodes: in an order in which each tensor is made before it is read.
         inputs, outputs: tensor indices.
+        path: where the model file lies, or None for a graph that no file holds.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Graph:
     nodes: tuple[Node, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    path: Path | None = field(default=None, compare=False)
 
     @cached_property
     def sites(self) -> tuple["Site", ...]:

@@ -25,16 +25,17 @@ def memory_picture(graph: Graph, plan: Plan, *, width: int = 100) -> Text:
     """Draw a plan.
 
     One line for each stretch of row steps during which the same buffers live: one for each operator where operators run
-    to completion. A character is as many bytes as the arena divided by the bar's length; it shows who holds most of them,
-    `.` where nobody holds any, `#` for scratch.
+    to completion. A character is as many bytes as the arena divided by the bar's length; it shows who holds most of
+    them, `.` where nobody holds any, `#` for scratch.
 
     Args:
         graph: the model.
         plan: a valid plan for it.
-        width: characters in a line; below about 60 lines get longer than that.
+        width: characters in a line; below 80 some lines may be longer.
 
     Returns:
-        The picture with a legend, ending in a newline. Printed by rich it has colours; its `plain` is the text alone.
+        The picture with a legend, without a newline at its end. Printed by rich it has colours in a terminal; its `plain`
+        is the text alone.
     """
     entries = legend(graph, plan)
     lines = list(stretches(plan))
@@ -44,9 +45,9 @@ def memory_picture(graph: Graph, plan: Plan, *, width: int = 100) -> Text:
     bytes_width = len(f"{plan.arena_bytes:,}")
     margin = " " * (label_width + bytes_width + 2)
     bar_width = max(_NARROWEST_BAR, width - len(margin) - len(_PEAK))
-    text = Text(no_wrap=True, overflow="ignore", end="")
+    text = Text(no_wrap=True, overflow="ignore")
     title, needs = headline(plan)
-    text.append(title, "bold").append(f": {needs}\n\n")
+    text.append(title, "bold").append(f"\n{needs}\n\n")
     text.append(f"{'bytes live':>{len(margin) - 1}} {_ruler(plan.arena_bytes, bar_width)}\n", "dim")
     for label, stretch in zip(labels, lines, strict=True):
         is_peak = highest is not None and stretch.live_bytes == highest[0].live_bytes
@@ -57,7 +58,9 @@ def memory_picture(graph: Graph, plan: Plan, *, width: int = 100) -> Text:
     if highest is not None:
         text.append(f"\n{highest[1]}\n", "bold")
     text.append("\n")
-    return text.append_text(_legend(entries, width))
+    text.append_text(_legend(entries, width))
+    text.rstrip()
+    return text
 
 
 def _label(graph: Graph, stretch: Stretch) -> str:

@@ -3,8 +3,8 @@
 An entry is a folder named by the hash of everything that its files depend on. It is made in a temporary folder beside
 its place and renamed into it, so that it appears whole or not at all and two processes may make the same entry at once:
 one rename wins, the other's work is dropped. A list of the files with their hashes is checked at each use; an entry
-that does not match is made again. Where the cache cannot be written, a temporary folder that dies with the process takes
-its place.
+that does not match is made again. Where the cache cannot be written, a temporary folder takes its place, and dies with
+the process.
 """
 
 import atexit

@@ -22,11 +22,13 @@ def _use(data: bytes) -> bool:
     except InternalError:
         raise
     except KibiError as error:
-        assert isinstance(error, ModelError)
-        # The schema's own reader must never be let near a position that was not checked.
-        assert "the schema's reader failed" not in str(error)
-        return False
-    return True
+        refusal = error
+    else:
+        return True
+    assert isinstance(refusal, ModelError)
+    # The schema's own reader must never be let near a position that was not checked.
+    assert "the schema's reader failed" not in str(refusal)
+    return False
 
 
 def _flip_bits(data: bytearray, rng: np.random.Generator) -> None:

@@ -128,8 +128,8 @@ class Options:
 class ModelReader:
     """One file, entered; its first subgraph's tensors and operators on demand.
 
-    All methods raise `CorruptError` where the bytes are no sound flatbuffer, and `OverlapError` where there is no use in
-    reading on.
+    All methods raise `CorruptError` where the bytes are no sound flatbuffer, and `OverlapError` where there is no use
+    in reading on.
     """
 
     def __init__(self, data: bytes) -> None:

@@ -1,0 +1,7 @@
+"""Three ways to run one model: the Python runtime, its C on this machine, its C on an emulated core."""
+
+from kibi.engines.device import DeviceEngine
+from kibi.engines.engine import Engine
+from kibi.engines.host import HostEngine
+
+__all__ = ["DeviceEngine", "Engine", "HostEngine"]

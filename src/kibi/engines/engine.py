@@ -1,0 +1,36 @@
+"""What all engines have in common."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from kibi.codegen import Library
+from kibi.dtypes import Array
+from kibi.errors import InternalError
+
+
+class Engine(Protocol):
+    """Something that runs a model; `kibi.Interpreter` is one, too."""
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """One inference: an array for each input in, an array for each output out."""
+
+
+def written_sources(library: Library) -> tuple[list[Path], Path]:
+    """The C files of a library on disk, and their folder.
+
+    Raises:
+        InternalError: the library was not written.
+    """
+    if library.directory is None:
+        raise InternalError("the library is text only; write it before it is built")
+    return [library.directory / name for name in library.sources], library.directory
+
+
+STATUS = {
+    -1: "a pointer is null",
+    -2: "the arena is too small",
+    -3: "the arena is misaligned",
+    -4: "invoke was called before init",
+}
+"""What the C library's status codes mean."""

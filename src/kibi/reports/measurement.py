@@ -1,0 +1,145 @@
+"""What a model costs on a device, measured by running it."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from kibi.codegen import CompiledModel, Library
+from kibi.dtypes import Array
+from kibi.engines import DeviceEngine
+from kibi.engines.device import STATE_BYTES
+from kibi.errors import MismatchError
+from kibi.runtime import Interpreter, seeded_inputs
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCost:
+    """One operator: the output tensor's name, the operator's, and what it took."""
+
+    name: str
+    op: str
+    macs: int
+    instructions: int
+    scratch_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What one inference costs, after a warm-up. The field names are a contract with other tools.
+
+    Attributes:
+        model, target: what ran where.
+        macs: multiply-accumulates.
+        arena_bytes, state_bytes, stack_bytes: RAM, each exact; the stack by its high-water mark.
+        ram_bytes: their sum, plus initialized and zeroed data of the code.
+        code_bytes: flash for text and constants other than weights.
+        weights_bytes: flash for filters, biases, multipliers, shifts and tables.
+        flash_bytes: their sum.
+        instructions: executed by one inference.
+        cycles_estimate: by Arm's tables; None where there is none for the core.
+        bit_exact: whether the device's outputs equal the Python runtime's.
+        oracle: "tflm" where the outputs were compared with TensorFlow Lite Micro's and are equal; else None.
+        ops: each operator's cost.
+    """
+
+    model: str
+    target: str
+    macs: int
+    arena_bytes: int
+    state_bytes: int
+    stack_bytes: int
+    ram_bytes: int
+    code_bytes: int
+    weights_bytes: int
+    flash_bytes: int
+    instructions: int
+    cycles_estimate: int | None
+    bit_exact: bool
+    oracle: str | None
+    ops: tuple[OperatorCost, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return asdict(self)
+
+
+def measure(
+    library: Library, *, compiler: str = "zig", optimize: str = "2", seed: int = 0, oracle: bool = True
+) -> Measurement:
+    """Run a library's first model on the emulated core, beside the Python runtime and, where it is installed, TFLM.
+
+    Args:
+        library: written to disk, for a target that is emulated.
+        compiler: `zig` or `gcc`.
+        optimize: `0`, `1`, `2`, `3` or `s`.
+        seed: of the random inputs.
+        oracle: whether to compare with TFLM where it is installed.
+
+    Raises:
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: the core stopped, or the target is not emulated.
+        MismatchError: TFLM's outputs differ.
+    """
+    model = library.model
+    engine = DeviceEngine(library, compiler=compiler, optimize=optimize)
+    inputs = seeded_inputs(model.graph, seed)
+    engine.run(inputs)
+    outputs = engine.run(inputs)
+    expected = Interpreter(model.graph, model.plan).run(inputs)
+    compared = oracle and _agrees_with_tflm(model, inputs, expected)
+    return _measurement(library, engine, same_bits(outputs, expected), "tflm" if compared else None)
+
+
+def same_bits(first: list[Array], second: list[Array]) -> bool:
+    """Whether two lists of arrays hold the same bytes."""
+    return all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
+
+
+def _measurement(library: Library, engine: DeviceEngine, bit_exact: bool, oracle: str | None) -> Measurement:  # noqa: FBT001
+    model, image, call = library.model, engine.image, engine.last
+    if call is None:
+        raise MismatchError("nothing was run")
+    ram = model.plan.arena_bytes + STATE_BYTES + call.stack_bytes + image.data_bytes + image.bss_bytes
+    return Measurement(
+        model=model.graph.name,
+        target=library.target.name,
+        macs=model.graph.macs,
+        arena_bytes=model.plan.arena_bytes,
+        state_bytes=STATE_BYTES,
+        stack_bytes=call.stack_bytes,
+        ram_bytes=ram,
+        code_bytes=image.code_bytes,
+        weights_bytes=image.weights_bytes,
+        flash_bytes=image.code_bytes + image.weights_bytes,
+        instructions=call.instructions,
+        cycles_estimate=call.cycles_estimate,
+        bit_exact=bit_exact,
+        oracle=oracle,
+        ops=tuple(_operator(model, engine, node) for node in range(len(model.graph.nodes))),
+    )
+
+
+def _operator(model: CompiledModel, engine: DeviceEngine, node: int) -> OperatorCost:
+    site = model.graph.sites[node]
+    scratch = model.plan.scratch_of(node)
+    return OperatorCost(
+        name=site.output.name,
+        op=site.op.name,
+        macs=site.op.macs(site),
+        instructions=engine.instructions_of(node),
+        scratch_bytes=0 if scratch is None else scratch.size_bytes,
+    )
+
+
+def _agrees_with_tflm(model: CompiledModel, inputs: list[Array], expected: list[Array]) -> bool:
+    """Whether TFLM was there to compare with; raises where it differs."""
+    from kibi import oracle  # noqa: PLC0415 - starts a child process; only where it is asked for
+
+    if model.graph.path is None or not oracle.available():
+        return False
+    with oracle.Oracle() as tflm:
+        outputs = tflm.run(model.graph.path, [inputs])[0].outputs
+    if not same_bits([np.asarray(output) for output in outputs], expected):
+        raise MismatchError(f"{model.graph.source}: TFLM's outputs differ. Run `kibi verify` to find the operator.")
+    return True

@@ -1,0 +1,201 @@
+"""The same inputs through every engine, bit by bit; where two differ, the first operator that does."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kibi.codegen import generate, write
+from kibi.dtypes import Array
+from kibi.engines import DeviceEngine, Engine, HostEngine
+from kibi.ir import Graph
+from kibi.oracle import Oracle, available
+from kibi.passes import expose_intermediates
+from kibi.planner import plan as make_plan
+from kibi.planner.plan import Plan
+from kibi.runtime import Interpreter, seeded_inputs
+from kibi.targets import Target, target
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first operator at which an engine leaves the Python runtime.
+
+    Attributes:
+        engine: the engine.
+        run: number of the run.
+        operator: index in the model file; None where all operators agree one by one and only the planned layout differs.
+        op, tensor: the operator's name and its output's.
+        elements: how many elements differ.
+        total: of how many.
+        largest: the largest difference.
+    """
+
+    engine: str
+    run: int
+    operator: int | None
+    op: str
+    tensor: str
+    elements: int
+    total: int
+    largest: float
+
+    def __str__(self) -> str:
+        where = f"operator {self.operator} ({self.op})" if self.operator is not None else "the planned layout"
+        count = f"{self.elements} of {self.total} elements differ, by at most {self.largest:g}"
+        return f"{self.engine}, run {self.run}: {where}, tensor {self.tensor!r}: {count}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was compared, and what differed.
+
+    Attributes:
+        model, target: what ran where.
+        runs: inputs that were tried.
+        engines: the engines that were compared with the Python runtime.
+        skipped: engines that were not there, each with the reason.
+        differences: at most one for each engine.
+    """
+
+    model: str
+    target: str
+    runs: int
+    engines: tuple[str, ...]
+    skipped: tuple[str, ...]
+    differences: tuple[Difference, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all engines gave the same bits."""
+        return not self.differences
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {**asdict(self), "bit_exact": self.is_exact}
+
+
+def verify(
+    graph: Graph,
+    plan: Plan | None,
+    device: Target,
+    *,
+    inputs: Sequence[Sequence[Array]] = (),
+    seed: int = 0,
+    runs: int = 3,
+    compiler: str = "zig",
+) -> Verification:
+    """Compare host C, the emulated device and TFLM with the Python runtime.
+
+    Args:
+        graph: the model.
+        plan: its plan for the device; None: the default one.
+        device: the target to emulate; the host: none.
+        inputs: runs to try; none: `runs` random ones from `seed`.
+        seed: of the random inputs.
+        runs: how many random inputs.
+        compiler: for the device.
+    """
+    tried = [list(run) for run in inputs] or [seeded_inputs(graph, seed + number) for number in range(runs)]
+    planned = plan or make_plan(graph, device)
+    expected = [Interpreter(graph, planned).run(run) for run in tried]
+    names, differences = ["host C"], []
+    with tempfile.TemporaryDirectory(prefix="kibi-") as folder:
+        difference = _compare_c(graph, planned, target("host"), tried, expected, Path(folder) / "host", compiler)
+        differences += [difference] if difference else []
+        if not device.is_host:
+            names.append(device.name)
+            difference = _compare_c(graph, planned, device, tried, expected, Path(folder) / "device", compiler)
+            differences += [difference] if difference else []
+    skipped = []
+    if graph.path is not None and available():
+        names.append("tflm")
+        difference = _compare_tflm(graph, planned, tried)
+        differences += [difference] if difference else []
+    else:
+        skipped.append(
+            "tflm: not installed (pip install 'kibi[tflm]')" if graph.path else "tflm: the graph has no file"
+        )
+    return Verification(graph.name, device.name, len(tried), tuple(names), tuple(skipped), tuple(differences))
+
+
+def _engine(graph: Graph, plan: Plan, device: Target, folder: Path, compiler: str) -> Engine:
+    library = write(generate([(graph, plan)], device), folder)
+    return HostEngine(library) if device.is_host else DeviceEngine(library, compiler=compiler)
+
+
+def _compare_c(
+    graph: Graph,
+    plan: Plan,
+    device: Target,
+    inputs: Sequence[list[Array]],
+    expected: Sequence[list[Array]],
+    folder: Path,
+    compiler: str,
+) -> Difference | None:
+    engine = _engine(graph, plan, device, folder, compiler)
+    label = "host C" if device.is_host else device.name
+    for number, (run, outputs) in enumerate(zip(inputs, expected, strict=True)):
+        found = engine.run(run)
+        if all(a.tobytes() == b.tobytes() for a, b in zip(found, outputs, strict=True)):
+            continue
+        # Once more with every tensor in view: which operator is the first?
+        exposed = expose_intermediates(graph)
+        wide = make_plan(exposed, device)
+        tensors = _engine(exposed, wide, device, folder.with_suffix(".exposed"), compiler).run(run)
+        pairs = dict(zip(exposed.outputs, tensors, strict=True))
+        first = _first_difference(label, number, graph, pairs, _observed(graph, plan, run))
+        return first or _layout_difference(label, number, graph, found, outputs)
+    return None
+
+
+def _compare_tflm(graph: Graph, plan: Plan, inputs: Sequence[list[Array]]) -> Difference | None:
+    if graph.path is None:
+        return None
+    with Oracle() as tflm:
+        results = tflm.run(graph.path, inputs, intermediates=True)
+    for number, (run, result) in enumerate(zip(inputs, results, strict=True)):
+        observed = _observed(graph, plan, run)
+        found = {index: np.asarray(value) for index, value in result.tensors.items()}
+        found |= dict(zip(graph.outputs, result.outputs, strict=True))
+        first = _first_difference("tflm", number, graph, found, observed)
+        if first:
+            return first
+    return None
+
+
+def _observed(graph: Graph, plan: Plan, inputs: list[Array]) -> dict[int, Array]:
+    """Every computed tensor of a run of the Python runtime."""
+    seen: dict[int, Array] = {}
+    Interpreter(graph, plan).run(inputs, lambda index, array: seen.update({index: array}))
+    return seen
+
+
+def _first_difference(
+    engine: str, run: int, graph: Graph, found: dict[int, Array], expected: dict[int, Array]
+) -> Difference | None:
+    for site in graph.sites:
+        index = site.output.index
+        if index in found and found[index].tobytes() != expected[index].tobytes():
+            counted = _counts(found[index], expected[index])
+            return Difference(engine, run, site.node.source, site.op.name, site.output.name, *counted)
+    return None
+
+
+def _layout_difference(
+    engine: str, run: int, graph: Graph, found: Sequence[Array], expected: Sequence[Array]
+) -> Difference | None:
+    pairs: Iterator[tuple[int, Array, Array]] = zip(graph.outputs, found, expected, strict=True)
+    for index, first, second in pairs:
+        if first.tobytes() != second.tobytes():
+            return Difference(engine, run, None, "", graph.tensors[index].name, *_counts(first, second))
+    return None
+
+
+def _counts(found: Array, expected: Array) -> tuple[int, int, float]:
+    a, b = found.reshape(-1).astype(np.float64), expected.reshape(-1).astype(np.float64)
+    distance = np.abs(a - b)
+    return int(np.count_nonzero(a != b)), a.size, float(np.nanmax(distance)) if a.size else 0.0

@@ -1,0 +1,37 @@
+"""Small programs for the emulated core."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from kibi.emulator import Core
+from kibi.targets import target as target_named
+from kibi.toolchain import build_image
+from tests.toolchain.tools import check_cross
+
+Program = Callable[..., Core]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """A function that compiles C text for a target and loads it into a core."""
+
+    def build(
+        text: str,
+        target: str = "cortex-m4",
+        *,
+        entries: Sequence[str] = ("f",),
+        compiler: str = "zig",
+        optimize: str = "2",
+        **options: int,
+    ) -> Core:
+        if compiler == "gcc":
+            check_cross()
+        source = tmp_path / "program.c"
+        source.write_text("#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n" + text, encoding="utf-8")
+        processor = target_named(target)
+        image = build_image([source], processor, entries=entries, compiler=compiler, optimize=optimize)
+        return Core(image, processor, **options)
+
+    return build

@@ -1,0 +1,73 @@
+"""Real models: those that Kibi supports load, the others end in one error that names all that is unsupported."""
+
+import json
+
+import pytest
+
+from kibi.errors import ModelError
+from kibi.frontends import load
+from kibi.ops import operators
+from tests.support.zoo import catalog, requires_zoo, zoo_path
+
+pytestmark = requires_zoo
+
+_BENCHMARKS = (
+    "mlperf_kws_int8",
+    "mlperf_vww_int8",
+    "mlperf_ic_int8",
+    "mlperf_ad_int8",
+    "mlperf_sww_int8",
+    "tflm_person_detect",
+    "tflm_micro_speech",
+    "tflm_hello_int8",
+)
+
+
+def _operator_files() -> list[str]:
+    path = zoo_path() / "ops.json"
+    return [entry["file"] for entry in json.loads(path.read_text()).values()] if path.is_file() else []
+
+
+@pytest.mark.parametrize("name", _BENCHMARKS)
+def test_benchmark_model_loads(name: str) -> None:
+    """The eight models of the benchmarks become graphs with as many operators as the file has."""
+    entry = catalog()[name]
+    graph = load(entry.path)
+    assert graph.name == name
+    assert len(graph.nodes) == sum(entry.operators.values())
+    assert [list(graph.tensors[index].type.shape) for index in graph.inputs] == [list(shape) for shape, _ in entry.inputs]
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize("name", catalog())
+def test_model_loads_or_names_exactly_what_is_unsupported(name: str) -> None:
+    """The operators named as unsupported are those of the catalogue that are not registered."""
+    entry = catalog()[name]
+    unsupported = set(entry.operators) - set(operators())
+    try:
+        graph = load(entry.path)
+    except ModelError as error:
+        named = {
+            problem.what.split(" is not supported")[0]
+            for problem in error.problems
+            if problem.tensor is None and problem.operator is not None and ": " not in problem.what
+        }
+        assert named == unsupported
+        assert all(problem.remedy for problem in error.problems[-1:])
+    else:
+        assert not unsupported
+        assert len(graph.nodes) == sum(entry.operators.values())
+
+
+@pytest.mark.timeout(60)
+def test_every_operator_file_loads_or_is_refused() -> None:
+    """Hundreds of files of one or a few operators, many strange, end in a graph or a `ModelError`."""
+    loaded = 0
+    for file in _operator_files():
+        try:
+            load(zoo_path() / file)
+        except ModelError as error:
+            assert error.problems
+        else:
+            loaded += 1
+    assert loaded > 50
