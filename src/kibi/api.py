@@ -121,7 +121,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
 
 
 def measure(
-    library: "Library", *, compiler: str = "zig", optimize: str = "2", seed: int = 0, oracle: bool = True
+    library: "Library", *, compiler: str = "zig", optimize: str = "s", seed: int = 0, oracle: bool = True
 ) -> "Measurement":
     """Compile, link and run a library on the emulated core of its target.
 

@@ -24,7 +24,9 @@ def program(tmp_path: Path) -> Program:
         entries: Sequence[str] = ("f",),
         compiler: str = "zig",
         optimize: str = "2",
-        **options: int,
+        stack_bytes: int = 64 * 1024,
+        fill: int = 0xA5,
+        audit: bool = False,
     ) -> Core:
         if compiler == "gcc":
             check_cross()
@@ -32,6 +34,6 @@ def program(tmp_path: Path) -> Program:
         source.write_text("#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n" + text, encoding="utf-8")
         processor = target_named(target)
         image = build_image([source], processor, entries=entries, compiler=compiler, optimize=optimize)
-        return Core(image, processor, **options)
+        return Core(image, processor, stack_bytes=stack_bytes, fill=fill, audit=audit)
 
     return build

@@ -3,13 +3,12 @@
 import pytest
 
 from kibi.targets import targets
-
-from .conftest import Program
+from tests.emulator.conftest import Program
 
 _EXPECTED = 1056628109
 _EMULATED = tuple(entry.name for entry in targets() if entry.emulated_cpu)
 
-# What compilers make of C: multiple, dual, indexed and unaligned accesses, tables, wide arithmetic, structures by value.
+# What compilers make of C: multiple, dual, indexed and unaligned accesses, tables, wide arithmetic, whole structures.
 _MIXED = """
 typedef struct { int8_t a; int16_t b; int32_t c; int64_t d; int32_t e[5]; } thing;
 static thing things[8];
@@ -63,11 +62,11 @@ def test_compiled_code_accesses_nothing_unforeseen(program: Program, name: str, 
 
 # Every addressing form, around r4 = the middle of a block of 512 bytes and r5 = 8.
 _FORMS = (
-    "ldr r0, [r4]", "ldr r0, [r4, #124]", "ldrh r0, [r4, #62]", "ldrb r0, [r4, #31]", "str r0, [r4, #4]", "strh r0, [r4, #6]",
-    "strb r0, [r4, #7]", "ldr r0, [r4, r5]", "ldrh r0, [r4, r5]", "ldrb r0, [r4, r5]", "ldrsh r0, [r4, r5]",
-    "ldrsb r0, [r4, r5]", "str r0, [r4, r5]", "strh r0, [r4, r5]", "strb r0, [r4, r5]", "ldr r0, 1f", "ldr r0, [sp, #4]",
-    "str r0, [sp, #4]", "ldmia r4, {r0, r4}", "ldmia r4!, {r0, r1}", "stmia r4!, {r0, r1, r2}", "push {r0-r3, lr}",
-    "pop {r0-r3}",
+    "ldr r0, [r4]", "ldr r0, [r4, #124]", "ldrh r0, [r4, #62]", "ldrb r0, [r4, #31]", "str r0, [r4, #4]",
+    "strh r0, [r4, #6]", "strb r0, [r4, #7]", "ldr r0, [r4, r5]", "ldrh r0, [r4, r5]", "ldrb r0, [r4, r5]",
+    "ldrsh r0, [r4, r5]", "ldrsb r0, [r4, r5]", "str r0, [r4, r5]", "strh r0, [r4, r5]", "strb r0, [r4, r5]",
+    "ldr r0, 1f", "ldr r0, [sp, #4]", "str r0, [sp, #4]", "ldmia r4, {r0, r4}", "ldmia r4!, {r0, r1}",
+    "stmia r4!, {r0, r1, r2}", "push {r0-r3, lr}", "pop {r0-r3}",
 )  # fmt: skip
 _WIDE_FORMS = (
     "ldr.w r0, [r4, #4095-3900]", "ldr.w r8, [r4, r5, lsl #3]", "str.w r8, [r4, r5, lsl #2]", "ldr r0, [r4, #-200]",
@@ -77,15 +76,16 @@ _WIDE_FORMS = (
     "strd r0, r1, [r4, #-80]", "strd r0, r1, [r4], #-8", "ldmdb r4, {r0-r3, r8}", "ldmdb r4!, {r0-r3}",
     "stmdb r4!, {r0-r3, r9}", "stmia.w r4!, {r8, r9, r10}", "ldmia.w r4, {r0, r9}", "ldr.w r0, 1f", "ldrd r0, r1, 1f",
     "ldrex r0, [r4, #8]", "ldrexb r0, [r4]", "ldrexh r0, [r4]", "ldrex r0, [r4]\\n strex r1, r0, [r4]",
-    "ldrexb r0, [r4]\\n strexb r1, r0, [r4]", "ldrexh r0, [r4]\\n strexh r1, r0, [r4]", "ldrt r0, [r4, #4]", "pld [r4, #40]",
-    "push.w {r0-r8}", "pop.w {r0-r3, r8}", "ldr.w r0, [sp], #4", "str r0, [sp, #-4]!", "clrex", "dmb", "dsb", "isb",
-    "movs r1, #1\\n tbb [pc, r1]\\n 2: .byte 1, 1\\n", "movs r1, #0\\n tbh [pc, r1, lsl #1]\\n 2: .short 1\\n",
+    "ldrexb r0, [r4]\\n strexb r1, r0, [r4]", "ldrexh r0, [r4]\\n strexh r1, r0, [r4]", "ldrt r0, [r4, #4]",
+    "pld [r4, #40]", "push.w {r0-r8}", "pop.w {r0-r3, r8}", "ldr.w r0, [sp], #4", "str r0, [sp, #-4]!", "clrex",
+    "dmb", "dsb", "isb", "movs r1, #1\\n tbb [pc, r1]\\n 2: .byte 1, 1\\n",
+    "movs r1, #0\\n tbh [pc, r1, lsl #1]\\n 2: .short 1\\n",
 )  # fmt: skip
 _FLOAT_FORMS = (
     "vldr s0, [r4, #8]", "vldr d0, [r4, #-8]", "vstr s3, [r4, #40]", "vstr d3, [r4]", "vldmia r4!, {s0-s7}",
-    "vldmdb r4!, {d0-d3}", "vstmia r4, {d0-d1}", "vstmdb r4!, {s0-s2}", "vpush {d8-d11}", "vpop {d8-d11}", "vldr s0, 1f",
-    "vmov r0, s0", "vmov s0, r0", "vmov r0, r1, d0", "vmov d0, r0, r1", "vadd.f32 s0, s1, s2", "vmrs r0, fpscr",
-    "vmsr fpscr, r0", "vsqrt.f32 s0, s1", "vcvt.s32.f32 s0, s1",
+    "vldmdb r4!, {d0-d3}", "vstmia r4, {d0-d1}", "vstmdb r4!, {s0-s2}", "vpush {d8-d11}", "vpop {d8-d11}",
+    "vldr s0, 1f", "vmov r0, s0", "vmov s0, r0", "vmov r0, r1, d0", "vmov d0, r0, r1", "vadd.f32 s0, s1, s2",
+    "vmrs r0, fpscr", "vmsr fpscr, r0", "vsqrt.f32 s0, s1", "vcvt.s32.f32 s0, s1",
 )  # fmt: skip
 
 

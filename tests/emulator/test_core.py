@@ -10,9 +10,7 @@ from kibi.emulator import Core
 from kibi.errors import EmulationError
 from kibi.targets import target as target_named
 from kibi.targets import targets
-from kibi.toolchain import Image
-
-from .conftest import Program
+from tests.emulator.conftest import Program
 
 _EMULATED = tuple(entry.name for entry in targets() if entry.emulated_cpu)
 
@@ -144,7 +142,9 @@ def test_stack_lowered_by_other_instructions_is_seen(program: Program, name: str
 
 def test_interrupt_stops_the_core(program: Program) -> None:
     """Ctrl-C ends an endless run at once, and the core can be called again."""
-    core = program("void f(void) { for (;;) { __asm__ volatile(\"\"); } } int32_t g(void) { return 5; }", entries=("f", "g"))
+    core = program(
+        'void f(void) { for (;;) { __asm__ volatile(""); } } int32_t g(void) { return 5; }', entries=("f", "g")
+    )
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         core.call("f")
@@ -160,9 +160,8 @@ def test_unknown_function_is_an_error(program: Program) -> None:
 def test_host_is_not_emulated(program: Program) -> None:
     """A target without an emulated core is refused."""
     core = program("void f(void) { }")
-    image: Image = core._image
     with pytest.raises(EmulationError, match="host is not emulated"):
-        Core(image, target_named("host"))
+        Core(core._image, target_named("host"))
 
 
 def test_blocks_are_apart_aligned_and_filled(program: Program) -> None:

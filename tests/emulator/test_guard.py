@@ -4,8 +4,7 @@ import pytest
 
 from kibi.emulator import Core
 from kibi.errors import EmulationError
-
-from .conftest import Program
+from tests.emulator.conftest import Program
 
 _ACCESS = """
 __attribute__((noinline)) uint32_t load8(const volatile uint8_t *p) { return *p; }
@@ -143,7 +142,8 @@ def test_misaligned_pair_stops_an_m4(program: Program, operation: str) -> None:
 def test_runaway_execution_stops(program: Program, text: str, message: str) -> None:
     """Undefined instructions, waiting, endless loops and jumps into data are errors, and the core survives them."""
     core = program(
-        f'__attribute__((naked)) void f(void) {{ __asm__ volatile("{text}\\n bx lr"); }} int32_t g(void) {{ return 3; }}',
+        f'__attribute__((naked)) void f(void) {{ __asm__ volatile("{text}\\n bx lr"); }}'
+        "int32_t g(void) { return 3; }",
         entries=("f", "g"),
     )
     with pytest.raises(EmulationError, match=message):

@@ -3,14 +3,25 @@
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from tests.support.tflite_builder import ModelBuilder
+from kibi.errors import ModelError, Problem
+from kibi.frontends.tflite import parse_tflite
+from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _SCALE, _ZERO_POINT = 0.05, 3
 # What SOFTMAX and LOGISTIC give.
 _UNIT_SCALE, _UNIT_ZERO_POINT = 1 / 256, -128
+
+
+def problems_of(data: bytes) -> tuple[Problem, ...]:
+    """What is wrong with a model that must not load."""
+    with pytest.raises(ModelError) as refusal:
+        parse_tflite(data, "broken.tflite")
+    assert refusal.value.source == "broken.tflite"
+    return refusal.value.problems
 
 
 def relu() -> bytes:
@@ -20,6 +31,15 @@ def relu() -> bytes:
     y = builder.tensor([1, 4], DType.S8, _SCALE, _ZERO_POINT)
     builder.operator("RELU", [x], [y])
     return builder.finish(outputs=[y])
+
+
+def relu_on(add_input: Callable[[ModelBuilder], int]) -> bytes:
+    """`relu`, sound or not, on an input tensor of one's own; the function adds it and returns its index."""
+    builder = ModelBuilder()
+    x = add_input(builder)
+    y = builder.tensor([1, 4], DType.S8, _SCALE, _ZERO_POINT, name="y")
+    builder.operator("RELU", [x], [y])
+    return builder.finish(outputs=[y], inputs=[x])
 
 
 def fully_connected(*, bias: bool = True) -> bytes:
@@ -72,7 +92,7 @@ def _depthwise_convolution(builder: ModelBuilder, x: int) -> int:
     weights = builder.constant(_weights(1, 3, 3, 4), scales, [0] * 4, axis=3)
     bias = builder.constant(np.arange(4, dtype=np.int32), [scale * _SCALE for scale in scales], [0] * 4)
     y = builder.tensor([1, 4, 4, 4], DType.S8, _SCALE, _ZERO_POINT)
-    options = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "depth_multiplier": 1}
+    options: Mapping[str, Attribute] = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "depth_multiplier": 1}
     builder.operator("DEPTHWISE_CONV_2D", [x, weights, bias], [y], options)
     return y
 

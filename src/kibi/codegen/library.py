@@ -91,7 +91,7 @@ def generate(
         files[f"{library}_models.h"] = _joint_header(library, bindings)
     kernels = frozenset().union(*(b.kernels for b in bindings))
     shared = closure(kernels, target.kernel_sets)
-    files |= {file: _renamed(text, library, kernels) if file == "kibi.h" else text for file, text in shared.items()}
+    files |= {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared)}
     sources = [file for file in files if file.endswith(".c")]
     files["example_main.c"] = example_main([b.graph for b in bindings])
     files = {file: f"/* {made_by.replace('*/', '* /')} */\n{text}" for file, text in files.items()}
@@ -134,10 +134,11 @@ def _joint_header(library: str, bindings: Sequence[Bindings]) -> str:
 """
 
 
-def _renamed(text: str, library: str, kernels: frozenset[str]) -> str:
-    """`kibi.h` with a prefix for each kernel's symbol, so that libraries made apart link into one firmware."""
-    lines = "".join(f"#define {kernel} {library}_{kernel}\n" for kernel in sorted(kernels))
-    note = "/* Symbols of this library's own copies of the kernels, so that several libraries link into one program. */\n"
+def _renamed(text: str, library: str, files: Mapping[str, str]) -> str:
+    """`kibi.h` with a prefix for each kernel function, so that libraries made apart link into one firmware."""
+    functions = sorted(file.removesuffix(".c") for file in files if file.endswith(".c"))
+    lines = "".join(f"#define {function} {library}_{function}\n" for function in functions)
+    note = "/* This library's own copies of the kernels have names of their own, so that several libraries link together. */\n"
     head, guard, tail = text.rpartition("\n#endif\n")
     return f"{head}\n{note}{lines}{guard}{tail}"
 

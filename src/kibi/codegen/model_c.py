@@ -172,23 +172,28 @@ def _params(b: Bindings, number: int, call: KernelCall) -> str:
 
 
 def _order(b: Bindings) -> str:
-    """The function that runs all steps: calls one after another, or, where operators interleave, a table."""
+    """The table of runs, and the function that follows it."""
     name, runs = b.prefix, b.plan.runs
-    head = f"static void {name}_run(uint8_t *arena)\n{{\n"
-    if len({run.node for run in runs}) == len(runs):
-        calls = "".join(f"    {b.function(run.node)}(arena, {run.first_row}, {run.first_row + run.rows});\n" for run in runs)
-        return f"{head}{calls}}}\n"
     functions = "".join(f"    {b.function(node)},\n" for node in range(len(b.graph.nodes)))
     largest = max(max(run.node, run.first_row + run.rows) for run in runs)
     unsigned = next(bits for bits in (8, 16, 32) if largest < 1 << bits)
-    entries = filled(str(part) for run in runs for part in (run.node, run.first_row, run.first_row + run.rows))
     return (
         f"static void (*const functions[{len(b.graph.nodes)}])(uint8_t *arena, int32_t step, int32_t end) = {{\n{functions}}};\n\n"
-        f"{comment('The order: function, first step, end of steps; again and again.')}"
-        f"static const uint{unsigned}_t order[{3 * len(runs)}] = {{\n{entries}\n}};\n\n"
-        f"{head}    for (uint32_t i = 0; i < {3 * len(runs)}u; i += 3u) {{\n"
-        f"        functions[order[i]](arena, order[i + 1u], order[i + 2u]);\n    }}\n}}\n"
+        f"{comment('The order. Each entry: which function, its first step, the end of its steps.')}"
+        f"static const uint{unsigned}_t order[{len(runs)}][3] = {{\n{_entries(b)}}};\n\n"
+        f"static void {name}_run(uint8_t *arena)\n{{\n    for (uint32_t i = 0; i < {len(runs)}u; ++i) {{\n"
+        f"        functions[order[i][0]](arena, (int32_t)order[i][1], (int32_t)order[i][2]);\n    }}\n}}\n"
     )
+
+
+def _entries(b: Bindings) -> str:
+    """The runs: a line with a comment for each where there are as many as operators; else as many on a line as fit."""
+    runs = b.plan.runs
+    entries = [f"{{{run.node}, {run.first_row}, {run.first_row + run.rows}}}" for run in runs]
+    if len(runs) > len(b.graph.nodes):
+        return filled(entries) + "\n"
+    named = ((entry, b.graph.sites[run.node]) for entry, run in zip(entries, runs, strict=True))
+    return "".join(f"    {entry}, /* {site.op.name} {plain(site.output.name)} */\n" for entry, site in named)
 
 
 def _entry_points(b: Bindings) -> str:

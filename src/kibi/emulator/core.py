@@ -26,6 +26,7 @@ _RAM_BYTES = 128 * 1024 * 1024
 _GAP_BYTES = 64  # between two blocks, so that no access reaches from one into the next unseen
 _LANDING = 0x1FFF_FFE0  # where a called function returns to; nothing is there
 _MAX_BLOCKS = 250
+_RETURN_REFILL_CYCLES = 1  # of the final return, whose target is not executed
 _NO_OPERATORS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -103,6 +104,11 @@ class Core:
         self._engine.write(self._stack.address, bytes([fill]) * self._stack.size_bytes)
         self._state = State()
         self._install_hooks(audit=audit)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """All that the program may access, by address: the image's sections, the stack, and what was allocated."""
+        return tuple(self._blocks)
 
     def allocate(
         self, name: str, size_bytes: int, *, alignment: int = 16, writable: bool = True, fill: int | None = None
@@ -182,7 +188,7 @@ class Core:
             instructions=state.instructions,
             by_operator=MappingProxyType({label: int(count) for label, count in zip(labels, counts, strict=True)}),
             stack_bytes=stack - state.lowest_stack,
-            cycles_estimate=None if self._target.timing is None else state.cycles,
+            cycles_estimate=None if self._target.timing is None else state.cycles + _RETURN_REFILL_CYCLES,
         )
 
     def _load(self) -> None:
@@ -236,8 +242,9 @@ class Core:
     ) -> np.ndarray[tuple[int], np.dtype[np.void]]:
         code = self._code.copy()
         for name, label in operators.items():
-            if label and name in self._image.symbols:
-                entry = code[(self._image.symbols[name].address - self._code_first) // 2]
+            symbol = self._image.symbols.get(name)
+            if label and symbol and self._image.function_at(symbol.address):
+                entry = code[(symbol.address - self._code_first) // 2]
                 entry["flags"] |= int(Flag.ENTERS)
                 entry["label"] = labels.index(label)
         return code

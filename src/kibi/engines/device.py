@@ -32,7 +32,7 @@ class DeviceEngine:
         EmulationError: the target is not emulated.
     """
 
-    def __init__(self, library: Library, index: int = 0, *, compiler: str = "zig", optimize: str = "2") -> None:
+    def __init__(self, library: Library, index: int = 0, *, compiler: str = "zig", optimize: str = "s") -> None:
         self._model = library.models[index]
         name, plan = self._model.graph.name, self._model.plan
         sources, folder = written_sources(library)

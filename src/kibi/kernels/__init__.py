@@ -49,12 +49,19 @@ def struct_fields(kernel: str, kernel_sets: tuple[str, ...]) -> tuple[Field, ...
 
 
 def closure(kernels: frozenset[str], kernel_sets: tuple[str, ...]) -> dict[str, str]:
-    """The texts of the kernels' files and of all that they include, by file name, sorted."""
-    waiting = [name for kernel in sorted(kernels) for name in (f"{kernel}.c", f"{kernel}.h")] + ["kibi.h"]
+    """The texts of the kernels' files and of all that they include, by file name, sorted.
+
+    A header with a `.c` file beside it brings that file along: kernels share functions, too.
+    """
+    waiting = [f"{kernel}.h" for kernel in sorted(kernels)] + ["kibi.h"]
     texts: dict[str, str] = {}
     while waiting:
         name = waiting.pop()
-        if name not in texts:
-            texts[name] = find(name, kernel_sets).read_text(encoding="utf-8")
-            waiting += _INCLUDE.findall(texts[name])
+        if name in texts:
+            continue
+        path = find(name, kernel_sets)
+        texts[name] = path.read_text(encoding="utf-8")
+        waiting += _INCLUDE.findall(texts[name])
+        if path.with_suffix(".c").is_file():
+            waiting.append(path.with_suffix(".c").name)
     return dict(sorted(texts.items()))

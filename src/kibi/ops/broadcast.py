@@ -33,7 +33,7 @@ class Pairing:
         behind = 0 if axis is None else axis + 1
         width, channels = _plane(shape[behind:])
         block = width * channels
-        rows = 1 if axis is None else shape[axis]
+        rows = shape[axis] if axis else 1
         unit = gcd(source.row_elements, block)
         count = block // unit
         batches = 1 if axis is None else shape[0]
@@ -54,7 +54,8 @@ class Pairing:
 
 def _plane(shape: tuple[int, ...]) -> tuple[int, int]:
     """The axes behind the row axis as `(width, channels)`; of more than two, only the first and the last exceed 1."""
-    return (1, *shape)[-2:] if len(shape) < 2 else (shape[0], prod(shape[1:]))
+    width, channels = (1, 1, *shape)[-2:] if len(shape) < 2 else (shape[0], prod(shape[1:]))
+    return width, channels
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,18 +39,16 @@ class Pad(Operator):
         return tuple(size + int(extra) for size, extra in zip(shape, sums, strict=True)), DType.S8
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
-        """The input row at the same place, or constant rows; a row of the output may hold a whole input of many rows."""
+        """The input row at the same place, or constant rows; a row of the output may take several rows of the input."""
         source, output = site["input"].type, site.output.type
         axis = output.row_axis
         if axis is None:
             return (RowAccess.same(1),)
+        before, fill = int(site.constant("paddings")[axis][0]), site.output.quantization.zero_point
+        if axis == 0:  # rows of one batch each: of a matrix, whose first axis may be padded, too
+            return (RowAccess(rows=source.rows, output_rows=output.rows, start=-before, fill=fill),)
         rows = source.shape[axis]
         count = source.rows_per_batch // rows
-        before = int(site.constant("paddings")[axis][0])
-        is_single = source.row_axis is None and rows > 1
-        parts = rows if is_single else 1
-        zero_point = output.quantization.zero_point if output.quantization else 0
-        count = 1 if is_single else count
         return (
             RowAccess(
                 rows=rows * count,
@@ -58,8 +56,7 @@ class Pad(Operator):
                 count=count,
                 stride=count,
                 start=-before * count,
-                parts=parts,
-                fill=zero_point,
+                fill=fill,
             ),
         )
 

@@ -65,7 +65,7 @@ class Measurement:
 
 
 def measure(
-    library: Library, *, compiler: str = "zig", optimize: str = "2", seed: int = 0, oracle: bool = True
+    library: Library, *, compiler: str = "zig", optimize: str = "s", seed: int = 0, oracle: bool = True
 ) -> Measurement:
     """Run a library's first model on the emulated core, beside the Python runtime and, where it is installed, TFLM.
 

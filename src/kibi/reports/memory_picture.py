@@ -1,5 +1,7 @@
 """A memory plan as text: time goes down, addresses go right, one letter for each tensor."""
 
+from itertools import groupby
+
 from rich.text import Text
 
 from kibi.ir import Graph
@@ -34,8 +36,8 @@ def memory_picture(graph: Graph, plan: Plan, *, width: int = 100) -> Text:
         width: characters in a line; below 80 some lines may be longer.
 
     Returns:
-        The picture with a legend, without a newline at its end. Printed by rich it has colours in a terminal; its `plain`
-        is the text alone.
+        The picture with a legend, without a newline at its end. Printed by rich it has colours in a terminal; its
+        `plain` is the text alone.
     """
     entries = legend(graph, plan)
     lines = list(stretches(plan))
@@ -98,11 +100,12 @@ def _bar(stretch: Stretch, entries: tuple[Entry, ...], arena_bytes: int, width: 
             if held_bytes > holders[cell][0]:
                 holders[cell] = (held_bytes, shown[buffer.tensor])
     bar = Text()
-    for _, entry in holders:
+    for entry, cells in groupby(entry for _, entry in holders):
+        length = sum(1 for _ in cells)
         if entry is None:
-            bar.append(_FREE, "dim")
+            bar.append(_FREE * length, "dim")
         else:
-            bar.append(entry.letter, f"black on {entry.color}")
+            bar.append(entry.letter * length, f"black on {entry.color}")
     return bar
 
 
@@ -110,7 +113,7 @@ def _legend(entries: tuple[Entry, ...], width: int) -> Text:
     forms = max((len(entry.form) for entry in entries), default=0)
     sizes = max((len(f"{entry.size_bytes:,}") for entry in entries), default=0)
     places = max((len(entry.place) for entry in entries), default=0)
-    room = max(12, width - forms - sizes - places - len("x      bytes  "))
+    room = max(12, width - forms - sizes - places - len("x        bytes  "))
     names = min(room, max((len(entry.name) for entry in entries), default=0))
     text = Text()
     for entry in entries:

@@ -26,6 +26,7 @@ from kibi.errors import ToolchainError
 LIMIT_BYTES = 512 * 1024 * 1024
 _PROTECTED_SECONDS = 3600.0  # younger entries may be in use by another process
 _PRUNE_EVERY = 64  # entries made between two looks at the size of the cache
+ZIG_FOLDER = "zig"  # zig's own cache, of its few libraries for the host
 _CONTENTS = "contents.json"
 _UNFINISHED = ".new-"
 _made = 0
@@ -68,20 +69,25 @@ def cached(kind: str, key: str, make: Callable[[Path], None]) -> Path:
         make: writes the entry's files into the empty folder that it is given; what it raises is passed on.
 
     Raises:
-        ToolchainError: the finished entry cannot be moved into its place.
+        ToolchainError: the entry cannot be written, or cannot be moved into its place.
     """
     place = cache_folder() / kind / key
     if _is_whole(place):
         with contextlib.suppress(OSError):
             os.utime(place / _CONTENTS)  # its age decides what is pruned
         return place
-    with temporary_folder() as work:
-        fresh = work / "entry"
-        fresh.mkdir()
-        make(fresh)
-        _seal(fresh)
-        place.parent.mkdir(exist_ok=True)
-        _move_into_place(fresh, place, work / "broken")
+    try:
+        with temporary_folder() as work:
+            fresh = work / "entry"
+            fresh.mkdir()
+            make(fresh)
+            _seal(fresh)
+            place.parent.mkdir(exist_ok=True)
+            _move_into_place(fresh, place, work / "broken")
+    except OSError as error:
+        raise ToolchainError(
+            f"cannot write the cache {cache_folder()}: {error}. Set KIBI_CACHE to another folder."
+        ) from error
     _count_made()
     return place
 
@@ -89,7 +95,9 @@ def cached(kind: str, key: str, make: Callable[[Path], None]) -> Path:
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
     """A fresh folder on the cache's file system, removed at the end."""
-    work = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=cache_folder()))
+    root = cache_folder()
+    root.mkdir(parents=True, exist_ok=True)  # somebody may have emptied the cache since
+    work = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=root))
     try:
         yield work
     finally:
@@ -149,10 +157,10 @@ def prune(limit_bytes: int = LIMIT_BYTES, protected_seconds: float = _PROTECTED_
     """
     root, now = cache_folder(), time.time()
     entries = []
-    for listing in root.glob(f"*/*/{_CONTENTS}"):
-        with contextlib.suppress(OSError):
-            size = sum(path.stat().st_size for path in listing.parent.iterdir())
-            entries.append((listing.stat().st_mtime, size, listing.parent))
+    for folder in _folders(root):
+        with contextlib.suppress(OSError):  # another process may remove it while we look
+            size = sum(path.stat().st_size for path in folder.iterdir())
+            entries.append(((folder / _CONTENTS).stat().st_mtime, size, folder))
     total = sum(size for _, size, _ in entries)
     for used, size, folder in sorted(entries):
         if total <= limit_bytes or used > now - protected_seconds:
@@ -165,9 +173,15 @@ def prune(limit_bytes: int = LIMIT_BYTES, protected_seconds: float = _PROTECTED_
                 shutil.rmtree(leftover, ignore_errors=True)
 
 
+def _folders(root: Path) -> list[Path]:
+    """The folders of all entries; what is being made or belongs to zig is none."""
+    kinds = [kind for kind in root.iterdir() if not kind.name.startswith(_UNFINISHED) and kind.name != ZIG_FOLDER]
+    return [folder for kind in kinds if kind.is_dir() for folder in kind.iterdir()]
+
+
 def _remove(root: Path, folder: Path) -> None:
     """Rename first: a reader sees the entry whole or not at all."""
-    doomed = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=root))
     with contextlib.suppress(OSError):
+        doomed = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=root))
         folder.rename(doomed / "entry")
-    shutil.rmtree(doomed, ignore_errors=True)
+        shutil.rmtree(doomed, ignore_errors=True)

@@ -75,13 +75,10 @@ def _zig() -> Compiler:
 
 @lru_cache
 def _gcc(prefix: str, remedy: str) -> Compiler:
-    paths = []
-    for tool in (f"{prefix}gcc", f"{prefix}g++"):
-        path = shutil.which(tool)
-        if path is None:
-            raise ToolchainError(f"{tool} is not on PATH. Install {remedy}, or use zig.")
-        paths.append(path)
-    return Compiler("gcc", (paths[0],), (paths[1],), f"{paths[0]} {_output([paths[0], '--version'])}")
+    path = shutil.which(f"{prefix}gcc")
+    if path is None:
+        raise ToolchainError(f"{prefix}gcc is not on PATH. Install {remedy}, or use zig.")
+    return Compiler("gcc", (path,), (f"{prefix}g++",), f"{path} {_output([path, '--version'])}")
 
 
 def _output(command: list[str]) -> str:

@@ -38,7 +38,7 @@ def _link_with_gcc(objects: Sequence[Path], target: Target, entries: Sequence[st
     roots = [f"-Wl,--undefined={name}" for name in entries]
     command = [
         *find_compiler("gcc", target).c, *target.gcc_flags, "-nostartfiles", f"-Wl,--script={SCRIPT}",
-        "-Wl,--gc-sections", "-Wl,-z,max-page-size=4096", "-Wl,--no-warn-rwx-segments", f"-Wl,--entry={entries[0]}",
+        "-Wl,--gc-sections", "-Wl,-z,max-page-size=4096", f"-Wl,--entry={entries[0]}",
         *roots, *map(str, objects), "-o", str(output),
     ]  # fmt: skip
     run_tool(command, "the program does not link")

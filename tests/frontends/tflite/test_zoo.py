@@ -35,7 +35,9 @@ def test_benchmark_model_loads(name: str) -> None:
     graph = load(entry.path)
     assert graph.name == name
     assert len(graph.nodes) == sum(entry.operators.values())
-    assert [list(graph.tensors[index].type.shape) for index in graph.inputs] == [list(shape) for shape, _ in entry.inputs]
+    assert [list(graph.tensors[index].type.shape) for index in graph.inputs] == [
+        list(shape) for shape, _ in entry.inputs
+    ]
 
 
 @pytest.mark.timeout(5)
@@ -53,7 +55,9 @@ def test_model_loads_or_names_exactly_what_is_unsupported(name: str) -> None:
             if problem.tensor is None and problem.operator is not None and ": " not in problem.what
         }
         assert named == unsupported
-        assert all(problem.remedy for problem in error.problems[-1:])
+        lists = [problem.remedy for problem in error.problems if problem.remedy.startswith("Supported operators: ")]
+        assert len(lists) == bool(unsupported)
+        assert all(operator in text for operator in operators() for text in lists)
     else:
         assert not unsupported
         assert len(graph.nodes) == sum(entry.operators.values())
@@ -66,8 +70,7 @@ def test_every_operator_file_loads_or_is_refused() -> None:
     for file in _operator_files():
         try:
             load(zoo_path() / file)
-        except ModelError as error:
-            assert error.problems
-        else:
-            loaded += 1
+        except ModelError:
+            continue
+        loaded += 1
     assert loaded > 50

@@ -20,7 +20,6 @@ from kibi.frontends.tflite.flatbuffer import Budget, CheckedTable, CorruptError,
 
 IDENTIFIER = b"TFL3"
 """The file identifier, at byte 4."""
-_HEADER_BYTES = 8
 _LONGEST_TEXT = 1024
 # The place of `OperatorCode.builtin_code` in the table's list of fields.
 _BUILTIN_CODE_SLOT = 10
@@ -138,8 +137,6 @@ class ModelReader:
         Raises:
             CorruptError: there is none.
         """
-        if len(data) < _HEADER_BYTES:
-            raise CorruptError(f"{len(data)} bytes are less than its header of {_HEADER_BYTES}")
         self._budget = Budget(len(data))
         with reading():
             self._model = tflite.Model()

@@ -116,7 +116,7 @@ def _quantization_problems(
     if not dtype.is_integer or count == 0:
         return
     if len(record.zero_points) != count:
-        yield f"it has {count} scales, but {len(record.zero_points)} zero points", _EXPORT_AGAIN
+        yield f"the numbers of its scales ({count}) and zero points ({len(record.zero_points)}) differ", _EXPORT_AGAIN
     bad = next((scale for scale in record.scales.tolist() if not (isfinite(scale) and scale > 0)), None)
     if bad is not None:
         yield f"its scale {bad} is not a finite number above 0", _EXPORT_AGAIN

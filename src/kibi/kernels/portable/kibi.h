@@ -30,4 +30,11 @@ typedef enum {
 #define KIBI_NOINLINE
 #endif
 
+/* In front of the innermost loops: worth unrolling once even where code is optimized for size. */
+#if defined(__GNUC__)
+#define KIBI_UNROLL_TWICE _Pragma("GCC unroll 2")
+#else
+#define KIBI_UNROLL_TWICE
+#endif
+
 #endif

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
-#include "kibi_dot_s8.h"
+#include "kibi_dot_1x1_s8.h"
+#include "kibi_dot_2x2_s8.h"
+#include "kibi_dot_4x1_s8.h"
 #include "kibi_requantize.h"
 
 /* Copies the window under output column x into `patch`, one group's channels of it; the zero point stands outside. */
-static void gather(int8_t *patch, const int8_t *const *rows, const kibi_conv2d_s8_params *p, int32_t x, int32_t first,
+static KIBI_NOINLINE void gather(int8_t *patch, const int8_t *const *rows, const kibi_conv2d_s8_params *p, int32_t x, int32_t first,
                    int32_t depth)
 {
     const int32_t start = x * p->stride - p->pad;
@@ -32,39 +34,53 @@ static void gather(int8_t *patch, const int8_t *const *rows, const kibi_conv2d_s
     }
 }
 
-static inline int8_t finish(int32_t sum, const kibi_conv2d_s8_params *p, int32_t channel)
+static KIBI_NOINLINE void finish(int8_t *output, const int32_t *sums, const kibi_conv2d_s8_params *p, int32_t channel,
+                                 int32_t end)
 {
-    const int32_t scaled = kibi_requantize(sum, p->multiplier[channel], p->shift[channel]) + p->output_zero_point;
-    return (int8_t)kibi_clamp(scaled, p->activation_min, p->activation_max);
-}
-
-/* Computes channels begin … end - 1 of two pixels. */
-static void two_pixels(int8_t *output, const int8_t *x0, const int8_t *x1, int32_t size, const kibi_conv2d_s8_params *p,
-                       int32_t begin, int32_t end)
-{
-    int8_t *const next = output + p->output_channels;
-    for (int32_t o = begin; o < end; o += 2) {
-        const int32_t other = o + 1 < end ? o + 1 : o;
-        const int8_t *const w0 = p->filter + o * size;
-        int32_t sum[4] = {p->bias[o], p->bias[o], p->bias[other], p->bias[other]};
-        kibi_dot_2x2_s8(w0, p->filter + other * size, x0, x1, size, sum);
-        output[o] = finish(sum[0], p, o);
-        next[o] = finish(sum[1], p, o);
-        output[other] = finish(sum[2], p, other);
-        next[other] = finish(sum[3], p, other);
+    const int32_t *const multiplier = p->multiplier;
+    const int8_t *const shift = p->shift;
+    const int32_t zero_point = p->output_zero_point;
+    const int32_t low = p->activation_min;
+    const int32_t high = p->activation_max;
+    for (; channel < end; ++channel) {
+        const int32_t scaled = kibi_requantize(*sums++, multiplier[channel], shift[channel]);
+        output[channel] = (int8_t)kibi_clamp(scaled + zero_point, low, high);
     }
 }
 
-/* Computes channels begin … end - 1 of one pixel. */
-static void one_pixel(int8_t *output, const int8_t *x, int32_t size, const kibi_conv2d_s8_params *p, int32_t begin,
-                      int32_t end)
+/* Computes channels begin … end - 1 of two pixels, or, where x1 is null, of one. */
+static KIBI_NOINLINE void block(int8_t *output, const int8_t *x0, const int8_t *x1, int32_t size,
+                                const kibi_conv2d_s8_params *p, int32_t begin, int32_t end)
 {
-    for (int32_t o = begin; o < end; o += 2) {
-        const int32_t other = o + 1 < end ? o + 1 : o;
-        int32_t sum[2] = {p->bias[o], p->bias[other]};
-        kibi_dot_2x1_s8(p->filter + o * size, p->filter + other * size, x, size, sum);
-        output[o] = finish(sum[0], p, o);
-        output[other] = finish(sum[1], p, other);
+    int32_t o = begin;
+    int32_t sums[4];
+    const int8_t *w = p->filter + begin * size;
+    const int32_t *bias = p->bias + begin;
+    if (x1 != NULL) {
+        for (; o + 2 <= end; o += 2) {
+            kibi_dot_2x2_s8(sums, bias, w, size, x0, x1, size);
+            finish(output, sums, p, o, o + 2);
+            finish(output + p->output_channels, sums + 2, p, o, o + 2);
+            w += 2 * size;
+            bias += 2;
+        }
+    } else {
+        for (; o + 4 <= end; o += 4) {
+            kibi_dot_4x1_s8(sums, bias, w, size, x0, size);
+            finish(output, sums, p, o, o + 4);
+            w += 4 * size;
+            bias += 4;
+        }
+    }
+    for (; o < end; ++o) {
+        sums[0] = kibi_dot_1x1_s8(*bias, w, x0, size);
+        finish(output, sums, p, o, o + 1);
+        if (x1 != NULL) {
+            sums[0] = kibi_dot_1x1_s8(*bias, w, x1, size);
+            finish(output + p->output_channels, sums, p, o, o + 1);
+        }
+        w += size;
+        ++bias;
     }
 }
 
@@ -79,24 +95,20 @@ void kibi_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_conv2d
     KIBI_ASSERT(depth * p->groups == p->input_channels && channels * p->groups == p->output_channels);
     KIBI_ASSERT(is_pointwise || scratch != NULL);
     for (int32_t x = 0; x < p->output_width; x += 2) {
-        const int32_t last = x + 1 < p->output_width ? x + 1 : x;
+        const int is_pair = x + 1 < p->output_width;
         for (int32_t group = 0; group < p->groups; ++group) {
             const int8_t *x0 = patch;
             const int8_t *x1 = patch + size;
             if (is_pointwise) {
                 x0 = rows[0] + x * p->stride * depth;
-                x1 = rows[0] + last * p->stride * depth;
+                x1 = x0 + p->stride * depth;
             } else {
                 gather(patch, rows, p, x, group * depth, depth);
-                if (last != x) {
-                    gather(patch + size, rows, p, last, group * depth, depth);
+                if (is_pair) {
+                    gather(patch + size, rows, p, x + 1, group * depth, depth);
                 }
             }
-            if (last != x) {
-                two_pixels(output, x0, x1, size, p, group * channels, (group + 1) * channels);
-            } else {
-                one_pixel(output, x0, size, p, group * channels, (group + 1) * channels);
-            }
+            block(output, x0, is_pair ? x1 : NULL, size, p, group * channels, (group + 1) * channels);
         }
         output += 2 * p->output_channels;
     }

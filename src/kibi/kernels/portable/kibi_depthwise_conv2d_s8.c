@@ -3,14 +3,22 @@
 
 #include "kibi_requantize.h"
 
-static inline int8_t finish(int32_t sum, const kibi_depthwise_conv2d_s8_params *p, int32_t channel)
+static KIBI_NOINLINE void finish(int8_t *output, const int32_t *sums, const kibi_depthwise_conv2d_s8_params *p,
+                                 int32_t channel, int32_t end)
 {
-    const int32_t scaled = kibi_requantize(sum, p->multiplier[channel], p->shift[channel]) + p->output_zero_point;
-    return (int8_t)kibi_clamp(scaled, p->activation_min, p->activation_max);
+    const int32_t *const multiplier = p->multiplier;
+    const int8_t *const shift = p->shift;
+    const int32_t zero_point = p->output_zero_point;
+    const int32_t low = p->activation_min;
+    const int32_t high = p->activation_max;
+    for (; channel < end; ++channel) {
+        const int32_t scaled = kibi_requantize(*sums++, multiplier[channel], shift[channel]);
+        output[channel] = (int8_t)kibi_clamp(scaled + zero_point, low, high);
+    }
 }
 
 /* Four neighbouring channels of one pixel. Taps outside the input meet the zero point, as the folded bias expects. */
-static void four_channels(int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_params *p, int32_t start,
+static KIBI_NOINLINE void four_channels(int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_params *p, int32_t start,
                           int32_t c)
 {
     const int32_t channels = p->channels;
@@ -40,13 +48,11 @@ static void four_channels(int8_t *output, const int8_t *const *rows, const kibi_
             column += p->dilation;
         }
     }
-    output[c] = finish(s0, p, c);
-    output[c + 1] = finish(s1, p, c + 1);
-    output[c + 2] = finish(s2, p, c + 2);
-    output[c + 3] = finish(s3, p, c + 3);
+    const int32_t sums[4] = {s0, s1, s2, s3};
+    finish(output, sums, p, c, c + 4);
 }
 
-static void one_channel(int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_params *p, int32_t start,
+static KIBI_NOINLINE void one_channel(int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_params *p, int32_t start,
                         int32_t c)
 {
     const int8_t *w = p->filter + c;
@@ -60,7 +66,7 @@ static void one_channel(int8_t *output, const int8_t *const *rows, const kibi_de
             column += p->dilation;
         }
     }
-    output[c] = finish(sum, p, c);
+    finish(output, &sum, p, c, c + 1);
 }
 
 void kibi_depthwise_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_params *params,

@@ -11,23 +11,30 @@ static inline int32_t kibi_multiply_high(int32_t a, int32_t b)
     return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
 }
 
-/* value / 2**exponent, rounded half away from zero.
+/* value / 2**exponent, rounded half away from zero: the magnitude is rounded, which 32 unsigned bits hold.
  * exponent: 0 … 31. */
 static inline int32_t kibi_divide_by_power(int32_t value, int32_t exponent)
 {
-    const int32_t mask = (int32_t)(((uint32_t)1 << exponent) - 1u);
-    const int32_t threshold = (mask >> 1) + (value < 0);
-    return (value >> exponent) + ((value & mask) > threshold);
+    const uint32_t sign = (uint32_t)(value >> 31);
+    const uint32_t half = ((uint32_t)1 << exponent) >> 1;
+    const uint32_t rounded = ((((uint32_t)value ^ sign) - sign) + half) >> exponent;
+    return (int32_t)((rounded ^ sign) - sign);
 }
 
 /* acc * multiplier * 2**(shift - 31), rounded twice; the left shift wraps.
  * multiplier: 0 … 2**31 - 1. shift: -31 … 30; negative is to the right. */
 static inline int32_t kibi_requantize(int32_t acc, int32_t multiplier, int32_t shift)
 {
-    if (shift > 0) {
+    if (shift >= 0) {
         return kibi_multiply_high((int32_t)((uint32_t)acc << shift), multiplier);
     }
-    return kibi_divide_by_power(kibi_multiply_high(acc, multiplier), -shift);
+    /* As kibi_divide_by_power(…, -shift), in fewer instructions for exponents of 1 and more: the last bit that is shifted
+     * out decides. */
+    const int32_t high = kibi_multiply_high(acc, multiplier);
+    const uint32_t sign = (uint32_t)(high >> 31);
+    const uint32_t magnitude = ((uint32_t)high ^ sign) - sign;
+    const uint32_t rounded = ((magnitude >> ~shift) + 1u) >> 1;
+    return (int32_t)((rounded ^ sign) - sign);
 }
 
 /* The value cut to low … high; high wins where the range is empty. */

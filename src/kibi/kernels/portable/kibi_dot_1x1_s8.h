@@ -1,0 +1,18 @@
+/* A block of sums of products: one row of weights and one input. A function of its own, so that its loop has all registers. */
+#ifndef KIBI_DOT_1X1_S8_H
+#define KIBI_DOT_1X1_S8_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* start plus the products of one row of weights and one input, over `count` elements. */
+int32_t kibi_dot_1x1_s8(int32_t start, const int8_t *w, const int8_t *x, int32_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
