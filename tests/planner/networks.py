@@ -111,19 +111,20 @@ def residual(rows: int = 16, row_bytes: int = 32, scratch_bytes: int = 0) -> Gra
 
 
 def by_row(net: Graph) -> tuple[Run, ...]:
-    """An interleaved order: each step belongs to the last node whose next row can be computed."""
+    """An interleaved order: each step belongs to the last node whose next row step can run."""
     made = [net.tensors[index].type.rows if index in net.inputs else 0 for index in range(len(net.tensors))]
+    done = [0] * len(net.nodes)
     runs: list[Run] = []
     while True:
         for index in reversed(range(len(net.nodes))):
-            site, output = net.sites[index], net.nodes[index].outputs[0]
-            row = made[output]
-            if row < net.tensors[output].type.rows and all(
-                made[tensor.index] > max(access.needs(row), default=-1)
+            site, step = net.sites[index], done[index]
+            if step < site.steps and all(
+                tensor.is_constant or made[tensor.index] > max(access.needs(step), default=-1)
                 for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True)
             ):
-                runs.append(Run(index, row, 1))
-                made[output] += 1
+                runs.append(Run(index, step, 1))
+                done[index] += 1
+                made[site.output.index] += site.rows_per_step
                 break
         else:
             return joined(runs)

@@ -98,12 +98,12 @@ def test_lifetimes_alignment_is_the_elements_within_the_arenas(dtype: str, name:
 @pytest.mark.parametrize(
     ("runs", "text"),
     [
-        ((Run(0, 0, 4),), "rows 0 to 3 of operator 1 (WINDOW) are never computed"),
-        ((Run(0, 0, 4), Run(1, 0, 3)), "rows 3 to 3 of operator 1"),
+        ((Run(0, 0, 4),), "row steps 0 to 3 of operator 1 (WINDOW) are never computed"),
+        ((Run(0, 0, 4), Run(1, 0, 3)), "row steps 3 to 3 of operator 1"),
         ((Run(0, 0, 4), Run(0, 0, 4), Run(1, 0, 4)), "a second time"),
         ((Run(0, 2, 2), Run(0, 0, 2), Run(1, 0, 4)), "before those above it"),
-        ((Run(0, 0, 4), Run(1, 0, 5)), "whose output has 4 rows"),
-        ((Run(0, 0, 4), Run(1, 0, 0)), "at least one row"),
+        ((Run(0, 0, 4), Run(1, 0, 5)), "which has 4."),
+        ((Run(0, 0, 4), Run(1, 0, 0)), "at least one each"),
         ((Run(0, 0, 4), Run(2, 0, 4)), "names node 2, but there are 2"),
         ((Run(0, 0, 4), Run(-1, 0, 4)), "names node -1"),
         ((Run(1, 0, 4), Run(0, 0, 4)), "step 0, row 0 of operator 1 (WINDOW), reads row 0 of tensor 't1'"),

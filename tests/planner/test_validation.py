@@ -141,10 +141,10 @@ def test_validate_dropped_or_doubled_buffer_is_caught(data: st.DataObject) -> No
     [
         (lambda made: replace(made, model="other"), "it is for model 'other', the model is 'net'"),
         (lambda made: replace(made, target="abacus"), "unknown target 'abacus'"),
-        (lambda made: replace(made, runs=made.runs[:-1]), "operator 1 (WINDOW): 0 rows are computed, its output has 8"),
-        (lambda made: replace(made, runs=(*made.runs, Run(1, 0, 8))), "whose next row is 8"),
+        (lambda made: replace(made, runs=made.runs[:-1]), "operator 1 (WINDOW): 0 row steps run, it has 8"),
+        (lambda made: replace(made, runs=(*made.runs, Run(1, 0, 8))), "whose next is 8"),
         (lambda made: replace(made, runs=(*made.runs, Run(7, 0, 8))), "there is no node 7"),
-        (lambda made: replace(made, runs=(Run(0, 0, 10**12), made.runs[1])), "1000000000000 rows are computed"),
+        (lambda made: replace(made, runs=(Run(0, 0, 10**12), made.runs[1])), "1000000000000 row steps run"),
         (lambda made: replace(made, arena_bytes=made.arena_bytes - 1), "the arena only"),
         (lambda made: replace(made, lower_bound_bytes=0), "claims to be optimal"),
         (lambda made: replace(made, arena_bytes=10**15, proven_optimal=False), "side by side need at most"),

@@ -7,6 +7,7 @@ die while its last ones are not made yet.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from kibi.errors import PlanError
 from kibi.ir import Graph, Node, RowAccess, Site, Tensor
@@ -97,7 +98,8 @@ def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dic
                     raise PlanError(f"{where} {what}. Let the operator that makes it run further before.")
                 history.read_row(needed, step)
         for index in graph.nodes[node].outputs:
-            histories[index].make_row(step)
+            for _ in range(graph.tensors[index].type.rows // graph.sites[node].steps):
+                histories[index].make_row(step)
         spans[node] = (spans.get(node, (step, step))[0], step)
     return histories, spans
 
@@ -110,8 +112,8 @@ def _reads(site: Site) -> Iterator[tuple[Tensor, RowAccess]]:
 
 
 def _steps(graph: Graph, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
-    """Every step as (node, output row), checked: each node's rows once, ascending, all of them."""
-    totals = [site.output.type.rows for site in graph.sites]
+    """Every step as (node, its number there), checked: each node's row steps once, ascending, all of them."""
+    totals = [site.steps for site in graph.sites]
     done = [0] * len(graph.nodes)
     if not graph.nodes:
         raise PlanError(
@@ -120,17 +122,17 @@ def _steps(graph: Graph, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
     for place, run in enumerate(runs):
         if not 0 <= run.node < len(graph.nodes):
             raise PlanError(f"run {place} names node {run.node}, but there are {len(graph.nodes)}. Remove the run.")
-        where = f"run {place} computes {run.rows} rows from row {run.first_row} of {_label(graph.nodes[run.node])}"
+        where = f"run {place} computes {run.rows} row steps from step {run.first_row} of {_label(graph.nodes[run.node])}"
         if run.rows < 1 or run.first_row + run.rows > totals[run.node]:
-            raise PlanError(f"{where}, whose output has {totals[run.node]} rows. Let runs have at least one row each.")
+            raise PlanError(f"{where}, which has {totals[run.node]}. Let runs have at least one each.")
         if run.first_row != done[run.node]:
             what = "a second time" if run.first_row < done[run.node] else "before those above it"
-            raise PlanError(f"{where} {what}. Continue with row {done[run.node]}: rows are computed once, in order.")
+            raise PlanError(f"{where} {what}. Continue with step {done[run.node]}: each runs once, in order.")
         yield from ((run.node, run.first_row + k) for k in range(run.rows))
         done[run.node] += run.rows
     for node, total, count in zip(graph.nodes, totals, done, strict=True):
         if count < total:
-            raise PlanError(f"rows {count} to {total - 1} of {_label(node)} are never computed. Add runs for them.")
+            raise PlanError(f"row steps {count} to {total - 1} of {_label(node)} are never computed. Add runs for them.")
 
 
 def _whole(tensor: Tensor, history: _History, alignment: int, end: int) -> Buffer:
@@ -140,8 +142,13 @@ def _whole(tensor: Tensor, history: _History, alignment: int, end: int) -> Buffe
 
 
 def _by_row(tensor: Tensor, history: _History, alignment: int) -> Iterator[Buffer]:
-    for row, (made, last_used) in enumerate(zip(history.made, history.last_used, strict=True)):
-        yield Buffer(tensor.index, None, row, 1, 0, tensor.type.row_bytes, alignment, made, last_used + 1)
+    """A buffer for each step that makes rows: mostly one row."""
+    row = 0
+    for made, group in groupby(history.made):
+        rows = sum(1 for _ in group)
+        end = max(history.last_used[row : row + rows]) + 1
+        yield Buffer(tensor.index, None, row, rows, 0, rows * tensor.type.row_bytes, alignment, made, end)
+        row += rows
 
 
 def _scratch(graph: Graph, spans: dict[int, tuple[int, int]]) -> Iterator[Buffer]:

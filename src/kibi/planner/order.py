@@ -5,5 +5,5 @@ from kibi.planner.plan import Run
 
 
 def file_order(graph: Graph) -> tuple[Run, ...]:
-    """The nodes in the model file's order, each computing all its rows before the next one starts."""
-    return tuple(Run(index, 0, site.output.type.rows) for index, site in enumerate(graph.sites))
+    """The nodes in the model file's order, each computing all its row steps before the next one starts."""
+    return tuple(Run(index, 0, site.steps) for index, site in enumerate(graph.sites))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 
@@ -15,12 +15,14 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`rows` row steps of one node, one after another: rows `first_row … first_row + rows - 1` of its output.
+    """`rows` row steps of one node, one after another, the first of them step `first_row`.
+
+    A row step makes one row of the output, or, for operators that say so, several neighbouring ones.
 
     Attributes:
         node: index in the graph's nodes.
-        first_row: the first output row that is computed.
-        rows: how many.
+        first_row: number of the first row step, counted from the node's first.
+        rows: how many row steps.
     """
 
     node: int
@@ -82,7 +84,7 @@ class Plan:
 
     @cached_property
     def steps(self) -> tuple[tuple[int, int], ...]:
-        """Every row step as (node, output row)."""
+        """Every row step as (node, its number among the node's steps)."""
         return tuple((run.node, run.first_row + k) for run in self.runs for k in range(run.rows))
 
     @cached_property
@@ -129,18 +131,22 @@ class Plan:
 
     @staticmethod
     def from_json(text: str) -> "Plan":
-        """Read a saved plan.
+        """Read a saved plan: what `to_json` gives, what `kibi plan --json` prints, or a compiled library's record of it.
+
+        Facts beside the plan's own are passed over.
 
         Raises:
             PlanError: the text is no plan, or of another version.
         """
         try:
-            fields = json.loads(text)
-            if fields.pop("format", None) != FORMAT:
+            record = json.loads(text)
+            saved = record.get("plan", record)
+            if saved.get("format") != FORMAT:
                 raise PlanError(f"the plan is not of format {FORMAT}. Make it again with this version.")
-            runs = tuple(Run(**run) for run in fields.pop("runs"))
-            buffers = tuple(Buffer(**buffer) for buffer in fields.pop("buffers"))
-            return Plan(runs=runs, buffers=buffers, **fields)
+            own = {field.name: saved[field.name] for field in fields(Plan) if field.name in saved}
+            own["runs"] = tuple(Run(**run) for run in saved["runs"])
+            own["buffers"] = tuple(Buffer(**buffer) for buffer in saved["buffers"])
+            return Plan(**own)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise PlanError(f"the text is no saved plan: {error}. Make it again with `kibi plan --json`.") from None
 

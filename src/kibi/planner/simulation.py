@@ -4,6 +4,7 @@ No lifetime is believed: which bytes must be where at each step follows from the
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,10 +70,11 @@ class _Arena:
         self._bytes(tensor, row)[:] = self.unit[tensor, row]
 
     def step(self, step: int, node: int, row: int) -> Iterator[str]:
-        """Compute an output row; what is wrong with the rows that must be there while the kernel runs."""
-        touched = [(index, row) for index in self.graph.nodes[node].outputs]
+        """Run a row step; what is wrong with the rows that must be there while the kernel runs."""
+        touched = list(self._made(node, row))
         for key in touched:
             self.write(*key)
+        yield from self._scattered(touched)
         for tensor, access in zip(self.graph.sites[node].row_tensors, self.accesses[node], strict=True):
             parts = [part for part in access.positions(row) if part is not None and not tensor.is_constant]
             touched += [(tensor.index, each) for each in sorted({part // access.parts for part in parts})]
@@ -84,6 +86,19 @@ class _Arena:
                 yield f"scratch is used, but declares to live from step {scratch.start} to {scratch.end}"
         for index, each in touched:
             yield from self.check(index, each, step)
+
+    def _made(self, node: int, row: int) -> Iterator[tuple[int, int]]:
+        """The rows that a step makes, as (tensor, row)."""
+        for index in self.graph.nodes[node].outputs:
+            rows = self.graph.tensors[index].type.rows // self.graph.sites[node].steps
+            yield from ((index, row * rows + k) for k in range(rows))
+
+    def _scattered(self, made: list[tuple[int, int]]) -> Iterator[str]:
+        """Rows of one step that do not lie one behind the other, as its kernel writes them."""
+        for (tensor, row), (other, after) in pairwise(made):
+            row_bytes = self.graph.tensors[tensor].type.row_bytes
+            if tensor == other and self.row_at[other, after][0] != self.row_at[tensor, row][0] + row_bytes:
+                yield f"rows {row} and {after} of {self.graph.tensors[tensor].name!r} are made together but lie apart"
 
     def check(self, tensor: int, row: int, step: int) -> Iterator[str]:
         """What is wrong with a row that must be there."""

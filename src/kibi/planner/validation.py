@@ -39,7 +39,7 @@ def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> None:
 
 
 def _order(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
-    """The runs compute each row of each node once, ascending."""
+    """The runs hold each row step of each node once, ascending."""
     del scratch
     if plan.model != graph.name:
         yield f"it is for model {plan.model!r}, the model is {graph.name!r}"
@@ -51,12 +51,12 @@ def _order(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
             yield f"run {place}: there is no node {run.node}, only {len(graph.nodes)}"
             continue
         if run.rows < 1 or run.first_row != next_row[run.node]:
-            what = f"run {place}: {run.rows} rows from row {run.first_row} of {_label(graph, run.node)}"
-            yield f"{what}, whose next row is {next_row[run.node]}"
+            what = f"run {place}: {run.rows} row steps from step {run.first_row} of {_label(graph, run.node)}"
+            yield f"{what}, whose next is {next_row[run.node]}"
         next_row[run.node] = run.first_row + run.rows
     for node, (site, reached) in enumerate(zip(graph.sites, next_row, strict=True)):
-        if reached != site.output.type.rows:
-            yield f"{_label(graph, node)}: {reached} rows are computed, its output has {site.output.type.rows}"
+        if reached != site.steps:
+            yield f"{_label(graph, node)}: {reached} row steps run, it has {site.steps}"
 
 
 def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
