@@ -104,16 +104,20 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     Raises:
         TargetError: no such target.
         InputError: models of equal names, or more or fewer plans than models.
+        PlanError: a plan is not right for its model.
         OutputError: the directory cannot be written.
     """
     from kibi.codegen import generate, write  # noqa: PLC0415
     from kibi.errors import InputError  # noqa: PLC0415
+    from kibi.planner import validate  # noqa: PLC0415
     from kibi.planner.plan import Plan  # noqa: PLC0415
 
     models = [model] if isinstance(model, Graph) else list(model)
     given = [plan] if isinstance(plan, Plan) else list(plan or ())
     if given and len(given) != len(models):
         raise InputError(f"{len(models)} models need as many plans; {len(given)} were given.")
+    for graph, its_plan in zip(models, given, strict=bool(given)):
+        validate(graph, its_plan)
     processor = _target(target or (given[0].target if given else _DEFAULT_TARGET))
     plans = given or [_plan_for(graph, processor) for graph in models]
     library = generate(list(zip(models, plans, strict=True)), processor, name=name, command=command)

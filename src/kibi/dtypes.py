@@ -44,9 +44,16 @@ class DType(Enum):
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The closed range `(lowest, highest)` of an integer type."""
-        info = np.iinfo(self.numpy)
-        return int(info.min), int(info.max)
+        """The closed range `(lowest, highest)` of an integer type.
+
+        Raises:
+            ValueError: the type is not an integer one.
+        """
+        if not self.is_integer:
+            raise ValueError(f"{self} has no integer range")
+        bits = 8 * self.size_bytes
+        is_signed = self.value.startswith("s")
+        return (-(1 << bits - 1), (1 << bits - 1) - 1) if is_signed else (0, (1 << bits) - 1)
 
     @classmethod
     def of(cls, array: Array) -> "DType":

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.oracle import requires_oracle
-from tests.support.tflite_builder import ModelBuilder
-from tests.support.zoo import GOLDEN_RUNS, catalog, digest, fingerprint, goldens, model_path, requires_zoo, seeded_runs
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError, OracleError
 from kibi.oracle import Oracle
+from tests.support.oracle import requires_oracle
+from tests.support.tflite_builder import ModelBuilder
+from tests.support.zoo import GOLDEN_RUNS, catalog, digest, fingerprint, goldens, model_path, requires_zoo, seeded_runs
 
 
 def _relu() -> bytes:

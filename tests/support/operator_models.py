@@ -19,6 +19,8 @@ from tests.support.tflite_builder import Attribute, ModelBuilder
 _ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 _UNIT = (1 / 256, -128)
 """The scale and zero point that SOFTMAX and LOGISTIC give."""
+_SMALLEST_OUTPUT_SCALE = 2.0**-28
+"""TFLM refuses a fused activation whose 6 does not fit 32 bits in the output's scale; Kibi clamps to the type's range."""
 _LARGEST_BIAS = (1 << 31) - (1 << 25)
 """The sums of products drawn here stay below 2**25, so that bias and sum fit 32 bits, as TFLM needs."""
 
@@ -66,7 +68,8 @@ def _weights_scales(c: Choices, channels: int, input_scale: float) -> _Weights:
     scales = [base * 2.0 ** c.integer(-4, 0) for _ in range(channels)] if is_per_channel else [base]
     power = c.one_of((c.integer(-12, -5), c.integer(-20, 5)))
     output_scale = input_scale * base * (1.0 + c.integer(0, 255) / 256) * 2.0**-power
-    return _Weights(tuple(float(np.float32(entry)) for entry in scales), float(np.float32(output_scale)), power >= 0)
+    output_scale = max(_SMALLEST_OUTPUT_SCALE, float(np.float32(output_scale)))
+    return _Weights(tuple(float(np.float32(entry)) for entry in scales), output_scale, power >= 0)
 
 
 def _bias(
@@ -262,7 +265,7 @@ def _elementwise(c: Choices, name: str, scales: tuple[float, float, float]) -> C
             inputs.append(data)
     if constant is None and shapes[0] == shapes[1] == output_shape and flip(c):
         operands = [operands[0]] * 2
-    output = b.tensor(output_shape, DType.S8, scales[2], zero_point(c))
+    output = b.tensor(output_shape, DType.S8, max(_SMALLEST_OUTPUT_SCALE, scales[2]), zero_point(c))
     return _one(name, b, operands, output, inputs, fused_activation_function=c.one_of(_ACTIVATIONS))
 
 
@@ -326,9 +329,9 @@ def relu(c: Choices) -> Case:
 
 
 def relu6(c: Choices) -> Case:
-    """RELU6; the output's quantization is the input's, as converters write it."""
-    quantization = (scale(c, -24, 10), zero_point(c))
-    return _lookup(c, "RELU6", quantization, quantization)
+    """RELU6; the output's quantization is mostly the input's, as converters write it; TFLM ignores any other."""
+    source = (scale(c, -24, 10), zero_point(c))
+    return _lookup(c, "RELU6", source, c.one_of((source, source, (scale(c), zero_point(c)))))
 
 
 def logistic(c: Choices) -> Case:

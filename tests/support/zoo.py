@@ -117,3 +117,20 @@ def _generator() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@cache
+def _baselines() -> Mapping[str, Mapping[str, Mapping[str, int]]]:
+    """What TFLM needs on Cortex-M, by model and core; empty where the figures are absent."""
+    path = zoo_path().parent / "baselines" / "tflm.json"
+    models: Mapping[str, Mapping[str, Mapping[str, int]]] = json.loads(path.read_text())["models"] if path.is_file() else {}
+    return models
+
+
+def baseline(name: str, core: str = "cortex_m4") -> Mapping[str, int]:
+    """TFLM's measured figures for a model on a core: instructions, arena, stack, code.
+
+    Raises:
+        KeyError: there are none.
+    """
+    return _baselines()[name][core]

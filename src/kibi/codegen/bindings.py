@@ -57,37 +57,36 @@ class Bindings:
     @cached_property
     def constants(self) -> dict[str, tuple[Array, str]]:
         """Each constant array by its C name, with a note on where it is from. Equal arrays are stored once."""
-        found: dict[str, tuple[Array, str]] = {}
-        seen: dict[tuple[str, bytes], str] = {}
-        for name, data, note in self._arrays():
-            key = (data.dtype.str, data.tobytes())
-            if key not in seen:
-                seen[key] = name
-                found[name] = (data, note)
-        self._names.update({name: seen[(data.dtype.str, data.tobytes())] for name, data, _ in self._arrays()})
-        return found
-
-    @cached_property
-    def _names(self) -> dict[str, str]:
-        return {}
+        return {name: (data, note) for name, data, note in self._arrays if self._stored[name] == name}
 
     def constant_name(self, wanted: str) -> str:
-        """The C name under which an array is stored."""
-        _ = self.constants
-        return self._names[wanted]
+        """The C name under which an array is stored: its own, or that of the first that equals it."""
+        return self._stored[wanted]
 
-    def _arrays(self) -> list[tuple[str, Array, str]]:
+    @cached_property
+    def _stored(self) -> dict[str, str]:
+        first: dict[tuple[str, bytes], str] = {}
+        return {name: first.setdefault((data.dtype.str, data.tobytes()), name) for name, data, _ in self._arrays}
+
+    @cached_property
+    def _arrays(self) -> tuple[tuple[str, Array, str], ...]:
         """Every constant array as (wanted name, elements, note), in the order of nodes, then row constants."""
-        arrays: list[tuple[str, Array, str]] = []
-        for number, (site, call) in enumerate(zip(self.graph.sites, self.calls, strict=True)):
-            for param in call.params:
-                if isinstance(param.value, np.ndarray):
-                    note = f"operator {site.node.source} {site.op.name}: {param.name}"
-                    arrays.append((f"{self.prefix}_{number}_{param.name}", param.value, note))
-        for tensor in self.row_constants:
-            if tensor.data is not None:
-                arrays.append((self.tensor_constant(tensor), tensor.data, f"tensor {tensor.name}"))
-        return arrays
+        packed = [
+            (
+                f"{self.prefix}_{number}_{param.name}",
+                param.value,
+                f"operator {site.node.source} {site.op.name}: {param.name}",
+            )
+            for number, (site, call) in enumerate(zip(self.graph.sites, self.calls, strict=True))
+            for param in call.params
+            if isinstance(param.value, np.ndarray)
+        ]
+        rows = [
+            (self.tensor_constant(tensor), tensor.data, f"tensor {tensor.name}")
+            for tensor in self.row_constants
+            if tensor.data is not None
+        ]
+        return (*packed, *rows)
 
     def tensor_constant(self, tensor: Tensor) -> str:
         """The wanted C name of a constant that is read by the row."""

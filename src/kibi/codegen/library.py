@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from kibi.version import __version__
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.model_c import arena_alignment, model_text
 from kibi.codegen.output import write_folder
@@ -15,6 +14,7 @@ from kibi.ir import Graph
 from kibi.kernels import closure
 from kibi.planner.plan import Plan
 from kibi.targets import Target
+from kibi.version import __version__
 
 
 @dataclass(frozen=True, slots=True)

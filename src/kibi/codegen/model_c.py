@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from kibi.version import __version__
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.c_text import array, comment, filled, literal, plain
 from kibi.codegen.rows_c import accessors, fill_rows, pointer_count, pointers
 from kibi.dtypes import DType
 from kibi.ir import KernelCall
 from kibi.planner.plan import Buffer, buffer_name
+from kibi.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,9 @@ def _params(b: Bindings, number: int, call: KernelCall) -> str:
             text = "NULL" if value is None else b.constant_name(f"{b.prefix}_{number}_{field.name}")
         else:
             text = literal(value if isinstance(value, int | float) else 0, field.type)
-        lines.append(f"    {text + ',':<12} /* {field.name} */" if not field.is_pointer else f"    {text}, /* {field.name} */")
+        lines.append(
+            f"    {text + ',':<12} /* {field.name} */" if not field.is_pointer else f"    {text}, /* {field.name} */"
+        )
     body = "\n".join(lines)
     return f"static const {call.kernel}_params params_{number} = {{\n{body}\n}};\n"
 

@@ -26,7 +26,9 @@ def write_folder(directory: Path, files: Mapping[str, str]) -> None:
             for name in files:
                 os.replace(Path(aside) / name, directory / name)  # noqa: PTH105 - the same call for files and folders
     except OSError as error:
-        raise OutputError(f"{error.filename or directory}: {error.strerror}. Give a folder that can be written.") from None
+        raise OutputError(
+            f"{error.filename or directory}: {error.strerror}. Give a folder that can be written."
+        ) from None
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -28,7 +28,9 @@ def _accessor(b: Bindings, tensor: Tensor) -> str:
         place = _sum("arena", offsets[0], "" if kind.rows == 1 else _scaled("row", kind.row_bytes))
         return f"{comment(f'{what} from {offsets[0]}')}{head}    return ({c_type} *)(void *)({place});\n}}\n"
     unsigned = next(bits for bits in (8, 16, 32) if max(offsets) < 1 << bits)
-    table = f"static const uint{unsigned}_t offsets_{tensor.index}[{kind.rows}] = {{\n{filled(map(str, offsets))}\n}};\n"
+    table = (
+        f"static const uint{unsigned}_t offsets_{tensor.index}[{kind.rows}] = {{\n{filled(map(str, offsets))}\n}};\n"
+    )
     body = f"    return ({c_type} *)(void *)(arena + offsets_{tensor.index}[row]);\n}}\n"
     return f"{comment(f'{what}, placed one by one')}{table}\n{head}{body}"
 
@@ -54,11 +56,12 @@ def _fetch(b: Bindings, tensor: Tensor, access: RowAccess, first: int, batches: 
     start = _sum("", access.start, _scaled(inner, access.stride))
     if access.count == 1 and access.stays_inside:
         return f"        rows[{first}] = {_pointer(tensor, access, f'{base}{start}')};\n"
-    index = start if access.count == 1 else _sum("", 0, " + ".join(filter(None, (start, _scaled("k", access.dilation)))))
+    index = (
+        start if access.count == 1 else _sum("", 0, " + ".join(filter(None, (start, _scaled("k", access.dilation)))))
+    )
     slot = str(first) if access.count == 1 else _sum("k", first, "")
     body = (
-        f"            const int32_t row = {index};\n"
-        f"            rows[{slot}] = {_guarded(b, tensor, access, base)};\n"
+        f"            const int32_t row = {index};\n            rows[{slot}] = {_guarded(b, tensor, access, base)};\n"
     )
     head = "        {\n" if access.count == 1 else f"        for (int32_t k = 0; k < {access.count}; ++k) {{\n"
     return f"{head}{body}        }}\n"

@@ -70,4 +70,6 @@ class HostEngine:
 
     def _check(self, status: int, function: str) -> None:
         if status:
-            raise InternalError(f"{self._model.graph.name}_{function} returned {status}: {STATUS.get(status, 'unknown')}")
+            raise InternalError(
+                f"{self._model.graph.name}_{function} returned {status}: {STATUS.get(status, 'unknown')}"
+            )

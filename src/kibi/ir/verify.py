@@ -46,13 +46,14 @@ def _structure(graph: Graph) -> Iterator[Problem]:
 
 def _edges(graph: Graph, node: Node, made: set[int]) -> Iterator[Problem]:
     count = len(graph.tensors)
-    for index in (*(index for index in node.inputs if index is not None), *node.outputs):
-        if not 0 <= index < count:
-            yield Problem(f"operand is tensor {index}, but there are {count} tensors", operator=node.source)
+    operands = [index for index in node.inputs if index is not None]
+    for operand in (*operands, *node.outputs):
+        if not 0 <= operand < count:
+            yield Problem(f"operand is tensor {operand}, but there are {count} tensors", operator=node.source)
             return
-    for index in node.inputs:
-        if index is not None and index not in made:
-            name = graph.tensors[index].name
+    for operand in operands:
+        if operand not in made:
+            name = graph.tensors[operand].name
             what = "input is read before any operator makes it (a cycle, or operators out of order)"
             yield Problem(what, "Write the operators in the order in which they run", node.source, name)
     for index in node.outputs:
@@ -65,7 +66,9 @@ def _node(graph: Graph, node: Node) -> Iterator[Problem]:
     required = sum(not name.endswith("?") for name in node.op.inputs)
     if not required <= len(node.inputs) <= len(node.op.inputs) or len(node.outputs) != len(node.op.outputs):
         what = f"{node.op.name} takes {', '.join(node.op.inputs)} and gives {', '.join(node.op.outputs)}; "
-        yield Problem(what + f"here are {len(node.inputs)} inputs and {len(node.outputs)} outputs", operator=node.source)
+        yield Problem(
+            what + f"here are {len(node.inputs)} inputs and {len(node.outputs)} outputs", operator=node.source
+        )
         return
     site = Site.of(graph, node)
     missing = [name for name in node.op.inputs if not name.endswith("?") and site.find(name) is None]

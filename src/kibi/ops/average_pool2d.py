@@ -32,7 +32,8 @@ class AveragePool2D(Pool2D):
             sums = np.where(mask[..., None], values, 0).sum(axis=1).astype(np.int64)
             counts = mask.sum(axis=1)[:, None]
             means = np.sign(sums) * ((np.abs(sums) + counts // 2) // counts)
-            return np.minimum(np.maximum(means, low), high).astype(np.int8)
+            clamped: Array = np.minimum(np.maximum(means, low), high).astype(np.int8)
+            return clamped
 
         return row
 

@@ -5,8 +5,9 @@ from math import gcd, prod
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kibi.dtypes import Array, DType
+from kibi.dtypes import DType
 from kibi.ir import Operator, OperatorError, Param, RowAccess, Rows, Site, TensorType
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
@@ -109,8 +110,8 @@ class Elementwise2(Operator):
             ]
         return (*fields, Param("activation_min", low), Param("activation_max", high))
 
-    def planes(self, site: Site, rows: Rows) -> tuple[Array, ...]:
-        """The inputs' pieces as s32 arrays `[width, channels]` of the output row, broadcast."""
+    def planes(self, site: Site, rows: Rows) -> tuple[NDArray[np.int64], ...]:
+        """The inputs' pieces as s64 arrays `[width, channels]` of the output row, broadcast."""
         plane = _output_plane(site)
         arrays = []
         for pairing, pieces in zip(self._pairings(site), rows, strict=True):

@@ -118,9 +118,7 @@ def convolution_rows(
     return row
 
 
-def convolution_call(
-    site: Site, window: Window, weights: NDArray[np.int8], scaling: Requantization
-) -> KernelCall:
+def convolution_call(site: Site, window: Window, weights: NDArray[np.int8], scaling: Requantization) -> KernelCall:
     """The call of `kibi_conv2d_s8`; arguments as in `convolution_rows`."""
     output_channels, rows, width, depth = weights.shape
     elements = rows * width * depth

@@ -30,7 +30,8 @@ class MaxPool2D(Pool2D):
         def row(rows: Rows) -> Array:
             values, mask = gather(rows)
             largest = np.where(mask[..., None], values, -128).max(axis=1)
-            return np.minimum(np.maximum(largest, low), high).astype(np.int8)
+            clamped: Array = np.minimum(np.maximum(largest, low), high).astype(np.int8)
+            return clamped
 
         return row
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kibi.dtypes import Array, DType
+from kibi.dtypes import DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, Padding
@@ -70,7 +71,7 @@ class Pool2D(Operator):
         return KernelCall(self.kernels[0], params)
 
 
-def windows_of_row(window: Window) -> Callable[[Rows], tuple[Array, Array]]:
+def windows_of_row(window: Window) -> Callable[[Rows], tuple[NDArray[np.int32], NDArray[np.bool_]]]:
     """A function from input rows to (values `[x, kernel row * column, C]` in s32, mask `[x, kernel row * column]`)."""
     xs = np.arange(window.output_width)[:, None] * window.stride_width - window.pad_width
     columns = xs + np.arange(window.kernel_width)[None, :]
@@ -78,7 +79,7 @@ def windows_of_row(window: Window) -> Callable[[Rows], tuple[Array, Array]]:
     picked = np.where(inside, columns, 0)
     shape = (window.input_width, window.channels)
 
-    def gather(rows: Rows) -> tuple[Array, Array]:
+    def gather(rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         present = [row for row in rows[0] if row is not None]
         stacked = np.stack([row.reshape(shape) for row in present]).astype(np.int32)
         values = stacked[:, picked].transpose(1, 0, 2, 3).reshape(window.output_width, -1, window.channels)

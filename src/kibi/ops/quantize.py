@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, Param, RowAccess, Rows, Site
@@ -66,12 +67,13 @@ class Quantize(Operator):
         return KernelCall("kibi_quantize_f32_s8", params)
 
 
-def _requantize_table(site: Site) -> Array:
+def _requantize_table(site: Site) -> NDArray[np.int8]:
     """Rule N17: the double-precision quotient of the scales as multiplier and shift."""
     source, output = site["input"].quantization, site.output.quantization
     factor = quantize_multiplier(source.scale / output.scale)
     scaled = requantize(ALL_S8 - source.zero_point, factor.value, factor.shift) + output.zero_point
-    return np.clip(scaled, -128, 127).astype(np.int8)
+    table: NDArray[np.int8] = np.clip(scaled, -128, 127).astype(np.int8)
+    return table
 
 
 register(Quantize)

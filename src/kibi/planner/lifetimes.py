@@ -17,6 +17,9 @@ from kibi.targets import Target
 _SCRATCH_ALIGNMENT_BYTES = 4
 _INPUT_STEP = -1
 """Model inputs are made before step 0."""
+_MOST_STEPS = 1 << 20
+_MOST_BYTES = 1 << 28
+"""Far beyond any microcontroller: what is larger comes from a broken file, and would only take forever."""
 
 
 def lifetimes(graph: Graph, target: Target, runs: Sequence[Run], *, scratch: bool = True) -> tuple[Buffer, ...]:
@@ -36,6 +39,7 @@ def lifetimes(graph: Graph, target: Target, runs: Sequence[Run], *, scratch: boo
         PlanError: the order names a node that does not exist, computes a row twice, out of order or never, or reads a
             row that is not made yet.
     """
+    _check_limits(graph)
     histories, spans = _follow(graph, runs)
     steps = sum(run.rows for run in runs)
     buffers: list[Buffer] = []
@@ -49,6 +53,22 @@ def lifetimes(graph: Graph, target: Target, runs: Sequence[Run], *, scratch: boo
     if scratch:
         buffers.extend(_scratch(graph, spans))
     return tuple(buffers)
+
+
+def _check_limits(graph: Graph) -> None:
+    """Refuse graphs that no device could run, before time and memory are spent on them.
+
+    Raises:
+        PlanError: too many row steps, or a tensor too large.
+    """
+    steps = sum(site.steps for site in graph.sites)
+    if steps > _MOST_STEPS:
+        raise PlanError(f"{graph.source} takes {steps} row steps; at most {_MOST_STEPS} are planned. Check its shapes.")
+    for index in (*graph.inputs, *(output for node in graph.nodes for output in node.outputs)):
+        tensor = graph.tensors[index]
+        if tensor.type.size_bytes > _MOST_BYTES or tensor.type.rows > _MOST_STEPS:
+            what = f"tensor {tensor.name!r} of {graph.source} has {tensor.type.size_bytes} bytes in {tensor.type.rows} rows"
+            raise PlanError(f"{what}; at most {_MOST_BYTES} bytes in {_MOST_STEPS} rows are planned. Check its shape.")
 
 
 @dataclass(slots=True)
@@ -122,7 +142,9 @@ def _steps(graph: Graph, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
     for place, run in enumerate(runs):
         if not 0 <= run.node < len(graph.nodes):
             raise PlanError(f"run {place} names node {run.node}, but there are {len(graph.nodes)}. Remove the run.")
-        where = f"run {place} computes {run.rows} row steps from step {run.first_row} of {_label(graph.nodes[run.node])}"
+        where = (
+            f"run {place} computes {run.rows} row steps from step {run.first_row} of {_label(graph.nodes[run.node])}"
+        )
         if run.rows < 1 or run.first_row + run.rows > totals[run.node]:
             raise PlanError(f"{where}, which has {totals[run.node]}. Let runs have at least one each.")
         if run.first_row != done[run.node]:
@@ -132,7 +154,9 @@ def _steps(graph: Graph, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
         done[run.node] += run.rows
     for node, total, count in zip(graph.nodes, totals, done, strict=True):
         if count < total:
-            raise PlanError(f"row steps {count} to {total - 1} of {_label(node)} are never computed. Add runs for them.")
+            raise PlanError(
+                f"row steps {count} to {total - 1} of {_label(node)} are never computed. Add runs for them."
+            )
 
 
 def _whole(tensor: Tensor, history: _History, alignment: int, end: int) -> Buffer:

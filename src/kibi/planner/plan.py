@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
+from types import UnionType
+from typing import get_origin
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
@@ -80,7 +82,7 @@ class Plan:
     arena_bytes: int
     lower_bound_bytes: int
     proven_optimal: bool
-    solve_seconds: float = 0.0
+    solve_seconds: float = field(default=0.0, compare=False)
 
     @cached_property
     def steps(self) -> tuple[tuple[int, int], ...]:
@@ -143,12 +145,27 @@ class Plan:
             saved = record.get("plan", record)
             if saved.get("format") != FORMAT:
                 raise PlanError(f"the plan is not of format {FORMAT}. Make it again with this version.")
-            own = {field.name: saved[field.name] for field in fields(Plan) if field.name in saved}
+            own = {each.name: saved[each.name] for each in fields(Plan) if each.name in saved}
             own["runs"] = tuple(Run(**run) for run in saved["runs"])
             own["buffers"] = tuple(Buffer(**buffer) for buffer in saved["buffers"])
-            return Plan(**own)
+            plan = Plan(**own)
+            _check_types(plan)
+            parts: tuple[Run | Buffer, ...] = (*plan.runs, *plan.buffers)
+            for part in parts:
+                _check_types(part)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise PlanError(f"the text is no saved plan: {error}. Make it again with `kibi plan --json`.") from None
+        return plan
+
+
+def _check_types(record: Plan | Run | Buffer) -> None:
+    """Raise a TypeError where a field that was read does not have the type that it declares."""
+    for declared in fields(record):
+        value = getattr(record, declared.name)
+        wanted = get_origin(declared.type) or declared.type
+        wanted = int | float if wanted is float else declared.type if wanted is UnionType else wanted
+        if isinstance(wanted, type | UnionType) and not isinstance(value, wanted):
+            raise TypeError(f"{declared.name} is {value!r}")
 
 
 def buffer_name(graph: Graph, buffer: Buffer) -> str:

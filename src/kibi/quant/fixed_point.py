@@ -27,7 +27,8 @@ _multiply = saturating_rounding_doubling_high_multiply
 
 
 def _shift_left_saturating(value: Int64, bits: int) -> Int64:
-    return np.clip(value << bits, _MIN, _MAX)
+    clipped: Int64 = np.clip(value << bits, _MIN, _MAX)
+    return clipped
 
 
 def _exp_on_last_quarter(a: Int64) -> Int64:

@@ -8,7 +8,8 @@ Int64 = NDArray[np.int64]
 
 def wrap_s32(value: ArrayLike) -> Int64:
     """The value that 32-bit two's complement arithmetic leaves, in 64 bits."""
-    return np.asarray(value, dtype=np.int64).astype(np.int32).astype(np.int64)
+    wrapped: Int64 = np.asarray(value, dtype=np.int64).astype(np.int32).astype(np.int64)
+    return wrapped
 
 
 def saturating_rounding_doubling_high_multiply(a: ArrayLike, b: ArrayLike) -> Int64:
@@ -18,7 +19,8 @@ def saturating_rounding_doubling_high_multiply(a: ArrayLike, b: ArrayLike) -> In
     truncating division equal adding 2**30 and shifting right arithmetically by 31.
     """
     product = np.asarray(a, dtype=np.int64) * np.asarray(b, dtype=np.int64)
-    return np.minimum((product + (1 << 30)) >> 31, (1 << 31) - 1)
+    high: Int64 = np.minimum((product + (1 << 30)) >> 31, (1 << 31) - 1)
+    return high
 
 
 def rounding_divide_by_power_of_two(value: ArrayLike, exponent: ArrayLike) -> Int64:

@@ -96,7 +96,7 @@ def same_bits(first: list[Array], second: list[Array]) -> bool:
     return all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
 
 
-def _measurement(library: Library, engine: DeviceEngine, bit_exact: bool, oracle: str | None) -> Measurement:  # noqa: FBT001
+def _measurement(library: Library, engine: DeviceEngine, bit_exact: bool, oracle: str | None) -> Measurement:
     model, image, call = library.model, engine.image, engine.last
     if call is None:
         raise MismatchError("nothing was run")

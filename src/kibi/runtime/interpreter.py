@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array
 from kibi.ir import Graph, RowAccess, Rows, Site, TensorType
 from kibi.planner import plan as make_plan
+from kibi.planner import validate
 from kibi.planner.plan import Plan
 from kibi.runtime.arena import Arena, WritableBuffer, row_views
 from kibi.runtime.inputs import check_inputs
@@ -29,6 +30,7 @@ class Interpreter:
         guard: whether canaries in free bytes are kept and checked.
 
     Raises:
+        PlanError: the plan is not right for the model.
         ArenaError: the arena is too small, read-only or misaligned.
     """
 
@@ -36,9 +38,13 @@ class Interpreter:
         self, model: Graph, plan: Plan | None = None, arena: WritableBuffer | None = None, *, guard: bool = True
     ) -> None:
         self.model = model
+        if plan is not None:
+            validate(model, plan)
         self.plan = plan or make_plan(model, target("host"))
         self.arena = Arena(model, self.plan, arena, guard=guard)
-        self._views = {tensor.index: self._rows(tensor.index) for tensor in model.tensors if self._is_used(tensor.index)}
+        self._views = {
+            tensor.index: self._rows(tensor.index) for tensor in model.tensors if self._is_used(tensor.index)
+        }
         prepared = {run.node: self._prepare(model.sites[run.node]) for run in self.plan.runs}
         self._steps = [prepared[node][step] for node, step in self.plan.steps]
 
@@ -84,7 +90,7 @@ class Interpreter:
         """For each step of a node: its function, its input rows, its output bytes."""
         compute = site.op.reference(site)
         accesses = site.op.accesses(site)
-        steps = []
+        steps: list[_Step] = []
         for step in range(site.steps):
             rows = tuple(
                 _pieces(self._views[tensor.index], tensor.type, access, step)

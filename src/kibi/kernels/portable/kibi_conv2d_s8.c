@@ -98,17 +98,18 @@ void kibi_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_conv2d
         const int is_pair = x + 1 < p->output_width;
         for (int32_t group = 0; group < p->groups; ++group) {
             const int8_t *x0 = patch;
-            const int8_t *x1 = patch + size;
+            const int8_t *x1 = NULL;
             if (is_pointwise) {
                 x0 = rows[0] + x * p->stride * depth;
-                x1 = x0 + p->stride * depth;
+                x1 = is_pair ? x0 + p->stride * depth : NULL;
             } else {
                 gather(patch, rows, p, x, group * depth, depth);
                 if (is_pair) {
                     gather(patch + size, rows, p, x + 1, group * depth, depth);
+                    x1 = patch + size;
                 }
             }
-            block(output, x0, is_pair ? x1 : NULL, size, p, group * channels, (group + 1) * channels);
+            block(output, x0, x1, size, p, group * channels, (group + 1) * channels);
         }
         output += 2 * p->output_channels;
     }

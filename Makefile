@@ -1,0 +1,66 @@
+# Everything a person needs: `make help` says what. All of it runs in .venv, which `make setup` makes.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# CI's machine has two cores; tests run on as many as there are.
+JOBS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev demo check check-all lint types test bench docs wheel clean
+
+help: ## What can be made
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Kibi needs Python 3.11 or newer; $$($(PYTHON) --version) was found. Give one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { \
+	  echo "Python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	@echo "Installing Kibi into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
+	@echo "Installing what the tests need into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+setup: $(VENV)/.installed ## Make the virtual environment and install Kibi
+
+setup-dev: $(VENV)/.installed-dev ## ... and what the tests need
+
+demo: setup ## Run the main job on the model that Kibi ships
+	@$(BIN)/kibi demo
+
+check: setup-dev lint types test wheel ## All that CI runs
+
+check-all: setup-dev lint types ## ... and the slow, exhaustive tests
+	$(BIN)/python -m pytest -n $(JOBS) -m "slow or not slow"
+	$(MAKE) wheel
+
+lint: setup-dev ## Linter and formatter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup-dev ## Strict types over code, tests, examples, benchmarks
+	$(BIN)/mypy
+
+test: setup-dev ## The tests
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+bench: setup-dev ## Kibi's figures beside TensorFlow Lite Micro's; ARGS=--json for programs
+	$(BIN)/python benchmarks/bench.py $(ARGS)
+
+docs: setup-dev ## Write generated tables, pictures and figures anew
+	$(BIN)/python docs/generate.py
+
+wheel: setup-dev ## Build the wheel, install it apart, and test it outside the source tree
+	sh tests/wheel.sh $(BIN)/python
+
+clean: ## Remove what was built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

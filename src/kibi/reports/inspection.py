@@ -1,0 +1,153 @@
+"""What is in a model: its ends, and each operator with shapes, types, quantization, arithmetic and weights."""
+
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import Any
+
+from kibi.ir import Graph, Operator, Quantization, Site, Tensor
+
+Attribute = int | float | bool | str | tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFacts:
+    """One operator.
+
+    Attributes:
+        index: in the model file.
+        op: its name.
+        attributes: its attributes by their names, those that were left at their defaults too.
+        inputs: the tensors that it reads by the operands' names; constants among them.
+        output: the tensor that it makes.
+        macs: multiply-accumulates of one inference.
+        weights_bytes: of the constants that it reads, as the model file holds them.
+    """
+
+    index: int
+    op: str
+    attributes: tuple[tuple[str, Attribute], ...]
+    inputs: tuple[tuple[str, Tensor], ...]
+    output: Tensor
+    macs: int
+    weights_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """A model's contents.
+
+    Attributes:
+        model, source: the identifier made from the file's name, and that name.
+        inputs, outputs: the model's ends.
+        operators: in the order in which they run.
+        macs: multiply-accumulates of one inference.
+        weights_bytes: bytes of all constants; one that several operators read counts once.
+    """
+
+    model: str
+    source: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    operators: tuple[OperatorFacts, ...]
+    macs: int
+    weights_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {
+            "model": self.model,
+            "source": self.source,
+            "macs": self.macs,
+            "weights_bytes": self.weights_bytes,
+            "inputs": [tensor_record(tensor) for tensor in self.inputs],
+            "outputs": [tensor_record(tensor) for tensor in self.outputs],
+            "operators": [_operator_record(operator) for operator in self.operators],
+        }
+
+
+def inspect(graph: Graph) -> Inspection:
+    """Look into a model."""
+    return Inspection(
+        model=graph.name,
+        source=graph.source,
+        inputs=tuple(graph.tensors[index] for index in graph.inputs),
+        outputs=tuple(graph.tensors[index] for index in graph.outputs),
+        operators=tuple(_operator(site) for site in graph.sites),
+        macs=graph.macs,
+        weights_bytes=graph.weights_bytes,
+    )
+
+
+def tensor_record(tensor: Tensor) -> dict[str, Any]:
+    """A tensor as plain data; its quantization is null where it has none."""
+    quantization = tensor.type.quantization
+    return {
+        "name": tensor.name,
+        "shape": list(tensor.type.shape),
+        "type": str(tensor.type.dtype),
+        "size_bytes": tensor.type.size_bytes,
+        "quantization": None if quantization is None else _quantization_record(quantization),
+    }
+
+
+def describe_attributes(operator: Operator | OperatorFacts) -> str:
+    """An operator's attributes as people read them, without those that do nothing: `stride 2, SAME, RELU`."""
+    facts = operator.attributes if isinstance(operator, OperatorFacts) else _attributes(operator)
+    return ", ".join(text for name, value in facts if (text := _attribute_text(name.replace("_", " "), value)))
+
+
+def _attribute_text(name: str, value: Attribute) -> str:
+    if isinstance(value, tuple):
+        sizes = value[:1] if len(set(value)) == 1 else value
+        return "" if set(value) <= {1} else f"{name} {'x'.join(map(str, sizes))}"
+    if isinstance(value, bool):
+        return name if value else ""
+    if isinstance(value, str):
+        return "" if value == "NONE" else value
+    return "" if value == 1 else f"{name} {value:g}"
+
+
+def _attributes(operator: Operator) -> tuple[tuple[str, Attribute], ...]:
+    found = []
+    for field in fields(operator):  # type: ignore[arg-type]  # each operator is a dataclass; the abstract one is not
+        value = getattr(operator, field.name)
+        found.append((field.name, value.name if isinstance(value, Enum) else value))
+    return tuple(found)
+
+
+def _operator(site: Site) -> OperatorFacts:
+    names = {name.rstrip("?") for name in site.op.inputs}
+    inputs = tuple((name, tensor) for name, tensor in site.operands if name in names and tensor is not None)
+    return OperatorFacts(
+        index=site.node.source,
+        op=site.op.name,
+        attributes=_attributes(site.op),
+        inputs=inputs,
+        output=site.output,
+        macs=site.op.macs(site),
+        weights_bytes=sum(tensor.type.size_bytes for _, tensor in inputs if tensor.is_constant),
+    )
+
+
+def _operator_record(operator: OperatorFacts) -> dict[str, Any]:
+    inputs = [
+        {"operand": name, **tensor_record(tensor), "is_constant": tensor.is_constant}
+        for name, tensor in operator.inputs
+    ]
+    return {
+        "index": operator.index,
+        "op": operator.op,
+        "attributes": dict(operator.attributes),
+        "inputs": inputs,
+        "outputs": [tensor_record(operator.output)],
+        "macs": operator.macs,
+        "weights_bytes": operator.weights_bytes,
+    }
+
+
+def _quantization_record(quantization: Quantization) -> dict[str, Any]:
+    return {
+        "scales": list(quantization.scales),
+        "zero_points": list(quantization.zero_points),
+        "axis": quantization.axis if quantization.is_per_channel else None,
+    }

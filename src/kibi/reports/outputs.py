@@ -1,0 +1,128 @@
+"""What came out of a model, in words: the top classes of a classifier, statistics of anything else."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array
+from kibi.errors import InputError
+from kibi.ir import Graph, Tensor
+from kibi.reports.inspection import tensor_record
+
+TOP = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One class of a classifier.
+
+    Attributes:
+        index: its place in the output.
+        label: its name; its index where it has none.
+        score: the real value.
+        stored: the value that the output holds.
+    """
+
+    index: int
+    label: str
+    score: float
+    stored: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFacts:
+    """One output.
+
+    Attributes:
+        tensor: the output.
+        least, mean, largest, deviation: of its real values.
+        top: a classifier's best classes, best first; empty for others.
+    """
+
+    tensor: Tensor
+    least: float
+    mean: float
+    largest: float
+    deviation: float
+    top: tuple[Score, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        statistics = {"least": self.least, "mean": self.mean, "largest": self.largest, "deviation": self.deviation}
+        return {**tensor_record(self.tensor), **statistics, "top": [asdict(score) for score in self.top]}
+
+
+def describe_outputs(
+    graph: Graph, outputs: Sequence[Array], labels: Sequence[str] | None = None
+) -> tuple[OutputFacts, ...]:
+    """Describe the outputs of one inference.
+
+    Args:
+        graph: the model.
+        outputs: one array for each output.
+        labels: names of a classifier's classes.
+
+    Raises:
+        InputError: there are labels, and the model is no classifier of as many classes.
+    """
+    tensors = [graph.tensors[index] for index in graph.outputs]
+    if labels is not None and (len(tensors) != 1 or tensors[0].type.elements != len(labels)):
+        counts = ", ".join(str(tensor.type.elements) for tensor in tensors)
+        raise InputError(f"there are {len(labels)} labels for outputs of {counts} elements. Give one label per class.")
+    return tuple(
+        _describe(tensor, array, labels, is_classifier=labels is not None or is_classifier(graph))
+        for tensor, array in zip(tensors, outputs, strict=True)
+    )
+
+
+def is_classifier(graph: Graph) -> bool:
+    """Whether the one output is a vector of at least two scores, and no copy of the input's shape, as autoencoders make."""
+    shapes = [graph.tensors[index].type.shape for index in graph.outputs]
+    if len(shapes) != 1 or not shapes[0]:
+        return False
+    is_vector = shapes[0][-1] > 1 and set(shapes[0][:-1]) <= {1}
+    return is_vector and all(graph.tensors[index].type.shape != shapes[0] for index in graph.inputs)
+
+
+def real_values(tensor: Tensor, array: Array) -> NDArray[np.float64]:
+    """The real values that an array of a tensor's type stands for."""
+    values = array.astype(np.float64)
+    quantization = tensor.type.quantization
+    if quantization is None or not tensor.type.dtype.is_integer:
+        return values
+    return (values - quantization.zero_point) * quantization.scale
+
+
+def read_labels(path: Path) -> tuple[str, ...]:
+    """The lines of a text file; empty lines at its end do not count.
+
+    Raises:
+        InputError: the file cannot be read, or is no text.
+    """
+    try:
+        return tuple(line.strip() for line in path.read_text(encoding="utf-8").rstrip().splitlines())
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}. Give a text file with a class in each line.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: it is no text in UTF-8. Give a text file with a class in each line.") from None
+
+
+def _describe(tensor: Tensor, array: Array, labels: Sequence[str] | None, *, is_classifier: bool) -> OutputFacts:
+    values = real_values(tensor, array).reshape(-1)
+    stored = array.reshape(-1).tolist()
+    # A stable order: of equal scores the first class wins, as an argmax on the device would have it.
+    best = np.argsort(-values, kind="stable")[:TOP].tolist() if is_classifier else []
+    return OutputFacts(
+        tensor=tensor,
+        least=float(values.min()),
+        mean=float(values.mean()),
+        largest=float(values.max()),
+        deviation=float(values.std()),
+        top=tuple(
+            Score(place, labels[place] if labels else str(place), float(values[place]), stored[place]) for place in best
+        ),
+    )

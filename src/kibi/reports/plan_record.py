@@ -1,0 +1,50 @@
+"""A plan as plain data: its saved form, and beside it what other tools ask of a plan."""
+
+from dataclasses import asdict
+from typing import Any
+
+from kibi.ir import Graph
+from kibi.planner import Plan, buffer_name, peak_steps
+from kibi.planner.plan import FORMAT
+
+
+def plan_record(graph: Graph, plan: Plan) -> dict[str, Any]:
+    """A plan for JSON; `Plan.from_json` reads it back.
+
+    Beside the saved form it has `steps`, the row steps that the buffers' `start` and `end` count in, each with the
+    operator, its row and the bytes that live; `tensors`, the names of those in the arena by their indices; and `peak`,
+    the first step at which the most bytes live, with who holds them.
+    """
+    levels = plan.live_bytes()
+    steps = [
+        {"operator": graph.nodes[node].source, "op": graph.nodes[node].op.name, "row": row, "live_bytes": live}
+        for (node, row), live in zip(plan.steps, levels, strict=True)
+    ]
+    placed = sorted({buffer.tensor for buffer in plan.buffers if buffer.tensor is not None})
+    return {
+        "format": FORMAT,
+        **asdict(plan),
+        "steps": steps,
+        "tensors": [{"index": index, "name": graph.tensors[index].name} for index in placed],
+        "peak": _peak(graph, plan),
+    }
+
+
+def _peak(graph: Graph, plan: Plan) -> dict[str, Any] | None:
+    step = next(peak_steps(plan), None)
+    if step is None:
+        return None
+    node = graph.nodes[plan.steps[step][0]]
+    held: dict[str, int] = {}
+    for buffer in plan.buffers:
+        if buffer.start <= step < buffer.end:
+            name = buffer_name(graph, buffer)
+            held[name] = held.get(name, 0) + buffer.size_bytes
+    holders = [{"name": name, "size_bytes": size} for name, size in sorted(held.items(), key=lambda item: -item[1])]
+    return {
+        "step": step,
+        "operator": node.source,
+        "op": node.op.name,
+        "live_bytes": sum(held.values()),
+        "holders": holders,
+    }

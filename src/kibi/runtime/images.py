@@ -1,0 +1,123 @@
+"""Images as inputs: which real value a pixel stands for, and how it becomes an element of a tensor."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array, DType
+from kibi.errors import InputError
+from kibi.ir import Graph, Quantization, Tensor
+from kibi.runtime.inputs import quantize_real
+
+IMAGE_SUFFIXES = (".bmp", ".png")
+_MODES = {1: "L", 3: "RGB"}
+_TOLERANCE = 0.1
+"""How far the ends of a quantized range may lie from those of [0, 1] or [-1, 1], as calibration leaves them."""
+
+
+def read_image(graph: Graph, path: Path, tensor: Tensor) -> Array:
+    """An image file as an input: resized to its height and width, grey or RGB as its channels say, then quantized.
+
+    Transparent pixels are seen on white. Resizing is bilinear over the pixels that an output pixel covers.
+
+    Args:
+        graph: the model.
+        path: a `.png` or `.bmp` file.
+        tensor: the input, `[1, H, W, 1]` or `[1, H, W, 3]`.
+
+    Raises:
+        InputError: the file is no image, its pixels have more than 8 bits, or the input is no image.
+    """
+    shape = tensor.type.shape
+    if len(shape) != 4 or shape[0] != 1 or shape[3] not in _MODES:
+        what = f"{path}: an image fits an input [1, H, W, 1] or [1, H, W, 3]; {tensor.name!r} is {list(shape)}"
+        raise InputError(f"{what}. Give a .npy file of its shape.")
+    return image_array(graph, tensor, _read_pixels(path, _MODES[shape[3]], (shape[2], shape[1])))
+
+
+def image_array(graph: Graph, tensor: Tensor, pixels: NDArray[np.uint8]) -> Array:
+    """Pixels as an input: the real values of `pixel_values`, quantized as the input says.
+
+    Args:
+        graph: the model.
+        tensor: the input.
+        pixels: 0 (black) to 255 (white), u8, as many as the input has elements, in its order.
+
+    Raises:
+        InputError: the input is one of integers without a scale, other than u8.
+    """
+    shaped = pixels.reshape(tensor.type.shape)
+    if tensor.type.dtype is DType.U8 and tensor.type.quantization is None:
+        return shaped
+    return quantize_real(tensor, pixel_values(shaped, _range_of(graph, tensor)))
+
+
+def pixel_values(pixels: NDArray[np.uint8], real_range: tuple[float, float] | None) -> NDArray[np.float32]:
+    """The real values that pixels stand for; the range that the input can hold says how the model was trained.
+
+    Args:
+        pixels: 0 (black) to 255 (white), u8 of any shape.
+        real_range: the lowest and the highest real value of the input, or None where nothing is known of it.
+
+    Returns:
+        For a range of about [0, 1]: pixel / 255. For about [-1, 1]: pixel / 127.5 - 1. For any other: the pixel itself.
+    """
+    values = pixels.astype(np.float32)
+    if real_range is not None and _is_about(real_range, (0.0, 1.0)):
+        return values / np.float32(255)
+    if real_range is not None and _is_about(real_range, (-1.0, 1.0)):
+        return values / np.float32(127.5) - np.float32(1)
+    return values
+
+
+def _is_about(real_range: tuple[float, float], ends: tuple[float, float]) -> bool:
+    return all(abs(value - end) <= _TOLERANCE for value, end in zip(real_range, ends, strict=True))
+
+
+def _range_of(graph: Graph, tensor: Tensor) -> tuple[float, float] | None:
+    """The real range of an input; for a float input that of what it is quantized to first."""
+    if tensor.type.quantization is not None and tensor.type.dtype.is_integer:
+        return _real_range(tensor.type.quantization, tensor.type.dtype)
+    for site in graph.sites:
+        quantization, kind = site.output.type.quantization, site.output.type.dtype
+        if tensor.index in site.node.inputs and quantization is not None and kind.is_integer:
+            return _real_range(quantization, kind)
+    return None
+
+
+def _real_range(quantization: Quantization, kind: DType) -> tuple[float, float]:
+    low, high = ((limit - quantization.zero_point) * quantization.scale for limit in kind.limits)
+    return low, high
+
+
+def _read_pixels(path: Path, mode: str, size: tuple[int, int]) -> NDArray[np.uint8]:
+    """Pixels `[H, W]` or `[H, W, 3]`.
+
+    Args:
+        path: the file.
+        mode: `L` for grey, `RGB` for colours.
+        size: width and height.
+    """
+    from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - only images pay for it
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(path, formats=("PNG", "BMP")) as image:
+                if image.mode.startswith(("I", "F")):
+                    raise InputError(f"{path}: its pixels have more than 8 bits. Save it with 8 bits in each channel.")
+                if image.has_transparency_data:
+                    front = image.convert("RGBA")
+                    shown = Image.alpha_composite(Image.new("RGBA", image.size, "white"), front).convert(mode)
+                else:
+                    shown = image.convert(mode)
+                return np.asarray(shown.resize(size, Image.Resampling.BILINEAR), np.uint8)
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError):
+        raise InputError(f"{path}: the image is too large to be one. Scale it down first.") from None
+    except UnidentifiedImageError:
+        raise InputError(f"{path}: it is no PNG or BMP image. Give one, or a .npy file.") from None
+    except (OSError, SyntaxError, ValueError, MemoryError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{path}: the image cannot be read: {reason}. Give a whole PNG or BMP image.") from None

@@ -1,0 +1,45 @@
+"""Outputs as files: `.npy`, `.npz`, or raw bytes."""
+
+from collections.abc import Sequence
+from io import BytesIO
+
+import numpy as np
+
+from kibi.dtypes import Array
+from kibi.errors import InputError
+from kibi.ir import Graph
+
+
+def output_bytes(graph: Graph, outputs: Sequence[Array], suffix: str) -> bytes:
+    """A file's contents.
+
+    Args:
+        graph: the model.
+        outputs: one array for each output.
+        suffix: of the file: `.npy` and anything else hold one output, `.npz` holds all by their names.
+
+    Raises:
+        InputError: several outputs, and a form that holds one.
+    """
+    form = suffix.lower()
+    if form != ".npz" and len(outputs) != 1:
+        raise InputError(f"{graph.source} has {len(outputs)} outputs. Give a file name that ends in .npz for them.")
+    stream = BytesIO()
+    if form == ".npz":
+        arrays = dict(zip(output_names(graph), outputs, strict=True))
+        np.savez(stream, allow_pickle=False, **arrays)
+    elif form == ".npy":
+        np.save(stream, outputs[0], allow_pickle=False)
+    else:
+        stream.write(np.ascontiguousarray(outputs[0]).tobytes())
+    return stream.getvalue()
+
+
+def output_names(graph: Graph) -> tuple[str, ...]:
+    """The outputs' names; their numbers where names are empty, twice the same, or not fit for an archive's member."""
+    names = tuple(graph.tensors[index].name for index in graph.outputs)
+    plain = all(name and name.isprintable() and not name.startswith("/") and ".." not in name for name in names)
+    reserved = {"file", "allow_pickle"}  # parameters of numpy.savez
+    if plain and len(set(names)) == len(names) and not reserved & set(names):
+        return names
+    return tuple(f"output_{number}" for number in range(len(names)))

@@ -1,0 +1,195 @@
+"""The generated library: its text, its files, how it compiles and links."""
+
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kibi
+import kibi.demo
+from kibi.codegen import generate
+from kibi.engines import DeviceEngine, HostEngine
+from kibi.errors import InputError, OutputError
+from kibi.ir import Graph
+from kibi.runtime import seeded_inputs
+from kibi.toolchain import build_program, compile_objects
+from tests.engines.networks import residual_network
+from tests.toolchain.tools import check_cross
+
+LEVELS = ("s", "2", "3")
+
+
+@pytest.fixture(scope="module")
+def glyphs() -> Graph:
+    """The shipped model."""
+    return kibi.load(kibi.demo.model_path())
+
+
+def _library(model: Graph, folder: Path, target: str = "cortex-m4") -> tuple[list[Path], Path]:
+    library = kibi.compile(model, None, folder, target=target)
+    return [folder / name for name in library.sources], folder
+
+
+def test_same_input_gives_the_same_bytes(glyphs: Graph, tmp_path: Path) -> None:
+    """Two compilations, into different folders, write equal files; the first line is the command."""
+    first = kibi.compile(glyphs, kibi.plan(glyphs), tmp_path / "a")
+    second = kibi.compile(glyphs, kibi.plan(glyphs), tmp_path / "b")
+    assert first.files == second.files
+    assert first.files["glyphs.c"].startswith("/* kibi compile glyphs.tflite --target cortex-m4 */\n")
+    for name, text in first.files.items():
+        assert (tmp_path / "a" / name).read_text(encoding="utf-8") == text
+
+
+def test_library_holds_the_kernels_that_it_calls_and_no_others(tmp_path: Path) -> None:
+    """A network of convolutions and an addition brings no softmax."""
+    library = kibi.compile(residual_network(), None, tmp_path)
+    kernels = {name for name in library.sources if name.startswith("kibi_")}
+    assert kernels == {
+        "kibi_add_s8.c",
+        "kibi_conv2d_s8.c",
+        "kibi_dot_1x1_s8.c",
+        "kibi_dot_2x2_s8.c",
+        "kibi_dot_4x1_s8.c",
+    }
+
+
+def test_source_tells_operators_tensors_shapes_and_offsets(glyphs: Graph) -> None:
+    """A person can follow the network in the text."""
+    text = generate([(glyphs, kibi.plan(glyphs))], kibi.target("cortex-m4")).files["glyphs.c"]
+    for site in glyphs.sites:
+        assert f"Operator {site.node.source}, {site.op.name}" in text
+        assert site.output.name in text
+    assert "The arena:" in text
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("target", ["cortex-m4", "cortex-m0plus", "host"])
+@pytest.mark.parametrize("language", ["c99", "c++17"])
+def test_library_compiles_without_a_warning(
+    glyphs: Graph, tmp_path: Path, target: str, level: str, language: str
+) -> None:
+    """The pip-installed compiler takes it as C99 and as C++17, at each level, warnings as errors."""
+    sources, folder = _library(glyphs, tmp_path)
+    compile_objects(sources, kibi.target(target), optimize=level, includes=[folder], language=language)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("language", ["c99", "c++17"])
+def test_library_compiles_with_gcc_without_a_warning(glyphs: Graph, tmp_path: Path, level: str, language: str) -> None:
+    """So does arm-none-eabi-gcc."""
+    check_cross()
+    sources, folder = _library(glyphs, tmp_path)
+    target = kibi.target("cortex-m4")
+    compile_objects(sources, target, compiler="gcc", optimize=level, includes=[folder], language=language)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_gcc_builds_give_the_same_bits(glyphs: Graph, tmp_path: Path, level: str) -> None:
+    """What arm-none-eabi-gcc makes runs on the emulated core with the same answers."""
+    check_cross()
+    library = kibi.compile(glyphs, None, tmp_path)
+    measured = kibi.measure(library, compiler="gcc", optimize=level, oracle=False)
+    assert measured.bit_exact
+    assert all(operator.instructions > 0 for operator in measured.ops)
+
+
+@pytest.mark.parametrize("target", [target.name for target in kibi.targets() if target.emulated_cpu])
+def test_every_emulated_core_gives_the_same_bits(glyphs: Graph, tmp_path: Path, target: str) -> None:
+    """Five cores, one answer; the cycle estimate is there where a table is."""
+    measured = kibi.measure(kibi.compile(glyphs, None, tmp_path, target=target), oracle=False)
+    assert measured.bit_exact
+    assert (measured.cycles_estimate is None) == (kibi.target(target).timing is None)
+
+
+def test_models_compiled_together_share_kernels_and_can_share_an_arena(glyphs: Graph, tmp_path: Path) -> None:
+    """One copy of each kernel; the joint header offers the largest arena, not the sum; both models run."""
+    other = residual_network()
+    library = kibi.compile([glyphs, other], None, tmp_path)
+    assert len([name for name in library.sources if name == "kibi_conv2d_s8.c"]) == 1
+    largest = max(model.plan.arena_bytes for model in library.models)
+    assert f"GLYPHS_MODELS_ARENA_BYTES {largest}u" in library.files["glyphs_models.h"]
+    for index, model in enumerate((glyphs, other)):
+        inputs = seeded_inputs(model, 1)
+        expected = kibi.run(model, None, inputs)[0]
+        for engine in (HostEngine(library, index), DeviceEngine(library, index)):
+            np.testing.assert_array_equal(engine.run(inputs)[0], expected)
+
+
+def test_models_of_one_name_are_refused(glyphs: Graph, tmp_path: Path) -> None:
+    """Two models of one name would be one C prefix twice."""
+    with pytest.raises(InputError, match="different names"):
+        kibi.compile([glyphs, glyphs], None, tmp_path)
+
+
+def test_libraries_made_apart_link_into_one_program(glyphs: Graph, tmp_path: Path) -> None:
+    """Each brings its own copies of the kernels, under names of its own."""
+    sources: list[Path] = []
+    for model in (glyphs, replace(glyphs, name="other")):
+        made, _ = _library(model, tmp_path / model.name, "host")
+        sources += made
+    main = tmp_path / "main.c"
+    main.write_text(
+        '#include "glyphs/glyphs.h"\n#include "other/other.h"\n'
+        "static uint8_t arena[GLYPHS_ARENA_BYTES + 8];\n"
+        "int main(void)\n{\n    glyphs_t a;\n    other_t b;\n"
+        "    uint8_t *const aligned = arena + (8u - (uintptr_t)arena % 8u) % 8u;\n"
+        "    if (glyphs_init(&a, aligned, GLYPHS_ARENA_BYTES) != KIBI_OK || glyphs_invoke(&a) != KIBI_OK) {\n"
+        "        return 1;\n    }\n"
+        "    if (other_init(&b, aligned, OTHER_ARENA_BYTES) != KIBI_OK || other_invoke(&b) != KIBI_OK) {\n"
+        "        return 2;\n    }\n    return 0;\n}\n",
+        encoding="utf-8",
+    )
+    program = _linked(sources, main, tmp_path)
+    assert subprocess.run([program], check=False, timeout=60).returncode == 0
+
+
+def _linked(sources: list[Path], main: Path, folder: Path) -> Path:
+    """A program of files of equal names in several folders, compiled folder by folder."""
+    host = kibi.target("host")
+    for group in {source.parent for source in sources}:
+        compile_objects([source for source in sources if source.parent == group], host, includes=[group])
+    return build_program([*sources, main], includes=[folder])
+
+
+def test_example_builds_with_cmake_and_runs(glyphs: Graph, tmp_path: Path) -> None:
+    """`CMakeLists.txt` and `example_main.c` work as they are."""
+    if shutil.which("cmake") is None or shutil.which("cc") is None:
+        pytest.skip("cmake or a C compiler is not installed")
+    library = kibi.compile(glyphs, None, tmp_path, target="host")
+    assert len(library.files["example_main.c"].splitlines()) <= 40
+    subprocess.run(["cmake", "-S", tmp_path, "-B", tmp_path / "out"], check=True, capture_output=True, timeout=120)
+    subprocess.run(["cmake", "--build", tmp_path / "out"], check=True, capture_output=True, timeout=120)
+    done = subprocess.run([tmp_path / "out" / "glyphs_example"], check=True, capture_output=True, text=True, timeout=60)
+    scores = [int(line) for line in done.stdout.split()]
+    zeros = [np.zeros((1, 28, 28, 1), np.int8)]
+    assert scores == kibi.run(glyphs, None, zeros)[0].reshape(-1).tolist()
+
+
+def test_writing_into_a_file_is_refused_and_leaves_it(glyphs: Graph, tmp_path: Path) -> None:
+    """The output folder's name is taken by a file: the file stays."""
+    taken = tmp_path / "taken"
+    taken.write_text("mine", encoding="utf-8")
+    with pytest.raises(OutputError, match="is a file"):
+        kibi.compile(glyphs, None, taken)
+    assert taken.read_text(encoding="utf-8") == "mine"
+
+
+def test_interrupted_writing_leaves_nothing_half_written(
+    glyphs: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interruption while texts are written aside leaves the folder as it was, other files included."""
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    original = Path.write_text
+
+    def interrupted(self: Path, *args: str, **kwargs: str) -> int:
+        if self.name == "glyphs_weights.c":
+            raise KeyboardInterrupt
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "write_text", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        kibi.compile(glyphs, None, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -1,0 +1,101 @@
+"""The eight benchmark models: every tensor and every output, in all three engines, against TFLM's answers."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import kibi
+from kibi.engines import DeviceEngine, HostEngine
+from tests.planner.networks import by_row
+from tests.support import zoo
+
+if TYPE_CHECKING:
+    from kibi.dtypes import Array
+
+MODELS = (
+    "mlperf_kws_int8",
+    "mlperf_vww_int8",
+    "mlperf_ic_int8",
+    "mlperf_ad_int8",
+    "mlperf_sww_int8",
+    "tflm_person_detect",
+    "tflm_micro_speech",
+    "tflm_hello_int8",
+)
+ACTIVATION_BYTES = {
+    "mlperf_kws_int8": 16_000,
+    "mlperf_vww_int8": 55_296,
+    "mlperf_ic_int8": 49_152,
+    "mlperf_ad_int8": 768,
+    "mlperf_sww_int8": 6_656,
+    "tflm_person_detect": 55_296,
+}
+"""The largest sum of live activations in file order: no plan of whole tensors can need less."""
+
+pytestmark = zoo.requires_zoo
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_interpreter_equals_every_golden_tensor(name: str) -> None:
+    """Each intermediate tensor of runs 0 and 3 has the hash that TFLM's has, and each output of all six runs."""
+    model = kibi.load(zoo.model_path(name))
+    interpreter = kibi.Interpreter(model, kibi.plan(model))
+    goldens = dict(zip(zoo.GOLDEN_RUNS, zoo.goldens(name), strict=True))
+    for number, inputs in enumerate(zoo.seeded_runs(name)):
+        seen: dict[int, Array] = {}
+        outputs = interpreter.run(inputs, lambda index, array, seen=seen: seen.update({index: array}))  # type: ignore[misc]
+        assert tuple(map(zoo.digest, outputs)) == zoo.catalog()[name].output_digests[number]
+        if number in goldens:
+            made = {site.output.index for site in model.sites}
+            assert made <= set(goldens[number])
+            assert {i: zoo.fingerprint(seen[i]) for i in made} == {i: goldens[number][i] for i in made}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_host_and_device_equal_tflm_on_the_seeded_runs(name: str, tmp_path: Path) -> None:
+    """The C library gives TFLM's outputs on this machine (six runs) and on the emulated Cortex-M4 (two runs)."""
+    model = kibi.load(zoo.model_path(name))
+    library = kibi.compile(model, kibi.plan(model), tmp_path)
+    host, device = HostEngine(library), DeviceEngine(library)
+    for number, inputs in enumerate(zoo.seeded_runs(name)):
+        expected = zoo.catalog()[name].output_digests[number]
+        assert tuple(map(zoo.digest, host.run(inputs))) == expected
+        if number in zoo.GOLDEN_RUNS:
+            assert tuple(map(zoo.digest, device.run(inputs))) == expected
+
+
+@pytest.mark.parametrize(("name", "size"), ACTIVATION_BYTES.items())
+def test_plan_of_activations_meets_its_lower_bound(name: str, size: int) -> None:
+    """Without scratch the arena is what the activations need, and proven."""
+    from kibi.planner import plan  # noqa: PLC0415 - the story's `kibi.plan` always counts scratch
+
+    model = kibi.load(zoo.model_path(name))
+    made = plan(model, kibi.target("cortex-m4"), scratch=False)
+    assert (made.arena_bytes, made.lower_bound_bytes, made.proven_optimal) == (size, size, True)
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "tflm_hello_int8"])
+def test_interleaved_order_gives_the_same_bits_in_all_engines(name: str, tmp_path: Path) -> None:
+    """A real model whose row steps interleave wherever they can equals the one that runs operator by operator."""
+    model = kibi.load(zoo.model_path(name))
+    plan = kibi.plan(model, runs=by_row(model))
+    library = kibi.compile(model, plan, tmp_path)
+    inputs = next(iter(zoo.seeded_runs(name)))
+    expected = kibi.run(model, kibi.plan(model), inputs)
+    for engine in (kibi.Interpreter(model, plan), HostEngine(library), DeviceEngine(library)):
+        for found, wanted in zip(engine.run(inputs), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_measurement_keeps_within_what_was_promised(name: str, tmp_path: Path) -> None:
+    """Code stays under 12,000 bytes, the stack under 600, instructions under half of TFLM's reference kernels'."""
+    model = kibi.load(zoo.model_path(name))
+    measured = kibi.measure(kibi.compile(model, None, tmp_path), oracle=False)
+    assert measured.bit_exact
+    assert measured.code_bytes <= 12_000
+    assert measured.stack_bytes < 600
+    assert sum(operator.instructions for operator in measured.ops) <= measured.instructions
+    assert 2 * measured.instructions <= zoo.baseline(name)["instructions_reference"]

@@ -1,0 +1,62 @@
+"""The layers: imports point one way."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "kibi"
+LAYERS = (
+    ("errors", "dtypes", "version"),
+    ("targets", "quant"),
+    ("ir",),
+    ("ops", "kernels"),
+    ("frontends", "passes", "planner"),
+    ("runtime", "codegen"),
+    ("toolchain", "oracle"),
+    ("emulator",),
+    ("engines",),
+    ("reports",),
+    ("api", "demo"),
+    ("cli",),
+)
+"""Left to right; a module imports from its own package and from those to the left of it."""
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+
+
+def _imports(path: Path) -> list[str]:
+    """The parts of Kibi that a file imports, at its top or inside functions; what only types need does not count."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node.body = []
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names += [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "kibi" else [node.module]
+        elif isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+    return [name.split(".")[1] for name in names if name.startswith("kibi.")]
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in sorted(SOURCE.rglob("*.py")) if path.parent != SOURCE or path.stem != "__init__"], ids=str
+)
+def test_module_imports_only_from_the_left(path: Path) -> None:
+    """No module imports from a layer to its right, nor from another package in its own layer but for shared data."""
+    part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    assert part in RANK, f"{part} has no place among the layers"
+    for imported in _imports(path):
+        assert RANK[imported] <= RANK[part], (
+            f"{path.relative_to(SOURCE)} imports kibi.{imported}, which lies to its right"
+        )
+
+
+def test_import_of_kibi_starts_nothing_heavy() -> None:
+    """`import kibi` loads no compiler, emulator, schema, terminal or oracle code."""
+    code = "import sys, kibi; print(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"unicorn", "elftools", "tflite", "flatbuffers", "rich", "typer", "PIL", "tflite_micro", "kibi.oracle"}
+    assert not heavy & set(done.stdout.split())
