@@ -12,6 +12,7 @@ For a model that runs many times: `kibi.Interpreter(model, plan)`.
 """
 
 from kibi.api import compile, load, measure, plan, run, verify  # noqa: A004 - the field's word
+from kibi.codegen import Library
 from kibi.errors import KibiError
 from kibi.ir import Graph
 from kibi.planner.plan import Plan
@@ -23,6 +24,7 @@ __all__ = [
     "Graph",
     "Interpreter",
     "KibiError",
+    "Library",
     "Plan",
     "Target",
     "__version__",

@@ -49,8 +49,12 @@ class DeviceEngine:
         self._call("init", self._state, self._arena, plan.arena_bytes)
         self.last: Call | None = None
 
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
+    def run(self, inputs: Sequence[Array], *, instruction_limit: int = 10_000_000_000) -> list[Array]:
         """One inference; `last` then holds what it cost.
+
+        Args:
+            inputs: one array for each model input, of its shape and type.
+            instruction_limit: the most instructions that it may take.
 
         Raises:
             InputError: an input does not fit.
@@ -59,7 +63,7 @@ class DeviceEngine:
         graph = self._model.graph
         for number, array in enumerate(check_inputs(graph, inputs)):
             self._core.write(self._call("input", self._state, number).value, array.tobytes())
-        self.last = self._call("invoke", self._state)
+        self.last = self._call("invoke", self._state, instruction_limit=instruction_limit)
         outputs: list[Array] = []
         for number, index in enumerate(graph.outputs):
             kind = graph.tensors[index].type
@@ -71,9 +75,9 @@ class DeviceEngine:
         """Instructions that a node's steps took in the last run, with all that they called."""
         return 0 if self.last is None else self.last.by_operator.get(self._label(node), 0)
 
-    def _call(self, function: str, *arguments: int) -> Call:
+    def _call(self, function: str, *arguments: int, instruction_limit: int = 1_000_000) -> Call:
         name = f"{self._model.graph.name}_{function}"
-        call = self._core.call(name, *arguments, operators=self._operators)
+        call = self._core.call(name, *arguments, operators=self._operators, instruction_limit=instruction_limit)
         if function in ("init", "invoke") and call.value:
             reason = STATUS.get(call.signed_value, "unknown")
             raise EmulationError(f"{name} returned {call.signed_value} ({reason})", function=name)

@@ -64,7 +64,7 @@ class Arena:
             return
         is_free = np.ones(len(self.bytes), dtype=bool)
         for buffer in self._plan.buffers:
-            if buffer.start <= step + 1 < buffer.end or buffer.end == len(self._plan.steps):
+            if buffer.start <= step + 1 and (buffer.end > step + 1 or buffer.end == len(self._plan.steps)):
                 is_free[buffer.offset : buffer.offset + buffer.size_bytes] = False
         broken = np.flatnonzero(is_free & (self.bytes != CANARY))
         if broken.size:

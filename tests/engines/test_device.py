@@ -1,0 +1,81 @@
+"""Code that misbehaves on the device: stopped, and named."""
+
+from pathlib import Path
+
+import pytest
+
+import kibi
+from kibi.engines import DeviceEngine, HostEngine
+from kibi.errors import EmulationError, InternalError
+from kibi.reports.verification import verify
+from kibi.runtime import seeded_inputs
+from tests.engines.networks import residual_network
+
+
+def _tampered(folder: Path, file: str, old: str, new: str) -> kibi.Library:
+    """The library of the residual network with one change in its text."""
+    library = kibi.compile(residual_network(), None, folder)
+    text = (folder / file).read_text(encoding="utf-8")
+    assert old in text
+    (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+    return library
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("*output++ = (int8_t)", "(output++)[100000] = (int8_t)"),
+        ("const int8_t *a = rows[", "const int8_t *a = 1000000 + rows["),
+    ],
+    ids=["write", "read"],
+)
+def test_access_outside_the_arena_stops_and_names_function_and_operator(tmp_path: Path, old: str, new: str) -> None:
+    """The kernel of the addition leaves the arena."""
+    engine = DeviceEngine(_tampered(tmp_path, "kibi_add_s8.c", old, new))
+    with pytest.raises(EmulationError) as caught:
+        engine.run(seeded_inputs(residual_network(), 0))
+    assert caught.value.function == "residual_kibi_add_s8"
+    assert caught.value.operator == "operator 3 (ADD)"
+
+
+def test_write_one_byte_behind_the_arena_is_found_on_both_sides(tmp_path: Path) -> None:
+    """One byte too far is enough: the emulated core stops, the host engine's canaries break."""
+    arena = kibi.plan(residual_network()).arena_bytes
+    old, new = "    residual_run(model->arena);\n", f"    residual_run(model->arena);\n    model->arena[{arena}] = 1;\n"
+    library = _tampered(tmp_path, "residual.c", old, new)
+    inputs = seeded_inputs(residual_network(), 0)
+    with pytest.raises(EmulationError, match="arena"):
+        DeviceEngine(library).run(inputs)
+    with pytest.raises(InternalError, match="outside its arena"):
+        HostEngine(library).run(inputs)
+
+
+def test_function_that_never_returns_is_stopped(tmp_path: Path) -> None:
+    """An endless loop ends in an error."""
+    library = _tampered(
+        tmp_path, "kibi_add_s8.c", "(void)scratch;", "for (volatile int i = 0;;) { i = i + 1; (void)scratch; }"
+    )
+    engine = DeviceEngine(library)
+    with pytest.raises(EmulationError, match="instruction"):
+        engine.run(seeded_inputs(residual_network(), 0), instruction_limit=1_000_000)
+
+
+def test_verify_names_the_first_operator_that_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong kernel is found by its operator, with how many elements differ and by how much."""
+    from kibi import kernels  # noqa: PLC0415 - patched below
+
+    original = kernels.closure
+
+    def wrong(names: frozenset[str], sets: tuple[str, ...]) -> dict[str, str]:
+        texts = original(names, sets)
+        add = texts["kibi_add_s8.c"]
+        return texts | {"kibi_add_s8.c": add.replace("kibi_clamp(sum, ", "kibi_clamp(sum + 1, ")}
+
+    monkeypatch.setattr("kibi.codegen.library.closure", wrong)
+    found = verify(residual_network(), None, kibi.target("cortex-m4"), runs=1)
+    assert not found.is_exact
+    assert [(d.engine, d.operator, d.op, d.tensor, d.largest) for d in found.differences] == [
+        ("host C", 3, "ADD", "sum", 1.0),
+        ("cortex-m4", 3, "ADD", "sum", 1.0),
+    ]
+    assert 0 < found.differences[0].elements <= found.differences[0].total == 288
