@@ -6,7 +6,7 @@ from kibi.codegen.bindings import Bindings
 from kibi.codegen.c_text import array, comment, filled, literal, plain
 from kibi.codegen.rows_c import accessors, fill_rows, pointer_count, pointers
 from kibi.dtypes import DType
-from kibi.ir import KernelCall
+from kibi.ir import KernelCall, Tensor
 from kibi.planner.plan import Buffer, buffer_name
 from kibi.version import __version__
 
@@ -152,9 +152,21 @@ def _step_function(b: Bindings, number: int) -> str:
 def _describe(b: Bindings, number: int) -> str:
     """Operator, tensors, shapes."""
     site = b.graph.sites[number]
-    named = [f"{name} {plain(tensor.name)} {tensor.type}" for name, tensor in site.operands if tensor is not None]
+    named = [
+        f"{name} {plain(tensor.name)} {tensor.type}{_place(b, tensor)}"
+        for name, tensor in site.operands
+        if tensor is not None
+    ]
     steps = f"{site.steps} step{'s' if site.steps > 1 else ''}"
     return f"Operator {site.node.source}, {site.op.name}, {steps}: {'; '.join(named)}."
+
+
+def _place(b: Bindings, tensor: Tensor) -> str:
+    """Where a tensor lies, for comments; nothing for constants."""
+    if tensor.is_constant:
+        return ""
+    buffers = b.plan.buffers_of(tensor.index)
+    return f" at {buffers[0].offset}" if len(buffers) == 1 else " by row"
 
 
 def _params(b: Bindings, number: int, call: KernelCall) -> str:

@@ -33,20 +33,15 @@ def example_main(graphs: Sequence[Graph]) -> str:
 
 #include "{name}.h"
 
-/* The caller owns all memory. A union aligns the arena for any buffer. */
-static union {{
-    uint8_t bytes[{upper}_ARENA_BYTES];
-    uint64_t aligned;
-}} arena;
+static uint64_t arena[({upper}_ARENA_BYTES + 7u) / 8u]; /* the caller owns all memory; words align it */
 
 int main(void)
 {{
     {name}_t model;
-    if ({name}_init(&model, arena.bytes, sizeof arena.bytes) != KIBI_OK) {{
+    if ({name}_init(&model, arena, sizeof arena) != KIBI_OK) {{
         return 1;
     }}
-    /* Write real inputs here, before each inference. */
-    memset({name}_input(&model, 0), 0, {upper}_INPUT_0_BYTES);
+    memset({name}_input(&model, 0), 0, {upper}_INPUT_0_BYTES); /* write real inputs here, before each inference */
     if ({name}_invoke(&model) != KIBI_OK) {{
         return 1;
     }}

@@ -26,7 +26,8 @@ def _accessor(b: Bindings, tensor: Tensor) -> str:
         if kind.rows == 1:
             head += "    (void)row;\n"
         place = _sum("arena", offsets[0], "" if kind.rows == 1 else _scaled("row", kind.row_bytes))
-        return f"{comment(f'{what} from {offsets[0]}')}{head}    return ({c_type} *)(void *)({place});\n}}\n"
+        whole = place if place == "arena" else f"({place})"
+        return f"{comment(f'{what} from {offsets[0]}')}{head}    return ({c_type} *)(void *){whole};\n}}\n"
     unsigned = next(bits for bits in (8, 16, 32) if max(offsets) < 1 << bits)
     table = (
         f"static const uint{unsigned}_t offsets_{tensor.index}[{kind.rows}] = {{\n{filled(map(str, offsets))}\n}};\n"

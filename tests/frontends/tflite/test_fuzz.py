@@ -6,29 +6,49 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from kibi.errors import InternalError, KibiError, ModelError
+import kibi
+from kibi.codegen import generate
+from kibi.errors import InternalError, KibiError, ModelError, PlanError
 from kibi.frontends.tflite import parse_tflite
+from kibi.ir import Graph
+from kibi.planner import validate
+from kibi.runtime import seeded_inputs
 from tests.frontends.models import MODELS
 
 _MUTATIONS = 1000
 _MOST_GROWTH_KILOBYTES = 64 * 1024
+_MOST_MACS, _MOST_ARENA_BYTES = 1_000_000, 1_000_000  # what a mutation makes larger than this is not run
 _EDGES = (0, 1, 4, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF)
 
 
 def _use(data: bytes) -> bool:
-    """What is done with each mutated model; whether it is still a sound one."""
+    """What is done with each mutated model: read it, and while it is sound, plan it, run it, write its C."""
     try:
-        parse_tflite(data, "mutated.tflite")
+        graph = parse_tflite(data, "mutated.tflite")
     except InternalError:
         raise
     except KibiError as error:
         refusal = error
     else:
+        _go_on(graph)
         return True
     assert isinstance(refusal, ModelError)
     # The schema's own reader must never be let near a position that was not checked.
     assert "the schema's reader failed" not in str(refusal)
     return False
+
+
+def _go_on(graph: Graph) -> None:
+    """The rest of the story with a model that was read."""
+    target = kibi.target("cortex-m4")
+    try:
+        plan = kibi.plan(graph, target)
+    except PlanError:
+        return
+    validate(graph, plan)
+    if graph.macs < _MOST_MACS and plan.arena_bytes < _MOST_ARENA_BYTES:
+        kibi.run(graph, plan, seeded_inputs(graph, 0))
+        generate([(graph, plan)], target)
 
 
 def _flip_bits(data: bytearray, rng: np.random.Generator) -> None:
