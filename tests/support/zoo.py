@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from kibi.dtypes import Array
+from kibi.ir import TensorType
 
 requires_zoo = pytest.mark.zoo
 """Marks a test that needs the zoo; it is skipped where there is none."""
@@ -108,6 +109,12 @@ def seeded_runs(name: str) -> Sequence[Sequence[Array]]:
     ]
 
 
+def noise(kind: TensorType, run: int, position: int) -> Array:
+    """The noise of input `position` in run 0, 1 or 2: what operator files are run on."""
+    array: Array = _generator().seeded_input(kind.shape, kind.dtype.numpy.name, 1000 * run + position, "rand")
+    return array
+
+
 @cache
 def _generator() -> ModuleType:
     """The zoo's own generator of inputs, which belongs to no package."""
@@ -123,7 +130,9 @@ def _generator() -> ModuleType:
 def _baselines() -> Mapping[str, Mapping[str, Mapping[str, int]]]:
     """What TFLM needs on Cortex-M, by model and core; empty where the figures are absent."""
     path = zoo_path().parent / "baselines" / "tflm.json"
-    models: Mapping[str, Mapping[str, Mapping[str, int]]] = json.loads(path.read_text())["models"] if path.is_file() else {}
+    models: Mapping[str, Mapping[str, Mapping[str, int]]] = (
+        json.loads(path.read_text())["models"] if path.is_file() else {}
+    )
     return models
 
 
