@@ -15,6 +15,8 @@ IMAGE_SUFFIXES = (".bmp", ".png")
 _MODES = {1: "L", 3: "RGB"}
 _TOLERANCE = 0.1
 """How far the ends of a quantized range may lie from those of [0, 1] or [-1, 1], as calibration leaves them."""
+_TIE = 2.0**-10
+"""What still counts as halfway: scales are float32, and miss the ties by less."""
 
 
 def read_image(graph: Graph, path: Path, tensor: Tensor) -> Array:
@@ -40,6 +42,9 @@ def read_image(graph: Graph, path: Path, tensor: Tensor) -> Array:
 def image_array(graph: Graph, tensor: Tensor, pixels: NDArray[np.uint8]) -> Array:
     """Pixels as an input: the real values of `pixel_values`, quantized as the input says.
 
+    A pixel halfway between two stored values takes the upper one, as all pixels of a model trained on [-1, 1] are: so
+    they too become the pixel minus 128.
+
     Args:
         graph: the model.
         tensor: the input.
@@ -49,12 +54,17 @@ def image_array(graph: Graph, tensor: Tensor, pixels: NDArray[np.uint8]) -> Arra
         InputError: the input is one of integers without a scale, other than u8.
     """
     shaped = pixels.reshape(tensor.type.shape)
-    if tensor.type.dtype is DType.U8 and tensor.type.quantization is None:
+    kind, quantization = tensor.type.dtype, tensor.type.quantization
+    if kind is DType.U8 and quantization is None:
         return shaped
-    return quantize_real(tensor, pixel_values(shaped, _range_of(graph, tensor)))
+    values = pixel_values(shaped, _range_of(graph, tensor))
+    if quantization is None or not kind.is_integer:
+        return quantize_real(tensor, values)
+    stored = np.floor(values / quantization.scale + (0.5 + _TIE)) + quantization.zero_point
+    return np.asarray(np.clip(stored, *kind.limits).astype(kind.numpy))
 
 
-def pixel_values(pixels: NDArray[np.uint8], real_range: tuple[float, float] | None) -> NDArray[np.float32]:
+def pixel_values(pixels: NDArray[np.uint8], real_range: tuple[float, float] | None) -> NDArray[np.float64]:
     """The real values that pixels stand for; the range that the input can hold says how the model was trained.
 
     Args:
@@ -64,11 +74,11 @@ def pixel_values(pixels: NDArray[np.uint8], real_range: tuple[float, float] | No
     Returns:
         For a range of about [0, 1]: pixel / 255. For about [-1, 1]: pixel / 127.5 - 1. For any other: the pixel itself.
     """
-    values = pixels.astype(np.float32)
+    values = pixels.astype(np.float64)
     if real_range is not None and _is_about(real_range, (0.0, 1.0)):
-        return values / np.float32(255)
+        return values / 255
     if real_range is not None and _is_about(real_range, (-1.0, 1.0)):
-        return values / np.float32(127.5) - np.float32(1)
+        return values / 127.5 - 1
     return values
 
 

@@ -1,0 +1,5 @@
+"""`python -m kibi.cli` is `kibi`."""
+
+from kibi.cli.main import run
+
+run()

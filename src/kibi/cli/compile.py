@@ -1,0 +1,109 @@
+"""`kibi compile`: the C library."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kibi.cli.arguments import DEFAULT_TARGET, AsJson, PlanPath, TargetName, plan_for
+from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
+from kibi.errors import InputError
+
+if TYPE_CHECKING:
+    from kibi.codegen import Library
+    from kibi.ir import Graph
+
+
+def compile_models(
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help=".tflite files.", show_default=False)],
+    *,
+    directory: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write; made if absent.", show_default=False)
+    ],
+    target: TargetName = DEFAULT_TARGET,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", metavar="N", help="Prefix of files and symbols. Without: the model's.", show_default=False
+        ),
+    ] = None,
+    plan: PlanPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a C99 library for a model.
+
+    With it come a CMakeLists.txt and an example that builds and runs. Several models share kernels, and can share
+    an arena: the largest, not the sum.
+    """
+    import kibi  # noqa: PLC0415
+
+    processor = kibi.target(target)
+    _check(models, name, plan)
+    graphs = [kibi.load(model) for model in models]
+    with working("compiling"):
+        plans = [plan_for(graph, processor, plan) for graph in graphs]
+        if name is not None and len(graphs) == 1:
+            graphs, plans = [replace(graphs[0], name=name)], [replace(plans[0], model=name)]
+        command = _command(graphs, target, name, plan)
+        library = kibi.compile(graphs, plans, directory, target=processor, name=name, command=command)
+    if as_json:
+        print_json(_record(library, directory))
+    else:
+        _show(library, directory)
+
+
+def _check(models: Sequence[Path], name: str | None, plan: Path | None) -> None:
+    """Refuse what cannot be meant.
+
+    Raises:
+        InputError: one plan for several models, or a name that C does not take.
+    """
+    from kibi.frontends.naming import identifier  # noqa: PLC0415
+
+    if plan is not None and len(models) > 1:
+        raise InputError("--plan is for one model. Compile the models one by one, or without it.")
+    if name is not None and name != identifier(name):
+        raise InputError(f"--name {name!r} cannot prefix C symbols. Take, for example, {identifier(name)!r}.")
+
+
+def _command(graphs: "Sequence[Graph]", target: str, name: str | None, plan: Path | None) -> str:
+    """The command that makes the same files: without folders, so that the same input gives the same bytes."""
+    words = ["kibi", "compile", *(graph.source for graph in graphs), "--target", target]
+    words += ["--name", name] if name else []
+    words += ["--plan", plan.name] if plan else []
+    line = " ".join(shlex.quote(word) for word in words)
+    return "".join(each if each.isprintable() else "?" for each in line)
+
+
+def _record(library: "Library", directory: Path) -> dict[str, object]:
+    models = [
+        {"model": each.graph.name, "source": each.graph.source, "arena_bytes": each.plan.arena_bytes}
+        for each in library.models
+    ]
+    return {
+        "library": library.name,
+        "target": library.target.name,
+        "directory": str(directory),
+        "models": models,
+        "files": sorted(library.files),
+    }
+
+
+def _show(library: "Library", directory: Path) -> None:
+    console = output()
+    headers = [f"{each.graph.name}.h" for each in library.models]
+    kernels = sum(file.endswith(".c") and file.startswith("kibi_") for file in library.files)
+    facts(
+        console,
+        [
+            ("library", f"{library.name} for {library.target.name}, in {directory}"),
+            ("files", f"{len(library.files)}, with {kernels} kernels; start with {', '.join(headers)}"),
+            *(("arena", f"{byte_text(each.plan.arena_bytes)} for {each.graph.name}") for each in library.models),
+        ],
+    )
+    say(console)
+    where = shlex.quote(str(directory))
+    say(console, f"Build and run its example: cmake -S {where} -B {where}/build && cmake --build {where}/build")

@@ -1,0 +1,94 @@
+"""How an exception ends a run: a text on standard error, and an exit code."""
+
+import errno
+import os
+import sys
+import traceback
+from typing import Final
+
+import typer
+
+from kibi.errors import InternalError, KibiError, OutputError
+
+EXIT_USAGE: Final = 2
+EXIT_INTERRUPTED: Final = 130
+EXIT_BROKEN_PIPE: Final = 141
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_USAGE_ERRORS = tuple(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError")
+
+
+def exit_code_of(error: BaseException, *, wants_traceback: bool) -> int:
+    """Say what happened on standard error.
+
+    Args:
+        error: what ended the run.
+        wants_traceback: whether to show where it was raised.
+
+    Returns:
+        The exit code.
+    """
+    if isinstance(error, BrokenPipeError) or isinstance(
+        error.__context__, BrokenPipeError
+    ):  # typer may have wrapped it
+        _drop_output()
+        return EXIT_BROKEN_PIPE
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        _say("interrupted")
+        return EXIT_INTERRUPTED
+    if wants_traceback:
+        traceback.print_exception(error, file=sys.stderr)
+    if isinstance(error, _USAGE_ERRORS):
+        return _usage(error)
+    if isinstance(error, KibiError) and not isinstance(error, InternalError):
+        _say(str(error))
+        return error.exit_code
+    if isinstance(error, MemoryError):
+        _say("there is not enough memory for this model. Close other programs, or use a smaller one.")
+        return KibiError.exit_code
+    if isinstance(error, OSError) and error.filename is None and error.errno in _FULL:
+        _drop_output()
+        _say(f"standard output: {error.strerror}. Write to a place that has room.")
+        return OutputError.exit_code
+    return _bug(error)
+
+
+def _usage(error: BaseException) -> int:
+    """What is wrong with the arguments, and how to get help."""
+    text = getattr(error, "format_message", lambda: str(error))()
+    context = getattr(error, "ctx", None)
+    path = getattr(context, "command_path", "kibi")
+    if type(error).__name__ == "NoArgsIsHelpError":
+        _write(text.rstrip() + "\n")
+    else:
+        _say(f"{text.rstrip('.')}. Run `{path} --help` for what it takes.")
+    return EXIT_USAGE
+
+
+def _bug(error: BaseException) -> int:
+    kind = "" if isinstance(error, InternalError) else f"{type(error).__name__}: "
+    _say(f"internal error: {kind}{error}")
+    _write("This is a bug of Kibi. Please report it with this text, the command with --traceback, and the model.\n")
+    return InternalError.exit_code
+
+
+def _drop_output() -> None:
+    """Send standard output nowhere, so that the interpreter's last flush does not fail again."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - it lives as long as the process
+
+
+def _say(text: str) -> None:
+    """The program's name and a text; names from a model must not steer the terminal."""
+    _write("kibi: " + "".join(each if each.isprintable() or each in "\n\t" else "?" for each in text) + "\n")
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        pass  # there is nobody left to tell

@@ -1,0 +1,113 @@
+"""The `kibi` command: its verbs, and how every end of a run becomes an exit code.
+
+0     done
+1…11  an error of `kibi.errors`: each family has its own
+2     the arguments make no sense
+70    a bug of Kibi's own
+130   interrupted
+141   nobody reads standard output any more
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from kibi.cli.compile import compile_models
+from kibi.cli.demo import demo
+from kibi.cli.failure import EXIT_INTERRUPTED, exit_code_of
+from kibi.cli.inspect import inspect
+from kibi.cli.measure import measure
+from kibi.cli.operators import operators
+from kibi.cli.plan import plan
+from kibi.cli.run import run_model
+from kibi.cli.targets import targets
+from kibi.cli.verify import verify
+from kibi.version import __version__
+
+_TRACEBACK = "--traceback"
+
+app = typer.Typer(
+    name="kibi",
+    no_args_is_help=True,
+    add_completion=False,
+    # Boxes and colours where a person reads the help; plain text in a pipe.
+    rich_markup_mode="rich" if sys.stdout is not None and sys.stdout.isatty() else None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: kibi demo",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"kibi {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def kibi(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    traceback: Annotated[
+        bool, typer.Option(_TRACEBACK, help="Show where in Kibi an error was raised. Also: KIBI_TRACEBACK=1.")
+    ] = False,
+) -> None:
+    """Fits neural networks into kibibytes: plans, runs, compiles and measures models for microcontrollers."""
+    del version, traceback  # one has acted already, `main` takes the other from anywhere on the line
+
+
+app.command("inspect", epilog="Example: kibi inspect model.tflite")(inspect)
+app.command("plan", epilog="Example: kibi plan model.tflite --target cortex-m4 --svg plan.svg")(plan)
+app.command("run", epilog="Example: kibi run model.tflite --input photo.png --labels labels.txt")(run_model)
+app.command("compile", epilog="Example: kibi compile model.tflite --target cortex-m4 -o build/model")(compile_models)
+app.command("measure", epilog="Example: kibi measure model.tflite --target cortex-m4")(measure)
+app.command("verify", epilog="Example: kibi verify model.tflite --runs 10")(verify)
+app.command("targets", epilog="Example: kibi targets")(targets)
+app.command("operators", epilog="Example: kibi operators")(operators)
+app.command("demo", epilog="Example: kibi demo --output build/demo")(demo)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: what stands behind `kibi` on the command line; None: this process's.
+
+    Returns:
+        The exit code. Whatever went wrong has been said on standard error.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    wants_traceback = _TRACEBACK in given or bool(os.environ.get("KIBI_TRACEBACK"))
+    try:
+        command = typer.main.get_command(app)
+        kept = [argument for argument in given if argument != _TRACEBACK]
+        code = command.main(args=kept, prog_name="kibi", standalone_mode=False)
+        sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001 - the one place where every end of a run becomes a code
+        return exit_code_of(error, wants_traceback=wants_traceback)
+    if code == EXIT_INTERRUPTED:  # typer has turned the exception into its code
+        return exit_code_of(KeyboardInterrupt(), wants_traceback=wants_traceback)
+    return code if isinstance(code, int) else 0
+
+
+def run() -> None:
+    """The entry point of the `kibi` script."""
+    signal.signal(signal.SIGTERM, _interrupt)  # whatever is half done is cleaned up, as for Ctrl-C
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # the shell closed it: `kibi … >&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - for the process's life
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows question marks
+    sys.exit(main())
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    raise KeyboardInterrupt

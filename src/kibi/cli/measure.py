@@ -1,0 +1,141 @@
+"""`kibi measure`: what a model costs on a device."""
+
+import tempfile
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kibi.cli.arguments import (
+    DEFAULT_TARGET,
+    AsJson,
+    CompilerName,
+    ModelPath,
+    PlanPath,
+    Seed,
+    TargetName,
+    compiler_named,
+    emulated_target,
+    plan_for,
+)
+from kibi.cli.terminal import BAD, FIGURE, GOOD, facts, is_roomy, name_of, output, print_json, say, show, table, working
+from kibi.errors import MismatchError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from kibi.reports.measurement import Measurement
+    from kibi.targets import Target
+
+_BAR_COLUMNS = 12
+
+
+def measure(
+    model: ModelPath,
+    *,
+    target: TargetName = DEFAULT_TARGET,
+    compiler: CompilerName = "zig",
+    optimize: Annotated[
+        str, typer.Option("--optimize", "-O", metavar="O", help="The compiler's level: 0, 1, 2, 3 or s.")
+    ] = "s",
+    plan: PlanPath = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what a model costs on a device.
+
+    It is compiled and run on the emulated core, which counts RAM, flash, stack and instructions.
+    """
+    import kibi  # noqa: PLC0415
+
+    processor, tool = emulated_target(target), compiler_named(compiler)
+    graph = kibi.load(model)
+    with working(f"measuring on {processor.name}"), tempfile.TemporaryDirectory(prefix="kibi-") as folder:
+        library = kibi.compile(graph, plan_for(graph, processor, plan), folder)
+        found = kibi.measure(library, compiler=tool, optimize=optimize, seed=seed)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        console = output()
+        _show_totals(console, found, processor)
+        say(console)
+        _show_operators(console, found)
+    if not found.bit_exact:
+        raise MismatchError(f"{graph.source}: the device's bits differ. Run `kibi verify` to find the operator.")
+
+
+def time_texts(found: "Measurement", processor: "Target") -> tuple[str, str]:
+    """The estimated time of one inference, and its unit with the clock; `-` and the reason where there is none."""
+    if found.cycles_estimate is None or not processor.clock_hz:
+        return "-", "no estimate: no cycle table is published for this core"
+    spent = found.cycles_estimate / processor.clock_hz * 1000
+    return f"{spent:,.{1 if spent >= 10 else 3}f}", f"ms at {processor.clock_hz / 1e6:g} MHz (estimate)"
+
+
+def same_bits_text(found: "Measurement") -> "Text":
+    """Whether the device gave the same bits, and as whom."""
+    from rich.text import Text  # noqa: PLC0415
+
+    if not found.bit_exact:
+        return Text("no", BAD)
+    return Text("yes", GOOD).append(f": device, Python{' and TFLM' if found.oracle else ''}", "default")
+
+
+def _show_totals(console: "Console", found: "Measurement", processor: "Target") -> None:
+    from rich.text import Text  # noqa: PLC0415
+
+    other = found.ram_bytes - found.arena_bytes - found.state_bytes - found.stack_bytes
+    parts = f"arena {found.arena_bytes:,} + state {found.state_bytes:,} + stack {found.stack_bytes:,}"
+    parts += f" + data {other:,}" if other else ""
+    estimate = " ".join(time_texts(found, processor))
+    if found.cycles_estimate is not None:
+        estimate = f"{found.cycles_estimate:,} cycles, {estimate}"
+    facts(
+        console,
+        [
+            ("model", f"{found.model} on {found.target}"),
+            ("RAM", Text(f"{found.ram_bytes:,} bytes", FIGURE).append(f" = {parts}", "default")),
+            (
+                "flash",
+                Text(f"{found.flash_bytes:,} bytes", FIGURE).append(
+                    f" = code {found.code_bytes:,} + weights {found.weights_bytes:,}", "default"
+                ),
+            ),
+            ("instructions", Text(f"{found.instructions:,}", FIGURE).append(f" for {found.macs:,} MACs", "default")),
+            ("time", estimate),
+            ("same bits", same_bits_text(found)),
+        ],
+    )
+
+
+def _show_operators(console: "Console", found: "Measurement") -> None:
+    columns = ("!operator", "output", ">MACs", ">instructions", ">per MAC", ">share", ">scratch")
+    has_bars = console.is_terminal and is_roomy(console)
+    rows = table(console, *columns, *([""] if has_bars else []))
+    most = max((cost.instructions for cost in found.ops), default=0) or 1
+    for cost in found.ops:
+        share = cost.instructions / max(found.instructions, 1)
+        rows.add_row(
+            cost.op,
+            name_of(cost.name, 28),
+            f"{cost.macs:,}" if cost.macs else "",
+            f"{cost.instructions:,}",
+            f"{cost.instructions / cost.macs:.2f}" if cost.macs else "",
+            f"{share:.1%}",
+            f"{cost.scratch_bytes:,}" if cost.scratch_bytes else "",
+            *([_bar(cost.instructions / most)] if has_bars else []),
+        )
+    rest = found.instructions - sum(cost.instructions for cost in found.ops)
+    rows.add_row("order and calls", "", "", f"{rest:,}", "", f"{rest / max(found.instructions, 1):.1%}", "")
+    rows.add_section()
+    per_mac = f"{found.instructions / found.macs:.2f}" if found.macs else ""
+    rows.add_row("total", "", f"{found.macs:,}", f"{found.instructions:,}", per_mac, "100.0%", "", style="bold")
+    show(console, rows)
+
+
+def _bar(part: float) -> "Text":
+    """A bar of eighths of a column."""
+    from rich.text import Text  # noqa: PLC0415
+
+    whole, eighths = divmod(round(part * _BAR_COLUMNS * 8), 8)
+    return Text("█" * whole + (" ▏▎▍▌▋▊▉"[eighths] if eighths else ""), "cyan", no_wrap=True)

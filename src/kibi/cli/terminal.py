@@ -1,0 +1,135 @@
+"""Printing: tables and colours where a person reads, plain text in a pipe, JSON for programs, progress on the side."""
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from kibi.reports.memory_timeline import printable
+
+_PIPE_COLUMNS = 4096
+"""Nothing is cut or wrapped where no terminal says how wide it is."""
+PICTURE_COLUMNS = 100
+"""Width of pictures in a pipe."""
+_WIDEST_PICTURE = 160
+_ROOMY_COLUMNS = 96
+GOOD, BAD, QUIET, TITLE, FIGURE = "green", "bold red", "dim", "bold", "bold cyan"
+
+
+class _Output(Console):
+    """Standard output; where nobody reads it any more, the caller learns so."""
+
+    def on_broken_pipe(self) -> None:
+        """Let `main` decide what a broken pipe means."""
+        raise BrokenPipeError
+
+
+def output() -> Console:
+    """Standard output as it is now."""
+    console = _Output(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console = _Output(highlight=False, markup=False, emoji=False, width=_PIPE_COLUMNS)
+    return console
+
+
+def picture_columns(console: Console) -> int:
+    """How wide a picture may be."""
+    return min(console.width, _WIDEST_PICTURE) if console.is_terminal else PICTURE_COLUMNS
+
+
+def is_roomy(console: Console) -> bool:
+    """Whether there is room for columns that are only nice to have."""
+    return console.width >= _ROOMY_COLUMNS
+
+
+def print_json(record: Mapping[str, Any]) -> None:
+    """One JSON object on standard output. Numbers that JSON does not have become null."""
+    sys.stdout.write(json.dumps(_plain(record), indent=2, allow_nan=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def table(console: Console, *columns: str, title: str = "") -> Table:
+    """An empty table. A column whose name starts with `>` holds numbers, with `!` names that must be whole.
+
+    On a terminal a line stands under the names and other cells wrap; in a pipe there are only columns of text.
+    """
+    is_terminal = console.is_terminal
+    made = Table(
+        box=box.SIMPLE_HEAD if is_terminal else None,
+        title=title or None,
+        title_justify="left",
+        title_style=TITLE,
+        header_style=TITLE,
+        pad_edge=False,
+        padding=(0, 1, 0, 0) if is_terminal else (0, 2, 0, 0),
+        show_edge=False,
+    )
+    for column in columns:
+        right, is_whole = column.startswith(">"), column.startswith(("!", ">"))
+        made.add_column(column.lstrip("!>"), justify="right" if right else "left", no_wrap=is_whole)
+    return made
+
+
+def show(console: Console, rows: Table) -> None:
+    """Print a table; in a pipe without blanks at the ends of lines."""
+    for column in rows.columns:
+        if column.no_wrap:
+            column.min_width = max((len(str(cell)) for cell in (column.header, *column.cells)), default=0)
+    if console.is_terminal:
+        console.print(rows)
+        return
+    with console.capture() as captured:
+        console.print(rows)
+    say(console, "\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n")))
+
+
+def facts(console: Console, pairs: Sequence[tuple[str, str | Text]]) -> None:
+    """Names and values under one another."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style=QUIET if console.is_terminal else "", no_wrap=True)
+    grid.add_column()
+    for name, value in pairs:
+        grid.add_row(name, value)
+    show(console, grid)
+
+
+def name_of(text: str, length: int = 36) -> Text:
+    """A tensor's name as people can read it: the first one of fused layers, without what steers a terminal."""
+    first = printable(text).split(";")[0]
+    return Text(first if len(first) <= length else f"…{first[1 - length :]}", no_wrap=True)
+
+
+def say(console: Console, text: str | Text = "", style: str | Style | None = None) -> None:
+    """A line or a paragraph; a terminal wraps it at words, a pipe not at all."""
+    console.print(text, style=style, soft_wrap=not console.is_terminal)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A spinner on standard error while something takes its time, where that is a terminal."""
+    console = Console(stderr=True, highlight=False, markup=False)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(Text(f"{what}…"), spinner="dots"):
+        yield
+
+
+def byte_text(count: int) -> str:
+    """Bytes with their unit."""
+    return f"{count:,} byte{'' if count == 1 else 's'}"

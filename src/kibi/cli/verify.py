@@ -1,0 +1,87 @@
+"""`kibi verify`: the same bits from every engine."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kibi.cli.arguments import (
+    DEFAULT_TARGET,
+    AsJson,
+    CompilerName,
+    ModelPath,
+    PlanPath,
+    Seed,
+    TargetName,
+    compiler_named,
+    emulated_target,
+    plan_for,
+)
+from kibi.cli.terminal import BAD, GOOD, QUIET, output, print_json, say, show, table, working
+from kibi.errors import MismatchError
+
+if TYPE_CHECKING:
+    from kibi.reports.verification import Verification
+
+
+def verify(
+    model: ModelPath,
+    *,
+    target: TargetName = DEFAULT_TARGET,
+    seed: Seed = 0,
+    runs: Annotated[int, typer.Option("--runs", min=1, metavar="N", help="How many random inputs to try.")] = 3,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--input", "-i", metavar="FILE", help="Try these files instead; may be given again.", show_default=False
+        ),
+    ] = None,
+    compiler: CompilerName = "zig",
+    plan: PlanPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that all engines give the same bits.
+
+    The same inputs run in Python, in C on this machine, on the emulated core, and in TFLM where it is installed.
+    On a difference, the first operator that differs is named, and the exit code is 10.
+    """
+    import kibi  # noqa: PLC0415
+    from kibi.runtime.input_files import read_runs  # noqa: PLC0415
+
+    processor = kibi.target(target)
+    if not processor.is_host:
+        emulated_target(target)
+    tool, graph = compiler_named(compiler), kibi.load(model)
+    inputs = read_runs(graph, files) if files else ()
+    with working("verifying"):
+        made = plan_for(graph, processor, plan)
+        found = kibi.verify(graph, made, target=processor, inputs=inputs, seed=seed, runs=runs, compiler=tool)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _show(found)
+    if not found.is_exact:
+        raise MismatchError("\n".join(str(difference) for difference in found.differences))
+
+
+def engine_text(engine: str) -> str:
+    """An engine as people know it."""
+    return "TFLM" if engine == "tflm" else engine
+
+
+def _show(found: "Verification") -> None:
+    console = output()
+    inputs = f"{found.runs} input{'' if found.runs == 1 else 's'}"
+    say(console, f"{found.model}: {inputs}, each compared with the Python runtime bit by bit")
+    say(console)
+    differing = {difference.engine for difference in found.differences}
+    rows = table(console, "engine", "same bits")
+    rows.add_row("Python", "the reference")
+    for engine in found.engines:
+        rows.add_row(
+            engine_text(engine), "no" if engine in differing else "yes", style=BAD if engine in differing else GOOD
+        )
+    for skipped in found.skipped:
+        engine, _, reason = skipped.partition(": ")
+        rows.add_row(engine_text(engine), f"skipped: {reason}", style=QUIET)
+    show(console, rows)

@@ -1,0 +1,107 @@
+"""`kibi measure` prints what the device uses, and each failure of a compiler in its own words."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Kibi
+
+CONTRACT = {
+    *("model", "target", "macs", "arena_bytes", "state_bytes", "stack_bytes", "ram_bytes", "code_bytes"),
+    *("weights_bytes", "flash_bytes", "instructions", "cycles_estimate", "bit_exact", "oracle", "ops"),
+}
+
+
+def test_measure_as_json_has_exactly_the_keys_of_the_contract(kibi: Kibi, glyphs: Path) -> None:
+    """Other tools build on these keys, and the parts add up to the totals."""
+    done = kibi("measure", glyphs, "--json")
+    record = done.record
+    assert (done.code, done.err) == (0, "")
+    assert set(record) == CONTRACT
+    assert record["bit_exact"] is True
+    assert record["flash_bytes"] == record["code_bytes"] + record["weights_bytes"]
+    assert record["ram_bytes"] >= record["arena_bytes"] + record["state_bytes"] + record["stack_bytes"]
+    assert {"name", "op", "macs", "instructions", "scratch_bytes"} == set(record["ops"][0])
+    assert sum(cost["instructions"] for cost in record["ops"]) <= record["instructions"]
+
+
+def test_measure_shows_totals_and_every_operator(kibi: Kibi, glyphs: Path) -> None:
+    """The time is called an estimate, and says at which clock."""
+    record, done = kibi("measure", glyphs, "--json").record, kibi("measure", glyphs)
+    assert f"{record['ram_bytes']:,} bytes = arena {record['arena_bytes']:,}" in done.out
+    assert f"{record['instructions']:,} for {record['macs']:,} MACs" in done.out
+    assert "ms at 120 MHz (estimate)" in done.out
+    assert "same bits     yes: device, Python" in done.out
+    assert done.out.count("CONV_2D ") == 9
+    assert "\x1b" not in done.out
+
+
+def test_measure_on_a_core_without_cycle_table_says_so(kibi: Kibi, glyphs: Path) -> None:
+    """No number is made up."""
+    assert "no estimate: no cycle table" in kibi("measure", glyphs, "--target", "cortex-m7").out
+
+
+def test_measure_on_the_host_is_refused(kibi: Kibi, glyphs: Path) -> None:
+    """The error lists the targets that are emulated."""
+    done = kibi("measure", glyphs, "--target", "host")
+    assert (done.code, done.out) == (6, "")
+    assert "cortex-m33" in done.err
+
+
+def test_measure_with_an_unknown_compiler_or_level_is_refused(kibi: Kibi, glyphs: Path) -> None:
+    """The error lists what there is."""
+    assert "zig, gcc" in kibi("measure", glyphs, "--compiler", "tcc").err
+    done = kibi("measure", glyphs, "-O", "9")
+    assert (done.code, done.out) == (7, "")
+    assert "0, 1, 2, 3, s" in done.err
+
+
+def test_measure_that_is_not_bit_exact_ends_in_the_code_of_a_mismatch(
+    kibi: Kibi, glyphs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The figures are printed all the same, and say no."""
+    monkeypatch.setattr("kibi.reports.measurement.same_bits", lambda *_: False)
+    monkeypatch.setattr("kibi.oracle.available", lambda: False)
+    done = kibi("measure", glyphs, "--json")
+    assert done.code == 10
+    assert done.record["bit_exact"] is False
+    assert "kibi verify" in done.err
+
+
+def _measure_with_gcc(glyphs: Path, path: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kibi.cli", "measure", str(glyphs), "--compiler", "gcc"]
+    return subprocess.run(command, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False)
+
+
+def test_measure_without_the_compiler_says_how_to_install_it(glyphs: Path, tmp_path: Path) -> None:
+    """The error names the program and Debian's package."""
+    done = _measure_with_gcc(glyphs, str(tmp_path))
+    assert (done.returncode, done.stdout) == (7, "")
+    assert "arm-none-eabi-gcc is not on PATH" in done.stderr
+    assert "apt install gcc-arm-none-eabi" in done.stderr
+
+
+def test_measure_with_a_failing_compiler_shows_its_own_message(glyphs: Path, tmp_path: Path) -> None:
+    """The command that failed and what it printed are in the error."""
+    for tool in ("arm-none-eabi-gcc", "arm-none-eabi-g++"):
+        script = tmp_path / tool
+        script.write_text('#!/bin/sh\n[ "$1" = --version ] && echo broken 1.0 && exit\necho "melted CPU" >&2\nexit 1\n')
+        script.chmod(0o755)
+    done = _measure_with_gcc(glyphs, f"{tmp_path}:{os.environ['PATH']}")
+    assert (done.returncode, done.stdout) == (7, "")
+    assert "melted CPU" in done.stderr
+    assert "arm-none-eabi-gcc" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.cross
+def test_measure_with_gcc_gives_the_same_bits(kibi: Kibi, glyphs: Path) -> None:
+    """Debian's cross compiler works as well as zig."""
+    if shutil.which("arm-none-eabi-gcc") is None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("arm-none-eabi-gcc is not installed")
+    record = kibi("measure", glyphs, "--compiler", "gcc", "--optimize", "s", "--json").record
+    assert record["bit_exact"] is True

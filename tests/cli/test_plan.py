@@ -1,0 +1,75 @@
+"""`kibi plan` prints the arena to the byte, and a plan that `kibi compile` takes."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import kibi as api
+from tests.cli.conftest import Kibi
+from tests.support.zoo import model_path
+
+CONTRACT = {"arena_bytes", "lower_bound_bytes", "proven_optimal", "solve_seconds", "steps", "buffers"}
+
+
+def test_plan_shows_the_arena_its_bound_and_the_peak(kibi: Kibi, glyphs: Path) -> None:
+    """The text says how many bytes, whether fewer could do, and who holds most of them."""
+    done = kibi("plan", glyphs)
+    arena = api.plan(api.load(glyphs)).arena_bytes
+    assert (done.code, done.err) == (0, "")
+    assert f"arena {arena:,} bytes, lower bound" in done.out
+    assert "proven optimal" in done.out
+    assert "<- peak" in done.out
+    assert "\npeak " in done.out
+
+
+def test_plan_as_json_has_the_keys_of_the_contract(kibi: Kibi, glyphs: Path) -> None:
+    """Buffers live between steps of the list, and the peak is the highest of them."""
+    record = kibi("plan", glyphs, "--json").record
+    assert set(record) >= CONTRACT
+    assert record["proven_optimal"] is (record["arena_bytes"] == record["lower_bound_bytes"])
+    assert all(0 <= buffer["start"] < buffer["end"] <= len(record["steps"]) for buffer in record["buffers"])
+    assert record["peak"]["live_bytes"] == max(step["live_bytes"] for step in record["steps"])
+    assert record["peak"]["live_bytes"] == sum(holder["size_bytes"] for holder in record["peak"]["holders"])
+    named = {tensor["index"] for tensor in record["tensors"]}
+    assert named == {buffer["tensor"] for buffer in record["buffers"]} - {None}
+
+
+def test_plan_as_json_is_a_saved_plan(kibi: Kibi, glyphs: Path) -> None:
+    """What is printed reads back as the plan that it is."""
+    printed = kibi("plan", glyphs, "--json").out
+    read = api.Plan.from_json(printed)
+    made = api.plan(api.load(glyphs))
+    assert (read.runs, read.buffers, read.arena_bytes) == (made.runs, made.buffers, made.arena_bytes)
+
+
+def test_plan_with_svg_draws_it(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
+    """The file is an SVG document; standard output stays JSON alone."""
+    path = tmp_path / "plan.svg"
+    done = kibi("plan", glyphs, "--json", "--svg", path)
+    assert done.record["arena_bytes"] > 0
+    assert ET.fromstring(path.read_text()).tag.endswith("svg")  # noqa: S314 - our own file
+    assert f"drawn in {path}" in kibi("plan", glyphs, "--svg", path).out
+
+
+def test_plan_with_svg_where_a_folder_lies_is_an_output_error(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
+    """Nothing is printed as if it had worked."""
+    done = kibi("plan", glyphs, "--svg", tmp_path)
+    assert (done.code, done.out) == (9, "")
+    assert "is a folder" in done.err
+
+
+def test_plan_for_an_unknown_target_lists_the_known_ones(kibi: Kibi, glyphs: Path) -> None:
+    """The error says which targets there are."""
+    done = kibi("plan", glyphs, "--target", "cortex-m9")
+    assert (done.code, done.out) == (6, "")
+    assert "cortex-m0plus" in done.err
+
+
+@pytest.mark.zoo
+def test_plan_of_keyword_spotting_meets_its_lower_bound(kibi: Kibi) -> None:
+    """A real model's plan says that it is optimal."""
+    record = kibi("plan", model_path("mlperf_kws_int8"), "--json").record
+    assert record["proven_optimal"] is True
+    assert json.dumps(record).count("solve_seconds") == 1
