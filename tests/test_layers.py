@@ -20,7 +20,7 @@ LAYERS = (
     ("engines",),
     ("reports",),
     ("api", "demo"),
-    ("cli",),
+    ("cli", "__main__"),
 )
 """Left to right; a module imports from its own package and from those to the left of it."""
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

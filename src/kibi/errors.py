@@ -52,7 +52,12 @@ class Problem:
 
 
 class ModelError(KibiError):
-    """A model cannot be used; all problems that were found, not only the first."""
+    """A model cannot be used; all problems that were found, not only the first.
+
+    Attributes:
+        source: the model file's name.
+        problems: each with what is wrong, where, and what to do.
+    """
 
     exit_code = 3
 

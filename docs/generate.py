@@ -1,0 +1,106 @@
+"""Write everything in the documents that code can write, or check that it is fresh.
+
+    python docs/generate.py                         write all
+    python docs/generate.py --check                 check all: 1 where something is stale
+    python docs/generate.py --check docs/tutorial.md README.md
+
+Written are the pages `operators.md`, `errors.md` and `commands.md`, the pictures, the figures of the shipped model, and
+what the code blocks of every document print.
+"""  # noqa: INP001 - a folder of documents and scripts, no package
+
+import argparse
+import difflib
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+from blocks import ROOT, BlockError, replaced, run_blocks
+from pictures import pictures, rows_in_time
+from tables import circumstances, figures, operators_sentence, pages, rows_sentence
+
+import kibi
+import kibi.demo
+
+_README = ROOT / "README.md"
+_STALE, _OTHER_TOOLS = 1, 3
+_PAGES, _PICTURES = cache(pages), cache(pictures)
+
+
+def written() -> Mapping[Path, Callable[[], str]]:
+    """What must be in each file, made when it is asked for."""
+    docs = ROOT / "docs"
+    made: dict[Path, Callable[[], str]] = {}
+    for name in ("operators.md", "errors.md", "commands.md"):
+        made[docs / name] = lambda name=name: _PAGES()[name]  # type: ignore[misc]  # the default binds the loop's value
+    for name in ("plan.svg", "plan_by_rows.svg", "rows.svg"):
+        made[docs / "images" / name] = lambda name=name: _PICTURES()[name]  # type: ignore[misc]  # as above
+    for path in (_README, ROOT / "CONTRIBUTING.md", *sorted(docs.glob("*.md"))):
+        if path not in made:
+            made[path] = lambda path=path: _document(path)  # type: ignore[misc]  # as above
+    return made
+
+
+def _document(path: Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    if path == _README:
+        order = rows_in_time(kibi.load(kibi.demo.model_path()))
+        for name, contents in (
+            ("figures", figures()),
+            ("operators", operators_sentence()),
+            ("rows", rows_sentence(order)),
+        ):
+            text = replaced(text, name, contents)
+    return run_blocks(text)
+
+
+def _write(path: Path, wanted: str) -> None:
+    """Write a file where it differs, and say so."""
+    if not path.exists() or path.read_text(encoding="utf-8") != wanted:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(wanted, encoding="utf-8")
+        sys.stdout.write(f"written: {path.relative_to(ROOT)}\n")
+
+
+def _is_stale(path: Path, wanted: str) -> bool:
+    """Whether a file differs; says how."""
+    found = path.read_text(encoding="utf-8") if path.exists() else ""
+    name = str(path.relative_to(ROOT))
+    lines = difflib.unified_diff(found.splitlines(), wanted.splitlines(), name, f"{name} as it should be", lineterm="")
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return found != wanted
+
+
+def main() -> int:
+    """Write or check; the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 where something is stale")
+    parser.add_argument("--list", action="store_true", help="print the files that are looked after, and stop")
+    parser.add_argument("files", nargs="*", type=Path, help="only these")
+    given = parser.parse_args()
+    makers = written()
+    if given.list:
+        sys.stdout.write("".join(f"{path.relative_to(ROOT)}\n" for path in makers))
+        return 0
+    chosen = [path.resolve() for path in given.files] or list(makers)
+    stale = False
+    for path in chosen:
+        try:
+            wanted = makers[path]()
+        except BlockError as error:
+            sys.stdout.write(f"{path.relative_to(ROOT)}: {error}\n")
+            return _STALE
+        if not given.check:
+            _write(path, wanted)
+        elif _is_stale(path, wanted):
+            stale = True
+    if stale and circumstances() not in _README.read_text(encoding="utf-8"):
+        sys.stdout.write(f"The figures were measured with other tools. Here: {circumstances()}\n")
+        return _OTHER_TOOLS
+    if stale:
+        sys.stdout.write("Accept this with: make docs\n")
+    return _STALE if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

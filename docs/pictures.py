@@ -1,0 +1,79 @@
+"""The pictures in the documents: memory plans of the shipped model, and how a kernel sees rows."""  # noqa: INP001
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from blocks import ROOT, blocks
+
+import kibi
+import kibi.demo
+from kibi.ir import Graph
+from kibi.planner import Run
+from kibi.reports.memory_shapes import Box, label, line
+from kibi.reports.memory_svg import memory_svg
+
+_BLUE, _GREEN, _GREY, _INK = "#77aadd", "#44bb99", "#dddddd", "#222222"
+_STYLE = (
+    f"text{{font-family:system-ui,Helvetica,Arial,'DejaVu Sans',sans-serif;font-size:13px;fill:{_INK}}}"
+    ".small{font-size:11px}"
+)
+_ROW_HEIGHT, _ROW_WIDTH = 22.0, 190.0
+
+
+def pictures() -> Mapping[str, str]:
+    """Every picture's SVG text by its file name."""
+    model = kibi.load(kibi.demo.model_path())
+    return {
+        "plan.svg": memory_svg(model, kibi.plan(model)),
+        "plan_by_rows.svg": memory_svg(model, kibi.plan(model, runs=rows_in_time(model))),
+        "rows.svg": _rows_picture(),
+    }
+
+
+def rows_in_time(model: Graph) -> Sequence[Run]:
+    """The order that `how-it-works.md` spells out: what is shown is what the page's own code makes."""
+    text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    code = next(block.body for block in blocks(text) if "def rows_in_time" in block.body)
+    variables: dict[str, Any] = {}
+    exec(code.partition("\n\n\nby_rows")[0], variables)  # noqa: S102 - the project's own document
+    order: Sequence[Run] = variables["rows_in_time"](model, 7)
+    return order
+
+
+def _rows_picture() -> str:
+    """A 3x3 kernel at the top border: three pointers, of which one leads to the constant row."""
+    inputs = [Box(40, 110 + 26 * row, 40 + _ROW_WIDTH, 110 + 26 * row + _ROW_HEIGHT) for row in range(5)]
+    padding = Box(40, 50, 40 + _ROW_WIDTH, 50 + _ROW_HEIGHT)
+    pointers = [Box(330, 84 + 30 * k, 400, 84 + 30 * k + 24) for k in range(3)]
+    kernel = Box(450, 84, 560, 168)
+    output = Box(630, 115, 630 + _ROW_WIDTH, 115 + _ROW_HEIGHT)
+    lines = [label(40, 40, "constant, in flash"), padding.draw(f'fill="{_GREY}"')]
+    lines.append(label(padding.middle[0], 66, "zero points", "small", "middle"))
+    for row, box in enumerate(inputs):
+        lines.append(box.draw(f'fill="{_BLUE}" fill-opacity="{1 if row < 2 else 0.35}"'))
+        lines.append(label(box.middle[0], box.top + 16, f"input row {row}", "small", "middle"))
+    lines.append(label(40, 262, "in the arena: anywhere, in any order"))
+    for k, (pointer, source) in enumerate(zip(pointers, (padding, *inputs[:2]), strict=True)):
+        lines.append(pointer.draw(f'fill="#ffffff" stroke="{_INK}"'))
+        lines.append(label(pointer.middle[0], pointer.top + 17, f"rows[{k}]", "small", "middle"))
+        lines.append(_arrow((pointer.left, pointer.middle[1]), (source.right + 2, source.middle[1])))
+        lines.append(line((pointer.right, pointer.middle[1]), (kernel.left, pointer.middle[1]), _INK))
+    lines.append(kernel.draw(f'rx="6" fill="#eedd88" stroke="{_INK}"'))
+    lines.append(label(kernel.middle[0], 121, "row kernel", anchor="middle"))
+    lines.append(label(kernel.middle[0], 140, "3 x 3", "small", "middle"))
+    lines.append(_arrow((kernel.right, kernel.middle[1]), (output.left - 2, output.middle[1])))
+    lines.append(output.draw(f'fill="{_GREEN}"'))
+    lines.append(label(output.middle[0], output.top + 16, "output row 0", "small", "middle"))
+    head = '<path d="M0 0 8 4 0 8z" fill="#222222"/>'
+    marker = f'<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">{head}</marker>'
+    size = 'width="860" height="280"'
+    body = "\n".join(lines)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 280" {size} role="img">\n'
+        f"<title>A row kernel reads rows through pointers and writes one row</title>\n<style>{_STYLE}</style>\n"
+        f'<defs>{marker}</defs>\n<rect {size} rx="6" fill="#ffffff"/>\n{body}\n</svg>\n'
+    )
+
+
+def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
+    return line(start, end, _INK).replace("/>", ' marker-end="url(#tip)"/>')

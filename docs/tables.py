@@ -1,0 +1,299 @@
+"""The generated reference pages and tables: operators, errors, commands, the shipped model's figures."""  # noqa: INP001
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import chdir
+from dataclasses import fields
+from enum import Enum
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+import kibi
+import kibi.demo
+from kibi import errors
+from kibi.cli.failure import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE
+from kibi.ir import Operator
+from kibi.ops import operators
+from kibi.planner import Run
+from kibi.reports.measurement import Measurement
+
+_NOTE = "<!-- Written by `make docs`; change docs/tables.py or the code that it reads, not this file. -->\n"
+_RULE = re.compile(r"\b[Rr]ule (N\d+)")
+_ATTRIBUTE = re.compile(r"^ +(?P<name>[\w, ]+): (?P<text>.+)$", re.MULTILINE)
+
+
+def pages() -> Mapping[str, str]:
+    """Every generated page's text by its file name."""
+    return {"operators.md": operators_page(), "errors.md": errors_page(), "commands.md": commands_page()}
+
+
+def operators_page() -> str:
+    """What is supported, from the registry."""
+    known = operators()
+    lines = [
+        "# Operators",
+        "",
+        _NOTE,
+        f"Kibi runs these {len(known)} operators. Each gives the same bits as TensorFlow Lite Micro (TFLM) in Python, in C on",
+        "your machine and in C on the device. `kibi operators` prints the same list, and `kibi inspect` says what a model",
+        "needs that is not in it. Element types are `s8` (int8), `s32` (int32) and `f32` (float32). A rule such as N4 is a",
+        "section of [numerics.md](numerics.md).",
+        "",
+        "| operator | input | kernels |",
+        "|---|---|---|",
+        *(f"| [`{o.name}`](#{o.name.lower()}) | {_types(o)} | {_listed(o.kernels)} |" for o in known.values()),
+    ]
+    for operator in known.values():
+        lines += ["", *_operator(operator)]
+    return "\n".join(lines) + "\n"
+
+
+def _operator(operator: type[Operator]) -> Iterator[str]:
+    first, *rest = _paragraphs(operator)
+    yield from (f"## {operator.name}", "", first)
+    for paragraph in rest:
+        yield from ("", paragraph)
+    yield from ("", f"- operands: {_operands(operator)}")
+    attributes = [_attribute(field.name, field.default) for field in fields(operator)]  # type: ignore[arg-type]
+    if attributes:
+        yield f"- attributes: {', '.join(attributes)}"
+    rules = sorted(_rules(operator), key=lambda rule: int(rule[1:]))
+    if rules:
+        yield f"- rules: {', '.join(f'[{rule}](numerics.md#{rule.lower()})' for rule in rules)}"
+
+
+def _paragraphs(thing: type) -> list[str]:
+    """The docstring's paragraphs; those of an abstract operator in front are its own affair."""
+    return [" ".join(part.split()) for part in (inspect.getdoc(thing) or "").split("\n\n")]
+
+
+def _operands(operator: type[Operator]) -> str:
+    return ", ".join(f"`{name.rstrip('?')}`{_role(operator, name)}" for name in operator.inputs)
+
+
+def _role(operator: type[Operator], name: str) -> str:
+    """What is special about an operand, in brackets."""
+    constant = "" if name.rstrip("?") in operator.row_inputs else "constant"
+    roles = ", ".join(filter(None, (constant, "optional" if name.endswith("?") else "")))
+    return f" ({roles})" if roles else ""
+
+
+def _attribute(name: str, default: object) -> str:
+    if isinstance(default, Enum):
+        return f"`{name}` ({', '.join(type(default).__members__)})"
+    if isinstance(default, tuple):
+        return f"`{name}` (height, width)"
+    return f"`{name}`"
+
+
+def _rules(operator: type[Operator]) -> set[str]:
+    """The rules that an operator's file names, and those of the functions and classes that the file takes from others."""
+    module = sys.modules[operator.__module__]
+    taken = [
+        value
+        for value in vars(module).values()
+        if (inspect.isfunction(value) or inspect.isclass(value))
+        and value.__module__.startswith(("kibi.ops", "kibi.quant"))
+        and value.__module__ != "kibi.ops.registry"
+    ]
+    texts = [inspect.getsource(module), *map(inspect.getsource, taken)]
+    return {rule for text in texts for rule in _RULE.findall(text)}
+
+
+def _types(operator: type[Operator]) -> str:
+    return ", ".join(f"`{kind}`" for kind in operator.types)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def errors_page() -> str:
+    """The tree of errors, with exit codes, fields, and an example of each that can be had."""
+    tree = (errors.__doc__ or "").split("\n\n")[1]
+    kinds = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, errors.KibiError)]
+    lines = [
+        "# Errors",
+        "",
+        _NOTE,
+        "Everything that Kibi raises on purpose is a `kibi.KibiError`. Each kind has its own class in `kibi.errors`, holds its",
+        "facts as fields, and says in its text what is wrong, where, why, and what to do. The command line prints the text on",
+        "standard error and ends with the kind's exit code:",
+        "",
+        "```text",
+        inspect.cleandoc(tree),
+        "```",
+        "",
+        f"Besides: {EXIT_USAGE} where the arguments make no sense, {EXIT_INTERRUPTED} when the run was interrupted, and",
+        f"{EXIT_BROKEN_PIPE} when nobody reads standard output any more. With `--traceback` the command line also shows where",
+        "in Kibi an error was raised.",
+    ]
+    examples = _examples()
+    for kind in kinds:
+        lines += ["", f"## {kind.__name__}", "", f"Exit code {kind.exit_code}. {_paragraphs(kind)[0]}"]
+        described = _described_fields(kind)
+        if described:
+            lines += ["", *(f"- `{name}`{f': {text}' if text else ''}" for name, text in described)]
+        if kind.__name__ in examples:
+            lines += ["", "For example:", "", "```text", examples[kind.__name__], "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _described_fields(kind: type[errors.KibiError]) -> list[tuple[str, str]]:
+    """The fields that an error's constructor sets, with what its docstring says of them."""
+    if "__init__" not in vars(kind):
+        return []
+    known = {match["name"]: match["text"] for match in _ATTRIBUTE.finditer(kind.__doc__ or "")}
+    names = [name for name in inspect.signature(kind).parameters if name != "what"]
+    return [(name, known.get(name, "")) for name in names]
+
+
+def _examples() -> dict[str, str]:
+    """Real errors: what is raised when each of these is done wrong, in an empty folder."""
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        return dict(_raised(provoke) for provoke in _PROVOKED)
+
+
+def _raised(provoke: Callable[[kibi.Graph], object]) -> tuple[str, str]:
+    try:
+        provoke(kibi.load(kibi.demo.model_path()))
+    except errors.KibiError as error:
+        return type(error).__name__, str(error)
+    raise AssertionError(f"{provoke.__name__} raised nothing")
+
+
+def _text_file(_: kibi.Graph) -> object:
+    Path("model.tflite").write_text("This is not the model that you are looking for.\n")
+    return kibi.load("model.tflite")
+
+
+def _wrong_shape(model: kibi.Graph) -> object:
+    return kibi.run(model, None, [np.zeros((28, 28), np.int8)])
+
+
+def _row_twice(model: kibi.Graph) -> object:
+    return kibi.plan(model, runs=[Run(0, 0, 28), Run(0, 0, 28)])
+
+
+def _small_arena(model: kibi.Graph) -> object:
+    plan = kibi.plan(model)
+    return kibi.Interpreter(model, plan, arena=bytearray(plan.arena_bytes - 1))
+
+
+def _no_target(model: kibi.Graph) -> object:
+    return kibi.plan(model, target="cortex-m5")
+
+
+def _no_compiler(model: kibi.Graph) -> object:
+    return kibi.measure(kibi.compile(model, None, "library"), compiler="icc")
+
+
+def _not_emulated(model: kibi.Graph) -> object:
+    from kibi.emulator import Core  # noqa: PLC0415 - beside its only use
+    from kibi.toolchain import build_image  # noqa: PLC0415 - as above
+
+    device = kibi.target("cortex-m4")
+    Path("peek.c").write_text("int peek(const int *address);\nint peek(const int *address) { return *address; }\n")
+    core = Core(build_image([Path("peek.c")], device, entries=["peek"]), device)
+    del model
+    return core.call("peek", 0x2100_0000)
+
+
+def _folder_is_file(model: kibi.Graph) -> object:
+    Path("taken").touch()
+    return kibi.compile(model, None, "taken")
+
+
+_PROVOKED = (
+    _text_file, _wrong_shape, _row_twice, _small_arena, _no_target, _no_compiler, _not_emulated, _folder_is_file,
+)  # fmt: skip
+
+
+def commands_page() -> str:
+    """What `--help` says of each verb."""
+    verbs = re.findall(r"^  ([a-z]+)  ", _help().partition("Commands:")[2], re.MULTILINE)
+    lines = [
+        "# Commands",
+        "",
+        _NOTE,
+        "`kibi VERB --help` prints what stands here. Tables have colours in a terminal and are plain text in a pipe. With",
+        "`--json` a verb prints one JSON object on standard output and nothing else; messages and progress go to standard",
+        "error. Exit codes are listed in [errors.md](errors.md).",
+    ]
+    for verb in verbs:
+        lines += ["", f"## {verb}", "", "```text", *(line.rstrip() for line in _help(verb).strip().splitlines()), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _help(*verb: str) -> str:
+    """What the command line says of itself, or of a verb."""
+    environment = {**os.environ, "COLUMNS": "88"}
+    command = [sys.executable, "-m", "kibi", *verb, "--help"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def operators_sentence() -> str:
+    """The operators in a sentence."""
+    names = [f"`{name}`" for name in operators()]
+    return f"{len(names)} operators: {', '.join(names)}. [What each takes](docs/operators.md).\n"
+
+
+def rows_sentence(order: Sequence[Run]) -> str:
+    """What an order by rows saves on the shipped model, measured."""
+    model = kibi.load(kibi.demo.model_path())
+    whole, rows = (_measured(model, kibi.plan(model, runs=runs)) for runs in (None, order))
+    same = "the same bits" if rows.bit_exact and whole.bit_exact else "OTHER BITS"
+    return (
+        "And this is the same model by the row. Kibi's kernels compute one row at a time and do not care where rows lie, so a\n"
+        "plan may let operators take turns and give each row a place of its own. The same arithmetic and "
+        f"{same}, in\n**{rows.ram_bytes:,} bytes of RAM instead of {whole.ram_bytes:,}**, stack included. "
+        "[How it works](docs/how-it-works.md#the-row-is-the-unit).\n\n"
+        "![Memory plan of the same model, by the row](docs/images/plan_by_rows.svg)\n"
+    )
+
+
+def _measured(model: kibi.Graph, plan: kibi.Plan) -> Measurement:
+    with tempfile.TemporaryDirectory() as folder:
+        return kibi.measure(kibi.compile(model, plan, folder), optimize="s")
+
+
+def figures() -> str:
+    """The shipped model on every emulated target, as a table."""
+    model = kibi.load(kibi.demo.model_path())
+    rows = [
+        "| target | arena | state + stack | code | weights | instructions | estimated time | same bits |",
+        "|---|---:|---:|---:|---:|---:|---:|---|",
+    ]
+    for target in kibi.targets():
+        if target.emulated_cpu:
+            found = _measured(model, kibi.plan(model, target))
+            spent = "-"
+            if found.cycles_estimate is not None:
+                spent = f"{found.cycles_estimate / target.clock_hz * 1000:.0f} ms at {target.clock_hz / 1e6:g} MHz"
+            rows.append(
+                f"| {target.name} | {found.arena_bytes:,} | {found.state_bytes} + {found.stack_bytes} "
+                f"| {found.code_bytes:,} | {found.weights_bytes:,} | {found.instructions:,} | {spent} "
+                f"| {'yes' if found.bit_exact and found.oracle else 'NO'} |"
+            )
+    size = kibi.demo.model_path().stat().st_size
+    head = (
+        f"The model that Kibi ships, on every core that is emulated. It is a file of {size:,} bytes with {len(model.nodes)} "
+        f"operators\nand {model.macs:,} multiply-accumulates. Memory is in bytes."
+    )
+    return "\n".join([head, "", *rows, "", circumstances(), ""])
+
+
+def circumstances() -> str:
+    """What the figures depend on besides Kibi, in a sentence."""
+    try:
+        oracle = f"bits compared with tflite-micro {version('tflite-micro')}"
+    except PackageNotFoundError:
+        oracle = "bits not compared with tflite-micro"
+    return f"Compiled by ziglang {version('ziglang')} with `-Os`; {oracle}."
