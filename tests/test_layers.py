@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parent.parent / "src" / "kibi"
+import kibi
+
+SOURCE = Path(kibi.__file__).parent
 LAYERS = (
     ("errors", "dtypes", "version"),
     ("targets", "quant"),

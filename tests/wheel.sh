@@ -1,15 +1,22 @@
 #!/bin/sh
-# Build the wheel, install it into an environment of its own, and run the smoke tests far from the source tree.
-# Usage: tests/wheel.sh PYTHON, with a Python that has `build`.
+# Build the wheel, install it into an environment of its own, and run the tests on it, far from the source tree.
+# Usage: tests/wheel.sh PYTHON [PYTEST ARGUMENT ...], with a Python that has `build`.
 set -eu
 python=$1
+shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$python" -m build --quiet --wheel --outdir "$work/dist" "$root" >/dev/null
 "$python" -m venv "$work/venv"
-"$work/venv/bin/python" -m pip install --quiet "$work"/dist/*.whl pytest
+"$work/venv/bin/python" -m pip install --quiet --upgrade pip
+# What the tests need, without Kibi itself, which comes from the wheel alone.
+(cd "$root" && "$work/venv/bin/python" -m pip install --quiet --group dev)
+"$work/venv/bin/python" -m pip install --quiet "$work"/dist/*.whl
 mkdir "$work/away"
-cp "$root/tests/test_installed.py" "$work/away/"
+cp -r "$root/tests" "$root/examples" "$root/pyproject.toml" "$work/away/"
+KIBI_ZOO=${KIBI_ZOO:-$root/../shared/zoo}
+export KIBI_ZOO
 cd "$work/away"
-"$work/venv/bin/python" -m pytest -q -p no:cacheprovider test_installed.py
+# The documents' own tests read the whole repository; they run in the source tree.
+"$work/venv/bin/python" -m pytest -p no:cacheprovider --ignore tests/docs "$@"

@@ -46,9 +46,14 @@ class Problem:
 
     def __str__(self) -> str:
         where = [] if self.operator is None else [f"operator {self.operator}"]
-        where += [] if self.tensor is None else [f"tensor {self.tensor!r}"]
+        where += [] if self.tensor is None else [f"tensor {_shortened(self.tensor)!r}"]
         text = f"{', '.join(where)}: {self.what}" if where else self.what
         return f"{text}. {self.remedy}." if self.remedy else f"{text}."
+
+
+def _shortened(name: str) -> str:
+    """Converters join names until they fill a screen; both ends tell most."""
+    return name if len(name) <= 64 else f"{name[:24]}…{name[-39:]}"
 
 
 class ModelError(KibiError):

@@ -14,16 +14,6 @@ from tests.support import zoo
 if TYPE_CHECKING:
     from kibi.dtypes import Array
 
-MODELS = (
-    "mlperf_kws_int8",
-    "mlperf_vww_int8",
-    "mlperf_ic_int8",
-    "mlperf_ad_int8",
-    "mlperf_sww_int8",
-    "tflm_person_detect",
-    "tflm_micro_speech",
-    "tflm_hello_int8",
-)
 ACTIVATION_BYTES = {
     "mlperf_kws_int8": 16_000,
     "mlperf_vww_int8": 55_296,
@@ -37,7 +27,7 @@ ACTIVATION_BYTES = {
 pytestmark = zoo.requires_zoo
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", zoo.BENCHMARKS)
 def test_interpreter_equals_every_golden_tensor(name: str) -> None:
     """Each intermediate tensor of runs 0 and 3 has the hash that TFLM's has, and each output of all six runs."""
     model = kibi.load(zoo.model_path(name))
@@ -53,7 +43,7 @@ def test_interpreter_equals_every_golden_tensor(name: str) -> None:
             assert {i: zoo.fingerprint(seen[i]) for i in made} == {i: goldens[number][i] for i in made}
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", zoo.BENCHMARKS)
 def test_host_and_device_equal_tflm_on_the_seeded_runs(name: str, tmp_path: Path) -> None:
     """The C library gives TFLM's outputs on this machine (six runs) and on the emulated Cortex-M4 (two runs)."""
     model = kibi.load(zoo.model_path(name))
@@ -76,7 +66,7 @@ def test_plan_of_activations_meets_its_lower_bound(name: str, size: int) -> None
     assert (made.arena_bytes, made.lower_bound_bytes, made.proven_optimal) == (size, size, True)
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "tflm_hello_int8"])
+@pytest.mark.parametrize("name", [name for name in zoo.BENCHMARKS if name != "tflm_hello_int8"])
 def test_interleaved_order_gives_the_same_bits_in_all_engines(name: str, tmp_path: Path) -> None:
     """A real model whose row steps interleave wherever they can equals the one that runs operator by operator."""
     model = kibi.load(zoo.model_path(name))
@@ -89,7 +79,7 @@ def test_interleaved_order_gives_the_same_bits_in_all_engines(name: str, tmp_pat
             np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", zoo.BENCHMARKS)
 def test_measurement_keeps_within_what_was_promised(name: str, tmp_path: Path) -> None:
     """Code stays under 12,000 bytes, the stack under 600, instructions under half of TFLM's reference kernels'."""
     model = kibi.load(zoo.model_path(name))

@@ -6,7 +6,6 @@ above 1, elements at the extremes. Where TFLM itself relies on undefined behavio
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -20,7 +19,7 @@ _ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 _UNIT = (1 / 256, -128)
 """The scale and zero point that SOFTMAX and LOGISTIC give."""
 _SMALLEST_OUTPUT_SCALE = 2.0**-28
-"""TFLM refuses a fused activation whose 6 does not fit 32 bits in the output's scale; Kibi clamps to the type's range."""
+"""TFLM and Kibi refuse a fused activation whose 6 does not fit 32 bits in the output's scale."""
 _LARGEST_BIAS = (1 << 31) - (1 << 25)
 """The sums of products drawn here stay below 2**25, so that bias and sum fit 32 bits, as TFLM needs."""
 
@@ -50,7 +49,12 @@ class _Weights:
 
 
 def _one(
-    name: str, builder: ModelBuilder, operands: Sequence[int], output: int, inputs: Sequence[Array], **attributes: Attribute
+    name: str,
+    builder: ModelBuilder,
+    operands: Sequence[int],
+    output: int,
+    inputs: Sequence[Array],
+    **attributes: Attribute,
 ) -> Case:
     """The model of one operator."""
     builder.operator(name, operands, [output], attributes)
@@ -66,7 +70,7 @@ def _weights_scales(c: Choices, channels: int, input_scale: float) -> _Weights:
     base = scale(c, -12, 2)
     is_per_channel = flip(c)
     scales = [base * 2.0 ** c.integer(-4, 0) for _ in range(channels)] if is_per_channel else [base]
-    power = c.one_of((c.integer(-12, -5), c.integer(-20, 5)))
+    power = c.one_of((c.integer(-9, -6), c.integer(-12, -5), c.integer(-20, 5)))
     output_scale = input_scale * base * (1.0 + c.integer(0, 255) / 256) * 2.0**-power
     output_scale = max(_SMALLEST_OUTPUT_SCALE, float(np.float32(output_scale)))
     return _Weights(tuple(float(np.float32(entry)) for entry in scales), output_scale, power >= 0)
@@ -273,7 +277,7 @@ def add(c: Choices) -> Case:
     """ADD with any broadcasting."""
     first = scale(c, -12, 2)
     second = float(np.float32(first * scale(c, -9, 9)))
-    return _elementwise(c, "ADD", (first, second, float(np.float32(max(first, second) * scale(c, -17, 6)))))
+    return _elementwise(c, "ADD", (first, second, float(np.float32(max(first, second) * scale(c, -17, 16)))))
 
 
 def mul(c: Choices) -> Case:
@@ -335,7 +339,7 @@ def relu6(c: Choices) -> Case:
 
 
 def logistic(c: Choices) -> Case:
-    """LOGISTIC of any input scale."""
+    """LOGISTIC of input scales from 2**-26 on; below 2**-27 and above 2**36 TFLM shifts by more bits than there are."""
     return _lookup(c, "LOGISTIC", (scale(c, -26, 3), zero_point(c)), _UNIT)
 
 
@@ -372,7 +376,9 @@ def quantize(c: Choices) -> Case:
     """QUANTIZE from floats, or from one scale to another."""
     if flip(c):
         source = scale(c)
-        return _lookup(c, "QUANTIZE", (source, zero_point(c)), (float(np.float32(source * scale(c, -16, 16))), zero_point(c)))
+        return _lookup(
+            c, "QUANTIZE", (source, zero_point(c)), (float(np.float32(source * scale(c, -16, 16))), zero_point(c))
+        )
     b, shape, output_scale = ModelBuilder(), _shape(c, c.integer(0, 4)), scale(c, -100, 60)
     rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))
     # Beyond 32 bits TFLM converts floats that no integer holds, which is undefined; NaN and infinities are, too.

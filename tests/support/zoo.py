@@ -23,6 +23,19 @@ GOLDEN_RUNS = (0, 3)
 """The positions in `seeded_runs` of the runs that `goldens` describes; they follow one another in one interpreter."""
 
 
+BENCHMARKS = (
+    "mlperf_kws_int8",
+    "mlperf_vww_int8",
+    "mlperf_ic_int8",
+    "mlperf_ad_int8",
+    "mlperf_sww_int8",
+    "tflm_person_detect",
+    "tflm_micro_speech",
+    "tflm_hello_int8",
+)
+"""The models that figures are promised for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One model of the zoo.

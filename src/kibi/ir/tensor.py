@@ -46,7 +46,8 @@ class TensorType:
     """Shape, element type and quantization.
 
     Rows: a tensor falls into rows along its first spatial axis longer than one. Spatial axes are all but the first (batch) and
-    the last (channels). A batch of `N` has the rows of its parts one after another. A tensor without such an axis is one row.
+    the last (channels). A batch of `N` has the rows of its parts one after another. A tensor without such an axis, and
+    without a batch, is one row.
     """
 
     shape: tuple[int, ...]
@@ -65,8 +66,12 @@ class TensorType:
 
     @property
     def row_axis(self) -> int | None:
-        """The axis along which rows lie, or None where the tensor is one row."""
-        return next((axis for axis in range(1, len(self.shape) - 1) if self.shape[axis] > 1), None)
+        """The axis along which rows lie, or None where the tensor is one row.
+
+        Where all spatial axes are 1 the parts of a batch are the rows, along axis 0.
+        """
+        spatial = next((axis for axis in range(1, len(self.shape) - 1) if self.shape[axis] > 1), None)
+        return 0 if spatial is None and len(self.shape) > 2 and self.shape[0] > 1 else spatial
 
     @property
     def rows(self) -> int:

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import Param, Site
+from kibi.ops import checks
 from kibi.ops.attributes import Activation
-from kibi.quant import quantize_multiplier, requantize, wrap_s32
+from kibi.quant import Multiplier, requantize, wrap_s32
 
 Int32 = NDArray[np.int32]
 
@@ -43,13 +44,7 @@ class Requantization:
         """
         output = site.output.quantization
         channels = site.output.type.shape[-1]
-        scales = site["filter"].quantization.scales
-        input_scale = site["input"].quantization.scale
-        if single_precision_product:
-            products = [float(np.float32(input_scale) * np.float32(scale)) for scale in scales]
-        else:
-            products = [input_scale * scale for scale in scales]
-        factors = [quantize_multiplier(product / output.scale) for product in products]
+        factors = _factors(site, single_precision_product)
         factors *= channels if len(factors) == 1 else 1
         bias = site.find("bias")
         data = np.zeros(channels) if bias is None or bias.data is None else bias.data.reshape(-1)
@@ -66,7 +61,7 @@ class Requantization:
     def apply(self, sums: Array) -> NDArray[np.int8]:
         """Outputs from sums `[…, O]` of products, without bias."""
         acc = wrap_s32(sums.astype(np.int64) + self.bias)
-        scaled = requantize(acc, self.multiplier, self.shift) + self.zero_point
+        scaled = wrap_s32(requantize(acc, self.multiplier, self.shift) + self.zero_point)
         # The upper bound wins where an activation leaves an empty range, as std::max then std::min do.
         return np.minimum(np.maximum(scaled, self.low), self.high).astype(np.int8)
 
@@ -79,6 +74,28 @@ class Requantization:
             Param("activation_min", self.low),
             Param("activation_max", self.high),
         )
+
+
+def _factors(site: Site, single_precision_product: bool) -> list[Multiplier]:
+    """One factor, or one for each output channel."""
+    scales = site["filter"].quantization.scales
+    input_scale, output_scale = site["input"].quantization.scale, site.output.quantization.scale
+    if single_precision_product:
+        with np.errstate(over="ignore"):  # what overflows is refused as a factor
+            products = [float(np.float32(input_scale) * np.float32(scale)) for scale in scales]
+    else:
+        products = [input_scale * scale for scale in scales]
+    return [checks.factor(product / output_scale) for product in products]
+
+
+def check_scaling(site: Site, activation: Activation, *, single_precision_product: bool = False) -> None:
+    """Check what `Requantization.of` computes from the scales; arguments as there.
+
+    Raises:
+        OperatorError: a factor or a bound of the activation does not fit 32 bits.
+    """
+    _factors(site, single_precision_product)
+    activation.limits(DType.S8, site.output.quantization)
 
 
 def folded_bias(bias: Int32, weights: Array, zero_point: int) -> Int32:

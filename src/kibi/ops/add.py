@@ -29,7 +29,7 @@ class Add(Elementwise2):
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, type s8."""
         shape, dtype = Elementwise2.infer(self, site)
-        if any(multiplier.shift > 0 or multiplier.value == 0 for multiplier in _multipliers(site)):
+        if any(multiplier.shift > 0 for multiplier in _multipliers(site)):
             what = f"output scale {site.output.quantization.scale} is out of proportion to the inputs' scales"
             raise OperatorError(what, "Quantize the model again with representative data", "output")
         return shape, dtype

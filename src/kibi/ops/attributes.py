@@ -3,7 +3,7 @@
 from enum import Enum
 
 from kibi.dtypes import DType
-from kibi.ir import Quantization
+from kibi.ir import OperatorError, Quantization
 
 
 class Padding(Enum):
@@ -46,14 +46,20 @@ class Activation(Enum):
 
         Source: TFLM `kernels/kernel_util.cc`, `CalculateActivationRangeQuantized`: bounds are quantized with the output's
         scale, rounded half away from zero in float32, and cut to the type's range.
+
+        Raises:
+            OperatorError: a bound does not fit 32 bits in the output's scale; TFLM refuses it, too.
         """
         from kibi.quant import quantize_value  # noqa: PLC0415 - quant is left of ops; kept local to this rule
 
         low, high = dtype.limits
         bounds = {Activation.RELU: (0.0, None), Activation.RELU6: (0.0, 6.0), Activation.RELU_N1_TO_1: (-1.0, 1.0)}
         lower, upper = bounds.get(self, (None, None))
-        if lower is not None:
-            low = max(low, quantize_value(lower, output.scale, output.zero_point))
-        if upper is not None:
-            high = min(high, quantize_value(upper, output.scale, output.zero_point))
+        try:
+            if lower is not None:
+                low = max(low, quantize_value(lower, output.scale, output.zero_point))
+            if upper is not None:
+                high = min(high, quantize_value(upper, output.scale, output.zero_point))
+        except ValueError as error:
+            raise OperatorError(f"{self.value}: {error}", "Quantize the model again", "output") from None
         return low, high

@@ -74,6 +74,7 @@ class Elementwise2(Operator):
         checks.dtype(site, "input2", DType.S8)
         for operand in ("input1", "input2", "output"):
             checks.per_tensor(site, operand)
+        self.activation.limits(DType.S8, site.output.quantization)
         shapes = [site[name].type.shape for name in self.inputs]
         text = f"inputs of shapes {list(shapes[0])} and {list(shapes[1])}"
         if max(map(len, shapes)) > 4:

@@ -1,7 +1,10 @@
 """Checks that operators' type rules share; each raises an `OperatorError` that names the operand."""
 
+from math import isfinite
+
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Quantization, Site, Tensor
+from kibi.quant import Multiplier, quantize_multiplier
 
 
 def rank(site: Site, operand: str, *ranks: int) -> tuple[int, ...]:
@@ -61,6 +64,18 @@ def bias(site: Site, channels: int) -> Tensor | None:
         what = f"bias has shape {list(tensor.type.shape)}, but {channels} elements are required"
         raise OperatorError(what, operand="bias")
     return tensor
+
+
+def factor(real: float) -> Multiplier:
+    """A quotient of scales as multiplier and shift; it must be below 2**30.
+
+    Larger ones would shift all bits out; TFLM leaves them undefined (`kernels/internal/common.cc`).
+    """
+    found = quantize_multiplier(real) if isfinite(real) else None
+    if found is None or found.shift > 30:
+        what = f"the scales give a factor of {real:.4g}, but less than 2**30 is required"
+        raise OperatorError(what, "Quantize the model again with representative data", "output")
+    return found
 
 
 def positive(name: str, values: tuple[int, ...]) -> None:

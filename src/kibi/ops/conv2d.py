@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
-from kibi.ops.accumulator import Requantization, folded_bias, integer_matmul
+from kibi.ops.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation, Padding
 from kibi.ops.registry import register
 from kibi.ops.window import Window, output_shape
@@ -45,6 +45,7 @@ class Conv2D(Operator):
         checks.per_tensor(site, "output")
         checks.symmetric_weights(site, "filter", output_channels, axis=0)
         checks.bias(site, output_channels)
+        check_scaling(site, self.activation)
         if channels % filter_channels or output_channels % (channels // filter_channels):
             what = f"{channels} input and {output_channels} output channels do not divide into groups"
             raise OperatorError(f"{what} of {filter_channels} filter channels", operand="filter")

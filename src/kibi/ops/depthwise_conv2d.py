@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
-from kibi.ops.accumulator import Requantization, folded_bias
+from kibi.ops.accumulator import Requantization, check_scaling, folded_bias
 from kibi.ops.attributes import Activation, Padding
 from kibi.ops.conv2d import convolution_call, convolution_rows
 from kibi.ops.registry import register
@@ -46,6 +46,7 @@ class DepthwiseConv2D(Operator):
         checks.per_tensor(site, "output")
         checks.symmetric_weights(site, "filter", output_channels, axis=3)
         checks.bias(site, output_channels)
+        check_scaling(site, self.activation)
         if ones != 1 or output_channels % channels:
             what = f"filter has shape {list(site['filter'].type.shape)}, but [1, KH, KW, a multiple of {channels}]"
             raise OperatorError(f"{what} is required", operand="filter")

@@ -41,7 +41,8 @@ class Dequantize(Operator):
 
         def row(rows: Rows) -> Array:
             centred = np.asarray(rows[0][0]).astype(np.int32) - source.zero_point
-            return (np.float64(np.float32(source.scale)) * centred).astype(np.float32)
+            with np.errstate(over="ignore"):  # a huge scale gives infinities, here as in C
+                return (np.float64(np.float32(source.scale)) * centred).astype(np.float32)
 
         return row
 

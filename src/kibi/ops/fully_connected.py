@@ -10,7 +10,7 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
-from kibi.ops.accumulator import Requantization, folded_bias, integer_matmul
+from kibi.ops.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation
 from kibi.ops.registry import register
 
@@ -39,6 +39,7 @@ class FullyConnected(Operator):
         checks.per_tensor(site, "output")
         checks.symmetric_weights(site, "filter", channels, axis=0)
         checks.bias(site, channels)
+        check_scaling(site, self.activation, single_precision_product=_is_per_tensor(site))
         shape = site["input"].type.shape
         elements = site["input"].type.elements
         if elements % depth or (self.keep_dims and shape[-1] != depth):
@@ -91,6 +92,7 @@ class FullyConnected(Operator):
             *scaling.params(),
             Param("depth", depth),
             Param("piece", min(piece, depth)),
+            Param("pieces", depth // min(piece, depth)),
             Param("vectors", vectors),
             Param("vectors_per_row", max(1, piece // depth)),
             Param("output_channels", channels),
@@ -102,8 +104,11 @@ class FullyConnected(Operator):
         return site.output.type.elements * site["filter"].type.shape[1]
 
     def _scaling(self, site: Site) -> Requantization:
-        is_per_tensor = not site["filter"].quantization.is_per_channel
-        return Requantization.of(site, self.activation, single_precision_product=is_per_tensor)
+        return Requantization.of(site, self.activation, single_precision_product=_is_per_tensor(site))
+
+
+def _is_per_tensor(site: Site) -> bool:
+    return not site["filter"].quantization.is_per_channel
 
 
 def _is_by_row(site: Site) -> bool:

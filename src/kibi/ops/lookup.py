@@ -32,6 +32,7 @@ class Lookup(Operator):
         """The input's shape, type s8."""
         checks.per_tensor(site, "input")
         checks.per_tensor(site, "output")
+        self.table(site)  # which refuses scales that are out of proportion
         return site["input"].type.shape, DType.S8
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:

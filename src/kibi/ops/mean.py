@@ -11,7 +11,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.registry import register
-from kibi.quant import Multiplier, quantize_multiplier, requantize
+from kibi.quant import Multiplier, requantize, wrap_s32
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class Mean(Operator):
         if any(not -len(shape) <= int(axis) < len(shape) for axis in raw):
             raise OperatorError(f"axes {raw.tolist()} leave a tensor of rank {len(shape)}", operand="axes")
         axes = _axes(site)
+        _multiplier(site)
         if self.keep_dims:
             return tuple(1 if axis in axes else size for axis, size in enumerate(shape)), DType.S8
         return tuple(size for axis, size in enumerate(shape) if axis not in axes), DType.S8
@@ -60,7 +61,8 @@ class Mean(Operator):
         def row(rows: Rows) -> Array:
             data = np.concatenate([np.asarray(part).reshape(-1) for part in rows[0]]).reshape(shape)
             sums = data.astype(np.int64).sum(axis=axes) - zero_in * count
-            return np.clip(requantize(sums, factor.value, factor.shift) + zero_out, -128, 127).astype(np.int8)
+            means = wrap_s32(requantize(sums, factor.value, factor.shift) + zero_out)
+            return np.clip(means, -128, 127).astype(np.int8)
 
         return row
 
@@ -106,7 +108,7 @@ def _multiplier(site: Site) -> tuple[Multiplier, int]:
     """The factor with 1 / count in it, and the count."""
     shape = site["input"].type.shape
     count = prod(shape[axis] for axis in _axes(site))
-    factor = quantize_multiplier(site["input"].quantization.scale / site.output.quantization.scale)
+    factor = checks.factor(site["input"].quantization.scale / site.output.quantization.scale)
     shift = min(count.bit_length() - 1, 32, 31 + factor.shift)
     return Multiplier((factor.value << shift) // count, factor.shift - shift), count
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Param, Rows, Site
+from kibi.ops import checks
 from kibi.ops.broadcast import Elementwise2
 from kibi.ops.registry import register
-from kibi.quant import Multiplier, quantize_multiplier, requantize
+from kibi.quant import Multiplier, requantize, wrap_s32
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,12 @@ class Mul(Elementwise2):
     name: ClassVar[str] = "MUL"
     kernels: ClassVar[tuple[str, ...]] = ("kibi_mul_s8",)
 
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The broadcast shape, type s8."""
+        shape, dtype = Elementwise2.infer(self, site)
+        _multiplier(site)
+        return shape, dtype
+
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Product of the centred inputs, requantized and clamped."""
         factor = _multiplier(site)
@@ -31,7 +38,7 @@ class Mul(Elementwise2):
 
         def row(rows: Rows) -> Array:
             a, b = self.planes(site, rows)
-            product = requantize((a - zero1) * (b - zero2), factor.value, factor.shift) + zero_point
+            product = wrap_s32(requantize((a - zero1) * (b - zero2), factor.value, factor.shift) + zero_point)
             return np.minimum(np.maximum(product, low), high).astype(np.int8)
 
         return row
@@ -53,7 +60,7 @@ class Mul(Elementwise2):
 def _multiplier(site: Site) -> Multiplier:
     """Rule N10: the product of the inputs' scales over the output's."""
     scale1, scale2, scale = (site[name].quantization.scale for name in ("input1", "input2", "output"))
-    return quantize_multiplier(scale1 * scale2 / scale)
+    return checks.factor(scale1 * scale2 / scale)
 
 
 register(Mul)

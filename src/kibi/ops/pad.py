@@ -42,11 +42,9 @@ class Pad(Operator):
         """The input row at the same place, or constant rows; a row of the output may take several rows of the input."""
         source, output = site["input"].type, site.output.type
         axis = output.row_axis
-        if axis is None:
-            return (RowAccess.same(1),)
+        if not axis:  # one row, or the parts of a batch, which is not padded
+            return (RowAccess.same(output.rows),)
         before, fill = int(site.constant("paddings")[axis][0]), site.output.quantization.zero_point
-        if axis == 0:  # rows of one batch each: of a matrix, whose first axis may be padded, too
-            return (RowAccess(rows=source.rows, output_rows=output.rows, start=-before, fill=fill),)
         rows = source.shape[axis]
         count = source.rows_per_batch // rows
         return (

@@ -39,6 +39,7 @@ class Pool2D(Operator):
         if source.zero_point != target.zero_point or abs(source.scale - target.scale) > 1e-6:
             what = f"input ({source}) and output ({target}) must have the same scale and zero point"
             raise OperatorError(what, operand="output")
+        self.activation.limits(DType.S8, target)
         return output_shape(site, self.kernel, self.stride, (1, 1), self.padding, channels), DType.S8
 
     def window(self, site: Site) -> Window:

@@ -12,7 +12,7 @@ from kibi.ir import KernelCall, Operator, Param, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.lookup import ALL_S8, lookup_call, lookup_rows
 from kibi.ops.registry import register
-from kibi.quant import quantize_multiplier, requantize, round_half_away
+from kibi.quant import requantize, round_half_away, wrap_s32
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,8 @@ class Quantize(Operator):
             checks.per_tensor(site, "input")
         checks.dtype(site, "output", DType.S8)
         checks.per_tensor(site, "output")
+        if site["input"].type.dtype is DType.S8:
+            _requantize_table(site)
         return site["input"].type.shape, DType.S8
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
@@ -70,8 +72,8 @@ class Quantize(Operator):
 def _requantize_table(site: Site) -> NDArray[np.int8]:
     """Rule N17: the double-precision quotient of the scales as multiplier and shift."""
     source, output = site["input"].quantization, site.output.quantization
-    factor = quantize_multiplier(source.scale / output.scale)
-    scaled = requantize(ALL_S8 - source.zero_point, factor.value, factor.shift) + output.zero_point
+    factor = checks.factor(source.scale / output.scale)
+    scaled = wrap_s32(requantize(ALL_S8 - source.zero_point, factor.value, factor.shift) + output.zero_point)
     table: NDArray[np.int8] = np.clip(scaled, -128, 127).astype(np.int8)
     return table
 

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.ir import Site
+from kibi.ops import checks
 from kibi.ops.lookup import ALL_S8, Lookup
 from kibi.ops.registry import register
-from kibi.quant import quantize_multiplier, requantize
+from kibi.quant import requantize, wrap_s32
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,9 @@ class Relu(Lookup):
     def table(self, site: Site) -> NDArray[np.int8]:
         """Rule N12."""
         source, output = site["input"].quantization, site.output.quantization
-        factor = quantize_multiplier(float(np.float32(source.scale) / np.float32(output.scale)))
-        scaled = requantize(ALL_S8 - source.zero_point, factor.value, factor.shift) + output.zero_point
+        with np.errstate(over="ignore"):  # what overflows is refused as a factor
+            factor = checks.factor(float(np.float32(source.scale) / np.float32(output.scale)))
+        scaled = wrap_s32(requantize(ALL_S8 - source.zero_point, factor.value, factor.shift) + output.zero_point)
         return np.minimum(np.maximum(scaled, output.zero_point), 127).astype(np.int8)
 
 

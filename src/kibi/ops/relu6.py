@@ -6,10 +6,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kibi.dtypes import DType
 from kibi.ir import Site
+from kibi.ops.attributes import Activation
 from kibi.ops.lookup import ALL_S8, Lookup
 from kibi.ops.registry import register
-from kibi.quant import quantize_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Relu6(Lookup):
     def table(self, site: Site) -> NDArray[np.int8]:
         """Rule N13: clamp to the input's zero point and its 6."""
         source = site["input"].quantization
-        six = min(max(quantize_value(6.0, source.scale, source.zero_point), -128), 127)
+        _, six = Activation.RELU6.limits(DType.S8, source)
         raised = np.where(source.zero_point > ALL_S8, source.zero_point, ALL_S8)
         return np.where(six < ALL_S8, six, raised).astype(np.int8)
 

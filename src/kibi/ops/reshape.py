@@ -14,7 +14,10 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class Reshape(Operator):
-    """The same elements in another shape: input of any type, shape s32 (ignored: the output's type says it) → output."""
+    """The same elements in another shape: input s8 or f32, shape s32 (ignored: the output's type says it) → output.
+
+    Source: TFLM `micro/kernels/reshape_common.cc`.
+    """
 
     name: ClassVar[str] = "RESHAPE"
     inputs: ClassVar[tuple[str, ...]] = ("input", "shape?")

@@ -59,5 +59,12 @@ def quantize_value(value: float, scale: float, zero_point: int) -> int:
     """Rule N6: a real number in a tensor's scale: float32 division, rounded half away from zero, plus the zero point.
 
     Source: TFLM `kernels/kernel_util.cc`, `Quantize`. The result is not cut to any type's range.
+
+    Raises:
+        ValueError: the quotient does not fit 32 bits.
     """
-    return zero_point + int(round_half_away(np.float32(value) / np.float32(scale)))
+    with np.errstate(over="ignore"):
+        quotient = np.float32(value) / np.float32(scale)
+    if not abs(quotient) < 1 << 31:
+        raise ValueError(f"{value:g} at a scale of {scale:g} does not fit 32 bits")
+    return zero_point + int(round_half_away(quotient))

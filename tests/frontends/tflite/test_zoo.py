@@ -7,20 +7,9 @@ import pytest
 from kibi.errors import ModelError
 from kibi.frontends import load
 from kibi.ops import operators
-from tests.support.zoo import catalog, requires_zoo, zoo_path
+from tests.support.zoo import BENCHMARKS, catalog, requires_zoo, zoo_path
 
 pytestmark = requires_zoo
-
-_BENCHMARKS = (
-    "mlperf_kws_int8",
-    "mlperf_vww_int8",
-    "mlperf_ic_int8",
-    "mlperf_ad_int8",
-    "mlperf_sww_int8",
-    "tflm_person_detect",
-    "tflm_micro_speech",
-    "tflm_hello_int8",
-)
 
 
 def _operator_files() -> list[str]:
@@ -28,7 +17,7 @@ def _operator_files() -> list[str]:
     return [entry["file"] for entry in json.loads(path.read_text()).values()] if path.is_file() else []
 
 
-@pytest.mark.parametrize("name", _BENCHMARKS)
+@pytest.mark.parametrize("name", BENCHMARKS)
 def test_benchmark_model_loads(name: str) -> None:
     """The eight models of the benchmarks become graphs with as many operators as the file has."""
     entry = catalog()[name]

@@ -35,17 +35,10 @@ static KIBI_NOINLINE void gather(int8_t *patch, const int8_t *const *rows, const
 }
 
 static KIBI_NOINLINE void finish(int8_t *output, const int32_t *sums, const kibi_conv2d_s8_params *p, int32_t channel,
-                                 int32_t end)
+                                 int32_t count)
 {
-    const int32_t *const multiplier = p->multiplier;
-    const int8_t *const shift = p->shift;
-    const int32_t zero_point = p->output_zero_point;
-    const int32_t low = p->activation_min;
-    const int32_t high = p->activation_max;
-    for (; channel < end; ++channel) {
-        const int32_t scaled = kibi_requantize(*sums++, multiplier[channel], shift[channel]);
-        output[channel] = (int8_t)kibi_clamp(scaled + zero_point, low, high);
-    }
+    kibi_requantize_channels(output + channel, sums, count, p->multiplier + channel, p->shift + channel,
+                             p->output_zero_point, p->activation_min, p->activation_max);
 }
 
 /* Computes channels begin … end - 1 of two pixels, or, where x1 is null, of one. */
@@ -59,25 +52,25 @@ static KIBI_NOINLINE void block(int8_t *output, const int8_t *x0, const int8_t *
     if (x1 != NULL) {
         for (; o + 2 <= end; o += 2) {
             kibi_dot_2x2_s8(sums, bias, w, size, x0, x1, size);
-            finish(output, sums, p, o, o + 2);
-            finish(output + p->output_channels, sums + 2, p, o, o + 2);
+            finish(output, sums, p, o, 2);
+            finish(output + p->output_channels, sums + 2, p, o, 2);
             w += 2 * size;
             bias += 2;
         }
     } else {
         for (; o + 4 <= end; o += 4) {
             kibi_dot_4x1_s8(sums, bias, w, size, x0, size);
-            finish(output, sums, p, o, o + 4);
+            finish(output, sums, p, o, 4);
             w += 4 * size;
             bias += 4;
         }
     }
     for (; o < end; ++o) {
         sums[0] = kibi_dot_1x1_s8(*bias, w, x0, size);
-        finish(output, sums, p, o, o + 1);
+        finish(output, sums, p, o, 1);
         if (x1 != NULL) {
             sums[0] = kibi_dot_1x1_s8(*bias, w, x1, size);
-            finish(output + p->output_channels, sums, p, o, o + 1);
+            finish(output + p->output_channels, sums, p, o, 1);
         }
         w += size;
         ++bias;

@@ -3,18 +3,11 @@
 
 #include "kibi_requantize.h"
 
-static KIBI_NOINLINE void finish(int8_t *output, const int32_t *sums, const kibi_depthwise_conv2d_s8_params *p,
-                                 int32_t channel, int32_t end)
+static KIBI_NOINLINE void finish(int8_t *output, const int32_t *sums, const kibi_depthwise_conv2d_s8_params *p, int32_t channel,
+                                 int32_t count)
 {
-    const int32_t *const multiplier = p->multiplier;
-    const int8_t *const shift = p->shift;
-    const int32_t zero_point = p->output_zero_point;
-    const int32_t low = p->activation_min;
-    const int32_t high = p->activation_max;
-    for (; channel < end; ++channel) {
-        const int32_t scaled = kibi_requantize(*sums++, multiplier[channel], shift[channel]);
-        output[channel] = (int8_t)kibi_clamp(scaled + zero_point, low, high);
-    }
+    kibi_requantize_channels(output + channel, sums, count, p->multiplier + channel, p->shift + channel,
+                             p->output_zero_point, p->activation_min, p->activation_max);
 }
 
 /* Four neighbouring channels of one pixel. Taps outside the input meet the zero point, as the folded bias expects. */
@@ -49,7 +42,7 @@ static KIBI_NOINLINE void four_channels(int8_t *output, const int8_t *const *row
         }
     }
     const int32_t sums[4] = {s0, s1, s2, s3};
-    finish(output, sums, p, c, c + 4);
+    finish(output, sums, p, c, 4);
 }
 
 static KIBI_NOINLINE void one_channel(int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_params *p, int32_t start,
@@ -66,7 +59,7 @@ static KIBI_NOINLINE void one_channel(int8_t *output, const int8_t *const *rows,
             column += p->dilation;
         }
     }
-    finish(output, &sum, p, c, c + 1);
+    finish(output, &sum, p, c, 1);
 }
 
 void kibi_depthwise_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_params *params,

@@ -14,9 +14,10 @@ typedef struct {
     const int32_t *multiplier; /* [output_channels], 0 … 2**31 - 1 */
     const int8_t *shift;       /* [output_channels], -31 … 30 */
     int32_t depth;             /* elements of an input vector */
-    int32_t piece;             /* neighbouring elements of it; divides depth */
+    int32_t piece;             /* neighbouring elements of it */
+    int32_t pieces;            /* pieces of a vector: depth / piece */
     int32_t vectors;
-    int32_t vectors_per_row; /* more than 1 only where piece == depth; divides vectors */
+    int32_t vectors_per_row; /* more than 1 only where pieces is 1; divides vectors */
     int32_t output_channels;
     int32_t output_zero_point;
     int32_t activation_min;
@@ -24,7 +25,7 @@ typedef struct {
 } kibi_fully_connected_s8_params;
 
 /* output: [vectors][output_channels]; does not overlap the input.
- * rows: the input vectors one after another, cut into pieces: vectors * depth / piece / vectors_per_row pointers to
+ * rows: the input vectors one after another, cut into pieces: vectors * pieces / vectors_per_row pointers to
  * [vectors_per_row][piece].
  * scratch: none. */
 void kibi_fully_connected_s8(int8_t *output, const int8_t *const *rows, const kibi_fully_connected_s8_params *params,

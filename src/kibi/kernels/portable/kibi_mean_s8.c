@@ -24,7 +24,7 @@ void kibi_mean_s8(int8_t *output, const int8_t *const *rows, const kibi_mean_s8_
         }
     }
     for (int32_t o = 0; o < p->output_elements; ++o) {
-        const int32_t mean = kibi_requantize(sums[o], p->multiplier, p->shift) + p->output_zero_point;
-        output[o] = (int8_t)kibi_clamp(mean, -128, 127);
+        const int32_t mean = kibi_requantize(sums[o], p->multiplier, p->shift);
+        output[o] = (int8_t)kibi_clamp(kibi_wrapping_add(mean, p->output_zero_point), -128, 127);
     }
 }

@@ -13,8 +13,9 @@ void kibi_mul_s8(int8_t *output, const int8_t *const *rows, const kibi_mul_s8_pa
         const int8_t *b = rows2[piece * p->row_step2] + piece * p->piece_step2;
         for (int32_t i = 0; i < p->elements; ++i) {
             const int32_t product = (*a - p->zero_point1) * (*b - p->zero_point2);
-            const int32_t scaled = kibi_requantize(product, p->output_multiplier, p->output_shift) + p->output_zero_point;
-            *output++ = (int8_t)kibi_clamp(scaled, p->activation_min, p->activation_max);
+            const int32_t scaled = kibi_requantize(product, p->output_multiplier, p->output_shift);
+            const int32_t moved = kibi_wrapping_add(scaled, p->output_zero_point);
+            *output++ = (int8_t)kibi_clamp(moved, p->activation_min, p->activation_max);
             a += p->step1;
             b += p->step2;
         }

@@ -37,11 +37,28 @@ static inline int32_t kibi_requantize(int32_t acc, int32_t multiplier, int32_t s
     return (int32_t)((rounded ^ sign) - sign);
 }
 
+/* Two's complement addition: defined where the sum leaves the range, as extreme scales can make it. */
+static inline int32_t kibi_wrapping_add(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+
 /* The value cut to low … high; high wins where the range is empty. */
 static inline int32_t kibi_clamp(int32_t value, int32_t low, int32_t high)
 {
     const int32_t raised = value < low ? low : value;
     return raised > high ? high : raised;
+}
+
+/* The outputs of `count` neighbouring channels from their sums: scaled, moved by the zero point, clamped.
+ * multiplier, shift: of the first of these channels. */
+static inline void kibi_requantize_channels(int8_t *output, const int32_t *sums, int32_t count, const int32_t *multiplier,
+                                            const int8_t *shift, int32_t zero_point, int32_t low, int32_t high)
+{
+    for (int32_t i = 0; i < count; ++i) {
+        const int32_t scaled = kibi_requantize(sums[i], multiplier[i], shift[i]);
+        output[i] = (int8_t)kibi_clamp(kibi_wrapping_add(scaled, zero_point), low, high);
+    }
 }
 
 #endif

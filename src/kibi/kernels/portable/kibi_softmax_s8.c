@@ -6,9 +6,6 @@
 /* Sums of exponentials have this many integer bits. */
 enum { SUM_BITS = 12 };
 
-/* Two's complement addition without overflow. */
-static int32_t wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
-
 /* value * 2**bits, cut to the range of int32_t. */
 static int32_t shift_left_saturating(int32_t value, int32_t bits)
 {
@@ -29,7 +26,7 @@ static int32_t one_over_one_plus(int32_t a)
     int32_t x = 1515870810 + multiply(half, -1010580540); /* 48/17 - 32/17 * half */
     for (int step = 0; step < 3; ++step) {
         const int32_t error = ((int32_t)1 << 29) - multiply(half, x);
-        x = wrapping_add(x, shift_left_saturating(multiply(x, error), 2));
+        x = kibi_wrapping_add(x, shift_left_saturating(multiply(x, error), 2));
     }
     return shift_left_saturating(x, 1);
 }

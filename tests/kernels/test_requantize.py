@@ -1,0 +1,32 @@
+"""The roundings in C against the same in Python."""
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kibi.kernels import kernel_folder
+from kibi.quant import requantize, rounding_divide_by_power_of_two, saturating_rounding_doubling_high_multiply
+from kibi.toolchain import build_program
+from tests.quant.boundaries import TRIPLES
+from tests.toolchain.tools import check_gcc
+
+
+@pytest.mark.parametrize(("compiler", "optimize"), [("zig", "2"), ("gcc", "1")])
+def test_requantize_in_c_every_boundary_equals_python(compiler: str, optimize: str) -> None:
+    """At all boundaries the C roundings give Python's bits, and do nothing undefined."""
+    if compiler == "gcc":
+        check_gcc()
+    source = Path(__file__).with_name("requantize_check.c")
+    program = build_program(
+        [source], compiler=compiler, optimize=optimize, sanitize=True, includes=[kernel_folder("portable")]
+    )
+    triples = np.array(TRIPLES, np.int32)
+    done = subprocess.run([str(program)], input=triples.tobytes(), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")
+    found = np.frombuffer(done.stdout, np.int32).reshape(-1, 3)
+    acc, multiplier, shift = triples.T
+    np.testing.assert_array_equal(found[:, 0], requantize(acc, multiplier, shift))
+    np.testing.assert_array_equal(found[:, 1], saturating_rounding_doubling_high_multiply(acc, multiplier))
+    np.testing.assert_array_equal(found[:, 2], rounding_divide_by_power_of_two(acc, np.abs(shift)))

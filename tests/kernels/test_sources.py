@@ -1,0 +1,87 @@
+"""The kernels' sources: each compiles everywhere, and each is used."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kibi.kernels import closure, kernel_folder, struct_fields
+from kibi.ops import operators
+from kibi.targets import target
+from kibi.toolchain import compile_objects
+from tests.toolchain.tools import check_cross, check_gcc
+
+FOLDER = kernel_folder("portable")
+SOURCES = tuple(sorted(FOLDER.glob("*.c")))
+HEADERS = tuple(sorted(FOLDER.glob("*.h")))
+KERNELS = frozenset(kernel for operator in operators().values() for kernel in operator.kernels)
+_HEADER_TYPES = ("int8_t", "int32_t", "float")
+
+
+@pytest.mark.parametrize("language", ["c99", "c++17"])
+@pytest.mark.parametrize("optimize", ["s", "2", "3"])
+@pytest.mark.parametrize("name", ["host", "cortex-m4", "cortex-m0plus"])
+def test_kernels_by_the_default_compiler_give_no_warning(name: str, optimize: str, language: str) -> None:
+    """Each kernel is clean C99 and clean C++17 on large and small processors, at each level that people use."""
+    compile_objects(SOURCES, target(name), optimize=optimize, includes=[FOLDER], language=language)
+
+
+@pytest.mark.cross
+@pytest.mark.parametrize("language", ["c99", "c++17"])
+@pytest.mark.parametrize("optimize", ["s", "2", "3"])
+@pytest.mark.parametrize("name", ["cortex-m4", "cortex-m0plus"])
+def test_kernels_by_gcc_for_arm_give_no_warning(name: str, optimize: str, language: str) -> None:
+    """The same with `arm-none-eabi-gcc`."""
+    check_cross()
+    compile_objects(SOURCES, target(name), compiler="gcc", optimize=optimize, includes=[FOLDER], language=language)
+
+
+def test_kernels_by_gcc_for_the_host_with_assertions_give_no_warning() -> None:
+    """Checked preconditions compile, too."""
+    check_gcc()
+    flags = ("-include", "assert.h", "-DKIBI_ASSERT(condition)=assert(condition)")
+    compile_objects(SOURCES, target("host"), compiler="gcc", includes=[FOLDER], flags=flags)
+
+
+def test_kernels_without_gnu_extensions_give_no_warning() -> None:
+    """The macros of `kibi.h` fall back to plain C99 where the compiler is not GCC's kin."""
+    compile_objects(SOURCES, target("host"), includes=[FOLDER], flags=("-U__GNUC__", "-Wno-macro-redefined"))
+
+
+def test_kernels_every_file_is_used() -> None:
+    """All files of the set are what the operators' kernels include, and no others."""
+    used = closure(KERNELS, ("portable",))
+    assert set(used) == {path.name for path in (*SOURCES, *HEADERS)}
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.stem)
+def test_header_stands_alone(header: Path, tmp_path: Path) -> None:
+    """A header includes all that it needs, may be included twice, and has a guard of its own name."""
+    source = tmp_path / "alone.c"
+    source.write_text(f'#include "{header.name}"\n' * 2 + "typedef int not_empty;\n")
+    compile_objects([source], target("host"), includes=[FOLDER])
+    assert f"#ifndef {header.stem.upper()}_H\n" in header.read_text()
+
+
+@pytest.mark.parametrize("kernel", sorted(KERNELS))
+def test_kernel_header_states_its_contract(kernel: str) -> None:
+    """A kernel's header declares the one function and its struct, and says what output, rows and scratch are."""
+    text = (FOLDER / f"{kernel}.h").read_text()
+    signature = rf"void {kernel}\((\w+) \*output, const \w+ \*const \*rows,\s+const {kernel}_params \*params,\s+void \*scratch\);"
+    assert re.search(signature, text)
+    comment = text[text.index(f"}} {kernel}_params;") :]
+    assert all(f"{word}:" in comment for word in ("output", "rows", "scratch"))
+    fields = struct_fields(kernel, ("portable",))
+    body = text[text.index("typedef struct {") : text.index(f"}} {kernel}_params;")]
+    assert len(fields) == re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL).count(";")
+    assert {field.type for field in fields} <= set(_HEADER_TYPES)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_source_needs_the_freestanding_library_alone(source: Path) -> None:
+    """Kernels include their own headers, freestanding ones, and `string.h`; they allocate nothing and keep nothing."""
+    text = source.read_text()
+    allowed = {"stddef.h", "stdint.h", "string.h"}
+    assert set(re.findall(r"#include <([\w.]+)>", text)) <= allowed
+    assert not re.search(r"\b(malloc|calloc|realloc|free|alloca)\s*\(", text)
+    assert not re.search(r"^static (?!inline|KIBI_NOINLINE|const)[^()]*(=|;)", text, re.MULTILINE)

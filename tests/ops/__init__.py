@@ -1,0 +1,1 @@
+"""Tests of `kibi.ops`: NumPy reference, TFLM, and C on this machine, bit for bit."""

@@ -1,0 +1,139 @@
+"""Many models in one host program: compiled once, run in a process of their own, which a sanitizer may stop."""
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.codegen import Library, generate, write
+from kibi.dtypes import Array
+from kibi.ir import Graph
+from kibi.planner import Plan
+from kibi.targets import target
+from kibi.toolchain import build_program
+
+_HARNESS = Path(__file__).with_name("batch.c")
+CANARY = 0xC5
+"""What the harness fills the arena with before the first run."""
+STATUS_CHECKS = 7
+"""Bytes that the harness writes for each model in front of its outputs: what the entry points returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the C code of one model did.
+
+    Attributes:
+        statuses: of `init` without state, without arena, with an arena one byte too small, with one off its alignment;
+            of `invoke` without state, before `init`; and the accessors' answers before `init` and for an index that does
+            not exist, 0 where all are null.
+        outputs: of the two runs, one array for each model output.
+        arena: the arena's bytes `[arena_bytes]` after the first run, which found canaries in them.
+    """
+
+    statuses: tuple[int, ...]
+    outputs: tuple[tuple[Array, ...], tuple[Array, ...]]
+    arena: NDArray[np.uint8]
+
+
+class Batch:
+    """Models in one library, with the harness as its program.
+
+    Args:
+        graphs: the models; each is given a name of its own.
+        folder: where the C files are written.
+        compiler: `zig` or `gcc`.
+        optimize: the optimization level.
+        sanitize: whether undefined behaviour and, with gcc, wrong accesses stop the program.
+        plans: of each model.
+    """
+
+    def __init__(
+        self,
+        graphs: Sequence[Graph],
+        plans: Sequence[Plan],
+        folder: Path,
+        *,
+        compiler: str,
+        optimize: str,
+        sanitize: bool = False,
+    ) -> None:
+        self._graphs = [replace(graph, name=f"m{number}") for number, graph in enumerate(graphs)]
+        self._plans = [replace(plan, model=f"m{number}") for number, plan in enumerate(plans)]
+        models = list(zip(self._graphs, self._plans, strict=True))
+        library = write(generate(models, target("host"), name="batch"), folder / "library")
+        assert library.directory is not None
+        main = folder / "main.c"
+        main.write_text(_main(self._graphs))
+        self._program = build_program(
+            [*_units(folder, library), main],
+            compiler=compiler,
+            optimize=optimize,
+            sanitize=sanitize,
+            includes=[library.directory],
+        )
+
+    def run(self, inputs: Sequence[Sequence[Array]]) -> list[Outcome]:
+        """Run each model twice, in two places and on two contents of the arena.
+
+        Raises:
+            AssertionError: the program did not end well; the text is what it printed.
+        """
+        sent = b"".join(array.tobytes() for arrays in inputs for array in arrays)
+        done = subprocess.run([str(self._program)], input=sent, capture_output=True, check=False)
+        assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr.decode(errors='replace')[-4000:]}"
+        received = list(_outcomes(self._graphs, self._plans, done.stdout))
+        assert len(received) == len(self._graphs)
+        return received
+
+
+def _units(folder: Path, library: Library) -> Iterator[Path]:
+    """The sources, a model's two as one so that there are half as many to compile, with preconditions checked.
+
+    Texts are joined, not included: the compiler's cache looks at a source and at headers, not at other sources.
+    """
+    for name in library.sources:
+        model = name.removesuffix(".c")
+        if model.endswith("_weights"):
+            continue
+        checks = "#include <assert.h>\n#define KIBI_ASSERT(condition) assert(condition)\n"
+        path = folder / f"unit_{name}"
+        path.write_text(checks + library.files[name] + library.files.get(f"{model}_weights.c", ""))
+        yield path
+
+
+def _main(graphs: Sequence[Graph]) -> str:
+    """The program: a line for each model, read by the harness."""
+    lines = [f'#include "{graph.name}.h"' for graph in graphs] + [_HARNESS.read_text()]
+    lines += [f"MODEL({graph.name}, {graph.name.upper()})" for graph in graphs]
+    lines.append("int main(void)\n{")
+    for graph in graphs:
+        sizes = [
+            [graph.tensors[index].type.size_bytes for index in indices] for indices in (graph.inputs, graph.outputs)
+        ]
+        arrays = ", ".join(f"(const size_t[]){{{', '.join(map(str, entry))}, 0}}" for entry in sizes)
+        lines.append(f"    check(&{graph.name}_entry, {arrays});")
+    return "\n".join([*lines, "    return 0;\n}\n"])
+
+
+def _outcomes(graphs: Sequence[Graph], plans: Sequence[Plan], data: bytes) -> Iterator[Outcome]:
+    place = 0
+    for graph, plan in zip(graphs, plans, strict=True):
+        statuses = tuple(np.frombuffer(data, np.int8, STATUS_CHECKS, place).tolist())
+        place += STATUS_CHECKS
+        runs = []
+        arena = np.empty(0, np.uint8)
+        for number in range(2):
+            outputs = []
+            for kind in (graph.tensors[index].type for index in graph.outputs):
+                outputs.append(np.frombuffer(data, kind.dtype.numpy, kind.elements, place).reshape(kind.shape))
+                place += kind.size_bytes
+            runs.append(tuple(outputs))
+            if number == 0:
+                arena = np.frombuffer(data, np.uint8, plan.arena_bytes, place)
+                place += plan.arena_bytes
+        yield Outcome(statuses, (runs[0], runs[1]), arena)
+    assert place == len(data)

@@ -1,0 +1,53 @@
+"""Plans that find faults: operators that interleave as much as their data allow, buffers with gaps between them."""
+
+from dataclasses import replace
+
+from kibi.ir import Graph
+from kibi.planner.plan import Buffer, Plan, Run
+
+_GAP_BYTES = 12
+
+
+def interleaved(graph: Graph) -> tuple[Run, ...]:
+    """At each step, of the nodes whose rows are there to be read, the one nearest to the model's outputs."""
+    made = [tensor.type.rows if tensor.is_constant else 0 for tensor in graph.tensors]
+    for index in graph.inputs:
+        made[index] = graph.tensors[index].type.rows
+    done = [0] * len(graph.nodes)
+    accesses = [site.op.accesses(site) for site in graph.sites]
+    runs: list[Run] = []
+
+    def is_ready(node: int) -> bool:
+        site = graph.sites[node]
+        if done[node] == site.steps:
+            return False
+        pairs = zip(site.row_tensors, accesses[node], strict=True)
+        return all(max(access.needs(done[node]), default=-1) < made[tensor.index] for tensor, access in pairs)
+
+    while any(count < site.steps for count, site in zip(done, graph.sites, strict=True)):
+        node = max(filter(is_ready, range(len(graph.nodes))))
+        if runs and runs[-1].node == node:
+            runs[-1] = Run(node, runs[-1].first_row, runs[-1].rows + 1)
+        else:
+            runs.append(Run(node, done[node], 1))
+        done[node] += 1
+        made[graph.sites[node].output.index] += graph.sites[node].rows_per_step
+    return tuple(runs)
+
+
+def spread(plan: Plan) -> Plan:
+    """The same order with each buffer in bytes of its own, and gaps between them that no step may touch."""
+    buffers: list[Buffer] = []
+    end = 0
+    for buffer in plan.buffers:
+        offset = end + _GAP_BYTES
+        offset += -offset % buffer.alignment
+        buffers.append(replace(buffer, offset=offset))
+        end = offset + buffer.size_bytes
+    return replace(plan, buffers=tuple(buffers), arena_bytes=end + _GAP_BYTES, proven_optimal=False)
+
+
+def gaps(plan: Plan) -> list[int]:
+    """The arena's bytes that no buffer owns at any time."""
+    owned = {byte for each in plan.buffers for byte in range(each.offset, each.offset + each.size_bytes)}
+    return [byte for byte in range(plan.arena_bytes) if byte not in owned]

@@ -1,0 +1,109 @@
+"""What every operator must have: a walk through the registry."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from kibi.dtypes import DType
+from kibi.frontends.tflite.operators import IMPORTERS
+from kibi.ir import KernelCall, Operator
+from kibi.kernels import kernel_folder, struct_fields
+from kibi.ops import operators
+from kibi.targets import target, targets
+from tests.ops.comparison import graph_of
+from tests.support.choices import Seeded
+from tests.support.operator_models import OPERATOR_MODELS
+
+_SAMPLES = 60
+_S32 = (-(1 << 31), (1 << 31) - 1)
+
+each_operator = pytest.mark.parametrize("operator", operators().values(), ids=lambda operator: operator.name)
+
+
+def _calls(operator: type[Operator]) -> list[KernelCall]:
+    """The kernel calls of drawn samples."""
+    graphs = (graph_of(OPERATOR_MODELS[operator.name](Seeded(seed))) for seed in range(_SAMPLES))
+    return [site.op.bind(site) for graph in graphs for site in graph.sites]
+
+
+def test_operators_importers_and_samples_name_the_same() -> None:
+    """Each operator can be imported and drawn, and nothing else is."""
+    assert list(operators()) == list(IMPORTERS) == list(OPERATOR_MODELS)
+
+
+@each_operator
+def test_operator_is_frozen_data_with_all_rules(operator: type[Operator]) -> None:
+    """An operator is a frozen, slotted dataclass that leaves no part of the contract out."""
+    assert not inspect.isabstract(operator)
+    assert "__dataclass_fields__" in vars(operator)
+    assert not hasattr(operator(), "__dict__")
+    assert hash(operator()) == hash(operator())  # only frozen dataclasses have one
+    assert set(operator.row_inputs) <= {name.rstrip("?") for name in operator.inputs}
+
+
+@each_operator
+def test_operator_docstring_states_shapes_types_and_source(operator: type[Operator]) -> None:
+    """The docstrings of an operator and of what it derives from say what goes in and out, and where the rule is from."""
+    text = " ".join(
+        base.__doc__ or "" for base in operator.__mro__ if issubclass(base, Operator) and base is not Operator
+    )
+    assert "Source" in text
+    assert "→" in text
+    assert any(str(dtype) in text for dtype in operator.types) or "any type" in text
+    assert inspect.getdoc(operator)
+
+
+@each_operator
+def test_operator_rules_are_documented(operator: type[Operator]) -> None:
+    """Each rule has a docstring where it is written."""
+    for rule in ("infer", "accesses", "steps", "reference", "bind", "macs"):
+        assert getattr(operator, rule).__doc__
+
+
+@each_operator
+def test_operator_kernels_have_source_and_header_for_every_target(operator: type[Operator]) -> None:
+    """Each kernel has its two files in the portable set, which every target ends with."""
+    assert all(entry.kernel_sets[-1] == "portable" for entry in targets())
+    for kernel in operator.kernels:
+        for suffix in (".c", ".h"):
+            path = kernel_folder("portable") / f"{kernel}{suffix}"
+            assert kernel in path.read_text()
+
+
+@each_operator
+def test_operator_samples_reach_every_kernel(operator: type[Operator]) -> None:
+    """The samples bind each kernel that the operator names, and no other."""
+    assert {call.kernel for call in _calls(operator)} == set(operator.kernels)
+
+
+@each_operator
+def test_operator_params_fit_the_kernels_struct(operator: type[Operator]) -> None:
+    """A call gives a value of the right kind to each field of the struct, and to no other."""
+    for call in _calls(operator):
+        found = {field.name: field for field in struct_fields(call.kernel, target("host").kernel_sets)}
+        values = {param.name: param.value for param in call.params}
+        assert len(values) == len(call.params)
+        assert set(values) == set(found)
+        for name, value in values.items():
+            field = found[name]
+            assert isinstance(value, np.ndarray) == field.is_pointer
+            if isinstance(value, np.ndarray):
+                assert DType.of(value).c == field.type
+            elif isinstance(value, int):
+                assert (field.type, _S32[0] <= value <= _S32[1]) == ("int32_t", True)
+            else:
+                assert field.type == "float"
+
+
+@each_operator
+def test_operator_samples_have_rows_that_fit_their_tensors(operator: type[Operator]) -> None:
+    """Steps divide the output's rows, and accesses name rows that the inputs have."""
+    for seed in range(_SAMPLES):
+        for site in graph_of(OPERATOR_MODELS[operator.name](Seeded(seed))).sites:
+            assert site.output.type.rows % site.steps == 0
+            for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
+                needed = {row for step in range(site.steps) for row in access.needs(step)}
+                assert needed <= set(range(tensor.type.rows))
+                assert tensor.type.row_elements % access.parts == 0
+            assert site.op.macs(site) >= 0

@@ -1,0 +1,110 @@
+"""The C code of drawn models, compiled for this machine many at a time, against TFLM."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kibi.dtypes import Array, DType
+from kibi.errors import ArenaError
+from kibi.ir import Graph
+from kibi.ops import operators
+from kibi.oracle import Oracle
+from kibi.planner import Plan, plan
+from kibi.runtime import Interpreter
+from kibi.targets import target
+from tests.ops.batch import CANARY, Batch, Outcome
+from tests.ops.comparison import assert_same, describe, graph_of
+from tests.ops.orders import gaps, interleaved, spread
+from tests.support.choices import Seeded
+from tests.support.network_models import network
+from tests.support.operator_models import OPERATOR_MODELS, Case
+from tests.support.tflite_builder import ModelBuilder
+from tests.toolchain.tools import check_gcc
+
+_WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D")
+_NETWORKS = 24
+_STATUSES = (-1, -1, -2, -3, -1, -4, 0)
+"""What wrong arguments give: see `Outcome`."""
+
+
+def _cases() -> list[Case]:
+    """More models of the operators that have more to go wrong; each operator's seeds are its own."""
+    counts = {name: 24 if name in _WINDOWS else 9 for name in operators()}
+    seeds = [(name, 1000 * place + k) for place, (name, count) in enumerate(counts.items()) for k in range(count)]
+    return [OPERATOR_MODELS[name](Seeded(seed)) for name, seed in seeds] + [
+        network(Seeded(k)) for k in range(_NETWORKS)
+    ]
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[tuple[Case, Graph]]:
+    """Models of each operator, then networks."""
+    return [(case, graph_of(case)) for case in _cases()]
+
+
+@pytest.fixture(scope="module")
+def wanted(drawn: Sequence[tuple[Case, Graph]], oracle: Oracle) -> list[tuple[Array, ...]]:
+    """TFLM's outputs for them."""
+    return [oracle.run(case.model, [case.inputs])[0].outputs for case, _ in drawn]
+
+
+def _plans(drawn: Sequence[tuple[Case, Graph]]) -> list[Plan]:
+    """Plans in which operators interleave row by row where there are several."""
+    return [plan(graph, target("host"), runs=interleaved(graph)) for _, graph in drawn]
+
+
+def _check(drawn: Sequence[tuple[Case, Graph]], wanted: Sequence[Sequence[Array]], batch: Batch) -> list[Outcome]:
+    outcomes = batch.run([case.inputs for case, _ in drawn])
+    for (_, graph), outputs, outcome in zip(drawn, wanted, outcomes, strict=True):
+        assert outcome.statuses == _STATUSES, describe(graph)
+        for run in outcome.outputs:
+            assert_same(graph, run, outputs)
+    return outcomes
+
+
+def test_host_c_under_sanitizers_equals_tflm(
+    drawn: Sequence[tuple[Case, Graph]], wanted: Sequence[Sequence[Array]], tmp_path: Path
+) -> None:
+    """With sanitizers, checked preconditions, and canaries between buffers, C gives TFLM's bits and touches no other byte."""
+    check_gcc()
+    plans = [spread(made) for made in _plans(drawn)]
+    batch = Batch([graph for _, graph in drawn], plans, tmp_path, compiler="gcc", optimize="1", sanitize=True)
+    for (_, graph), made, outcome in zip(drawn, plans, _check(drawn, wanted, batch), strict=True):
+        broken = [byte for byte in gaps(made) if outcome.arena[byte] != CANARY]
+        assert not broken, f"arena bytes {broken} belong to no buffer; {describe(graph)}"
+
+
+def test_host_c_optimized_by_the_default_compiler_equals_tflm(
+    drawn: Sequence[tuple[Case, Graph]], wanted: Sequence[Sequence[Array]], tmp_path: Path
+) -> None:
+    """Optimized, with undefined behaviour trapped, at the offsets that users get, C gives TFLM's bits."""
+    half = drawn[::2]
+    graphs = [graph for _, graph in half]
+    _check(half, wanted[::2], Batch(graphs, _plans(half), tmp_path, compiler="zig", optimize="2", sanitize=True))
+
+
+def test_host_c_quantize_of_any_float_equals_python(tmp_path: Path) -> None:
+    """Floats that TFLM converts with undefined results (NaN, infinities, beyond 32 bits) give one answer in Python and C."""
+    halves = [sign * (k + 0.5) * 0.25 for k in range(130) for sign in (-1, 1)]
+    values = np.array([np.nan, np.inf, -np.inf, 3e38, -3e38, 1e-45, -0.0, 1e10, -1e10, *halves], np.float32)
+    b = ModelBuilder()
+    x, y = b.input(values.shape, DType.F32), b.tensor(values.shape, DType.S8, 0.25, 7)
+    b.operator("QUANTIZE", [x], [y])
+    graph = graph_of(Case("QUANTIZE", b.finish([y]), ()))
+    compiler = "gcc" if shutil.which("gcc") else "zig"
+    made = plan(graph, target("host"))
+    outcome = Batch([graph], [made], tmp_path, compiler=compiler, optimize="1", sanitize=True).run([[values]])[0]
+    assert_same(graph, outcome.outputs[0], Interpreter(graph).run([values]))
+    assert outcome.outputs[0][0][:3].tolist() == [7, 127, -128]
+
+
+def test_interpreter_arena_one_byte_too_small_is_refused(drawn: Sequence[tuple[Case, Graph]]) -> None:
+    """The plan's size is exact in Python, too: with one byte less no model runs, with that size each does."""
+    for case, graph in drawn[::5]:
+        made = plan(graph, target("host"))
+        with pytest.raises(ArenaError, match=str(made.arena_bytes)):
+            Interpreter(graph, made, bytearray(made.arena_bytes - 1))
+        Interpreter(graph, made, bytearray(made.arena_bytes)).run(case.inputs)

@@ -1,0 +1,55 @@
+"""The NumPy references against TFLM, on models that are drawn."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kibi.dtypes import DType
+from kibi.ops import operators
+from kibi.oracle import Oracle
+from kibi.planner import plan, validate
+from kibi.runtime import Interpreter
+from kibi.targets import target
+from tests.ops.comparison import assert_same, graph_of
+from tests.ops.orders import interleaved
+from tests.support.network_models import networks
+from tests.support.operator_models import Case, cases
+from tests.support.tflite_builder import ModelBuilder
+
+
+@pytest.mark.parametrize("operator", operators())
+@settings(max_examples=100)
+@given(data=st.data())
+def test_reference_any_model_of_one_operator_equals_tflm(operator: str, data: st.DataObject, oracle: Oracle) -> None:
+    """Inside the planned arena each operator gives TFLM's bits, whatever its shapes, attributes and quantization."""
+    case = data.draw(cases(operator))
+    graph = graph_of(case)
+    made = plan(graph, target("host"))
+    validate(graph, made)
+    assert_same(graph, Interpreter(graph, made).run(case.inputs), oracle.run(case.model, [case.inputs])[0].outputs)
+
+
+@settings(max_examples=60)
+@given(case=networks())
+def test_reference_any_network_equals_tflm(case: Case, oracle: Oracle) -> None:
+    """Operators one behind another give TFLM's bits, run to completion or interleaved row by row."""
+    graph, wanted = graph_of(case), oracle.run(case.model, [case.inputs])[0].outputs
+    for runs in (None, interleaved(graph)):
+        made = plan(graph, target("host"), runs=runs)
+        validate(graph, made)
+        assert_same(graph, Interpreter(graph, made).run(case.inputs), wanted)
+
+
+def test_reference_depthwise_with_bias_left_out_equals_one_without() -> None:
+    """A -1 for the bias, on which TFLM crashes, means what it means elsewhere: no bias."""
+    data = np.arange(-32, 32, dtype=np.int8).reshape(1, 4, 4, 4)
+    results = []
+    for bias in ((), (-1,)):
+        b = ModelBuilder()
+        x = b.input([1, 4, 4, 4], DType.S8, 0.1, 3)
+        weights = b.constant(np.arange(36, dtype=np.int8).reshape(1, 3, 3, 4), 0.01, 0)
+        y = b.tensor([1, 4, 4, 4], DType.S8, 0.5, -5)
+        b.operator("DEPTHWISE_CONV_2D", [x, weights, *bias], [y], stride_h=1, stride_w=1, depth_multiplier=1)
+        results.append(Interpreter(graph_of(Case("DEPTHWISE_CONV_2D", b.finish([y]), ()))).run([data])[0])
+    assert results[0].tobytes() == results[1].tobytes()

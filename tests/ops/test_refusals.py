@@ -1,0 +1,94 @@
+"""Scales that 32-bit arithmetic cannot follow: refused when the model is loaded, never computed wrongly."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from kibi.dtypes import DType
+from kibi.errors import ModelError
+from kibi.frontends.tflite import parse_tflite
+from tests.support.tflite_builder import Attribute, ModelBuilder
+
+Operands = Callable[[ModelBuilder], list[int]]
+
+_SHAPE = (1, 2, 2, 3)
+
+
+def _none(builder: ModelBuilder) -> list[int]:
+    del builder
+    return []
+
+
+def _filter(*shape: int) -> Operands:
+    return lambda builder: [builder.constant(np.ones(shape, np.int8), 1.0, 0)]
+
+
+def _other(builder: ModelBuilder) -> list[int]:
+    return [builder.constant(np.ones(_SHAPE, np.int8), 1.0, 0)]
+
+
+def _axes(builder: ModelBuilder) -> list[int]:
+    return [builder.constant(np.array([0], np.int32))]
+
+
+_KEEPING: dict[str, tuple[Operands, dict[str, Attribute]]] = {
+    "CONV_2D": (_filter(3, 1, 1, 3), {"stride_h": 1, "stride_w": 1}),
+    "DEPTHWISE_CONV_2D": (_filter(1, 1, 1, 3), {"stride_h": 1, "stride_w": 1, "depth_multiplier": 1}),
+    "FULLY_CONNECTED": (_filter(3, 3), {"keep_num_dims": True}),
+    "MEAN": (_axes, {"keep_dims": True}),
+    "MUL": (_other, {}),
+    "ADD": (_other, {}),
+    "MAX_POOL_2D": (_none, {"stride_h": 1, "stride_w": 1, "filter_height": 1, "filter_width": 1}),
+    "AVERAGE_POOL_2D": (_none, {"stride_h": 1, "stride_w": 1, "filter_height": 1, "filter_width": 1}),
+    "RELU": (_none, {}),
+    "RELU6": (_none, {}),
+    "QUANTIZE": (_none, {}),
+}
+"""Operators in a form that keeps the shape: their other operands and their attributes."""
+
+
+def _model(name: str, source_scale: float, output_scale: float, **more: Attribute) -> bytes:
+    operands, attributes = _KEEPING[name]
+    b = ModelBuilder()
+    x = b.input(_SHAPE, DType.S8, source_scale, 0, name="x")
+    others = operands(b)
+    y = b.tensor(_SHAPE, DType.S8, output_scale, 0, name="y")
+    b.operator(name, [x, *others], [y], {**attributes, **more})
+    return b.finish([y])
+
+
+@pytest.mark.parametrize("name", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MEAN", "MUL", "RELU", "QUANTIZE"])
+@pytest.mark.parametrize("source_scale", [2.0**30, 1e38])
+def test_load_factor_beyond_32_bits_is_refused(name: str, source_scale: float) -> None:
+    """A factor of 2**30 or more would shift every bit out; the operator and its output are named."""
+    with pytest.raises(ModelError, match=rf"operator 0, tensor 'y': {name}: the scales give a factor of"):
+        parse_tflite(_model(name, source_scale, 1.0 if source_scale < 1e30 else 1e-38), "m.tflite")
+
+
+@pytest.mark.parametrize("name", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MEAN", "MUL", "RELU", "QUANTIZE"])
+def test_load_factor_just_inside_32_bits_is_accepted(name: str) -> None:
+    """A factor just below 2**30 is what the kernels can still apply."""
+    assert parse_tflite(_model(name, 2.0**29, 1.0), "m.tflite").nodes
+
+
+@pytest.mark.parametrize("name", ["ADD", "MUL", "CONV_2D", "MAX_POOL_2D", "AVERAGE_POOL_2D"])
+@pytest.mark.parametrize("scale", [1e-9, 1e-45])
+def test_load_activation_bound_beyond_32_bits_is_refused(name: str, scale: float) -> None:
+    """A 6 that does not fit 32 bits in the output's scale is refused, as by TFLM."""
+    model = _model(name, scale, scale, fused_activation_function="RELU6")
+    with pytest.raises(ModelError, match=r"RELU6: 6 at a scale of .* does not fit 32 bits"):
+        parse_tflite(model, "m.tflite")
+
+
+def test_load_add_of_inputs_far_below_the_output_is_accepted() -> None:
+    """A factor below 2**-32 is zero, as in TFLM; one of 1 or more, which TFLM does not survive, is refused."""
+    assert parse_tflite(_model("ADD", 1.0, 1e6), "m.tflite").nodes
+    with pytest.raises(ModelError, match=r"ADD: output scale .* is out of proportion"):
+        parse_tflite(_model("ADD", 1.0, 2.0**-19), "m.tflite")
+
+
+def test_load_relu6_of_a_tiny_scale_is_refused() -> None:
+    """The operator RELU6 has the same limit; TFLM's result is undefined there."""
+    with pytest.raises(ModelError, match="RELU6: RELU6: 6 at a scale of 1e-09 does not fit 32 bits"):
+        parse_tflite(_model("RELU6", 1e-9, 1e-9), "m.tflite")

@@ -1,0 +1,15 @@
+"""Values at which roundings change their mind: powers of two and their neighbours, ties, ends of ranges."""
+
+from itertools import product
+
+MAX = (1 << 31) - 1
+MIN = -(1 << 31)
+
+POWERS = sorted({0, *(sign * (1 << k) + near for k in range(31) for sign in (-1, 1) for near in (-1, 0, 1))})
+ACCUMULATORS = sorted({MIN, MIN + 1, MAX, MAX - 1, *(value for value in POWERS if MIN <= value <= MAX)})
+MULTIPLIERS = (0, 1 << 30, (1 << 30) + 1, 0x5A827999, 0x60000000, 0x7FFFFFFF - 1, 0x7FFFFFFF)
+"""What `quantize_multiplier` gives: 0, or 2**30 … 2**31 - 1."""
+SHIFTS = range(-31, 31)
+
+TRIPLES = tuple(product(ACCUMULATORS, MULTIPLIERS, SHIFTS))
+"""Accumulator, multiplier, shift: every combination."""
