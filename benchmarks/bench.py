@@ -47,7 +47,11 @@ def main() -> None:
     parser.add_argument("--optimize", default="s", choices=("s", "1", "2", "3"))
     arguments = parser.parse_args()
     results = {
-        "tools": {"kibi": kibi.__version__, "python": platform.python_version(), **{name: version(name) for name in TOOLS}},
+        "tools": {
+            "kibi": kibi.__version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in TOOLS},
+        },
         "target": "cortex-m4",
         "compiler": arguments.compiler,
         "optimize": arguments.optimize,
@@ -105,7 +109,17 @@ def _print(results: dict[str, Any]) -> None:
     tools = ", ".join(f"{name} {number}" for name, number in results["tools"].items())
     console.print(f"Cortex-M4, {results['compiler']} -O{results['optimize']}; {tools}")
     table = Table(title="Kibi (portable kernels) beside TensorFlow Lite Micro")
-    for heading in ("model", "instructions", "of TFLM ref.", "of CMSIS-NN", "code", "TFLM", "arena", "activations", "TFLM"):
+    for heading in (
+        "model",
+        "instructions",
+        "of TFLM ref.",
+        "of CMSIS-NN",
+        "code",
+        "TFLM",
+        "arena",
+        "activations",
+        "TFLM",
+    ):
         table.add_column(heading, justify="left" if heading == "model" else "right")
     for heading in ("stack", "bits"):
         table.add_column(heading, justify="right")
