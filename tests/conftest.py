@@ -1,6 +1,7 @@
 """What every test has: Hypothesis's profiles, the marks for missing tools, and the oracle."""
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,9 @@ from hypothesis import settings
 from kibi.oracle import Oracle
 from tests.support.oracle import check_oracle
 from tests.support.zoo import check_zoo
+
+# A shell that starts the tests in the background lets them ignore SIGINT, and so all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline in either: the first example pays for compilers and child processes, and nothing is timed in tests.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
