@@ -16,11 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from blocks import ROOT, BlockError, replaced, run_blocks
-from pictures import pictures, rows_in_time
+from pictures import pictures
 from tables import circumstances, figures, operators_sentence, pages, rows_sentence
-
-import kibi
-import kibi.demo
 
 _README = ROOT / "README.md"
 _STALE, _OTHER_TOOLS = 1, 3
@@ -44,11 +41,10 @@ def written() -> Mapping[Path, Callable[[], str]]:
 def _document(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     if path == _README:
-        order = rows_in_time(kibi.load(kibi.demo.model_path()))
         for name, contents in (
             ("figures", figures()),
             ("operators", operators_sentence()),
-            ("rows", rows_sentence(order)),
+            ("rows", rows_sentence()),
         ):
             text = replaced(text, name, contents)
     return run_blocks(text)

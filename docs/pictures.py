@@ -1,14 +1,9 @@
 """The pictures in the documents: memory plans of the shipped model, and how a kernel sees rows."""  # noqa: INP001
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from blocks import ROOT, blocks
+from collections.abc import Mapping
 
 import kibi
 import kibi.demo
-from kibi.ir import Graph
-from kibi.planner import Run
 from kibi.reports.memory_shapes import Box, label, line
 from kibi.reports.memory_svg import memory_svg
 
@@ -25,19 +20,9 @@ def pictures() -> Mapping[str, str]:
     model = kibi.load(kibi.demo.model_path())
     return {
         "plan.svg": memory_svg(model, kibi.plan(model)),
-        "plan_by_rows.svg": memory_svg(model, kibi.plan(model, runs=rows_in_time(model))),
+        "plan_by_rows.svg": memory_svg(model, kibi.plan(model, granularity="row")),
         "rows.svg": _rows_picture(),
     }
-
-
-def rows_in_time(model: Graph) -> Sequence[Run]:
-    """The order that `how-it-works.md` spells out: what is shown is what the page's own code makes."""
-    text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
-    code = next(block.body for block in blocks(text) if "def rows_in_time" in block.body)
-    variables: dict[str, Any] = {}
-    exec(code.partition("\n\n\nby_rows")[0], variables)  # noqa: S102 - the project's own document
-    order: Sequence[Run] = variables["rows_in_time"](model, 7)
-    return order
 
 
 def _rows_picture() -> str:

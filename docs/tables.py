@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir
 from dataclasses import fields
 from enum import Enum
@@ -245,14 +245,14 @@ def operators_sentence() -> str:
     return f"{len(names)} operators: {', '.join(names)}. [What each takes](docs/operators.md).\n"
 
 
-def rows_sentence(order: Sequence[Run]) -> str:
-    """What an order by rows saves on the shipped model, measured."""
+def rows_sentence() -> str:
+    """What a plan by the row saves on the shipped model, measured."""
     model = kibi.load(kibi.demo.model_path())
-    whole, rows = (_measured(model, kibi.plan(model, runs=runs)) for runs in (None, order))
+    whole, rows = (_measured(model, kibi.plan(model, granularity=name)) for name in ("tensor", "row"))
     same = "the same bits" if rows.bit_exact and whole.bit_exact else "OTHER BITS"
     return (
         "And this is the same model by the row. Kibi's kernels compute one row at a time and do not care where rows lie, so a\n"
-        "plan may let operators take turns and give each row a place of its own. The same arithmetic and "
+        "plan may let operators take turns and give each row a place of its own: `--granularity row`. The same arithmetic and "
         f"{same}, in\n**{rows.ram_bytes:,} bytes of RAM instead of {whole.ram_bytes:,}**, stack included. "
         "[How it works](docs/how-it-works.md#the-row-is-the-unit).\n\n"
         "![Memory plan of the same model, by the row](docs/images/plan_by_rows.svg)\n"

@@ -40,24 +40,34 @@ def load(path: str | os.PathLike[str]) -> Graph:
     return replace(read(path), path=Path(path))
 
 
-def plan(model: Graph, target: str | Target = _DEFAULT_TARGET, *, runs: "Sequence[Run] | None" = None) -> "Plan":
+def plan(
+    model: Graph,
+    target: str | Target = _DEFAULT_TARGET,
+    *,
+    runs: "Sequence[Run] | None" = None,
+    granularity: str = "tensor",
+) -> "Plan":
     """Place every byte of a model's memory.
 
     Args:
         model: the graph.
         target: name of the target, or the target itself.
-        runs: an order of row steps; None: the model file's order, each operator run to completion.
+        runs: an order of row steps; None: the best order of operators that each run to completion, or, by the row, the
+            best that is found.
+        granularity: `tensor`: each tensor is one buffer. `row`: rows take turns, and each has a place and a lifetime of its
+            own, wherever that needs less memory.
 
     Returns:
         The plan, with its lower bound.
 
     Raises:
         TargetError: no such target.
-        PlanError: the order is impossible.
+        PlanError: the order is impossible, or there is no such granularity.
     """
+    from kibi.planner import granularity_named  # noqa: PLC0415
     from kibi.planner import plan as make  # noqa: PLC0415
 
-    return make(model, _target(target), runs=runs)
+    return make(model, _target(target), runs=runs, granularity=granularity_named(granularity))
 
 
 def run(model: Graph, plan: "Plan | None", inputs: Sequence[Array]) -> list[Array]:

@@ -67,10 +67,12 @@ def test_header_stands_alone(header: Path, tmp_path: Path) -> None:
 def test_kernel_header_states_its_contract(kernel: str) -> None:
     """A kernel's header declares the one function and its struct, and says what output, rows and scratch are."""
     text = (FOLDER / f"{kernel}.h").read_text()
-    signature = rf"void {kernel}\((\w+) \*output, const \w+ \*const \*rows,\s+const {kernel}_params \*params,\s+void \*scratch\);"
-    assert re.search(signature, text)
+    operands = rf"\w+ \*output, const \w+ \*const \*rows,\s+const {kernel}_params \*params,\s+void \*scratch"
+    found = re.search(rf"void {kernel}\({operands}(,\s+int32_t step)?\);", text)
+    assert found
     comment = text[text.index(f"}} {kernel}_params;") :]
-    assert all(f"{word}:" in comment for word in ("output", "rows", "scratch"))
+    named = ("output", "rows", "scratch", "step") if found[1] else ("output", "rows", "scratch")
+    assert all(f"{word}:" in comment for word in named)
     fields = struct_fields(kernel, ("portable",))
     body = text[text.index("typedef struct {") : text.index(f"}} {kernel}_params;")]
     assert len(fields) == re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL).count(";")

@@ -30,8 +30,8 @@ def interleaved(graph: Graph) -> tuple[Run, ...]:
             runs[-1] = Run(node, runs[-1].first_row, runs[-1].rows + 1)
         else:
             runs.append(Run(node, done[node], 1))
+        made[graph.sites[node].output.index] += len(graph.sites[node].made_rows(done[node]))
         done[node] += 1
-        made[graph.sites[node].output.index] += graph.sites[node].rows_per_step
     return tuple(runs)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kibi.dtypes import DType
+from kibi.errors import InternalError
 from kibi.frontends.tflite.operators import IMPORTERS
 from kibi.ir import KernelCall, Operator
 from kibi.kernels import kernel_folder, struct_fields
@@ -57,7 +58,7 @@ def test_operator_docstring_states_shapes_types_and_source(operator: type[Operat
 @each_operator
 def test_operator_rules_are_documented(operator: type[Operator]) -> None:
     """Each rule has a docstring where it is written."""
-    for rule in ("infer", "accesses", "steps", "reference", "bind", "macs"):
+    for rule in ("infer", "accesses", "steps", "accumulates", "reference", "accumulation", "bind", "macs"):
         assert getattr(operator, rule).__doc__
 
 
@@ -97,11 +98,35 @@ def test_operator_params_fit_the_kernels_struct(operator: type[Operator]) -> Non
 
 
 @each_operator
-def test_operator_samples_have_rows_that_fit_their_tensors(operator: type[Operator]) -> None:
-    """Steps divide the output's rows, and accesses name rows that the inputs have."""
+def test_operator_that_accumulates_keeps_its_accumulator_in_scratch(operator: type[Operator]) -> None:
+    """What accumulates is told the step, and its reference needs no more scratch than its kernel; others do not accumulate."""
     for seed in range(_SAMPLES):
         for site in graph_of(OPERATOR_MODELS[operator.name](Seeded(seed))).sites:
-            assert site.output.type.rows % site.steps == 0
+            call = site.op.bind(site)
+            if site.op.accumulates(site):
+                assert call.takes_step
+                assert site.op.accumulation(site).start.nbytes == call.scratch_bytes
+            elif operator.accumulation is Operator.accumulation:
+                with pytest.raises(InternalError, match="does not accumulate"):
+                    site.op.accumulation(site)
+
+
+@each_operator
+def test_operator_kernel_takes_the_step_where_its_call_says_so(operator: type[Operator]) -> None:
+    """A call passes the step exactly to those kernels whose header declares it."""
+    for call in _calls(operator):
+        header = (kernel_folder("portable") / f"{call.kernel}.h").read_text()
+        assert call.takes_step == ("int32_t step);" in header)
+
+
+@each_operator
+def test_operator_samples_have_rows_that_fit_their_tensors(operator: type[Operator]) -> None:
+    """Steps make each row of the output once, in order, and accesses name rows that the inputs have."""
+    for seed in range(_SAMPLES):
+        for site in graph_of(OPERATOR_MODELS[operator.name](Seeded(seed))).sites:
+            made = [row for step in range(site.steps) for row in site.made_rows(step)]
+            assert made == list(range(site.output.type.rows))
+            assert site.op.accumulates(site) or len(site.made_rows(0)) * site.steps == len(made)
             for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
                 needed = {row for step in range(site.steps) for row in access.needs(step)}
                 assert needed <= set(range(tensor.type.rows))

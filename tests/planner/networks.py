@@ -68,6 +68,26 @@ class Total(Window):
         return (RowAccess.every(site["input"].type.rows, site.output.type.rows),)
 
 
+@dataclass(frozen=True, slots=True)
+class Tally(Window):
+    """One output row from all input rows, taken one by one and added up in scratch."""
+
+    name: ClassVar[str] = "TALLY"
+
+    def steps(self, site: Site) -> int:
+        """One for each input row."""
+        return site["input"].type.rows
+
+    def accumulates(self, site: Site) -> bool:
+        """Always."""
+        del site
+        return True
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """One access for each input."""
+        return (RowAccess.same(site["input"].type.rows),)
+
+
 def graph(
     shapes: list[tuple[int, ...]],
     nodes: list[tuple[Operator, tuple[int, ...], int]],
@@ -110,6 +130,16 @@ def residual(rows: int = 16, row_bytes: int = 32, scratch_bytes: int = 0) -> Gra
     return graph([image] * 5 + [(1, row_bytes)], nodes)
 
 
+def tallied(*heights: int, rows: int = 8, width: int = 4, scratch_bytes: int = 0) -> Graph:
+    """A chain of windows whose last rows are added up into one of `width` bytes."""
+    net = chain(*heights, rows=rows, width=width, scratch_bytes=scratch_bytes)
+    shapes = [tensor.type.shape for tensor in net.tensors]
+    nodes: list[tuple[Operator, tuple[int, ...], int]]
+    nodes = [(site.op, (index,), index + 1) for index, site in enumerate(net.sites)]
+    nodes.append((Tally(scratch_bytes=4 * width), (len(nodes),), len(nodes) + 1))
+    return graph([*shapes, (1, width)], nodes)
+
+
 def by_row(net: Graph) -> tuple[Run, ...]:
     """An interleaved order: each step belongs to the last node whose next row step can run."""
     made = [net.tensors[index].type.rows if index in net.inputs else 0 for index in range(len(net.tensors))]
@@ -124,7 +154,7 @@ def by_row(net: Graph) -> tuple[Run, ...]:
             ):
                 runs.append(Run(index, step, 1))
                 done[index] += 1
-                made[site.output.index] += site.rows_per_step
+                made[site.output.index] += len(site.made_rows(step))
                 break
         else:
             return joined(runs)

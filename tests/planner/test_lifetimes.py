@@ -76,13 +76,32 @@ def test_lifetimes_constant_takes_no_buffer() -> None:
 def test_lifetimes_scratch_one_buffer_from_first_to_last_step() -> None:
     """Scratch lives from its operator's first step to its last, and can be left out."""
     net = chain(3, 3, rows=4, scratch_bytes=10)
-    runs = by_row(net)
+    runs = file_order(net)
     scratch = [each for each in lifetimes(net, M4, runs) if each.tensor is None]
-    assert [(each.node, each.size_bytes, each.alignment, each.start, each.end) for each in scratch] == [
-        (0, 10, 4, 0, 6),
-        (1, 10, 4, 2, 8),
+    assert [(each.nodes, each.size_bytes, each.alignment, each.start, each.end) for each in scratch] == [
+        ((0,), 10, 4, 0, 4),
+        ((1,), 10, 4, 4, 8),
     ]
     assert all(each.tensor is not None for each in lifetimes(net, M4, runs, scratch=False))
+
+
+def test_lifetimes_operators_that_interleave_share_their_scratch() -> None:
+    """One step runs at a time, so that one buffer serves all whose steps take turns."""
+    net = chain(3, 3, rows=4, scratch_bytes=10)
+    scratch = [each for each in lifetimes(net, M4, by_row(net)) if each.tensor is None]
+    assert [(each.nodes, each.size_bytes, each.start, each.end) for each in scratch] == [((0, 1), 10, 0, 8)]
+
+
+def test_lifetimes_rows_of_a_split_input_lie_in_order_and_die_one_by_one() -> None:
+    """A stored input starts the arena; each of its rows lives to its own last reader."""
+    net = chain(3, rows=4)
+    rows = [each for each in lifetimes(net, M4, file_order(net), split={0}) if each.tensor == 0]
+    row_bytes = net.tensors[0].type.row_bytes
+    assert [(each.first_row, each.rows, each.offset, each.end, each.is_pinned) for each in rows] == [
+        (0, 1, 0, 2, True),
+        (1, 1, row_bytes, 3, True),
+        (2, 2, 2 * row_bytes, 4, True),
+    ]
 
 
 @pytest.mark.parametrize(

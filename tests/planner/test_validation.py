@@ -12,7 +12,7 @@ from kibi.errors import PlanError
 from kibi.ir import Graph, Operator
 from kibi.planner import Buffer, Plan, Run, plan, validate
 from kibi.targets import target
-from tests.planner.networks import Window, by_row, chain, graph, joined, residual
+from tests.planner.networks import Tally, Window, by_row, chain, graph, joined, residual
 
 M4 = target("cortex-m4")
 Change = Callable[[Plan], Plan]
@@ -62,7 +62,7 @@ def test_validate_plan_without_scratch_passes_only_when_asked() -> None:
 
 @st.composite
 def _networks(draw: st.DrawFn) -> Graph:
-    """Chains of random heights, strides, paddings, widths and scratch."""
+    """Chains of random heights, strides, paddings, widths and scratch, some of which end in an accumulator."""
     rows, width = draw(st.integers(1, 12)), draw(st.integers(1, 5))
     shapes: list[tuple[int, ...]] = [(1, rows, width, 1)]
     nodes: list[tuple[Operator, tuple[int, ...], int]] = []
@@ -72,6 +72,9 @@ def _networks(draw: st.DrawFn) -> Graph:
         shapes.append((1, rows, width, draw(st.integers(1, 6))))
         op = Window(height, stride, draw(st.integers(0, height - 1)), draw(st.sampled_from((0, 6))))
         nodes.append((op, (index,), index + 1))
+    if draw(st.booleans()):
+        shapes.append((1, 5))
+        nodes.append((Tally(scratch_bytes=20), (len(nodes),), len(nodes) + 1))
     return graph(shapes, nodes)
 
 

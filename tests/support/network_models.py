@@ -118,15 +118,21 @@ _ON_IMAGES: tuple[Callable[[_Network], None], ...] = (
 
 
 def _head(net: _Network) -> None:
-    """From an image to classes."""
-    batch, *_, channels = net.last.shape
-    if flip(net.c):
+    """From an image to classes, by a mean, a global pooling, a reshaping, or at once."""
+    batch, height, width, channels = net.last.shape
+    how = net.c.one_of(("MEAN", "AVERAGE_POOL_2D", "MAX_POOL_2D", "RESHAPE", "at once"))
+    if how == "MEAN":
         axes = net.builder.constant(np.array([1, 2], np.int32))
         net.then("MEAN", [net.last.index, axes], (batch, channels), keep_dims=False)
-    else:
+    elif how == "RESHAPE":
         net.then("RESHAPE", [net.last.index], (batch, prod(net.last.shape[1:])))
+    elif how != "at once":
+        net.then(
+            how, [net.last.index], (batch, 1, 1, channels), padding="VALID", stride_h=1, stride_w=1,
+            filter_height=height, filter_width=width,
+        )  # fmt: skip
     classes = net.c.integer(1, 6)
-    kernel = net.weights((classes, net.last.shape[1]))
+    kernel = net.weights((classes, prod(net.last.shape[1:])))
     net.then("FULLY_CONNECTED", [net.last.index, kernel], (batch, classes), net.fresh())
     net.then("SOFTMAX", [net.last.index], (batch, classes), _UNIT, beta=1.0)
 

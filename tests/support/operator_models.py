@@ -114,6 +114,12 @@ class _Axis:
         last = size - 1 if padding == "SAME" else size - window
         return _Axis(size, kernel, stride, dilation, last // stride + 1)
 
+    @staticmethod
+    def covered(c: Choices, padding: str) -> "_Axis":
+        """All of the axis under one window, which leaves it on both sides where it is padded."""
+        size = c.integer(2, 9)
+        return _Axis(size, size if padding == "VALID" else size + c.integer(0, 3), size, 1, 1)
+
 
 def _window(c: Choices, *, dilates: bool) -> tuple[str, _Axis, _Axis]:
     """A padding scheme and the two spatial axes; now and then an input one high or one wide."""
@@ -188,8 +194,9 @@ def _factors(c: Choices, total: int, rank: int) -> tuple[int, ...]:
 
 def fully_connected(c: Choices) -> Case:
     """FULLY_CONNECTED on vectors that lie along the last axis, or anyhow in the input."""
-    b, rank = ModelBuilder(), c.integer(1, 4)
-    depth, outputs, keeps = c.integer(1, 12), c.integer(1, 9), flip(c)
+    b, rank = ModelBuilder(), c.one_of((c.integer(1, 4), 4))
+    # Long vectors that lie over several rows are added up row by row.
+    depth, outputs, keeps = c.one_of((c.integer(1, 12), 24 * c.integer(1, 8))), c.integer(1, 9), flip(c)
     if keeps:
         shape = (*_shape(c, rank - 1, 3), depth)
         output_shape = (*shape[:-1], outputs)
@@ -212,6 +219,8 @@ def fully_connected(c: Choices) -> Case:
 def _pool(c: Choices, name: str) -> Case:
     b, batches, channels = ModelBuilder(), c.one_of((1, 1, 2)), c.integer(1, 9)
     padding, y, x = _window(c, dilates=False)
+    if c.one_of((False, False, True)):
+        y = _Axis.covered(c, padding)
     quantization = (scale(c), zero_point(c))
     source = b.input([batches, y.size, x.size, channels], DType.S8, *quantization)
     output = b.tensor([batches, y.output, x.output, channels], DType.S8, *quantization)

@@ -25,6 +25,10 @@ PlanPath = Annotated[
         "--plan", metavar="FILE", help="A plan from `kibi plan --json`. Without: made anew.", show_default=False
     ),
 ]
+GranularityName = Annotated[
+    str,
+    typer.Option("--granularity", "-g", metavar="G", help="What is placed: tensor, or row: less RAM, a larger table."),
+]
 CompilerName = Annotated[
     str, typer.Option("--compiler", metavar="C", help="zig, which came with Kibi, or gcc: arm-none-eabi-gcc.")
 ]
@@ -59,17 +63,17 @@ def compiler_named(name: str) -> str:
     return name
 
 
-def plan_for(graph: "Graph", target: "Target", path: Path | None) -> "Plan":
-    """The plan that a file holds, checked against the model; without a file the default one.
+def plan_for(graph: "Graph", target: "Target", path: Path | None, granularity: str) -> "Plan":
+    """The plan that a file holds, checked against the model; without a file one of that granularity.
 
     Raises:
-        PlanError: the file holds no plan, or one that is wrong or for something else.
+        PlanError: the file holds no plan, or one that is wrong or for something else; or there is no such granularity.
     """
-    from kibi.planner import load_plan, validate  # noqa: PLC0415
+    from kibi.planner import granularity_named, load_plan, validate  # noqa: PLC0415
     from kibi.planner import plan as make  # noqa: PLC0415
 
     if path is None:
-        return make(graph, target)
+        return make(graph, target, granularity=granularity_named(granularity))
     loaded = load_plan(path)
     if loaded.target != target.name:
         raise PlanError(f"{path}: the plan is for {loaded.target!r}, not for {target.name!r}. Make it for that target.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.arguments import DEFAULT_TARGET, AsJson, PlanPath, TargetName, plan_for
+from kibi.cli.arguments import DEFAULT_TARGET, AsJson, GranularityName, PlanPath, TargetName, plan_for
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.errors import InputError
 
@@ -31,6 +31,7 @@ def compile_models(
         ),
     ] = None,
     plan: PlanPath = None,
+    granularity: GranularityName = "tensor",
     as_json: AsJson = False,
 ) -> None:
     """Write a C99 library for a model.
@@ -44,10 +45,10 @@ def compile_models(
     _check(models, name, plan)
     graphs = [kibi.load(model) for model in models]
     with working("compiling"):
-        plans = [plan_for(graph, processor, plan) for graph in graphs]
+        plans = [plan_for(graph, processor, plan, granularity) for graph in graphs]
         if name is not None and len(graphs) == 1:
             graphs, plans = [replace(graphs[0], name=name)], [replace(plans[0], model=name)]
-        command = _command(graphs, target, name, plan)
+        command = _command(graphs, target, name, plan, granularity)
         library = kibi.compile(graphs, plans, directory, target=processor, name=name, command=command)
     if as_json:
         print_json(_record(library, directory))
@@ -69,10 +70,11 @@ def _check(models: Sequence[Path], name: str | None, plan: Path | None) -> None:
         raise InputError(f"--name {name!r} cannot prefix C symbols. Take, for example, {identifier(name)!r}.")
 
 
-def _command(graphs: "Sequence[Graph]", target: str, name: str | None, plan: Path | None) -> str:
+def _command(graphs: "Sequence[Graph]", target: str, name: str | None, plan: Path | None, granularity: str) -> str:
     """The command that makes the same files: without folders, so that the same input gives the same bytes."""
     words = ["kibi", "compile", *(graph.source for graph in graphs), "--target", target]
     words += ["--name", name] if name else []
+    words += ["--granularity", granularity] if granularity != "tensor" else []
     words += ["--plan", plan.name] if plan else []
     line = " ".join(shlex.quote(word) for word in words)
     return "".join(each if each.isprintable() else "?" for each in line)

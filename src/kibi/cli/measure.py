@@ -9,6 +9,7 @@ from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
     CompilerName,
+    GranularityName,
     ModelPath,
     PlanPath,
     Seed,
@@ -39,6 +40,7 @@ def measure(
         str, typer.Option("--optimize", "-O", metavar="O", help="The compiler's level: 0, 1, 2, 3 or s.")
     ] = "s",
     plan: PlanPath = None,
+    granularity: GranularityName = "tensor",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -51,7 +53,7 @@ def measure(
     processor, tool = emulated_target(target), compiler_named(compiler)
     graph = kibi.load(model)
     with working(f"measuring on {processor.name}"), tempfile.TemporaryDirectory(prefix="kibi-") as folder:
-        library = kibi.compile(graph, plan_for(graph, processor, plan), folder)
+        library = kibi.compile(graph, plan_for(graph, processor, plan, granularity), folder)
         found = kibi.measure(library, compiler=tool, optimize=optimize, seed=seed)
     if as_json:
         print_json(found.to_dict())

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.arguments import DEFAULT_TARGET, AsJson, ModelPath, TargetName
+from kibi.cli.arguments import DEFAULT_TARGET, AsJson, GranularityName, ModelPath, TargetName
 from kibi.cli.terminal import output, picture_columns, print_json, say, working
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ def plan(
     model: ModelPath,
     *,
     target: TargetName = DEFAULT_TARGET,
+    granularity: GranularityName = "tensor",
     as_json: AsJson = False,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw the plan as an SVG file.", show_default=False)
@@ -33,7 +34,7 @@ def plan(
     processor = kibi.target(target)
     graph = kibi.load(model)
     with working("planning"):
-        made = kibi.plan(graph, processor)
+        made = kibi.plan(graph, processor, granularity=granularity)
     if svg is not None:
         _draw(svg, graph, made)
     if as_json:

@@ -9,6 +9,7 @@ from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
     CompilerName,
+    GranularityName,
     ModelPath,
     PlanPath,
     Seed,
@@ -38,6 +39,7 @@ def verify(
     ] = None,
     compiler: CompilerName = "zig",
     plan: PlanPath = None,
+    granularity: GranularityName = "tensor",
     as_json: AsJson = False,
 ) -> None:
     """Check that all engines give the same bits.
@@ -54,7 +56,7 @@ def verify(
     tool, graph = compiler_named(compiler), kibi.load(model)
     inputs = read_runs(graph, files) if files else ()
     with working("verifying"):
-        made = plan_for(graph, processor, plan)
+        made = plan_for(graph, processor, plan, granularity)
         found = kibi.verify(graph, made, target=processor, inputs=inputs, seed=seed, runs=runs, compiler=tool)
     if as_json:
         print_json(found.to_dict())

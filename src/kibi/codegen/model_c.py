@@ -6,7 +6,7 @@ from kibi.codegen.bindings import Bindings
 from kibi.codegen.c_text import array, comment, filled, literal, plain
 from kibi.codegen.rows_c import accessors, fill_rows, pointer_count, pointers
 from kibi.dtypes import DType
-from kibi.ir import KernelCall, Tensor
+from kibi.ir import KernelCall, Site, Tensor
 from kibi.planner.plan import Buffer, buffer_name
 from kibi.version import __version__
 
@@ -135,8 +135,6 @@ def _arena_table(b: Bindings) -> str:
 
 def _step_function(b: Bindings, number: int) -> str:
     site, call = b.graph.sites[number], b.calls[number]
-    output = site.output
-    rows = f"step * {site.rows_per_step}" if site.rows_per_step > 1 else "step"
     scratch = b.plan.scratch_of(number)
     scratch_text = "NULL" if scratch is None else f"arena + {scratch.offset}" if scratch.offset else "arena"
     c_type = site.row_tensors[0].type.dtype.c
@@ -145,8 +143,17 @@ def _step_function(b: Bindings, number: int) -> str:
         f"static KIBI_NOINLINE void {b.function(number)}(uint8_t *arena, int32_t step, int32_t end)\n{{\n"
         f"    const {c_type} *rows[{pointer_count(b, number)}];\n"
         f"    for (; step < end; ++step) {{\n{pointers(b, number)}"
-        f"        {call.kernel}(row_{output.index}(arena, {rows}), rows, &params_{number}, {scratch_text});\n    }}\n}}\n"
+        f"        {call.kernel}(row_{site.output.index}(arena, {_made_row(site)}), rows, &params_{number}, "
+        f"{scratch_text}{', step' if call.takes_step else ''});\n    }}\n}}\n"
     )
+
+
+def _made_row(site: Site) -> str:
+    """The first row that step `step` makes; a kernel that accumulates is given the output's first row in each step."""
+    if site.op.accumulates(site):
+        return "0"
+    rows = len(site.made_rows(0))
+    return f"step * {rows}" if rows > 1 else "step"
 
 
 def _describe(b: Bindings, number: int) -> str:

@@ -116,10 +116,12 @@ class Site:
         """Row steps that make the output."""
         return self.op.steps(self)
 
-    @property
-    def rows_per_step(self) -> int:
-        """Neighbouring rows of the output that one step makes."""
-        return self.output.type.rows // self.steps
+    def made_rows(self, step: int) -> range:
+        """The rows of the output that a step makes; of an accumulating node, all by the last."""
+        rows = self.output.type.rows
+        if self.op.accumulates(self):
+            return range(rows if step == self.steps - 1 else 0)
+        return range(step * rows // self.steps, (step + 1) * rows // self.steps)
 
     @property
     def row_tensors(self) -> tuple[Tensor, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from kibi.dtypes import Array, DType
+from kibi.errors import InternalError
 from kibi.ir.rows import RowAccess
 
 if TYPE_CHECKING:
@@ -41,20 +42,38 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class KernelCall:
-    """How one node becomes calls of a C kernel, one call for each output row.
+    """How one node becomes calls of a C kernel, one call for each row step.
 
     The kernel is `void <kernel>(T *output, const T *const *rows, const <kernel>_params *params, void *scratch)`: `rows` holds
-    the pointers that the operator's row accesses name, input after input.
+    the pointers that the operator's row accesses name, input after input. A kernel that accumulates takes `int32_t step` behind
+    them: its calls keep what they have added up in scratch, and write nothing to `output` before the last.
 
     Attributes:
         kernel: name of the function, of its `.c` and `.h` files and, with `_params` behind, of its struct.
         params: the struct's fields; those not named are zero.
         scratch_bytes: bytes of arena that a call may use; aligned to 4 on a 32-bit target.
+        takes_step: whether the kernel takes the number of the step.
     """
 
     kernel: str
     params: tuple[Param, ...] = ()
     scratch_bytes: int = 0
+    takes_step: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulation:
+    """The living definition of a node that accumulates; the accumulator lies in the node's planned scratch.
+
+    Attributes:
+        start: the accumulator before the first step, one axis.
+        add: adds what a step reads: from (accumulator, input rows, step), in place.
+        finish: the elements of the whole output in order, from the accumulator after the last step.
+    """
+
+    start: Array
+    add: Callable[[Array, Rows, int], None]
+    finish: Callable[[Array], Array]
 
 
 class Operator(ABC):
@@ -90,13 +109,30 @@ class Operator(ABC):
         """Row steps that make the output: one for each row, unless the operator makes several rows at once.
 
         It divides the output's rows; each step then makes as many neighbouring rows, which lie in order. "Output row" in
-        `accesses`, `reference` and `bind` means what one step makes.
+        `accesses`, `reference` and `bind` means what one step makes. Where the node accumulates, any number will do, and
+        "output row" means a step.
         """
         return site.output.type.rows
 
+    def accumulates(self, site: "Site") -> bool:
+        """Whether its steps add rows of the input to an accumulator in scratch, and the last makes the whole output."""
+        del site
+        return False
+
     @abstractmethod
     def reference(self, site: "Site") -> Callable[[Rows], Array]:
-        """The living definition: a function from input rows to one output row, as an array of its elements in order."""
+        """The living definition: a function from input rows to one output row, as an array of its elements in order.
+
+        Where the node accumulates, `accumulation` stands for it.
+        """
+
+    def accumulation(self, site: "Site") -> Accumulation:
+        """The living definition where the node accumulates.
+
+        Raises:
+            InternalError: it does not.
+        """
+        raise InternalError(f"operator {site.node.source} ({self.name}) does not accumulate")
 
     @abstractmethod
     def bind(self, site: "Site") -> KernelCall:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Rows, Site
-from kibi.ops.pooling import Pool2D, windows_of_row
+from kibi.ir import Accumulation, Rows, Site
+from kibi.ops.pooling import Pool2D, inside_columns, windows_of_row
 from kibi.ops.registry import register
 
 
@@ -20,22 +21,46 @@ class AveragePool2D(Pool2D):
     """
 
     name: ClassVar[str] = "AVERAGE_POOL_2D"
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_average_pool2d_s8",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_average_pool2d_s8", "kibi_average_pool2d_s8_accumulate")
+    accumulator: ClassVar[DType] = DType.S32
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Sum of the elements inside, divided by their number."""
         gather = windows_of_row(self.window(site))
-        low, high = self.activation.limits(DType.S8, site.output.quantization)
 
         def row(rows: Rows) -> Array:
             values, mask = gather(rows)
-            sums = np.where(mask[..., None], values, 0).sum(axis=1).astype(np.int64)
-            counts = mask.sum(axis=1)[:, None]
-            means = np.sign(sums) * ((np.abs(sums) + counts // 2) // counts)
-            clamped: Array = np.minimum(np.maximum(means, low), high).astype(np.int8)
-            return clamped
+            return self._means(site, _sums(values, mask), mask.sum(axis=1))
 
         return row
+
+    def accumulation(self, site: Site) -> Accumulation:
+        """The same, row after row."""
+        window = self.window(site)
+        gather = windows_of_row(window)
+
+        def add(sums: Array, rows: Rows, step: int) -> None:
+            del step
+            sums[:] = sums.astype(np.int32) + _sums(*gather(rows)).reshape(-1)
+
+        def finish(sums: Array) -> Array:
+            counts = site.steps * inside_columns(window).sum(axis=1)
+            return self._means(site, sums.reshape(window.output_width, -1), counts)
+
+        return Accumulation(np.zeros(site.output.type.elements, np.int32), add, finish)
+
+    def _means(self, site: Site, sums: Array, counts: Array) -> Array:
+        """From sums `[x, C]` and counts `[x]`."""
+        low, high = self.activation.limits(DType.S8, site.output.quantization)
+        divisors = counts[:, None]
+        means = np.sign(sums) * ((np.abs(sums) + divisors // 2) // divisors)
+        clamped: Array = np.minimum(np.maximum(means, low), high).astype(np.int8)
+        return clamped
+
+
+def _sums(values: Array, mask: Array) -> NDArray[np.int32]:
+    sums: NDArray[np.int32] = np.where(mask[..., None], values, 0).sum(axis=1).astype(np.int32)
+    return sums
 
 
 register(AveragePool2D)

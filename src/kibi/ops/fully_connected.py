@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import Accumulation, KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation
 from kibi.ops.registry import register
+from kibi.quant import wrap_s32
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class FullyConnected(Operator):
 
     name: ClassVar[str] = "FULLY_CONNECTED"
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_fully_connected_s8",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_fully_connected_s8", "kibi_fully_connected_s8_accumulate")
     types: ClassVar[tuple[DType, ...]] = (DType.S8,)
 
     activation: Activation = Activation.NONE
@@ -54,13 +55,22 @@ class FullyConnected(Operator):
         return declared if fits else flat, DType.S8
 
     def steps(self, site: Site) -> int:
-        """One for each row where input and output fall into the same rows; else all at once."""
+        """One for each row where input and output fall into the same rows, or where it accumulates; else all at once."""
+        if self.accumulates(site):
+            return site["input"].type.rows
         return site.output.type.rows if _is_by_row(site) else 1
 
+    def accumulates(self, site: Site) -> bool:
+        """Where a vector lies over several rows, and its sums take less than the rows that need not wait for the last."""
+        source, depth = site["input"].type, site["filter"].type.shape[1]
+        spans_rows = depth > source.row_elements and depth % source.row_elements == 0
+        waiting_bytes = source.size_bytes - source.row_bytes
+        return spans_rows and _sums_bytes(site) < waiting_bytes
+
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
-        """The input's rows cut into pieces that fit both rows and vectors."""
+        """Row after row, or all of the input's rows cut into pieces that fit both rows and vectors."""
         source = site["input"].type
-        if _is_by_row(site):
+        if _is_by_row(site) or self.accumulates(site):
             return (RowAccess.same(source.rows),)
         parts = source.row_elements // _piece(site)
         return (RowAccess.every(source.rows * parts, 1, parts),)
@@ -78,26 +88,45 @@ class FullyConnected(Operator):
 
         return row
 
+    def accumulation(self, site: Site) -> Accumulation:
+        """The same, a row of a vector after the other."""
+        channels = site["filter"].type.shape[0]
+        piece = site["input"].type.row_elements
+        parts = site.constant("filter").astype(np.int32).T.reshape(-1, piece, channels)
+        zero_point = site["input"].quantization.zero_point
+        scaling = self._scaling(site)
+
+        def add(sums: Array, rows: Rows, step: int) -> None:
+            vector, part = divmod(step, len(parts))
+            own = sums[vector * channels : (vector + 1) * channels]
+            centred = np.asarray(rows[0][0]).astype(np.int32) - zero_point
+            own[:] = wrap_s32(own.astype(np.int64) + integer_matmul(centred, parts[part]))
+
+        start = np.zeros(site.output.type.elements, np.int32)
+        return Accumulation(start, add, lambda sums: scaling.apply(sums.reshape(-1, channels)))
+
     def bind(self, site: Site) -> KernelCall:
-        """One kernel; a vector may come in several pieces, or a piece hold several vectors."""
+        """The kernel that is given whole vectors, in pieces or several in a row; or the one that accumulates."""
         weights = site.constant("filter").astype(np.int8)
         scaling = self._scaling(site)
         channels, depth = weights.shape
         piece = site["input"].type.row_elements if _is_by_row(site) else _piece(site)
         zero_point = site["input"].quantization.zero_point
-        vectors = site.output.type.elements // channels // self.steps(site)
+        accumulates = self.accumulates(site)
+        vectors = site.output.type.elements // channels // (1 if accumulates else self.steps(site))
         params = (
             Param("filter", weights.reshape(-1)),
             Param("bias", folded_bias(scaling.bias, weights, zero_point)),
             *scaling.params(),
-            Param("depth", depth),
             Param("piece", min(piece, depth)),
             Param("pieces", depth // min(piece, depth)),
             Param("vectors", vectors),
-            Param("vectors_per_row", max(1, piece // depth)),
             Param("output_channels", channels),
         )
-        return KernelCall("kibi_fully_connected_s8", params)
+        at_once, accumulating = self.kernels
+        if accumulates:
+            return KernelCall(accumulating, params, _sums_bytes(site), takes_step=True)
+        return KernelCall(at_once, (*params, Param("depth", depth), Param("vectors_per_row", max(1, piece // depth))))
 
     def macs(self, site: Site) -> int:
         """The filter's depth for each output element."""
@@ -115,6 +144,11 @@ def _is_by_row(site: Site) -> bool:
     """Whether output row `y` is made of input row `y`."""
     source, output, depth = site["input"].type, site.output.type, site["filter"].type.shape[1]
     return source.rows == output.rows and source.row_elements % depth == 0
+
+
+def _sums_bytes(site: Site) -> int:
+    """Bytes of a 32-bit sum for each output element."""
+    return 4 * site.output.type.elements
 
 
 def _piece(site: Site) -> int:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import Accumulation, KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.registry import register
 from kibi.quant import Multiplier, requantize, wrap_s32
@@ -44,30 +44,48 @@ class Mean(Operator):
         return tuple(size for axis, size in enumerate(shape) if axis not in axes), DType.S8
 
     def steps(self, site: Site) -> int:
-        """One: sums of all output elements grow together."""
-        del site
-        return 1
+        """One for each row of the input."""
+        return site["input"].type.rows
+
+    def accumulates(self, site: Site) -> bool:
+        """Where the input has several rows: the sums of all output elements grow together."""
+        return site["input"].type.rows > 1
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
-        """All rows."""
-        return (RowAccess.every(site["input"].type.rows, 1),)
+        """Row after row."""
+        return (RowAccess.same(site["input"].type.rows),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Rule N11: the sum without its zero points, scaled once by a multiplier that includes the division."""
-        shape, axes = site["input"].type.shape, tuple(sorted(_axes(site)))
-        factor, count = _multiplier(site)
-        zero_in, zero_out = site["input"].quantization.zero_point, site.output.quantization.zero_point
+        """The mean of an input of one row."""
+        whole = self.accumulation(site)
 
         def row(rows: Rows) -> Array:
-            data = np.concatenate([np.asarray(part).reshape(-1) for part in rows[0]]).reshape(shape)
-            sums = data.astype(np.int64).sum(axis=axes) - zero_in * count
-            means = wrap_s32(requantize(sums, factor.value, factor.shift) + zero_out)
-            return np.clip(means, -128, 127).astype(np.int8)
+            sums = whole.start.copy()
+            whole.add(sums, rows, 0)
+            return whole.finish(sums)
 
         return row
 
+    def accumulation(self, site: Site) -> Accumulation:
+        """Rule N11: the sum without its zero points, scaled once by a multiplier that includes the division."""
+        source, elements = site["input"].type, site.output.type.elements
+        kept = tuple(1 if axis in _axes(site) else size for axis, size in enumerate(source.shape))
+        places = np.broadcast_to(np.arange(elements).reshape(kept), source.shape).reshape(source.rows, -1)
+        factor, count = _multiplier(site)
+        zero_point = site.output.quantization.zero_point
+
+        def add(sums: Array, rows: Rows, step: int) -> None:
+            np.add.at(sums, places[step], np.asarray(rows[0][0]).astype(np.int32))
+
+        def finish(sums: Array) -> Array:
+            means = wrap_s32(requantize(sums.astype(np.int64), factor.value, factor.shift) + zero_point)
+            return np.clip(means, -128, 127).astype(np.int8)
+
+        start = np.full(elements, -count * site["input"].quantization.zero_point, np.int32)
+        return Accumulation(start, add, finish)
+
     def bind(self, site: Site) -> KernelCall:
-        """One kernel; the scratch holds a 32-bit sum for each output element."""
+        """One kernel, called for each row; the scratch holds a 32-bit sum for each output element."""
         shape, axes = site["input"].type.shape, _axes(site)
         strides = _output_strides(shape, axes)
         source = site["input"].type
@@ -76,15 +94,16 @@ class Mean(Operator):
         factor, count = _multiplier(site)
         elements = site.output.type.elements
         params = (
-            *(Param(f"size{level}", size) for level, (size, _) in enumerate(loops)),
+            *(Param(f"size{level}", size) for level, (size, _) in enumerate(loops) if level),
             *(Param(f"step{level}", step) for level, (_, step) in enumerate(loops)),
+            Param("steps", source.rows),
             Param("output_elements", elements),
             Param("zero_points", count * site["input"].quantization.zero_point),
             Param("output_zero_point", site.output.quantization.zero_point),
             Param("multiplier", factor.value),
             Param("shift", factor.shift),
         )
-        return KernelCall("kibi_mean_s8", params, 4 * elements)
+        return KernelCall("kibi_mean_s8", params, 4 * elements, takes_step=True)
 
 
 def _axes(site: Site) -> frozenset[int]:

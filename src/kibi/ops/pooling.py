@@ -23,6 +23,8 @@ class Pool2D(Operator):
 
     inputs: ClassVar[tuple[str, ...]] = ("input",)
     types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+    accumulator: ClassVar[DType]
+    """The type of what accumulates."""
 
     kernel: tuple[int, int] = (1, 1)
     stride: tuple[int, int] = (1, 1)
@@ -47,37 +49,68 @@ class Pool2D(Operator):
         return Window.of(site, self.kernel, self.stride, (1, 1), self.padding)
 
     def steps(self, site: Site) -> int:
-        """One for each output row along the window's rows."""
-        return self.window(site).steps
+        """One for each output row along the window's rows; of a single output row, one for each row that it reads."""
+        window = self.window(site)
+        return len(window.rows_inside) if self.accumulates(site) else window.steps
+
+    def accumulates(self, site: Site) -> bool:
+        """Where the output has one row, and an accumulator takes less than the rows that need not wait for the last."""
+        window = self.window(site)
+        waiting_bytes = (len(window.rows_inside) - 1) * site["input"].type.row_bytes
+        return window.steps == 1 and self._accumulator_bytes(site) < waiting_bytes
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
-        """A window of input rows; null pointers where it leaves the input."""
-        return (self.window(site).access(None),)
+        """A window of input rows, with null pointers where it leaves the input; or the next row inside."""
+        window = self.window(site)
+        if self.accumulates(site):
+            steps = len(window.rows_inside)
+            return (RowAccess(window.input_rows, steps, start=window.rows_inside.start),)
+        return (window.access(None),)
 
     def bind(self, site: Site) -> KernelCall:
-        """The one kernel, without scratch."""
+        """The kernel that is given all rows of a window, without scratch; or the one that accumulates."""
         window = self.window(site)
         low, high = self.activation.limits(DType.S8, site.output.quantization)
+        accumulates = self.accumulates(site)
+        rows = Param("steps", self.steps(site)) if accumulates else Param("kernel_rows", window.kernel_rows)
         params = (
             Param("input_width", window.input_width),
             Param("channels", window.channels),
             Param("output_width", window.output_width),
-            Param("kernel_rows", window.kernel_rows),
+            rows,
             Param("kernel_width", window.kernel_width),
             Param("stride", window.stride_width),
             Param("pad", window.pad_width),
             Param("activation_min", low),
             Param("activation_max", high),
         )
-        return KernelCall(self.kernels[0], params)
+        at_once, accumulating = self.kernels
+        if accumulates:
+            return KernelCall(accumulating, params, self._accumulator_bytes(site), takes_step=True)
+        return KernelCall(at_once, params)
+
+    def _accumulator_bytes(self, site: Site) -> int:
+        return site.output.type.elements * self.accumulator.size_bytes
+
+
+def inside_columns(window: Window) -> NDArray[np.bool_]:
+    """Which columns of each window lie inside the input: `[x, kernel column]`."""
+    columns = _columns(window)
+    inside: NDArray[np.bool_] = (columns >= 0) & (columns < window.input_width)
+    return inside
+
+
+def _columns(window: Window) -> NDArray[np.int64]:
+    """The column that each element of each window's row reads: `[x, kernel column]`."""
+    xs = np.arange(window.output_width)[:, None] * window.stride_width - window.pad_width
+    columns: NDArray[np.int64] = xs + np.arange(window.kernel_width)[None, :]
+    return columns
 
 
 def windows_of_row(window: Window) -> Callable[[Rows], tuple[NDArray[np.int32], NDArray[np.bool_]]]:
     """A function from input rows to (values `[x, kernel row * column, C]` in s32, mask `[x, kernel row * column]`)."""
-    xs = np.arange(window.output_width)[:, None] * window.stride_width - window.pad_width
-    columns = xs + np.arange(window.kernel_width)[None, :]
-    inside = (columns >= 0) & (columns < window.input_width)
-    picked = np.where(inside, columns, 0)
+    inside = inside_columns(window)
+    picked = np.where(inside, _columns(window), 0)
     shape = (window.input_width, window.channels)
 
     def gather(rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:

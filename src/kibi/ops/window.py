@@ -59,6 +59,11 @@ class Window:
         """Row steps: one for each output row of each batch."""
         return self.batches * self.output_rows
 
+    @property
+    def rows_inside(self) -> range:
+        """The rows of one batch of the input that output row 0 reads, where the window is not dilated."""
+        return range(max(0, -self.pad_rows), min(self.input_rows, self.kernel_rows - self.pad_rows))
+
     def access(self, fill: int | None) -> RowAccess:
         """The input rows that an output row reads; `fill` as in `RowAccess`."""
         return RowAccess(

@@ -5,7 +5,7 @@ with rows in order. A tensor whose making and reading interleave has a buffer fo
 die while its last ones are not made yet.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -22,14 +22,18 @@ _MOST_BYTES = 1 << 28
 """Far beyond any microcontroller: what is larger comes from a broken file, and would only take forever."""
 
 
-def lifetimes(graph: Graph, target: Target, runs: Sequence[Run], *, scratch: bool = True) -> tuple[Buffer, ...]:
-    """The buffers of an order of row steps, not placed yet: all offsets are 0.
+def lifetimes(
+    graph: Graph, target: Target, runs: Sequence[Run], *, scratch: bool = True, split: Collection[int] = ()
+) -> tuple[Buffer, ...]:
+    """The buffers of an order of row steps, not placed yet: all offsets are 0, but those of a split model input.
 
     Args:
         graph: a verified graph.
         target: where it runs; no buffer is aligned more than the arena's start is.
         runs: the order; each node computes each row of its output once, ascending.
         scratch: whether to include the scratch of the nodes that need some.
+        split: tensors that are held row by row, though the rule would make them one buffer. The rows of a model input lie
+            in order from the start of the arena, one input behind the other, and die one by one; model outputs stay whole.
 
     Returns:
         Tensors ascending by index, the rows of each ascending, then scratch ascending by node. Scratch lives from the
@@ -43,10 +47,14 @@ def lifetimes(graph: Graph, target: Target, runs: Sequence[Run], *, scratch: boo
     histories, spans = _follow(graph, runs)
     steps = sum(run.rows for run in runs)
     buffers: list[Buffer] = []
+    pinned_bytes = 0
     for index in sorted(histories):
         tensor = graph.tensors[index]
         alignment = min(tensor.type.dtype.size_bytes, target.arena_alignment_bytes)
-        if index in graph.inputs or index in graph.outputs or histories[index].is_whole:
+        if index in graph.inputs and index in split and index not in graph.outputs:
+            buffers.extend(_pinned(tensor, histories[index], alignment, pinned_bytes))
+            pinned_bytes += tensor.type.size_bytes
+        elif index in graph.inputs or index in graph.outputs or (histories[index].is_whole and index not in split):
             buffers.append(_whole(tensor, histories[index], alignment, steps if index in graph.outputs else 0))
         else:
             buffers.extend(_by_row(tensor, histories[index], alignment))
@@ -118,7 +126,7 @@ def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dic
                     raise PlanError(f"{where} {what}. Let the operator that makes it run further before.")
                 history.read_row(needed, step)
         for index in graph.nodes[node].outputs:
-            for _ in range(graph.tensors[index].type.rows // graph.sites[node].steps):
+            for _ in graph.sites[node].made_rows(row):
                 histories[index].make_row(step)
         spans[node] = (spans.get(node, (step, step))[0], step)
     return histories, spans
@@ -175,12 +183,35 @@ def _by_row(tensor: Tensor, history: _History, alignment: int) -> Iterator[Buffe
         row += rows
 
 
+def _pinned(tensor: Tensor, history: _History, alignment: int, offset: int) -> Iterator[Buffer]:
+    """The rows of a model input, in order from an offset; neighbours that die together are one buffer."""
+    row = 0
+    for last_used, group in groupby(history.last_used):
+        rows = sum(1 for _ in group)
+        size_bytes, end = rows * tensor.type.row_bytes, max(last_used, 0) + 1
+        place = offset + row * tensor.type.row_bytes
+        yield Buffer(tensor.index, None, row, rows, place, size_bytes, alignment, 0, end, is_pinned=True)
+        row += rows
+
+
 def _scratch(graph: Graph, spans: dict[int, tuple[int, int]]) -> Iterator[Buffer]:
-    for node, (first, last) in sorted(spans.items()):
+    """A buffer for each group of nodes whose steps interleave, as large as the largest scratch among them.
+
+    An accumulator must outlive its node's steps, so that it is never shared.
+    """
+    groups: list[tuple[int, int, int, list[int]]] = []  # first step, end, bytes, nodes
+    for node, (first, last) in sorted(spans.items(), key=lambda entry: entry[1]):
         site = graph.sites[node]
         size_bytes = site.op.bind(site).scratch_bytes
-        if size_bytes:
+        if size_bytes and site.op.accumulates(site):
             yield Buffer(None, node, 0, 0, 0, size_bytes, _SCRATCH_ALIGNMENT_BYTES, first, last + 1)
+        elif size_bytes and groups and first < groups[-1][1]:
+            begin, end, largest, nodes = groups[-1]
+            groups[-1] = (begin, max(end, last + 1), max(largest, size_bytes), [*nodes, node])
+        elif size_bytes:
+            groups.append((first, last + 1, size_bytes, [node]))
+    for begin, end, size_bytes, (node, *others) in groups:
+        yield Buffer(None, node, 0, 0, 0, size_bytes, _SCRATCH_ALIGNMENT_BYTES, begin, end, shared_by=tuple(others))
 
 
 def _label(node: Node) -> str:

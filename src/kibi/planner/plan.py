@@ -1,12 +1,12 @@
 """Plans as frozen data: the row steps in order, and for each buffer its place and lifetime."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from types import UnionType
-from typing import get_origin
+from typing import Any, get_origin
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
@@ -38,9 +38,11 @@ class Buffer:
 
     Attributes:
         tensor: index of the tensor whose rows it holds; None for scratch.
-        node: index of the node whose scratch it is; None for rows.
+        node: index of the first node whose scratch it is; None for rows.
         first_row, rows: which rows of the tensor; 0, 0 for scratch.
         region: name of the memory region; there is one, "arena".
+        shared_by: further nodes that use the same scratch, in their own steps.
+        is_pinned: whether the offset is given, not searched: the rows of a model input lie in order for the caller.
         offset: bytes from the start of the region.
         size_bytes: its size.
         alignment: the offset is a multiple of it.
@@ -58,6 +60,13 @@ class Buffer:
     start: int
     end: int
     region: str = "arena"
+    shared_by: tuple[int, ...] = ()
+    is_pinned: bool = False
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The nodes whose scratch it is: one runs at a time, so that those whose steps interleave can share it."""
+        return () if self.node is None else (self.node, *self.shared_by)
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,11 @@ class Plan:
 
     def scratch_of(self, node: int) -> Buffer | None:
         """The scratch of a node, or None where it needs none. All runs of a node use the same offset."""
-        return next((buffer for buffer in self.buffers if buffer.node == node), None)
+        return self._scratch.get(node)
+
+    @cached_property
+    def _scratch(self) -> dict[int, Buffer]:
+        return {node: buffer for buffer in self.buffers for node in buffer.nodes}
 
     def live_bytes(self) -> tuple[int, ...]:
         """Bytes that live during each step."""
@@ -147,7 +160,7 @@ class Plan:
                 raise PlanError(f"the plan is not of format {FORMAT}. Make it again with this version.")
             own = {each.name: saved[each.name] for each in fields(Plan) if each.name in saved}
             own["runs"] = tuple(Run(**run) for run in saved["runs"])
-            own["buffers"] = tuple(Buffer(**buffer) for buffer in saved["buffers"])
+            own["buffers"] = tuple(_buffer(**buffer) for buffer in saved["buffers"])
             plan = Plan(**own)
             _check_types(plan)
             parts: tuple[Run | Buffer, ...] = (*plan.runs, *plan.buffers)
@@ -156,6 +169,11 @@ class Plan:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise PlanError(f"the text is no saved plan: {error}. Make it again with `kibi plan --json`.") from None
         return plan
+
+
+def _buffer(shared_by: Sequence[int] = (), **values: Any) -> Buffer:
+    """A buffer from its saved fields; JSON has no tuples."""
+    return Buffer(**values, shared_by=tuple(shared_by))
 
 
 def _check_types(record: Plan | Run | Buffer) -> None:
@@ -173,7 +191,8 @@ def buffer_name(graph: Graph, buffer: Buffer) -> str:
     if buffer.tensor is not None:
         return graph.tensors[buffer.tensor].name
     node = graph.nodes[buffer.node or 0]
-    return f"scratch of operator {node.source} ({node.op.name})"
+    others = len(buffer.shared_by)
+    return f"scratch of operator {node.source} ({node.op.name})" + (f" and {others} more" if others else "")
 
 
 def peak_steps(plan: Plan) -> Iterator[int]:

@@ -14,6 +14,7 @@ from kibi.planner.plan import Buffer, Plan
 
 _NOBODY = -1
 _SCRATCH = -2
+"""Of node 0; further nodes' numbers go down from there."""
 
 
 def simulate(graph: Graph, plan: Plan) -> Iterator[str]:
@@ -54,7 +55,7 @@ class _Arena:
         self.graph = graph
         self.row_at: dict[tuple[int, int], tuple[int, Buffer]] = {}
         self.unit: dict[tuple[int, int], int] = {}
-        self.scratch = {buffer.node: buffer for buffer in plan.buffers if buffer.tensor is None}
+        self.scratch = {node: buffer for buffer in plan.buffers for node in buffer.nodes}
         for buffer in plan.buffers:
             for k in range(buffer.rows if buffer.tensor is not None else 0):
                 key = (buffer.tensor or 0, buffer.first_row + k)
@@ -70,7 +71,9 @@ class _Arena:
         self._bytes(tensor, row)[:] = self.unit[tensor, row]
 
     def step(self, step: int, node: int, row: int) -> Iterator[str]:
-        """Run a row step; what is wrong with the rows that must be there while the kernel runs."""
+        """Run a row step; what is wrong with the rows, and the accumulator, that must be there while the kernel runs."""
+        if row > 0:
+            yield from self._accumulated(node)
         touched = list(self._made(node, row))
         for key in touched:
             self.write(*key)
@@ -81,17 +84,33 @@ class _Arena:
         scratch = self.scratch.get(node)
         if scratch is not None:
             # The kernel may write its scratch before it has read its input and after it has stored its output.
-            self.owner[scratch.offset : scratch.offset + scratch.size_bytes] = _SCRATCH
+            self._scratch_bytes(scratch)[:] = self._scratch_unit(node)
             if not scratch.start <= step < scratch.end:
                 yield f"scratch is used, but declares to live from step {scratch.start} to {scratch.end}"
         for index, each in touched:
             yield from self.check(index, each, step)
 
+    def _accumulated(self, node: int) -> Iterator[str]:
+        """What is wrong with what the steps before this one have added up."""
+        scratch = self.scratch.get(node)
+        if scratch is None or not self.graph.sites[node].op.accumulates(self.graph.sites[node]):
+            return
+        wrong = np.flatnonzero(self._scratch_bytes(scratch) != self._scratch_unit(node))
+        if len(wrong):
+            holder = self._holder(int(self._scratch_bytes(scratch)[wrong[0]]))
+            where = f"{len(wrong)} of its bytes, from byte {scratch.offset + wrong[0]}, hold {holder}"
+            yield f"its accumulator has not survived since the step before: {where}"
+
+    def _scratch_unit(self, node: int) -> int:
+        return _SCRATCH - node
+
+    def _scratch_bytes(self, scratch: Buffer) -> NDArray[np.int64]:
+        return self.owner[scratch.offset : scratch.offset + scratch.size_bytes]
+
     def _made(self, node: int, row: int) -> Iterator[tuple[int, int]]:
         """The rows that a step makes, as (tensor, row)."""
         for index in self.graph.nodes[node].outputs:
-            rows = self.graph.tensors[index].type.rows // self.graph.sites[node].steps
-            yield from ((index, row * rows + k) for k in range(rows))
+            yield from ((index, made) for made in self.graph.sites[node].made_rows(row))
 
     def _scattered(self, made: list[tuple[int, int]]) -> Iterator[str]:
         """Rows of one step that do not lie one behind the other, as its kernel writes them."""
@@ -129,8 +148,8 @@ class _Arena:
     def _holder(self, unit: int) -> str:
         if unit == _NOBODY:
             return "nothing: it is not made yet"
-        if unit == _SCRATCH:
-            return "scratch"
+        if unit <= _SCRATCH:
+            return f"scratch of {_label(self.graph, _SCRATCH - unit)}"
         tensor, row = next(key for key, value in self.unit.items() if value == unit)
         return f"row {row} of {self.graph.tensors[tensor].name!r}"
 

@@ -77,7 +77,7 @@ def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     held: dict[int, list[int]] = {index: [] for index in owned}
     for place, buffer in enumerate(plan.buffers):
         if buffer.tensor is None:
-            known = buffer.node is not None and 0 <= buffer.node < len(graph.nodes)
+            known = bool(buffer.nodes) and all(0 <= node < len(graph.nodes) for node in buffer.nodes)
         else:
             known = buffer.node is None and buffer.tensor in owned
         if not known:
@@ -116,7 +116,7 @@ def _place(graph: Graph, plan: Plan, buffer: Buffer, arena_alignment: int) -> It
 
 def _scratch_sizes(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     for node, site in enumerate(graph.sites):
-        buffers = [buffer for buffer in plan.buffers if buffer.tensor is None and buffer.node == node]
+        buffers = [buffer for buffer in plan.buffers if buffer.tensor is None and node in buffer.nodes]
         needed = site.op.bind(site).scratch_bytes if scratch else 0
         if len(buffers) > 1:
             yield f"{_label(graph, node)}: {len(buffers)} scratch buffers, at most one is allowed"

@@ -122,13 +122,12 @@ def _measurement(library: Library, engine: DeviceEngine, bit_exact: bool, oracle
 
 def _operator(model: CompiledModel, engine: DeviceEngine, node: int) -> OperatorCost:
     site = model.graph.sites[node]
-    scratch = model.plan.scratch_of(node)
     return OperatorCost(
         name=site.output.name,
         op=site.op.name,
         macs=site.op.macs(site),
         instructions=engine.instructions_of(node),
-        scratch_bytes=0 if scratch is None else scratch.size_bytes,
+        scratch_bytes=site.op.bind(site).scratch_bytes,
     )
 
 

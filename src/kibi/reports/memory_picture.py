@@ -21,13 +21,14 @@ from kibi.reports.memory_timeline import (
 _FREE = "."
 _PEAK = " <- peak"
 _NARROWEST_BAR = 20
+_MOST_LINES = 60
 
 
 def memory_picture(graph: Graph, plan: Plan, *, width: int = 100) -> Text:
     """Draw a plan.
 
     One line for each stretch of row steps during which the same buffers live: one for each operator where operators run
-    to completion. A character is as many bytes as the arena divided by the bar's length; it shows who holds most of
+    to completion. Of very many stretches some are shown. A character is as many bytes as the arena divided by the bar's length; it shows who holds most of
     them, `.` where nobody holds any, `#` for scratch.
 
     Args:
@@ -40,16 +41,18 @@ def memory_picture(graph: Graph, plan: Plan, *, width: int = 100) -> Text:
         `plain` is the text alone.
     """
     entries = legend(graph, plan)
-    lines = list(stretches(plan))
-    labels = [_label(graph, each) for each in lines]
+    every = list(stretches(plan))
     highest = peak(graph, plan)
+    lines = _thinned(every, None if highest is None else highest[0])
+    labels = [_label(graph, each) for each in lines]
     label_width = max((len(label) for label in labels), default=0)
     bytes_width = len(f"{plan.arena_bytes:,}")
     margin = " " * (label_width + bytes_width + 2)
     bar_width = max(_NARROWEST_BAR, width - len(margin) - len(_PEAK))
     text = Text(no_wrap=True, overflow="ignore")
     title, needs = headline(plan)
-    text.append(title, "bold").append(f"\n{needs}\n\n")
+    text.append(title, "bold").append(f"\n{needs}\n")
+    text.append(f"{len(every)} moments, of which {len(lines)} are shown\n\n" if len(lines) < len(every) else "\n")
     text.append(f"{'bytes live':>{len(margin) - 1}} {_ruler(plan.arena_bytes, bar_width)}\n", "dim")
     for label, stretch in zip(labels, lines, strict=True):
         is_peak = highest is not None and stretch.live_bytes == highest[0].live_bytes
@@ -65,11 +68,17 @@ def memory_picture(graph: Graph, plan: Plan, *, width: int = 100) -> Text:
     return text
 
 
+def _thinned(lines: list[Stretch], highest: Stretch | None) -> list[Stretch]:
+    """At most some sixty lines, evenly chosen, the peak among them: a plan by the row has hundreds of moments."""
+    pace = -(-len(lines) // _MOST_LINES)
+    return [line for number, line in enumerate(lines) if pace <= 1 or number % pace == 0 or line == highest]
+
+
 def _label(graph: Graph, stretch: Stretch) -> str:
     """The operator, and the rows where it is not all of them."""
     number, name = operator(graph, stretch.node).split(" ", 1)
     label = f"{number:>3} {name}"
-    if stretch.rows == graph.sites[stretch.node].output.type.rows:
+    if stretch.rows == graph.sites[stretch.node].steps:
         return label
     if stretch.rows == 1:
         return f"{label} row {stretch.first_row}"

@@ -1,12 +1,15 @@
 """The interpreter: row steps in the plan's order, on the plan's bytes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.ir import Graph, RowAccess, Rows, Site, TensorType
+from kibi.errors import InternalError
+from kibi.ir import Accumulation, Graph, RowAccess, Rows, Site, TensorType
 from kibi.planner import plan as make_plan
 from kibi.planner import validate
 from kibi.planner.plan import Plan
@@ -45,7 +48,7 @@ class Interpreter:
         self._views = {
             tensor.index: self._rows(tensor.index) for tensor in model.tensors if self._is_used(tensor.index)
         }
-        prepared = {run.node: self._prepare(model.sites[run.node]) for run in self.plan.runs}
+        prepared = {run.node: self._prepare(run.node) for run in self.plan.runs}
         self._steps = [prepared[node][step] for node, step in self.plan.steps]
 
     def run(self, inputs: Sequence[Array], observe: Observer | None = None) -> list[Array]:
@@ -86,24 +89,35 @@ class Interpreter:
     def _rows(self, index: int) -> Sequence[NDArray[np.generic]]:
         return row_views(self.model, self.plan, self.arena, index)
 
-    def _prepare(self, site: Site) -> list[_Step]:
+    def _prepare(self, node: int) -> list[_Step]:
         """For each step of a node: its function, its input rows, its output bytes."""
-        compute = site.op.reference(site)
+        site = self.model.sites[node]
+        compute = self._accumulating(node) if site.op.accumulates(site) else repeat(site.op.reference(site))
         accesses = site.op.accesses(site)
         steps: list[_Step] = []
-        for step in range(site.steps):
+        for step, function in zip(range(site.steps), compute, strict=False):
             rows = tuple(
                 _pieces(self._views[tensor.index], tensor.type, access, step)
                 for tensor, access in zip(site.row_tensors, accesses, strict=True)
             )
-            steps.append((compute, rows, self._output(site, step)))
+            steps.append((function, rows, self._output(site, step)))
         return steps
 
     def _output(self, site: Site, step: int) -> NDArray[np.generic]:
-        """The bytes of the rows that one step makes, which lie in order."""
-        kind = site.output.type
-        offset = self.plan.row_offsets(self.model, site.output.index)[step * site.rows_per_step]
-        return self.arena.bytes[offset : offset + site.rows_per_step * kind.row_bytes].view(kind.dtype.numpy)
+        """The bytes of the rows that one step makes, which lie in order; none where it only accumulates."""
+        kind, made = site.output.type, site.made_rows(step)
+        offset = self.plan.row_offsets(self.model, site.output.index)[made.start]
+        return self.arena.bytes[offset : offset + len(made) * kind.row_bytes].view(kind.dtype.numpy)
+
+    def _accumulating(self, node: int) -> Iterator[Callable[[Rows], Array]]:
+        """The function of each step of a node that accumulates in its scratch."""
+        site = self.model.sites[node]
+        accumulation, scratch = site.op.accumulation(site), self.plan.scratch_of(node)
+        if scratch is None:
+            raise InternalError(f"operator {site.node.source} ({site.op.name}) has no scratch to accumulate in")
+        size_bytes = accumulation.start.nbytes
+        place = self.arena.bytes[scratch.offset : scratch.offset + size_bytes].view(accumulation.start.dtype)
+        return (partial(_accumulate, site, accumulation, place, step) for step in range(site.steps))
 
     def _write(self, index: int, array: Array) -> None:
         views = self._views.get(index, ())
@@ -119,6 +133,14 @@ class Interpreter:
         site = self.model.sites[node]
         if step == site.steps - 1:
             observe(site.output.index, self._read(site.output.index))
+
+
+def _accumulate(site: Site, accumulation: Accumulation, place: Array, step: int, rows: Rows) -> Array:
+    """One step of a node that accumulates: the elements that it makes, which are none before the last."""
+    if step == 0:
+        place[:] = accumulation.start
+    accumulation.add(place, rows, step)
+    return accumulation.finish(place) if step == site.steps - 1 else place[:0]
 
 
 def _pieces(

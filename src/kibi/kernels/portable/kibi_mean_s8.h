@@ -1,4 +1,4 @@
-/* MEAN: the whole output in one step. */
+/* MEAN: row after row of the input is added up; the last call writes the whole output. */
 #ifndef KIBI_MEAN_S8_H
 #define KIBI_MEAN_S8_H
 
@@ -9,14 +9,14 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t size0; /* loops over the rows */
-    int32_t size1;
+    int32_t size1; /* rows of one part of the batch */
     int32_t size2; /* loops inside a row */
     int32_t size3;
-    int32_t step0; /* how far the output index moves in each loop; 0 along reduced axes */
-    int32_t step1;
-    int32_t step2;
+    int32_t step0; /* how far the output index moves from part to part of the batch; 0 along reduced axes */
+    int32_t step1; /* from row to row */
+    int32_t step2; /* in each loop */
     int32_t step3;
+    int32_t steps; /* rows of the input */
     int32_t output_elements;
     int32_t zero_points; /* input zero point * elements of each mean */
     int32_t output_zero_point;
@@ -24,10 +24,11 @@ typedef struct {
     int32_t shift;      /* -31 … 30 */
 } kibi_mean_s8_params;
 
-/* output: [output_elements]; may overlap the input rows, which are read before it is written.
- * rows: size0 * size1 pointers to [size2][size3].
- * scratch: 4 * output_elements bytes, aligned as int32_t. */
-void kibi_mean_s8(int8_t *output, const int8_t *const *rows, const kibi_mean_s8_params *params, void *scratch);
+/* output: [output_elements], written by the last call; may overlap the input row, which is read before.
+ * rows: one pointer to [size2][size3], the row `step` of the input.
+ * scratch: 4 * output_elements bytes, aligned as int32_t; it keeps its contents from the first call to the last.
+ * step: 0 … steps - 1, ascending. */
+void kibi_mean_s8(int8_t *output, const int8_t *const *rows, const kibi_mean_s8_params *params, void *scratch, int32_t step);
 
 #ifdef __cplusplus
 }
