@@ -89,3 +89,33 @@ def test_measurement_keeps_within_what_was_promised(name: str, tmp_path: Path) -
     assert measured.stack_bytes < 600
     assert sum(operator.instructions for operator in measured.ops) <= measured.instructions
     assert 2 * measured.instructions <= zoo.baseline(name)["instructions_reference"]
+
+
+ROW_ARENA_BYTES = {
+    "mlperf_kws_int8": 4_300,
+    "mlperf_vww_int8": 28_500,
+    "mlperf_ic_int8": 11_500,
+    "mlperf_ad_int8": 1_100,
+    "mlperf_sww_int8": 4_200,
+    "tflm_person_detect": 13_100,
+    "tflm_micro_speech": 2_700,
+}
+"""What plans by the row need at most, all scratch included, the input stored."""
+
+
+@pytest.mark.parametrize(("name", "most"), ROW_ARENA_BYTES.items())
+def test_plan_by_row_keeps_its_size_and_the_bits(name: str, most: int, tmp_path: Path) -> None:
+    """A fraction of the memory, the same bits in all engines, at most four hundredths more instructions."""
+    model = kibi.load(zoo.model_path(name))
+    plan = kibi.plan(model, granularity="row")
+    assert plan.arena_bytes <= most
+    library = kibi.compile(model, plan, tmp_path / "row")
+    inputs = next(iter(zoo.seeded_runs(name)))
+    device = DeviceEngine(library)
+    for engine in (kibi.Interpreter(model, plan), HostEngine(library), device):
+        assert tuple(map(zoo.digest, engine.run(inputs))) == zoo.catalog()[name].output_digests[0]
+    whole = DeviceEngine(kibi.compile(model, kibi.plan(model), tmp_path / "whole"))
+    whole.run(inputs)
+    assert device.last is not None
+    assert whole.last is not None
+    assert device.last.instructions <= 1.04 * whole.last.instructions

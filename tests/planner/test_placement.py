@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kibi.errors import PlanError
 from kibi.planner import Buffer, Placement, place
+from kibi.planner.placement import Status
 
 
 def _buffer(size_bytes: int, start: int, end: int, alignment: int = 1) -> Buffer:
@@ -108,7 +109,7 @@ def test_place_aligned_neighbours_raise_the_bound() -> None:
 
 def test_place_nothing_takes_nothing() -> None:
     """No buffers, or empty ones, need no byte."""
-    assert place([]) == Placement((), 0, 0)
+    assert place([]) == Placement((), 0, 0, Status.OPTIMAL)
     assert place([_buffer(0, 0, 3), _buffer(0, 1, 2)]).peak_bytes == 0
 
 

@@ -23,6 +23,7 @@ from kibi.cli.failure import EXIT_INTERRUPTED, exit_code_of
 from kibi.cli.inspect import inspect
 from kibi.cli.measure import measure
 from kibi.cli.operators import operators
+from kibi.cli.place import place
 from kibi.cli.plan import plan
 from kibi.cli.run import run_model
 from kibi.cli.targets import targets
@@ -64,6 +65,7 @@ def kibi(
 
 app.command("inspect", epilog="Example: kibi inspect model.tflite")(inspect)
 app.command("plan", epilog="Example: kibi plan model.tflite --target cortex-m4 --svg plan.svg")(plan)
+app.command("place", epilog="Example: kibi place buffers.csv --capacity 65536")(place)
 app.command("run", epilog="Example: kibi run model.tflite --input photo.png --labels labels.txt")(run_model)
 app.command("compile", epilog="Example: kibi compile model.tflite --target cortex-m4 -o build/model")(compile_models)
 app.command("measure", epilog="Example: kibi measure model.tflite --target cortex-m4")(measure)

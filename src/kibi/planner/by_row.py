@@ -46,9 +46,7 @@ def worth_splitting(graph: Graph, target: Target, runs: Sequence[Run]) -> frozen
     is joined again where the peak does not rise.
     """
     steps = sum(run.rows for run in runs)
-    # A stored input stays one buffer: its rows would have to be pinned, which placement cannot do.
-    rows = {tensor.index for tensor in graph.tensors if tensor.type.rows > 1}
-    everything = frozenset(rows - set(graph.inputs))
+    everything = frozenset(tensor.index for tensor in graph.tensors if tensor.type.rows > 1)
     split = _by_tensor(lifetimes(graph, target, runs, split=everything))
     whole = _by_tensor(lifetimes(graph, target, runs))
     profiles = {tensor: _levels(buffers, steps) for tensor, buffers in split.items()}

@@ -1,16 +1,54 @@
 """Placement: an offset for every buffer, so that the peak is as low as it can be."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import pairwise
+from time import perf_counter
 
-from kibi.errors import PlanError
-from kibi.planner.branch_and_bound import improve
+from kibi.errors import ToolchainError
 from kibi.planner.first_fit import first_fit, orders
+from kibi.planner.placement_items import Gap, Item, PairRule, check_items
+from kibi.planner.placement_native import Native
+from kibi.planner.placement_problem import Problem
+from kibi.planner.placement_search import Progress, greedy, refine
 from kibi.planner.plan import Buffer
-from kibi.planner.sections import Instance
 
-_SECTIONS_PER_SECOND = 4_000_000
-"""How much the search gets through on a small desktop core; a node of it costs about as many as all buffers live in."""
+_FEW_ITEMS = 64
+"""So many at most are placed without native code, if that meets the lower bound."""
+_NOWHERE = 1 << 60
+_GUARD = 3.0
+"""How many times the time limit may pass before the clock ends the search: then the machine is far too slow."""
+
+
+class Status(Enum):
+    """What is known about a placement."""
+
+    OPTIMAL = "optimal"
+    """No placement has a lower peak: proven."""
+    FEASIBLE = "feasible"
+    """There may be a lower peak, but not below the lower bound."""
+    INFEASIBLE = "infeasible"
+    """No placement fits the capacity, or respects the fixed offsets: proven."""
+    UNDECIDED = "undecided"
+    """No placement within the capacity was found, and none is excluded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Where items lie.
+
+    Attributes:
+        offsets: of each item, in bytes; None if fixed offsets are in one another's way.
+        peak_bytes: one behind the last byte that any of them uses.
+        lower_bound_bytes: no placement has a lower peak; raised where the search proved it.
+        status: what is known.
+    """
+
+    offsets: tuple[int, ...] | None
+    peak_bytes: int
+    lower_bound_bytes: int
+    status: Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +58,14 @@ class Placement:
     Attributes:
         buffers: the buffers in the order in which they were given, each at its offset.
         peak_bytes: one behind the last byte that any of them uses.
-        lower_bound_bytes: no placement has a lower peak; raised to the peak where the search proved it.
+        lower_bound_bytes: no placement has a lower peak; raised where the search proved it.
+        status: what is known.
     """
 
     buffers: tuple[Buffer, ...]
     peak_bytes: int
     lower_bound_bytes: int
+    status: Status
 
     @property
     def proven_optimal(self) -> bool:
@@ -33,15 +73,22 @@ class Placement:
         return self.peak_bytes == self.lower_bound_bytes
 
 
-def place(buffers: Sequence[Buffer], *, time_limit_seconds: float = 1.0) -> Placement:
+def place(
+    buffers: Sequence[Buffer],
+    *,
+    rules: Sequence[PairRule] = (),
+    capacity: int | None = None,
+    time_limit_seconds: float = 1.0,
+) -> Placement:
     """Give each buffer an offset such that buffers that live together share no byte, and the peak is low.
 
-    Greedy orders first; where none meets the lower bound, exact search.
-
     Args:
-        buffers: sizes, alignments and lifetimes; their offsets are ignored.
-        time_limit_seconds: about how long the exact search may take. It is turned into an amount of work, so that the
-            same buffers get the same offsets on every machine.
+        buffers: sizes, alignments and lifetimes; their offsets are ignored; pinned ones of a tensor keep their distances.
+        rules: pairs of them that may share bytes, under a condition each.
+        capacity: stop at a placement whose peak does not exceed it, or at the proof that there is none; None: find the
+            lowest peak.
+        time_limit_seconds: about how long the search may take. It is turned into an amount of work, so that the same
+            buffers get the same offsets on every machine.
 
     Returns:
         The best placement found, with its distance from the optimum.
@@ -49,32 +96,127 @@ def place(buffers: Sequence[Buffer], *, time_limit_seconds: float = 1.0) -> Plac
     Raises:
         PlanError: a buffer has a negative size, no alignment or an empty lifetime.
     """
-    for place_in_list, buffer in enumerate(buffers):
-        if buffer.size_bytes < 0 or buffer.alignment < 1 or buffer.start >= buffer.end:
-            raise PlanError(
-                f"buffer {place_in_list} has {buffer.size_bytes} bytes, alignment {buffer.alignment}, and lives from "
-                f"step {buffer.start} to {buffer.end}. Sizes must not be negative, alignments at least 1, lifetimes "
-                "not empty."
-            )
-    solid = [index for index, buffer in enumerate(buffers) if buffer.size_bytes]
-    instance = Instance.of([buffers[index] for index in solid])
-    offsets, bound = _solve(instance, time_limit_seconds)
-    at = dict(zip(solid, offsets, strict=True))
-    placed = tuple(replace(buffer, offset=at.get(index, 0)) for index, buffer in enumerate(buffers))
-    return Placement(placed, instance.peak_bytes(offsets), bound)
+    groups = _groups(buffers)
+    items = [_item([buffers[index] for index in group]) for group in groups]
+    number = {index: place for place, group in enumerate(groups) for index in group}
+    kept = [PairRule(number[r.first], number[r.second], r.minimum_distance_bytes) for r in rules]
+    found = place_items(items, rules=kept, capacity=capacity, time_limit_seconds=time_limit_seconds)
+    placed = list(buffers)
+    for group, base in zip(groups, found.offsets or (), strict=True):
+        lowest = min(buffers[index].offset for index in group)
+        for index in group:
+            shift = buffers[index].offset - lowest if buffers[index].is_pinned else 0
+            placed[index] = replace(buffers[index], offset=base + shift)
+    return Placement(tuple(placed), found.peak_bytes, found.lower_bound_bytes, found.status)
 
 
-def _solve(instance: Instance, time_limit_seconds: float) -> tuple[tuple[int, ...], int]:
-    """Offsets and a lower bound on the peak."""
-    bound = instance.lower_bound_bytes
-    best: tuple[int, ...] | None = None
-    for order in orders(instance):
-        offsets = first_fit(instance, order)
-        if best is None or instance.peak_bytes(offsets) < instance.peak_bytes(best):
-            best = offsets
-        if instance.peak_bytes(best) == bound:
-            return best, bound
-    cost = sum(instance.last) - sum(instance.first) + instance.sections
-    node_limit = int(time_limit_seconds * _SECTIONS_PER_SECOND / max(cost, 1))
-    best, ended = improve(instance, best or (), bound, node_limit)
-    return best, instance.peak_bytes(best) if ended else bound
+def _groups(buffers: Sequence[Buffer]) -> list[list[int]]:
+    """The buffers that are placed as one: the pinned rows of a tensor, which lie in order; all others alone."""
+    groups: dict[object, list[int]] = {}
+    for index, buffer in enumerate(buffers):
+        groups.setdefault(("rows", buffer.tensor) if buffer.is_pinned else index, []).append(index)
+    return list(groups.values())
+
+
+def _item(group: Sequence[Buffer]) -> Item:
+    """One item for buffers that lie in order; what is left of it, as its parts die, is a window of its bytes."""
+    lowest = min(buffer.offset for buffer in group)
+    end = max(buffer.end for buffer in group)
+    size = max(buffer.offset + buffer.size_bytes for buffer in group) - lowest
+    gaps = []
+    deaths = sorted({buffer.end for buffer in group})
+    for since, until in pairwise(deaths):
+        left = [buffer for buffer in group if buffer.end > since]
+        low = min(buffer.offset for buffer in left) - lowest
+        high = max(buffer.offset + buffer.size_bytes for buffer in left) - lowest
+        gaps.append(Gap(since, until, (low, high)))
+    alignment = max(buffer.alignment for buffer in group)
+    return Item(min(buffer.start for buffer in group), end, size, alignment, gaps=tuple(gaps))
+
+
+def place_items(
+    items: Sequence[Item],
+    *,
+    rules: Sequence[PairRule] = (),
+    capacity: int | None = None,
+    time_limit_seconds: float = 1.0,
+) -> Solution:
+    """Give each item an offset such that items that live together share no byte, and the peak is low.
+
+    Greedy orders first; where none meets the lower bound, or the capacity, search by native code, which is compiled
+    when it is needed first. Where it cannot be compiled, the greedy result stands.
+
+    Args:
+        items: what to place.
+        rules: pairs of them that may share bytes, under a condition each.
+        capacity: as for `place`.
+        time_limit_seconds: as for `place`.
+
+    Raises:
+        PlanError: an item or a rule makes no sense.
+    """
+    check_items(items, rules)
+    solid = [index for index, item in enumerate(items) if _takes_room(item)]
+    number = {index: position for position, index in enumerate(solid)}
+    kept = [
+        PairRule(number[rule.first], number[rule.second], rule.minimum_distance_bytes)
+        for rule in rules
+        if rule.first in number and rule.second in number
+    ]
+    problem = Problem.of([items[index] for index in solid], kept)
+    progress = Progress(None, _NOWHERE, problem.lower_bound_bytes)
+    _solve(problem, progress, capacity, time_limit_seconds)
+    status = _status(progress, capacity)
+    if progress.offsets is None:
+        return Solution(None, 0, progress.lower_bound_bytes, status)
+    offsets = [item.offset or 0 for item in items]
+    for index, offset in zip(solid, progress.offsets.tolist(), strict=True):
+        offsets[index] = offset
+    return Solution(tuple(offsets), progress.peak_bytes, progress.lower_bound_bytes, status)
+
+
+def _takes_room(item: Item) -> bool:
+    """Whether the item has bytes, and does not leave all of them to others all its life."""
+    if item.size_bytes == 0:
+        return False
+    free = sum(gap.end - gap.start for gap in item.gaps if gap.window is None or gap.window[0] == gap.window[1])
+    return free < item.end - item.start
+
+
+def _solve(problem: Problem, progress: Progress, capacity: int | None, seconds: float) -> None:
+    if problem.items <= _FEW_ITEMS:
+        _greedy_in_python(problem, progress, capacity)
+        if progress.is_done(capacity):
+            return
+    try:
+        native = Native(problem)
+    except ToolchainError:
+        _greedy_in_python(problem, progress, capacity)
+        return
+    greedy(problem, native, progress, capacity)
+    if progress.offsets is not None and not progress.is_done(capacity) and seconds > 0:
+        refine(problem, native, progress, capacity=capacity, seconds=seconds, go_on=_clock(seconds))
+
+
+def _greedy_in_python(problem: Problem, progress: Progress, capacity: int | None) -> None:
+    for order in orders(problem):
+        offsets = first_fit(problem, order)
+        if offsets is not None:
+            progress.keep(offsets, problem.peak_bytes(offsets))
+        if progress.is_done(capacity):
+            return
+
+
+def _clock(seconds: float) -> Callable[[], bool]:
+    until = perf_counter() + seconds * _GUARD
+    return lambda: perf_counter() < until
+
+
+def _status(progress: Progress, capacity: int | None) -> Status:
+    if progress.offsets is None or (capacity is not None and progress.lower_bound_bytes > capacity):
+        return Status.INFEASIBLE
+    if progress.peak_bytes == progress.lower_bound_bytes:
+        return Status.OPTIMAL
+    if capacity is not None and progress.peak_bytes > capacity:
+        return Status.UNDECIDED
+    return Status.FEASIBLE

@@ -42,7 +42,8 @@ class Buffer:
         first_row, rows: which rows of the tensor; 0, 0 for scratch.
         region: name of the memory region; there is one, "arena".
         shared_by: further nodes that use the same scratch, in their own steps.
-        is_pinned: whether the offset is given, not searched: the rows of a model input lie in order for the caller.
+        is_pinned: whether it keeps its distance from the tensor's other buffers: the rows of a model input lie in order
+            for the caller.
         offset: bytes from the start of the region.
         size_bytes: its size.
         alignment: the offset is a multiple of it.

@@ -28,8 +28,8 @@ def memory_picture(graph: Graph, plan: Plan, *, width: int = 100) -> Text:
     """Draw a plan.
 
     One line for each stretch of row steps during which the same buffers live: one for each operator where operators run
-    to completion. Of very many stretches some are shown. A character is as many bytes as the arena divided by the bar's length; it shows who holds most of
-    them, `.` where nobody holds any, `#` for scratch.
+    to completion. Of very many stretches some are shown. A character is as many bytes as the arena divided by the bar's
+    length; it shows who holds most of them, `.` where nobody holds any, `#` for scratch.
 
     Args:
         graph: the model.

@@ -1,0 +1,60 @@
+"""Placement by trying everything: slow, and too simple to be wrong."""
+
+from collections.abc import Sequence
+
+from kibi.planner.placement_items import Item, PairRule
+
+
+def used(item: Item, moment: int) -> range:
+    """The bytes of the item that are in use at a moment, counted from its offset."""
+    if not item.start <= moment < item.end:
+        return range(0)
+    for gap in item.gaps:
+        if gap.start <= moment < gap.end:
+            return range(*(gap.window or (0, 0)))
+    return range(item.size_bytes)
+
+
+def collide(one: Item, at: int, other: Item, other_at: int) -> bool:
+    """Whether two placed items use a byte at the same moment."""
+    for moment in range(max(one.start, other.start), min(one.end, other.end)):
+        mine, its = used(one, moment), used(other, moment)
+        if mine and its and at + mine.start < other_at + its.stop and other_at + its.start < at + mine.stop:
+            return True
+    return False
+
+
+def is_right(items: Sequence[Item], offsets: Sequence[int], rules: Sequence[PairRule] = ()) -> bool:
+    """Whether offsets respect everything."""
+    leave = {(rule.first, rule.second): rule.minimum_distance_bytes for rule in rules}
+    for index, (item, at) in enumerate(zip(items, offsets, strict=True)):
+        if at < 0 or at % item.alignment or (item.offset is not None and at != item.offset):
+            return False
+        for other in range(index):
+            both = ((index, other), (other, index))
+            if any(pair in leave and offsets[pair[0]] - offsets[pair[1]] >= leave[pair] for pair in both):
+                continue
+            if collide(item, at, items[other], offsets[other]):
+                return False
+    return True
+
+
+def optimum(items: Sequence[Item], rules: Sequence[PairRule] = ()) -> int | None:
+    """The lowest peak of all; None if fixed offsets are in one another's way."""
+    highest = sum(item.size_bytes + item.alignment for item in items) + max(
+        (item.offset or 0 for item in items), default=0
+    )
+    return next((peak for peak in range(highest + 1) if _fits(items, rules, peak, [])), None)
+
+
+def _fits(items: Sequence[Item], rules: Sequence[PairRule], peak: int, offsets: list[int]) -> bool:
+    placed = len(offsets)
+    if placed == len(items):
+        return True
+    known = [rule for rule in rules if max(rule.first, rule.second) <= placed]
+    for at in range(peak - items[placed].size_bytes + 1):
+        offsets.append(at)
+        if is_right(items[: placed + 1], offsets, known) and _fits(items, rules, peak, offsets):
+            return True
+        offsets.pop()
+    return False
