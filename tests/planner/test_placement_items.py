@@ -63,7 +63,7 @@ def test_place_items_tiny_instance_equals_brute_force(items: list[Item]) -> None
 @given(st.data())
 def test_place_items_with_rules_equals_brute_force(data: st.DataObject) -> None:
     """Where pairs may share bytes under conditions, the peak is the optimum, and proven to be."""
-    items = data.draw(st.lists(_item(gaps=False), min_size=2, max_size=5))
+    items = data.draw(st.lists(_item(gaps=False), min_size=2, max_size=4))
     rules = data.draw(_rules(len(items)))
     found, best = place_items(items, rules=rules), optimum(items, rules)
     _check(items, found, rules)

@@ -12,6 +12,9 @@ from kibi.planner.plan import Buffer, Plan, Run
 from kibi.planner.row_order import row_order
 from kibi.targets import Target
 
+_SEARCH_SECONDS = 0.25
+"""About how long placement may search; an amount of work, so that the plan does not depend on the machine."""
+
 
 def plan_by_row(graph: Graph, target: Target, *, runs: Sequence[Run] | None = None) -> Plan:
     """A plan whose rows each have a place and a lifetime of their own, wherever that lowers the peak.
@@ -26,7 +29,8 @@ def plan_by_row(graph: Graph, target: Target, *, runs: Sequence[Run] | None = No
     """
     started = perf_counter()
     order = row_order(graph).runs if runs is None else tuple(runs)
-    placement = place(lifetimes(graph, target, order, split=worth_splitting(graph, target, order)))
+    buffers = lifetimes(graph, target, order, split=worth_splitting(graph, target, order))
+    placement = place(buffers, time_limit_seconds=_SEARCH_SECONDS)
     return Plan(
         model=graph.name,
         target=target.name,

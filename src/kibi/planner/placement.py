@@ -17,7 +17,7 @@ from kibi.planner.plan import Buffer
 _FEW_ITEMS = 64
 """So many at most are placed without native code, if that meets the lower bound."""
 _NOWHERE = 1 << 60
-_GUARD = 3.0
+_GUARD = 30.0
 """How many times the time limit may pass before the clock ends the search: then the machine is far too slow."""
 
 
