@@ -69,6 +69,43 @@ static int is_right(const random_problem *made, const int64_t *offsets, int64_t 
     return 1;
 }
 
+/* Items by their first section; an insertion sort. */
+static void sort(random_problem *made)
+{
+    for (int32_t k = 1; k < made->problem.items; k++) {
+        const int32_t item = made->order[k];
+        int32_t to = k;
+        for (; to > 0 && made->first[made->piece_start[made->order[to - 1]]] > made->first[made->piece_start[item]]; to--) {
+            made->order[to] = made->order[to - 1];
+        }
+        made->order[to] = item;
+    }
+}
+
+/* Whether sweeps of several widths find nothing wrong, and something where there is room for everything. */
+static int sweeps_are_right(random_problem *made, int64_t peak)
+{
+    int64_t cost[SECTIONS + 1], offsets[MOST_ITEMS], all = 0;
+    int32_t end[MOST_ITEMS];
+    for (int32_t s = 0; s <= SECTIONS; s++) {
+        cost[s] = s;
+    }
+    for (int32_t i = 0; i < made->problem.items; i++) {
+        end[i] = made->last[made->piece_start[i + 1] - 1];
+        all += made->size[i] + made->alignment[i];
+    }
+    sort(made);
+    for (int32_t width = 1; width < 200; width *= 5) {
+        const kibi_sweep_plan plan = {made->order, end, end, cost, width, below(4), (uint64_t)width};
+        const int64_t capacity = width == 1 ? all : peak * (80 + below(25)) / 100;
+        const kibi_search_result result = kibi_sweep(&made->problem, &plan, capacity, 10000000, NULL, offsets, NULL);
+        if (result == KIBI_SEARCH_FOUND ? !is_right(made, offsets, capacity) : width == 1 || result != KIBI_SEARCH_NOT_FOUND) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 int main(int count, char **arguments)
 {
     if (count != 3) {
@@ -82,6 +119,10 @@ int main(int count, char **arguments)
         const int64_t peak = kibi_first_fit(&made.problem, made.order, offsets);
         if (peak < 0 || !is_right(&made, offsets, peak)) {
             printf("first fit: wrong\n");
+            return 1;
+        }
+        if (!sweeps_are_right(&made, peak)) {
+            printf("sweep: wrong\n");
             return 1;
         }
         for (int32_t rule = 0; rule < SECTION_RULES * ITEM_RULES; rule++) {

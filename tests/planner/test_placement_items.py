@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from kibi.errors import PlanError, ToolchainError
 from kibi.planner.placement import Solution, Status, place_items
 from kibi.planner.placement_items import Gap, Item, PairRule
-from kibi.planner.placement_native import Ending, ItemRule, Native, SectionRule, Strategy
+from kibi.planner.placement_native import Native
 from kibi.planner.placement_problem import Problem
+from kibi.planner.placement_strategy import Ending, ItemRule, SectionRule, Strategy
 from tests.planner.brute_force import is_right, optimum
 
 STRATEGIES = [Strategy(section, item) for section in SectionRule for item in ItemRule]

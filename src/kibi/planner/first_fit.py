@@ -67,9 +67,8 @@ def orders(problem: Problem) -> Iterator[tuple[int, ...]]:
     sizes, spans = problem.sizes, problem.spans
     first, last = problem.hull
     live = problem.live_bytes
-    owner = np.repeat(np.arange(problem.items), np.diff(problem.piece_start))
     crowds = np.zeros(problem.items, np.int64)
-    np.maximum.at(crowds, owner, _greatest(live, problem.first, problem.last))
+    np.maximum.at(crowds, problem.owner, _greatest(live, problem.first, problem.last))
     is_free = problem.lowest != problem.highest
     areas = sizes.astype(np.float64) * spans
     for keys in (

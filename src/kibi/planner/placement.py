@@ -11,7 +11,8 @@ from kibi.planner.first_fit import first_fit, orders
 from kibi.planner.placement_items import Gap, Item, PairRule, check_items
 from kibi.planner.placement_native import Native
 from kibi.planner.placement_problem import Problem
-from kibi.planner.placement_search import Progress, greedy, refine
+from kibi.planner.placement_progress import Progress
+from kibi.planner.placement_search import greedy, refine
 from kibi.planner.plan import Buffer
 
 _FEW_ITEMS = 64
@@ -193,9 +194,9 @@ def _solve(problem: Problem, progress: Progress, capacity: int | None, seconds: 
     except ToolchainError:
         _greedy_in_python(problem, progress, capacity)
         return
-    greedy(problem, native, progress, capacity)
+    starts = greedy(problem, native, progress, capacity)
     if progress.offsets is not None and not progress.is_done(capacity) and seconds > 0:
-        refine(problem, native, progress, capacity=capacity, seconds=seconds, go_on=_clock(seconds))
+        refine(problem, native, progress, starts, capacity=capacity, seconds=seconds, go_on=_clock(seconds))
 
 
 def _greedy_in_python(problem: Problem, progress: Progress, capacity: int | None) -> None:

@@ -2,8 +2,6 @@
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import IntEnum
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,69 +9,24 @@ import numpy as np
 
 from kibi.errors import InternalError
 from kibi.planner.placement_problem import Bytes, Problem
+from kibi.planner.placement_strategy import Ending, Strategy, Sweep
 
 SOURCES = tuple(
     Path(__file__).parent / "native" / name
-    for name in ("bounds.c", "choice.c", "first_fit.c", "pairs.c", "search.c", "state.c")
+    for name in (
+        "bounds.c",
+        "choice.c",
+        "first_fit.c",
+        "pairs.c",
+        "search.c",
+        "state.c",
+        "sweep.c",
+        "sweep_state.c",
+    )
 )
 _NO_MEMORY, _CANNOT_LIE = -1, -2
 _INDICES, _BYTES = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_int64)
 _GO_ON = ctypes.CFUNCTYPE(ctypes.c_int)
-
-
-class SectionRule(IntEnum):
-    """Which section to decide first; `choice.c` has the same and explains them."""
-
-    FEWEST_CANDIDATES = 0
-    LEAST_SLACK = 1
-    LOWEST_FEWEST = 2
-    CONFLICT_FEWEST = 3
-    CONFLICT_SLACK = 4
-    SLACK_FEWEST = 5
-    LOWEST_TIGHTEST = 6
-    MOST_CONFLICTS = 7
-
-
-class ItemRule(IntEnum):
-    """Which of its items to try first; `choice.c` has the same and explains them."""
-
-    LONGEST = 0
-    AREA = 1
-    LARGEST = 2
-    LOWEST = 3
-    LONG_AREA = 4
-    LARGE_AREA = 5
-    CONTENDED = 6
-    LOOK_STRICT = 7
-    LOOK = 8
-    LOOK_MILD = 9
-
-
-class Ending(IntEnum):
-    """How a search ended; `placement.h` has the same."""
-
-    FOUND = 0
-    IMPOSSIBLE = 1
-    NOT_FOUND = 2
-    STOPPED = 3
-    NO_MEMORY = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """How to search: all choices are sound, but differ in which problems they find easy.
-
-    Attributes:
-        section_rule: which section to decide first.
-        item_rule: which item to try there first.
-        noise: by what share scores are changed at random.
-        seed: of these changes.
-    """
-
-    section_rule: SectionRule
-    item_rule: ItemRule
-    noise: float = 0.0
-    seed: int = 0
 
 
 class _Problem(ctypes.Structure):
@@ -107,6 +60,20 @@ class _Strategy(ctypes.Structure):
     )
 
 
+class _Sweep(ctypes.Structure):
+    """`kibi_sweep_plan` of `placement.h`."""
+
+    _fields_ = (
+        ("order", _INDICES),
+        ("bottom_end", _INDICES),
+        ("top_end", _INDICES),
+        ("cost", _BYTES),
+        ("width", ctypes.c_int32),
+        ("noise", ctypes.c_int32),
+        ("seed", ctypes.c_uint64),
+    )
+
+
 def load(library: Path) -> ctypes.CDLL:
     """The functions of a compiled library of `SOURCES`."""
     loaded = ctypes.CDLL(str(library))
@@ -117,6 +84,11 @@ def load(library: Path) -> ctypes.CDLL:
         ctypes.POINTER(ctypes.c_uint64),
     )  # fmt: skip
     loaded.kibi_search.restype = ctypes.c_int
+    loaded.kibi_sweep.argtypes = (
+        ctypes.POINTER(_Problem), ctypes.POINTER(_Sweep), ctypes.c_int64, ctypes.c_uint64, _GO_ON, _BYTES,
+        ctypes.POINTER(ctypes.c_uint64),
+    )  # fmt: skip
+    loaded.kibi_sweep.restype = ctypes.c_int
     return loaded
 
 
@@ -172,15 +144,15 @@ class Native:
         return None if peak == _CANNOT_LIE else offsets
 
     def search(
-        self, strategy: Strategy, capacity: int, limit: int, go_on: Callable[[], bool]
+        self, how: Strategy | Sweep, capacity: int, limit: int, go_on: Callable[[], bool]
     ) -> tuple[Ending, Bytes, int]:
         """Search for a placement within a capacity.
 
         Args:
-            strategy: how.
+            how: by exact search, or by a sweep, which proves nothing.
             capacity: the highest peak, in bytes.
-            limit: the most work, in visits of an item in a section; the same problem, strategy, capacity and limit
-                give the same answer.
+            limit: the most work, in visits of an item in a section; the same problem, way, capacity and limit give
+                the same answer.
             go_on: asked several times a second; False ends the search.
 
         Returns:
@@ -199,10 +171,10 @@ class Native:
                 raised.append(error)
                 return 0
 
-        how = _Strategy(strategy.section_rule, strategy.item_rule, strategy.noise, strategy.seed)
+        search = self._library.kibi_search if isinstance(how, Strategy) else self._library.kibi_sweep
         ending = Ending(
-            self._library.kibi_search(
-                ctypes.byref(self._record), ctypes.byref(how), capacity, limit, _GO_ON(ask), _bytes(offsets),
+            search(
+                ctypes.byref(self._record), ctypes.byref(_record(how)), capacity, limit, _GO_ON(ask), _bytes(offsets),
                 ctypes.byref(work),
             )
         )  # fmt: skip
@@ -213,6 +185,13 @@ class Native:
         if ending == Ending.FOUND and self._problem.peak_bytes(offsets) > capacity:
             raise InternalError(f"a placement within {capacity} bytes was promised, and is not")
         return ending, offsets, int(work.value)
+
+
+def _record(how: Strategy | Sweep) -> _Strategy | _Sweep:
+    if isinstance(how, Strategy):
+        return _Strategy(how.section_rule, how.item_rule, how.noise, how.seed)
+    bottom_end, top_end = _indices(how.bottom_end), _indices(how.top_end)
+    return _Sweep(_indices(how.order), bottom_end, top_end, _bytes(how.cost), how.width, how.noise, how.seed)
 
 
 def _indices(array: np.ndarray[tuple[int, ...], np.dtype[np.int32]]) -> "ctypes._Pointer[ctypes.c_int32]":

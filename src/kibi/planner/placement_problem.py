@@ -46,6 +46,7 @@ class Problem:
         piece_start: the pieces of item i are those from `piece_start[i]` to before `piece_start[i + 1]`: `[items + 1]`.
         first, last: the sections of each piece, half-open, never empty: `[pieces]`.
         weights: bytes of each piece in lower bounds: `[pieces]`.
+        low, high: which of the item's bytes are in use in each piece, half-open, counted from its offset: `[pieces]`.
         sections: number of sections.
         rule_start: the rules of item i are those from `rule_start[i]` to before `rule_start[i + 1]`: `[items + 1]`.
         rule_above, rule_distances: an item, and by how much its offset must exceed that of item i if it lies above;
@@ -61,6 +62,8 @@ class Problem:
     first: Counts
     last: Counts
     weights: Bytes
+    low: Bytes
+    high: Bytes
     sections: int
     rule_start: Counts
     rule_above: Counts
@@ -90,6 +93,11 @@ class Problem:
         return np.add.reduceat((self.last - self.first).astype(np.int64), self.piece_start[:-1])
 
     @cached_property
+    def owner(self) -> Counts:
+        """The item of each piece: `[pieces]`."""
+        return np.repeat(np.arange(self.items, dtype=np.int32), np.diff(self.piece_start))
+
+    @cached_property
     def hull(self) -> tuple[Counts, Counts]:
         """The first section of each item, and one behind its last: `[items]` each."""
         return self.first[self.piece_start[:-1]], self.last[self.piece_start[1:] - 1]
@@ -109,13 +117,16 @@ class Problem:
     def lower_bound_bytes(self) -> int:
         """No placement has a lower peak.
 
-        At least the bytes of the fullest section, and the end of each fixed item. Besides, items that are all aligned
-        to `a` start at multiples of `a`, so from one to the next above it there is a multiple of `a` bytes.
+        At least the bytes of the fullest section, and the end of each fixed item, up to the granularity. Besides, items
+        that are all aligned to `a` start at multiples of `a`, so from one to the next above it there is a multiple of `a`
+        bytes.
         """
         bound = max(int(self.live_bytes.max(initial=0)), int((self.lowest + self.sizes).max(initial=0)))
-        if self.is_aligned_anyway or len(self.rule_above):
+        if self.is_aligned_anyway:
+            return bound + -bound % self.granularity_bytes
+        if len(self.rule_above):
             return bound
-        owner = np.repeat(np.arange(self.items), np.diff(self.piece_start))
+        owner = self.owner
         for alignment in np.unique(self.alignments[self.alignments > 1]):
             counts = (self.alignments[owner] % alignment == 0) & (self.weights == self.sizes[owner])
             slack = -self.sizes[owner] % alignment
@@ -126,6 +137,11 @@ class Problem:
                 largest[present] = value
             bound = max(bound, int((rounded - largest).max(initial=0)))
         return bound
+
+    @cached_property
+    def unshared_bytes(self) -> int:
+        """Bytes of the fullest section where no rule is made use of: a peak that can often be had."""
+        return int(self.summed(self.high - self.low).max(initial=0))
 
     def peak_bytes(self, offsets: NDArray[np.int64]) -> int:
         """One behind the last byte that these offsets use."""
@@ -154,6 +170,8 @@ class Problem:
             first=first,
             last=last,
             weights=np.array([piece.weight for piece in flat], np.int64),
+            low=np.array([piece.low for piece in flat], np.int64),
+            high=np.array([piece.high for piece in flat], np.int64),
             sections=sections,
             rule_start=np.searchsorted([below for below, _ in keys], np.arange(len(items) + 1)).astype(np.int32),
             rule_above=np.array([above for _, above in keys], np.int32),

@@ -66,24 +66,20 @@ static int add_up(kibi_search_state *state, int32_t begin, int32_t end)
 }
 
 /* Whether no other open item fits below this one while it lies at its bound. */
-int kibi_settled_at(const kibi_search_state *state, int32_t begin, int32_t end, int32_t item)
+static int is_settled_at(const kibi_search_state *state, int32_t item)
 {
     const kibi_problem *p = state->problem;
     const int64_t bound = state->bound[item];
-    if (p->rule_start[item] == p->rule_start[item + 1]) {
-        for (int32_t piece = p->piece_start[item]; piece < p->piece_start[item + 1]; piece++) {
-            for (int32_t s = p->first[piece]; s < p->last[piece]; s++) {
-                if (state->least_top[s] <= bound) {
-                    return 0;
-                }
+    for (int32_t piece = p->piece_start[item]; piece < p->piece_start[item + 1]; piece++) {
+        for (int32_t s = p->first[piece]; s < p->last[piece]; s++) {
+            if (state->least_top[s] <= bound) {
+                return 0; /* no distance exceeds the size */
             }
         }
-        return 1;
     }
-    for (int32_t k = begin; k < end; k++) {
-        const int32_t other = state->order[k];
-        if (other != item && kibi_overlap(p, item, other) &&
-            state->bound[other] + kibi_distance(p, other, item) <= bound) {
+    for (int32_t rule = p->rule_start[item]; rule < p->rule_start[item + 1]; rule++) {
+        const int32_t other = p->rule_above[rule];
+        if (state->is_open[other] && state->bound[other] + state->rule_reverse[rule] <= bound) {
             return 0;
         }
     }
@@ -97,7 +93,7 @@ static void count_candidates(kibi_search_state *state, int32_t begin, int32_t en
     for (int32_t k = begin; k < end; k++) {
         const int32_t item = state->order[k];
         const int64_t room = state->capacity - state->bound[item];
-        const int is_settled = kibi_settled_at(state, begin, end, item);
+        const int is_settled = is_settled_at(state, item);
         state->is_settled[item] = (unsigned char)is_settled;
         for (int32_t piece = p->piece_start[item]; piece < p->piece_start[item + 1]; piece++) {
             for (int32_t s = p->first[piece]; s < p->last[piece]; s++) {

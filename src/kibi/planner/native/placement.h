@@ -56,6 +56,23 @@ typedef int (*kibi_go_on)(void);
 kibi_search_result kibi_search(const kibi_problem *problem, const kibi_strategy *strategy, int64_t capacity,
                                uint64_t limit, kibi_go_on go_on, int64_t *offsets, uint64_t *work);
 
+/* How to sweep through time. */
+typedef struct {
+    const int32_t *order;      /* [items]: each item once, fixed ones first, the others ascending by their first section */
+    const int32_t *bottom_end; /* [items]: one behind the last section in which the item's lowest bytes are in use */
+    const int32_t *top_end;    /* [items]: ... its highest bytes */
+    const int64_t *cost;       /* [sections + 1]: what a hole costs from the first section to before this one; ascending */
+    int32_t width;             /* at least 1: how many placements are made side by side */
+    int32_t noise;             /* at least 0: by what cost scores are changed at random */
+    uint64_t seed;             /* of the random changes */
+} kibi_sweep_plan;
+
+/* Look for a placement whose peak does not exceed a capacity, without backtracking: fast, and mostly good where lives are
+ * short; never a proof. Arguments as for `kibi_search`; the result is one of FOUND, NOT_FOUND, STOPPED and NO_MEMORY.
+ */
+kibi_search_result kibi_sweep(const kibi_problem *problem, const kibi_sweep_plan *plan, int64_t capacity, uint64_t limit,
+                              kibi_go_on go_on, int64_t *offsets, uint64_t *work);
+
 /* Place items in the given order, each at the lowest offset that is free throughout its life.
  *
  * `order` [items] lists each item once; fixed items must come first. Returns the peak; -1 if the host has no memory left; -2

@@ -32,6 +32,7 @@ static int place(kibi_search_state *state, int32_t begin, int32_t end, int32_t i
     }
     memmove(state->order + at, state->order + at + 1, (size_t)(end - 1 - at) * sizeof *state->order);
     state->order[end - 1] = item;
+    state->is_open[item] = 0;
     state->offset[item] = state->bound[item];
     const int64_t top = state->bound[item] + p->size[item];
     for (int32_t k = end - 2; k >= begin; k--) {
@@ -62,8 +63,8 @@ static int are_twins(const kibi_search_state *state, int32_t one, int32_t other)
 static int lift(kibi_search_state *state, int32_t begin, int32_t end, int32_t item)
 {
     const int64_t next = kibi_next_bound(state, begin, end, item);
-    if (next > state->highest[item]) {
-        return 0;
+    if (next > state->highest[item] || next <= state->bound[item]) {
+        return 0; /* the latter only where an item that is not settled had to be taken: the search is incomplete */
     }
     for (int32_t k = begin; k < end; k++) {
         const int32_t other = state->order[k];
@@ -122,6 +123,9 @@ static outcome solve_parts(kibi_search_state *state, int32_t begin, int32_t end,
         result = solve(state, part[0], part[1]);
     }
     state->parts_count = parts_count;
+    for (int32_t k = begin; k < end && result == FAILED; k++) {
+        state->is_open[state->order[k]] = 1;
+    }
     return result;
 }
 
@@ -146,6 +150,7 @@ static outcome decide(kibi_search_state *state, int32_t begin, int32_t end)
             return placed;
         }
         kibi_undo(state, trail_count);
+        state->is_open[item] = 1;
         if (!lift(state, begin, end, item)) {
             return FAILED;
         }

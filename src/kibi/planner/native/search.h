@@ -39,8 +39,10 @@ typedef struct {
     int64_t *bound, *highest, *offset;
     int32_t *first, *last; /* the hull of its life */
     int32_t *order;        /* all items; those of a part of the problem are neighbours, descending by bound if `sort`ed */
-    unsigned char *is_plain, *is_settled;
+    unsigned char *is_plain, *is_settled, *is_open;
     int32_t *span; /* number of sections */
+
+    int64_t *rule_reverse; /* for each rule, the distance the other way round; KIBI_NEVER if the items do not overlap */
 
     /* For each section, of the part that is being looked at. */
     int64_t *open;        /* bytes of open items */
@@ -78,7 +80,6 @@ double kibi_random(kibi_search_state *state);
 
 /* bounds.c */
 int kibi_bounds(kibi_search_state *state, int32_t begin, int32_t end, kibi_extent *extent);
-int kibi_settled_at(const kibi_search_state *state, int32_t begin, int32_t end, int32_t item);
 int64_t kibi_next_bound(const kibi_search_state *state, int32_t begin, int32_t end, int32_t item);
 
 /* choice.c */

@@ -23,6 +23,11 @@ static void fill(kibi_search_state *state)
         state->last[i] = p->last[end - 1];
         state->order[i] = i;
         state->is_plain[i] = end - pieces == 1 && p->rule_start[i] == p->rule_start[i + 1];
+        state->is_open[i] = 1;
+        for (int32_t k = p->rule_start[i]; k < p->rule_start[i + 1]; k++) {
+            const int32_t other = p->rule_above[k];
+            state->rule_reverse[k] = kibi_overlap(p, i, other) ? kibi_distance(p, other, i) : KIBI_NEVER;
+        }
         state->span[i] = 0;
         for (int32_t k = pieces; k < end; k++) {
             state->span[i] += p->last[k] - p->first[k];
@@ -46,6 +51,8 @@ int kibi_state_make(kibi_search_state *state)
     state->order = malloc(items * sizeof *state->order);
     state->is_plain = malloc(items);
     state->is_settled = malloc(items);
+    state->is_open = malloc(items);
+    state->rule_reverse = malloc(((size_t)state->problem->rule_start[items - 1] + 1) * sizeof *state->rule_reverse);
     state->span = malloc(items * sizeof *state->span);
     state->open = malloc(sections * sizeof *state->open);
     state->height = malloc(sections * sizeof *state->height);
@@ -60,9 +67,9 @@ int kibi_state_make(kibi_search_state *state)
     state->trail = malloc(state->trail_room * sizeof *state->trail);
     state->failed = calloc(TABLE_SIZE, sizeof *state->failed);
     if (!state->bound || !state->highest || !state->offset || !state->first || !state->last || !state->order ||
-        !state->is_plain || !state->is_settled || !state->span || !state->open || !state->height || !state->least_top ||
-        !state->next_height || !state->candidates || !state->settled || !state->crossing || !state->conflicts ||
-        !state->parts || !state->trail || !state->failed) {
+        !state->is_plain || !state->is_settled || !state->is_open || !state->rule_reverse || !state->span ||
+        !state->open || !state->height || !state->least_top || !state->next_height || !state->candidates ||
+        !state->settled || !state->crossing || !state->conflicts || !state->parts || !state->trail || !state->failed) {
         return 0;
     }
     fill(state);
@@ -79,6 +86,8 @@ void kibi_state_free(kibi_search_state *state)
     free(state->order);
     free(state->is_plain);
     free(state->is_settled);
+    free(state->is_open);
+    free(state->rule_reverse);
     free(state->span);
     free(state->open);
     free(state->height);
@@ -97,10 +106,10 @@ void kibi_state_free(kibi_search_state *state)
  * search ends. */
 int kibi_raise(kibi_search_state *state, int32_t item, int64_t bound)
 {
-    const int64_t raised = aligned(bound, state->problem->alignment[item]);
-    if (raised <= state->bound[item]) {
+    if (bound <= state->bound[item]) {
         return 1;
     }
+    const int64_t raised = aligned(bound, state->problem->alignment[item]);
     if (raised > state->highest[item]) {
         return 0;
     }

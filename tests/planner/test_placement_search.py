@@ -1,0 +1,82 @@
+"""The order of attack: better greedy orders, capacities to look at, and that every search comes to an end."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kibi.planner.better_orders import better_orders
+from kibi.planner.placement import Status, place_items
+from kibi.planner.placement_items import Gap, Item
+from kibi.planner.placement_native import Native
+from kibi.planner.placement_problem import Problem
+from kibi.planner.placement_progress import Progress, Target
+from kibi.planner.placement_search import greedy
+from tests.planner.brute_force import is_right
+
+
+def _items(count: int, seed: int) -> list[Item]:
+    rng = np.random.default_rng(seed)
+    starts, lengths, sizes = rng.integers(0, 60, count), rng.integers(1, 25, count), rng.integers(1, 90, count)
+    rows = zip(starts.tolist(), lengths.tolist(), sizes.tolist(), strict=True)
+    return [Item(start, start + length, size) for start, length, size in rows]
+
+
+def test_better_orders_are_right_the_same_each_time_and_better() -> None:
+    """Orders that place earlier what ended too high find lower peaks, and never a wrong placement."""
+    items = [*_items(90, 5), Item(5, 9, 20, offset=40)]
+    problem = Problem.of(items)
+    native = Native(problem)
+    progress = Progress(None, 1 << 60, problem.lower_bound_bytes)
+    starts = greedy(problem, native, progress, None)
+    assert [start.peak_bytes for start in starts] == sorted(start.peak_bytes for start in starts)
+    found = list(islice(better_orders(problem, native.first_fit, starts), 60))
+    again = list(islice(better_orders(problem, native.first_fit, starts), 60))
+    assert all(np.array_equal(one, other) for one, other in zip(found, again, strict=True))
+    assert all(is_right(items, offsets.tolist()) for offsets in found)
+    assert min(problem.peak_bytes(offsets) for offsets in found) < starts[2].peak_bytes
+
+
+def test_target_goes_from_the_bound_half_way_up_until_nothing_is_between() -> None:
+    """First the lower bound, then half way between what failed and what is known, in steps that peaks can have."""
+    problem = Problem.of([Item(0, 1, 100), Item(0, 1, 300)])
+    progress = Progress(None, 1200, 400)
+    target, seen = Target(problem, progress, None), []
+    while (at := target.bytes) is not None:
+        seen.append(at)
+        target.give_up(at)
+    assert seen == [400, 800, 1000, 1100]
+    assert Target(problem, progress, None, is_above=True).bytes == 800
+    assert Target(problem, progress, 777).bytes == 700
+    coarse = Target(problem, Progress(None, 600, 400), None, coarse=1.0)
+    assert coarse.bytes == 400
+    coarse.give_up(400)
+    assert coarse.bytes is None
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 9), st.integers(1, 5), st.integers(0, 40), st.booleans())
+def test_place_items_always_ends(count: int, unit: int, capacity: int, has_hole: bool) -> None:
+    """Whatever the granularity, and where windows leave holes that no proof may use, the search ends."""
+    gaps = (Gap(2, 4, (0, unit)), Gap(4, 6, (2 * unit, 3 * unit))) if has_hole else ()
+    items = [
+        Item(0, 8, 3 * unit, gaps=gaps),
+        *(Item(k % 5, k % 5 + 1 + k % 3, unit * (1 + k % 4)) for k in range(count)),
+    ]
+    for limit in (capacity, None):
+        found = place_items(items, capacity=limit, time_limit_seconds=0.02)
+        assert found.offsets is not None
+        assert is_right(items, found.offsets)
+
+
+@pytest.mark.parametrize("count", [70, 1100, 6100])
+def test_place_items_of_every_size_class_is_right_and_the_same_each_time(count: int) -> None:
+    """Few items, many, and too many for search: each gets a placement near its bound, twice the same."""
+    items = [Item(k, k + 2 + k * 7 % 11, 16 + 8 * (k * 5 % 13)) for k in range(count)]
+    found = place_items(items, time_limit_seconds=0.3)
+    assert found == place_items(items, time_limit_seconds=0.3)
+    assert found.offsets is not None
+    assert found.status in (Status.OPTIMAL, Status.FEASIBLE)
+    assert found.peak_bytes <= 1.2 * found.lower_bound_bytes
