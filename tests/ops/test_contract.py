@@ -25,7 +25,7 @@ each_operator = pytest.mark.parametrize("operator", operators().values(), ids=la
 def _calls(operator: type[Operator]) -> list[KernelCall]:
     """The kernel calls of drawn samples."""
     graphs = (graph_of(OPERATOR_MODELS[operator.name](Seeded(seed))) for seed in range(_SAMPLES))
-    return [site.op.bind(site) for graph in graphs for site in graph.sites]
+    return [site.op.kernel_call(site) for graph in graphs for site in graph.sites]
 
 
 def test_operators_importers_and_samples_name_the_same() -> None:
@@ -58,7 +58,7 @@ def test_operator_docstring_states_shapes_types_and_source(operator: type[Operat
 @each_operator
 def test_operator_rules_are_documented(operator: type[Operator]) -> None:
     """Each rule has a docstring where it is written."""
-    for rule in ("infer", "accesses", "steps", "accumulates", "reference", "accumulation", "bind", "macs"):
+    for rule in ("infer", "accesses", "steps", "accumulates", "reference", "accumulation", "kernel_call", "macs"):
         assert getattr(operator, rule).__doc__
 
 
@@ -102,13 +102,23 @@ def test_operator_that_accumulates_keeps_its_accumulator_in_scratch(operator: ty
     """What accumulates is told the step, and its reference needs no more scratch than its kernel; others do not accumulate."""
     for seed in range(_SAMPLES):
         for site in graph_of(OPERATOR_MODELS[operator.name](Seeded(seed))).sites:
-            call = site.op.bind(site)
+            call = site.op.kernel_call(site)
             if site.op.accumulates(site):
                 assert call.takes_step
                 assert site.op.accumulation(site).start.nbytes == call.scratch_bytes
             elif operator.accumulation is Operator.accumulation:
                 with pytest.raises(InternalError, match="does not accumulate"):
                     site.op.accumulation(site)
+
+
+@each_operator
+def test_operator_overlaps_are_declared_for_each_row_input(operator: type[Operator]) -> None:
+    """A call says for each row input how near below it the output may begin, or says nothing; no distance exceeds the output."""
+    for seed in range(_SAMPLES):
+        for site in graph_of(OPERATOR_MODELS[operator.name](Seeded(seed))).sites:
+            distances = site.op.kernel_call(site).overlap_bytes
+            assert len(distances) in {0, len(site.row_tensors)}
+            assert all(each is None or 0 <= each <= site.output.type.size_bytes for each in distances)
 
 
 @each_operator

@@ -17,6 +17,7 @@ from kibi.runtime import Interpreter
 from kibi.targets import target
 from tests.ops.batch import CANARY, Batch, Outcome
 from tests.ops.comparison import assert_same, describe, graph_of
+from tests.ops.convolutions import GEOMETRIES, convolution
 from tests.ops.orders import gaps, interleaved, spread
 from tests.support.choices import Seeded
 from tests.support.network_models import network
@@ -34,8 +35,10 @@ def _cases() -> list[Case]:
     """More models of the operators that have more to go wrong; each operator's seeds are its own."""
     counts = {name: 24 if name in _WINDOWS else 9 for name in operators()}
     seeds = [(name, 1000 * place + k) for place, (name, count) in enumerate(counts.items()) for k in range(count)]
-    return [OPERATOR_MODELS[name](Seeded(seed)) for name, seed in seeds] + [
-        network(Seeded(k)) for k in range(_NETWORKS)
+    return [
+        *(OPERATOR_MODELS[name](Seeded(seed)) for name, seed in seeds),
+        *map(convolution, GEOMETRIES),
+        *(network(Seeded(k)) for k in range(_NETWORKS)),
     ]
 
 

@@ -1,6 +1,8 @@
 """Graphs as frozen data: tensors, nodes, operators' contract, row access, verification."""
 
+from kibi.ir.by_hand import BoundOperator
 from kibi.ir.graph import Graph, Node, Site
+from kibi.ir.operands import Operand
 from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, Param, Rows
 from kibi.ir.rows import RowAccess
 from kibi.ir.tensor import Quantization, Tensor, TensorType
@@ -8,9 +10,11 @@ from kibi.ir.verify import verify
 
 __all__ = [
     "Accumulation",
+    "BoundOperator",
     "Graph",
     "KernelCall",
     "Node",
+    "Operand",
     "Operator",
     "OperatorError",
     "Param",

@@ -18,13 +18,19 @@ class Node:
         op: the operator with its attributes.
         inputs: tensor indices in the order of `op.inputs`; None for an optional input that is left out.
         outputs: tensor indices in the order of `op.outputs`.
-        source: index of the operator in the model file.
+        source: index of the operator in the model file; `-1 - k` for one that is in no file: it receives model input `k`.
     """
 
     op: Operator
     inputs: tuple[int | None, ...]
     outputs: tuple[int, ...]
     source: int
+
+    @property
+    def label(self) -> str:
+        """How texts name it: `operator 3 (CONV_2D)`, or `input 0 (RECEIVE)`."""
+        where = f"operator {self.source}" if self.source >= 0 else f"input {-1 - self.source}"
+        return f"{where} ({self.op.name})"
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,17 @@ class Graph:
     def sites(self) -> tuple["Site", ...]:
         """Each node with its tensors."""
         return tuple(Site.of(self, node) for node in self.nodes)
+
+    @cached_property
+    def streamed_inputs(self) -> dict[int, int]:
+        """The model inputs that arrive row by row, each with the node that receives it."""
+        made = {index: number for number, node in enumerate(self.nodes) if node.op.receives for index in node.outputs}
+        return {index: made[index] for index in self.inputs if index in made}
+
+    @property
+    def stored_inputs(self) -> tuple[int, ...]:
+        """The model inputs that are there before the first step."""
+        return tuple(index for index in self.inputs if index not in self.streamed_inputs)
 
     @property
     def macs(self) -> int:
@@ -96,14 +113,14 @@ class Site:
     def __getitem__(self, name: str) -> Tensor:
         tensor = self.find(name)
         if tensor is None:
-            raise InternalError(f"operand {name!r} of operator {self.node.source} ({self.op.name}) is left out")
+            raise InternalError(f"operand {name!r} of {self.node.label} is left out")
         return tensor
 
     def constant(self, name: str) -> Array:
         """The elements of a constant operand."""
         data = self[name].data
         if data is None:
-            raise InternalError(f"operand {name!r} of operator {self.node.source} ({self.op.name}) is no constant")
+            raise InternalError(f"operand {name!r} of {self.node.label} is no constant")
         return data
 
     @property

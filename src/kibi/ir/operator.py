@@ -10,7 +10,9 @@ from kibi.errors import InternalError
 from kibi.ir.rows import RowAccess
 
 if TYPE_CHECKING:
+    from kibi.ir.by_hand import BoundOperator
     from kibi.ir.graph import Site
+    from kibi.ir.operands import Operand
 
 Rows = Sequence[Sequence[Array | None]]
 """For each row input of an operator, in order, the rows that `RowAccess.positions` names; None where there is none."""
@@ -53,12 +55,15 @@ class KernelCall:
         params: the struct's fields; those not named are zero.
         scratch_bytes: bytes of arena that a call may use; aligned to 4 on a 32-bit target.
         takes_step: whether the kernel takes the number of the step.
+        overlap_bytes: for each row input, the least distance by which the output of a step must begin below an input row that
+            it reads for the last time, so that it may overwrite that row meanwhile; None: it never may. Empty: never for all.
     """
 
     kernel: str
     params: tuple[Param, ...] = ()
     scratch_bytes: int = 0
     takes_step: bool = False
+    overlap_bytes: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +94,13 @@ class Operator(ABC):
     row_inputs: ClassVar[tuple[str, ...]] = ("input",)
     """The inputs that are read by the row while the model runs; all others must be constants, packed ahead of time."""
     kernels: ClassVar[tuple[str, ...]]
-    """The C kernels that `bind` may choose."""
+    """The C kernels that `kernel_call` may choose."""
     types: ClassVar[tuple[DType, ...]]
     """The element types of the first input that are supported."""
+    receives: ClassVar[bool] = False
+    """Whether its rows come from the caller, one at a time, while the plan waits."""
+    is_fast: ClassVar[bool] = False
+    """Whether it is marked fast: bound by hand, it reaches the bytes of tensors that have them, not only their interface."""
 
     @abstractmethod
     def infer(self, site: "Site") -> tuple[tuple[int, ...], DType]:
@@ -109,7 +118,7 @@ class Operator(ABC):
         """Row steps that make the output: one for each row, unless the operator makes several rows at once.
 
         It divides the output's rows; each step then makes as many neighbouring rows, which lie in order. "Output row" in
-        `accesses`, `reference` and `bind` means what one step makes. Where the node accumulates, any number will do, and
+        `accesses`, `reference` and `kernel_call` means what one step makes. Where the node accumulates, any number will do, and
         "output row" means a step.
         """
         return site.output.type.rows
@@ -132,13 +141,27 @@ class Operator(ABC):
         Raises:
             InternalError: it does not.
         """
-        raise InternalError(f"operator {site.node.source} ({self.name}) does not accumulate")
+        raise InternalError(f"{site.node.label} does not accumulate")
 
     @abstractmethod
-    def bind(self, site: "Site") -> KernelCall:
+    def kernel_call(self, site: "Site") -> KernelCall:
         """The kernel, its parameters with packed weights, its scratch."""
 
     def macs(self, site: "Site") -> int:
         """Multiply-accumulates of one inference; 0 for operators that are not counted in them."""
         del site
         return 0
+
+    def bind(self, **operands: "Operand | None") -> "BoundOperator":
+        """The operator on tensors by hand: `op.bind(input=x, filter=w, output=y).eval()`.
+
+        Args:
+            operands: tensors by the names in `inputs` and `outputs`, in any order; optional ones may be left out.
+
+        Raises:
+            InputError: a name is missing or unknown, an operand is no tensor, or one breaks a rule of the operator.
+            EventError: a constant cannot be read.
+        """
+        from kibi.ir.by_hand import BoundOperator  # noqa: PLC0415 - graphs hold operators, and it builds on graphs
+
+        return BoundOperator(self, operands)

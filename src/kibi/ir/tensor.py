@@ -114,17 +114,24 @@ class Tensor:
         name: its name in the model file.
         type: shape, element type, quantization.
         data: the elements of a constant, read-only, of the type's shape; None for what is computed.
+        is_supplied: whether its bytes are in a buffer of the caller's: it takes none of the arena.
     """
 
     index: int
     name: str
     type: TensorType
     data: Array | None = field(default=None, compare=False, repr=False)
+    is_supplied: bool = False
 
     @property
     def is_constant(self) -> bool:
         """Whether the model file holds its elements."""
         return self.data is not None
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether a plan must find a place for its rows."""
+        return not self.is_constant and not self.is_supplied
 
     @property
     def quantization(self) -> Quantization:

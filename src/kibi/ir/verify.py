@@ -36,6 +36,7 @@ def _structure(graph: Graph) -> Iterator[Problem]:
             yield Problem("a model input has constant data", tensor=graph.tensors[index].name)
     if len(set(graph.inputs)) != len(graph.inputs):
         yield Problem("a tensor is listed twice among the model's inputs")
+    made -= set(graph.streamed_inputs)
     for node in graph.nodes:
         yield from _edges(graph, node, made)
         made.update(node.outputs)
@@ -98,6 +99,8 @@ def _types(site: Site) -> Iterator[Problem]:
 def _check_operands(site: Site) -> None:
     """Types that are supported; constants where the kernel packs them ahead of time."""
     op = site.op
+    if not op.inputs:
+        return
     first = site[op.inputs[0]]
     if first.type.dtype not in op.types:
         supported = ", ".join(str(dtype) for dtype in op.types)

@@ -1,4 +1,7 @@
-"""The C kernels, as package data: `portable/`, one function in each `.c` file, and what its header says of it."""
+"""The C kernels, as package data: `portable/`, one function in each `.c` file, and what its header says of it.
+
+Those of custom operators lie in folders of their own, which are looked through last: no file of Kibi's is ever replaced.
+"""
 
 import re
 from dataclasses import dataclass
@@ -6,10 +9,11 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from kibi.errors import InternalError
+from kibi.errors import InputError, InternalError
 
 _FIELD = re.compile(r"^\s+(?:const\s+)?(?P<type>\w+)\s+(?P<star>\*?)(?P<name>\w+);", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "(?P<name>[\w.]+)"', re.MULTILINE)
+_FOLDERS: list[Path] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,26 +30,96 @@ def kernel_folder(kernel_set: str = "portable") -> Path:
     return Path(str(files(__name__))) / kernel_set
 
 
+def is_shipped(file: str) -> bool:
+    """Whether one of Kibi's own sets has a file of that name."""
+    return any((folder / file).is_file() for folder in kernel_folder(".").iterdir() if folder.is_dir())
+
+
+def add_folder(folder: Path) -> None:
+    """Look through a folder of custom operators' kernels, too; one that is looked through already changes nothing.
+
+    Raises:
+        InputError: it is no folder, or has a file that another one has.
+    """
+    if folder in _FOLDERS:
+        return
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder. Give the folder with the kernels' .c and .h files.")
+    for other in _FOLDERS:
+        both = sorted(_c_files(folder) & _c_files(other))
+        if both:
+            raise InputError(f"{folder} and {other} both have {', '.join(both)}. Rename one of each.")
+    _FOLDERS.append(folder)
+
+
+def remove_folder(folder: Path) -> None:
+    """Look through that folder no more."""
+    _FOLDERS.remove(folder)
+
+
+def _c_files(folder: Path) -> set[str]:
+    """The files of kernels, and those that they may share."""
+    return {path.name for path in folder.glob("kibi_*.[ch]")}
+
+
 @cache
-def find(file: str, kernel_sets: tuple[str, ...]) -> Path:
+def _find_shipped(file: str, kernel_sets: tuple[str, ...]) -> Path | None:
+    paths = (kernel_folder(kernel_set) / file for kernel_set in kernel_sets)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def find(file: str, kernel_sets: tuple[str, ...], folders: tuple[Path, ...] | None = None) -> Path:
     """A kernel's file in the first of these sets that has it.
+
+    Args:
+        file: its name.
+        kernel_sets: Kibi's own sets, the first choice first.
+        folders: of custom kernels, which come last; None: those that were added.
 
     Raises:
         InternalError: none has it.
     """
-    for kernel_set in kernel_sets:
-        path = kernel_folder(kernel_set) / file
-        if path.is_file():
-            return path
-    raise InternalError(f"no kernel set of {', '.join(kernel_sets)} has the file {file}")
+    shipped = _find_shipped(file, kernel_sets)
+    if shipped is not None:
+        return shipped
+    places = tuple(_FOLDERS) if folders is None else folders
+    for folder in places:
+        if (folder / file).is_file():
+            return folder / file
+    searched = ", ".join((*kernel_sets, *map(str, places)))
+    raise InternalError(f"no kernel set of {searched} has the file {file}")
+
+
+def struct_fields(
+    kernel: str, kernel_sets: tuple[str, ...], folders: tuple[Path, ...] | None = None
+) -> tuple[Field, ...]:
+    """The fields of `<kernel>_params`, in the order of the struct; arguments as of `find`.
+
+    Raises:
+        InputError: a custom operator has no kernel.
+        InternalError: the header does not define the struct.
+    """
+    try:
+        path = find(f"{kernel}.h", kernel_sets, folders)
+    except InternalError:
+        raise InputError(
+            f"an operator of the model needs {f'the C kernel {kernel}' if kernel else 'a C kernel'}, and there is none: it runs "
+            "in Python alone. Write its .c and .h files, and register the operator with kernels=<their folder>."
+        ) from None
+    return _fields(path.read_text(encoding="utf-8"), kernel, path)
 
 
 @cache
-def struct_fields(kernel: str, kernel_sets: tuple[str, ...]) -> tuple[Field, ...]:
-    """The fields of `<kernel>_params`, in the order of the struct."""
-    text = find(f"{kernel}.h", kernel_sets).read_text(encoding="utf-8")
-    body = text[text.index("typedef struct {") : text.index(f"}} {kernel}_params;")]
-    return tuple(Field(m["type"], bool(m["star"]), m["name"]) for m in _FIELD.finditer(body))
+def _fields(text: str, kernel: str, path: Path) -> tuple[Field, ...]:
+    start, end = text.find("typedef struct {"), text.find(f"}} {kernel}_params;")
+    fields = tuple(
+        Field(m["type"], bool(m["star"]), m["name"]) for m in _FIELD.finditer(text, max(start, 0), max(end, 0))
+    )
+    if not 0 <= start < end or not fields or not re.search(rf"\bvoid {kernel}\(", text):
+        raise InternalError(
+            f"{path} must define {kernel}_params, a typedef of a struct with fields, and declare void {kernel}("
+        )
+    return fields
 
 
 def closure(kernels: frozenset[str], kernel_sets: tuple[str, ...]) -> dict[str, str]:

@@ -49,7 +49,7 @@ class Add(Elementwise2):
 
         return row
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel, without scratch."""
         first, second, result = _multipliers(site)
         params = (
@@ -64,7 +64,7 @@ class Add(Elementwise2):
             Param("output_multiplier", result.value),
             Param("output_shift", result.shift),
         )
-        return KernelCall("kibi_add_s8", params)
+        return KernelCall("kibi_add_s8", params, overlap_bytes=self.overlaps(site))
 
 
 def _multipliers(site: Site) -> tuple[Multiplier, Multiplier, Multiplier]:

@@ -48,6 +48,10 @@ class Pairing:
         )
         return Pairing(access, width, channels)
 
+    def is_whole(self, plane: tuple[int, int]) -> bool:
+        """Whether a row of it is one piece, and has an element for each of the output's row."""
+        return self.access.count == 1 and (self.width, self.channels) == plane
+
     def is_flat(self, plane: tuple[int, int]) -> bool:
         """Whether one pointer and one stride reach all elements of a row."""
         return self.access.count == 1 and (self.width, self.channels) in (plane, (1, 1))
@@ -110,6 +114,12 @@ class Elementwise2(Operator):
                 Param(f"step{number}", int(pairing.channels > 1 or (is_flat and pairing.width > 1))),
             ]
         return (*fields, Param("activation_min", low), Param("activation_max", high))
+
+    def overlaps(self, site: Site) -> tuple[int | None, ...]:
+        """For each input the distance of `KernelCall.overlap_bytes`: 0 where its rows meet the output's element by element."""
+        plane = _output_plane(site)
+        pairings = self._pairings(site)
+        return tuple(0 if each.is_whole(plane) and each.access.parts == 1 else None for each in pairings)
 
     def planes(self, site: Site, rows: Rows) -> tuple[NDArray[np.int64], ...]:
         """The inputs' pieces as s64 arrays `[width, channels]` of the output row, broadcast."""

@@ -12,8 +12,16 @@ from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows,
 from kibi.ops import checks
 from kibi.ops.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation, Padding
+from kibi.ops.overlap import convolution_distance
 from kibi.ops.registry import register
 from kibi.ops.window import Window, output_shape
+
+_LEAST_RUN = 16
+"""Neighbouring elements of a window's row that are worth reading where they lie, for any number of output channels."""
+_LEAST_APART = 32
+"""The same for a single column, where the columns do not touch."""
+_FEW_CHANNELS = 16
+"""Output channels for which gathering never pays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,7 @@ class Conv2D(Operator):
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
     kernels: ClassVar[tuple[str, ...]] = ("kibi_conv2d_s8",)
     types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+    is_fast: ClassVar[bool] = True
 
     stride: tuple[int, int] = (1, 1)
     padding: Padding = Padding.VALID
@@ -70,8 +79,8 @@ class Conv2D(Operator):
         weights = _filter_by_rows(site, self.window(site))
         return convolution_rows(site, self.window(site), weights, Requantization.of(site, self.activation))
 
-    def bind(self, site: Site) -> KernelCall:
-        """One kernel for all geometries; the scratch holds the window under two pixels."""
+    def kernel_call(self, site: Site) -> KernelCall:
+        """One kernel for all geometries; where it gathers, the scratch holds the windows under two pixels."""
         weights = _filter_by_rows(site, self.window(site))
         return convolution_call(site, self.window(site), weights, Requantization.of(site, self.activation))
 
@@ -122,27 +131,52 @@ def convolution_rows(
 def convolution_call(site: Site, window: Window, weights: NDArray[np.int8], scaling: Requantization) -> KernelCall:
     """The call of `kibi_conv2d_s8`; arguments as in `convolution_rows`."""
     output_channels, rows, width, depth = weights.shape
-    elements = rows * width * depth
     groups = window.channels // depth
-    is_pointwise = rows == width == groups == 1 and window.pad_width == 0
+    gathers = _gathers(window, weights)
     zero_point = site["input"].quantization.zero_point
     params = (
         Param("filter", weights.reshape(-1)),
         Param("bias", folded_bias(scaling.bias, weights.reshape(output_channels, -1), zero_point)),
         *scaling.params(),
+        Param("padding", np.full(max(1, _columns_outside(window) * depth), zero_point, np.int8)),
         Param("input_width", window.input_width),
         Param("input_channels", window.channels),
-        Param("input_zero_point", zero_point),
         Param("output_width", window.output_width),
         Param("output_channels", output_channels),
         Param("groups", groups),
+        Param("gathers", int(gathers)),
         Param("kernel_rows", rows),
         Param("kernel_width", width),
         Param("stride", window.stride_width),
         Param("dilation", window.dilation_width),
         Param("pad", window.pad_width),
     )
-    return KernelCall("kibi_conv2d_s8", params, 0 if is_pointwise else 2 * elements)
+    scratch_bytes = min(2, window.output_width) * rows * width * depth if gathers else 0
+    distance = convolution_distance(window, output_channels, depth, gathers=gathers)
+    return KernelCall("kibi_conv2d_s8", params, scratch_bytes, overlap_bytes=(distance,))
+
+
+def _gathers(window: Window, weights: NDArray[np.int8]) -> bool:
+    """Whether windows are copied into scratch, once for all output channels, before they are multiplied.
+
+    Read where they lie they take no scratch, but each piece of neighbouring elements costs some instructions again for every
+    two channels, or, where the columns are apart, for every four channels of each pixel. The limits are where that became a
+    fifth to a third of a layer's instructions on a Cortex-M4, and the scratch stays below a few hundred bytes.
+    """
+    shape: tuple[int, ...] = weights.shape
+    output_channels, rows, width, depth = shape
+    groups = window.channels // depth
+    if groups > 1 or window.dilation_width > 1:
+        return depth < _LEAST_APART
+    return rows > 1 and width * depth < _LEAST_RUN and output_channels > _FEW_CHANNELS
+
+
+def _columns_outside(window: Window) -> int:
+    """The most neighbouring columns of a window outside the input, on one side; they are read as one."""
+    if window.dilation_width > 1:
+        return 1
+    end = (window.output_width - 1) * window.stride_width - window.pad_width + window.kernel_width
+    return max(window.pad_width, end - window.input_width)
 
 
 register(Conv2D)

@@ -13,6 +13,7 @@ from kibi.ops import checks
 from kibi.ops.accumulator import Requantization, check_scaling, folded_bias
 from kibi.ops.attributes import Activation, Padding
 from kibi.ops.conv2d import convolution_call, convolution_rows
+from kibi.ops.overlap import window_distance
 from kibi.ops.registry import register
 from kibi.ops.window import Window, output_shape
 
@@ -29,6 +30,7 @@ class DepthwiseConv2D(Operator):
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
     kernels: ClassVar[tuple[str, ...]] = ("kibi_depthwise_conv2d_s8", "kibi_conv2d_s8")
     types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+    is_fast: ClassVar[bool] = True
 
     stride: tuple[int, int] = (1, 1)
     padding: Padding = Padding.VALID
@@ -71,7 +73,7 @@ class DepthwiseConv2D(Operator):
         window = self.window(site)
         return convolution_rows(site, window, _grouped_filter(site, window), Requantization.of(site, self.activation))
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """A kernel of its own for multiplier 1; else the grouped convolution."""
         window = self.window(site)
         scaling = Requantization.of(site, self.activation)
@@ -94,7 +96,7 @@ class DepthwiseConv2D(Operator):
             Param("dilation", window.dilation_width),
             Param("pad", window.pad_width),
         )
-        return KernelCall("kibi_depthwise_conv2d_s8", params)
+        return KernelCall("kibi_depthwise_conv2d_s8", params, overlap_bytes=(window_distance(window),))
 
     def macs(self, site: Site) -> int:
         """Window elements for each output element."""

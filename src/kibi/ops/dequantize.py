@@ -46,7 +46,7 @@ class Dequantize(Operator):
 
         return row
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel."""
         source = site["input"].quantization
         params = (
@@ -54,7 +54,9 @@ class Dequantize(Operator):
             Param("scale", source.scale),
             Param("zero_point", source.zero_point),
         )
-        return KernelCall("kibi_dequantize_s8_f32", params)
+        # The last element is read when all outputs but one, which are four times as large, have been written.
+        distance = (DType.F32.size_bytes - 1) * (site.output.type.row_elements - 1)
+        return KernelCall("kibi_dequantize_s8_f32", params, overlap_bytes=(distance,))
 
 
 register(Dequantize)

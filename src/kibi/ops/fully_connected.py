@@ -12,6 +12,7 @@ from kibi.ir import Accumulation, KernelCall, Operator, OperatorError, Param, Ro
 from kibi.ops import checks
 from kibi.ops.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation
+from kibi.ops.overlap import least_distance
 from kibi.ops.registry import register
 from kibi.quant import wrap_s32
 
@@ -28,6 +29,7 @@ class FullyConnected(Operator):
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
     kernels: ClassVar[tuple[str, ...]] = ("kibi_fully_connected_s8", "kibi_fully_connected_s8_accumulate")
     types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+    is_fast: ClassVar[bool] = True
 
     activation: Activation = Activation.NONE
     keep_dims: bool = False
@@ -105,7 +107,7 @@ class FullyConnected(Operator):
         start = np.zeros(site.output.type.elements, np.int32)
         return Accumulation(start, add, lambda sums: scaling.apply(sums.reshape(-1, channels)))
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """The kernel that is given whole vectors, in pieces or several in a row; or the one that accumulates."""
         weights = site.constant("filter").astype(np.int8)
         scaling = self._scaling(site)
@@ -125,8 +127,13 @@ class FullyConnected(Operator):
         )
         at_once, accumulating = self.kernels
         if accumulates:
-            return KernelCall(accumulating, params, _sums_bytes(site), takes_step=True)
-        return KernelCall(at_once, (*params, Param("depth", depth), Param("vectors_per_row", max(1, piece // depth))))
+            # The last call has read its row before it writes.
+            return KernelCall(accumulating, params, _sums_bytes(site), takes_step=True, overlap_bytes=(0,))
+        params = (*params, Param("depth", depth), Param("vectors_per_row", max(1, piece // depth)))
+        # A vector is read again for each block of channels: four, or one behind the last four.
+        last = channels - (1 if channels % 4 else 4)
+        reads = ((vector * depth, vector * channels + last) for vector in range(vectors))
+        return KernelCall(at_once, params, overlap_bytes=(least_distance(reads) if _is_by_row(site) else None,))
 
     def macs(self, site: Site) -> int:
         """The filter's depth for each output element."""

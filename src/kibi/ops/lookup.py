@@ -43,7 +43,7 @@ class Lookup(Operator):
         """The table, indexed."""
         return lookup_rows(self.table(site))
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel."""
         return lookup_call(self.table(site), site)
 
@@ -60,4 +60,4 @@ def lookup_rows(table: NDArray[np.int8]) -> Callable[[Rows], Array]:
 def lookup_call(table: NDArray[np.int8], site: Site) -> KernelCall:
     """The call of `kibi_lookup_s8`."""
     params = (Param("table", table), Param("elements", site.output.type.row_elements))
-    return KernelCall("kibi_lookup_s8", params)
+    return KernelCall("kibi_lookup_s8", params, overlap_bytes=(0,))

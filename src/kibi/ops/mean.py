@@ -84,7 +84,7 @@ class Mean(Operator):
         start = np.full(elements, -count * site["input"].quantization.zero_point, np.int32)
         return Accumulation(start, add, finish)
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """One kernel, called for each row; the scratch holds a 32-bit sum for each output element."""
         shape, axes = site["input"].type.shape, _axes(site)
         strides = _output_strides(shape, axes)
@@ -103,7 +103,8 @@ class Mean(Operator):
             Param("multiplier", factor.value),
             Param("shift", factor.shift),
         )
-        return KernelCall("kibi_mean_s8", params, 4 * elements, takes_step=True)
+        # The last call has read its row before it writes.
+        return KernelCall("kibi_mean_s8", params, 4 * elements, takes_step=True, overlap_bytes=(0,))
 
 
 def _axes(site: Site) -> frozenset[int]:

@@ -43,7 +43,7 @@ class Mul(Elementwise2):
 
         return row
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel, without scratch."""
         factor = _multiplier(site)
         params = (
@@ -54,7 +54,7 @@ class Mul(Elementwise2):
             Param("output_multiplier", factor.value),
             Param("output_shift", factor.shift),
         )
-        return KernelCall("kibi_mul_s8", params)
+        return KernelCall("kibi_mul_s8", params, overlap_bytes=self.overlaps(site))
 
 
 def _multiplier(site: Site) -> Multiplier:

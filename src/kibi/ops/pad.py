@@ -9,6 +9,7 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
+from kibi.ops.overlap import least_distance
 from kibi.ops.registry import register
 
 
@@ -70,7 +71,7 @@ class Pad(Operator):
 
         return row
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel, without scratch."""
         (width, channels), before, after = _planes(site)
         pieces = self.accesses(site)[0].count
@@ -84,7 +85,9 @@ class Pad(Operator):
             Param("after_channels", after[1]),
             Param("value", site.output.quantization.zero_point),
         )
-        return KernelCall("kibi_pad_s8", params)
+        column_bytes = before[1] + channels + after[1]
+        reads = ((k % (width // pieces) * channels, (before[0] + k) * column_bytes + before[1]) for k in range(width))
+        return KernelCall("kibi_pad_s8", params, overlap_bytes=(least_distance(reads),))
 
 
 def _planes(site: Site) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:

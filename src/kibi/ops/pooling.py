@@ -11,6 +11,7 @@ from kibi.dtypes import DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, Padding
+from kibi.ops.overlap import window_distance
 from kibi.ops.window import Window, output_shape
 
 
@@ -67,7 +68,7 @@ class Pool2D(Operator):
             return (RowAccess(window.input_rows, steps, start=window.rows_inside.start),)
         return (window.access(None),)
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """The kernel that is given all rows of a window, without scratch; or the one that accumulates."""
         window = self.window(site)
         low, high = self.activation.limits(DType.S8, site.output.quantization)
@@ -86,8 +87,10 @@ class Pool2D(Operator):
         )
         at_once, accumulating = self.kernels
         if accumulates:
-            return KernelCall(accumulating, params, self._accumulator_bytes(site), takes_step=True)
-        return KernelCall(at_once, params)
+            # The last call has read its row before it writes.
+            scratch_bytes = self._accumulator_bytes(site)
+            return KernelCall(accumulating, params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        return KernelCall(at_once, params, overlap_bytes=(window_distance(window),))
 
     def _accumulator_bytes(self, site: Site) -> int:
         return site.output.type.elements * self.accumulator.size_bytes

@@ -56,7 +56,7 @@ class Quantize(Operator):
 
         return row
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """A look-up from s8; arithmetic from f32."""
         if site["input"].type.dtype is DType.S8:
             return lookup_call(_requantize_table(site), site)
@@ -66,7 +66,7 @@ class Quantize(Operator):
             Param("scale", output.scale),
             Param("zero_point", output.zero_point),
         )
-        return KernelCall("kibi_quantize_f32_s8", params)
+        return KernelCall("kibi_quantize_f32_s8", params, overlap_bytes=(0,))
 
 
 def _requantize_table(site: Site) -> NDArray[np.int8]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ops.overlap import pieces_distance
 from kibi.ops.registry import register
 
 
@@ -49,12 +50,14 @@ class Reshape(Operator):
 
         return row
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """A copy of pieces."""
         access = self.accesses(site)[0]
         piece = site.output.type.row_elements // access.count
         params = (Param("pieces", access.count), Param("elements", piece))
-        return KernelCall(f"kibi_copy_{site.output.type.dtype}", params)
+        dtype = site.output.type.dtype
+        distance = pieces_distance(access, site.steps, piece * dtype.size_bytes)
+        return KernelCall(f"kibi_copy_{dtype}", params, overlap_bytes=(distance,))
 
 
 register(Reshape)

@@ -90,7 +90,7 @@ class Softmax(Operator):
 
         return row
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """One kernel with a table of exponentials."""
         table = self.exponentials(site)
         depth = site["input"].type.shape[-1]
@@ -100,7 +100,7 @@ class Softmax(Operator):
             Param("vectors", site.output.type.row_elements // depth),
             Param("depth", depth),
         )
-        return KernelCall("kibi_softmax_s8", params)
+        return KernelCall("kibi_softmax_s8", params, overlap_bytes=(0,))
 
 
 register(Softmax)

@@ -64,6 +64,12 @@ class Window:
         """The rows of one batch of the input that output row 0 reads, where the window is not dilated."""
         return range(max(0, -self.pad_rows), min(self.input_rows, self.kernel_rows - self.pad_rows))
 
+    def first_inside(self, x: int) -> int:
+        """The first column of the input that lies under the window of output column `x`."""
+        start = x * self.stride_width - self.pad_width
+        outside = max(0, -(start // self.dilation_width))
+        return start + outside * self.dilation_width
+
     def access(self, fill: int | None) -> RowAccess:
         """The input rows that an output row reads; `fill` as in `RowAccess`."""
         return RowAccess(

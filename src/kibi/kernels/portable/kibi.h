@@ -15,7 +15,8 @@ typedef enum {
     KIBI_ERROR_NULL = -1,            /* a pointer is null */
     KIBI_ERROR_ARENA_SIZE = -2,      /* the arena has fewer bytes than the plan needs */
     KIBI_ERROR_ARENA_ALIGNMENT = -3, /* the arena does not start at the alignment that the plan needs */
-    KIBI_ERROR_NOT_INITIALIZED = -4  /* invoke was called before init */
+    KIBI_ERROR_NOT_INITIALIZED = -4, /* the model has not all its memory yet: init, or supply, comes first */
+    KIBI_ERROR_TURN = -5             /* a row or a call out of turn: rows are missing, or another one is expected */
 } kibi_status;
 
 /* Preconditions of kernels. Define it before this header to check them, for instance as assert. */

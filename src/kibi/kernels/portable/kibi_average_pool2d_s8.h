@@ -20,7 +20,8 @@ typedef struct {
     int32_t activation_max;
 } kibi_average_pool2d_s8_params;
 
-/* output: [output_width][channels]; does not overlap the input rows.
+/* output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
+ * elements are written in order, and a channel of a window is read right before it is written.
  * rows: kernel_rows pointers to [input_width][channels]; null for a row outside the input, but not for all of them.
  * scratch: none. */
 void kibi_average_pool2d_s8(int8_t *output, const int8_t *const *rows, const kibi_average_pool2d_s8_params *params,

@@ -20,7 +20,8 @@ typedef struct {
     int32_t activation_max;
 } kibi_average_pool2d_s8_accumulate_params;
 
-/* output: [output_width][channels], written by the last call; does not overlap the input row.
+/* output: [output_width][channels], written by the last call; may overlap the input row, which is read
+ * before.
  * rows: one pointer to [input_width][channels], the row `step` of those under the windows.
  * scratch: 4 * output_width * channels bytes, aligned as int32_t; it keeps its contents from the first call to the last.
  * step: 0 … steps - 1, ascending. */

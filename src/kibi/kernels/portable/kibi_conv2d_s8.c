@@ -8,28 +8,56 @@
 #include "kibi_dot_4x1_s8.h"
 #include "kibi_requantize.h"
 
-/* Copies the window under output column x into `patch`, one group's channels of it; the zero point stands outside. */
-static KIBI_NOINLINE void gather(int8_t *patch, const int8_t *const *rows, const kibi_conv2d_s8_params *p, int32_t x, int32_t first,
-                   int32_t depth)
+/* What is computed: one group's channels of the pixel whose window starts at column `start`, or of that and the next. */
+typedef struct {
+    const kibi_conv2d_s8_params *params;
+    const int8_t *const *rows;
+    int32_t depth; /* input channels of the group, from `first` on */
+    int32_t first;
+    int32_t channel; /* output channels of the group that are not computed yet, up to `end` */
+    int32_t end;
+    int32_t start;
+    kibi_dot_2x2_s8_inputs inputs; /* the windows, where they lie in pieces of the same size */
+} task;
+
+/* Finds the columns that can be read as one from kernel column `k` on: neighbours inside the input, or outside. Sets rows,
+ * offset and count of the inputs; returns the kernel column behind them. */
+static KIBI_NOINLINE int32_t find_columns(task *t, int32_t k)
 {
-    const int32_t start = x * p->stride - p->pad;
-    const int32_t end = start + (p->kernel_width - 1) * p->dilation;
-    /* Where the window lies inside and its columns touch, each row of it is one run of bytes. */
-    const int is_run = start >= 0 && end < p->input_width && p->dilation == 1 && p->groups == 1;
-    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
-        const int8_t *const row = rows[ky] + first;
-        if (is_run) {
-            memcpy(patch, row + start * depth, (size_t)(p->kernel_width * depth));
-            patch += p->kernel_width * depth;
-            continue;
+    const kibi_conv2d_s8_params *const p = t->params;
+    const int32_t column = t->start + k * p->dilation;
+    const int is_inside = column >= 0 && column < p->input_width;
+    int32_t end = k + 1;
+    if (p->dilation == 1 && p->groups == 1) {
+        end = p->kernel_width;
+        if (column < p->input_width) {
+            const int32_t edge = (is_inside ? p->input_width : 0) - t->start;
+            end = edge < end ? edge : end;
         }
-        for (int32_t column = start; column <= end; column += p->dilation) {
-            if (column >= 0 && column < p->input_width) {
-                memcpy(patch, row + column * p->input_channels, (size_t)depth);
-            } else {
-                memset(patch, (int)p->input_zero_point, (size_t)depth);
-            }
-            patch += depth;
+    }
+    t->inputs.rows = is_inside ? t->rows : &p->padding;
+    t->inputs.offset = is_inside ? column * p->input_channels + t->first : 0;
+    t->inputs.count = (end - k) * t->depth;
+    return end;
+}
+
+/* A piece of the first input. */
+static inline const int8_t *piece_of(const task *t, int32_t number)
+{
+    return t->inputs.rows[t->inputs.rows == &t->params->padding ? 0 : number] + t->inputs.offset;
+}
+
+/* Copies the window. */
+static KIBI_NOINLINE void gather(task *t, int8_t *patch)
+{
+    const int32_t run = t->params->kernel_width * t->depth;
+    int32_t next;
+    for (int32_t k = 0; k < t->params->kernel_width; k = next) {
+        int8_t *to = patch + k * t->depth;
+        next = find_columns(t, k);
+        for (int32_t ky = 0; ky < t->params->kernel_rows; ++ky) {
+            memcpy(to, piece_of(t, ky), (size_t)t->inputs.count);
+            to += run;
         }
     }
 }
@@ -41,69 +69,109 @@ static KIBI_NOINLINE void finish(int8_t *output, const int32_t *sums, const kibi
                              p->output_zero_point, p->activation_min, p->activation_max);
 }
 
-/* Computes channels begin … end - 1 of two pixels, or, where x1 is null, of one. */
-static KIBI_NOINLINE void block(int8_t *output, const int8_t *x0, const int8_t *x1, int32_t size,
-                                const kibi_conv2d_s8_params *p, int32_t begin, int32_t end)
+/* Computes the channels of one pixel: from the first input; or, where it has no rows, from wherever the columns lie. */
+static KIBI_NOINLINE void one_pixel(int8_t *output, task *t)
 {
-    int32_t o = begin;
-    int32_t sums[4];
-    const int8_t *w = p->filter + begin * size;
-    const int32_t *bias = p->bias + begin;
-    if (x1 != NULL) {
-        for (; o + 2 <= end; o += 2) {
-            kibi_dot_2x2_s8(sums, bias, w, size, x0, x1, size);
-            finish(output, sums, p, o, 2);
-            finish(output + p->output_channels, sums + 2, p, o, 2);
-            w += 2 * size;
-            bias += 2;
-        }
-    } else {
-        for (; o + 4 <= end; o += 4) {
-            kibi_dot_4x1_s8(sums, bias, w, size, x0, size);
-            finish(output, sums, p, o, 4);
-            w += 4 * size;
-            bias += 4;
-        }
+    const kibi_conv2d_s8_params *const p = t->params;
+    const int32_t run = p->kernel_width * t->depth;
+    const int32_t size = p->kernel_rows * run;
+    const int is_found = t->inputs.rows != NULL;
+    int32_t block;
+    for (int32_t o = t->channel; o < t->end; o += block) {
+        const int32_t *from = p->bias + o;
+        int32_t sums[4];
+        int32_t k = 0;
+        block = o + 4 <= t->end ? 4 : 1;
+        do {
+            const int8_t *w = p->filter + o * size + k * t->depth;
+            k = is_found ? p->kernel_width : find_columns(t, k);
+            for (int32_t piece = 0; piece < t->inputs.pieces; ++piece) {
+                if (block == 4) {
+                    kibi_dot_4x1_s8(sums, from, w, size, piece_of(t, piece), t->inputs.count);
+                } else {
+                    sums[0] = kibi_dot_1x1_s8(*from, w, piece_of(t, piece), t->inputs.count);
+                }
+                from = sums;
+                w += run;
+            }
+        } while (k < p->kernel_width);
+        finish(output, sums, p, o, block);
     }
-    for (; o < end; ++o) {
-        sums[0] = kibi_dot_1x1_s8(*bias, w, x0, size);
-        finish(output, sums, p, o, 1);
-        if (x1 != NULL) {
-            sums[0] = kibi_dot_1x1_s8(*bias, w, x1, size);
-            finish(output + p->output_channels, sums, p, o, 1);
-        }
-        w += size;
-        ++bias;
+}
+
+/* Computes pairs of channels of two pixels from the two inputs, and leaves what is left of an odd number. */
+static KIBI_NOINLINE void two_pixels(int8_t *output, task *t)
+{
+    const kibi_conv2d_s8_params *const p = t->params;
+    const int32_t size = t->inputs.pieces * t->inputs.count;
+    const int8_t *w = p->filter + t->channel * size;
+    for (; t->channel + 2 <= t->end; t->channel += 2) {
+        int32_t sums[4];
+        kibi_dot_2x2_s8(sums, p->bias + t->channel, w, &t->inputs);
+        finish(output, sums, p, t->channel, 2);
+        finish(output + p->output_channels, sums + 2, p, t->channel, 2);
+        w += 2 * size;
     }
+}
+
+/* Finds or gathers the window and, where `left` says that the row has more pixels, the next one's. Returns whether both lie
+ * in pieces of the same size. */
+static int prepare(task *t, int32_t left, const int8_t *const *patch, int8_t *scratch)
+{
+    const kibi_conv2d_s8_params *const p = t->params;
+    const int32_t run = p->kernel_width * t->depth;
+    const int32_t last = p->input_width - p->kernel_width;
+    t->inputs.pieces = p->kernel_rows;
+    if (p->gathers) {
+        const int32_t size = p->kernel_rows * run;
+        gather(t, scratch);
+        if (left > 1) {
+            t->start += p->stride;
+            gather(t, scratch + size);
+            t->start -= p->stride;
+        }
+        const kibi_dot_2x2_s8_inputs gathered = {patch, 0, size, 1, size};
+        t->inputs = gathered;
+        return left > 1;
+    }
+    if (p->dilation == 1 && p->groups == 1 && t->start >= 0 && t->start <= last) {
+        const kibi_dot_2x2_s8_inputs inside = {t->rows, t->start * t->depth, p->stride * t->depth, p->kernel_rows, run};
+        t->inputs = inside;
+        return left > 1 && t->start + p->stride <= last;
+    }
+    t->inputs.rows = NULL;
+    return 0;
 }
 
 void kibi_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_params *params, void *scratch)
 {
     const kibi_conv2d_s8_params *const p = params;
-    const int32_t depth = p->input_channels / p->groups;
-    const int32_t size = p->kernel_rows * p->kernel_width * depth;
-    const int32_t channels = p->output_channels / p->groups;
-    const int is_pointwise = p->kernel_rows == 1 && p->kernel_width == 1 && p->groups == 1 && p->pad == 0;
-    int8_t *const patch = (int8_t *)scratch;
-    KIBI_ASSERT(depth * p->groups == p->input_channels && channels * p->groups == p->output_channels);
-    KIBI_ASSERT(is_pointwise || scratch != NULL);
-    for (int32_t x = 0; x < p->output_width; x += 2) {
-        const int is_pair = x + 1 < p->output_width;
-        for (int32_t group = 0; group < p->groups; ++group) {
-            const int8_t *x0 = patch;
-            const int8_t *x1 = NULL;
-            if (is_pointwise) {
-                x0 = rows[0] + x * p->stride * depth;
-                x1 = is_pair ? x0 + p->stride * depth : NULL;
-            } else {
-                gather(patch, rows, p, x, group * depth, depth);
-                if (is_pair) {
-                    gather(patch + size, rows, p, x + 1, group * depth, depth);
-                    x1 = patch + size;
-                }
+    const int8_t *const patch = (const int8_t *)scratch;
+    task t;
+    int32_t done;
+    t.params = p;
+    t.rows = rows;
+    t.depth = p->input_channels / p->groups;
+    KIBI_ASSERT(t.depth * p->groups == p->input_channels && p->output_channels % p->groups == 0);
+    KIBI_ASSERT(!p->gathers || scratch != NULL);
+    for (int32_t x = 0; x < p->output_width; x += done) {
+        t.start = x * p->stride - p->pad;
+        t.first = 0;
+        t.end = 0;
+        do {
+            t.channel = t.end;
+            t.end += p->output_channels / p->groups;
+            done = 1;
+            if (prepare(&t, p->output_width - x, &patch, (int8_t *)scratch)) {
+                two_pixels(output, &t);
+                done = 2;
             }
-            block(output, x0, x1, size, p, group * channels, (group + 1) * channels);
-        }
-        output += 2 * p->output_channels;
+            for (int32_t pixel = 0; pixel < done; ++pixel) {
+                one_pixel(output + pixel * p->output_channels, &t);
+                t.inputs.offset += t.inputs.distance;
+            }
+            t.first += t.depth;
+        } while (t.end < p->output_channels);
+        output += done * p->output_channels;
     }
 }

@@ -13,15 +13,16 @@ typedef struct {
     const int32_t *bias;       /* [output_channels], with -input_zero_point * sum of the channel's filter in it */
     const int32_t *multiplier; /* [output_channels], 0 … 2**31 - 1 */
     const int8_t *shift;       /* [output_channels], -31 … 30 */
+    const int8_t *padding;     /* the input's zero point, for the most neighbouring columns of a window outside the input */
     int32_t input_width;
     int32_t input_channels;
-    int32_t input_zero_point; /* -128 … 127 */
     int32_t output_width;
     int32_t output_channels;
     int32_t output_zero_point;
     int32_t activation_min;
     int32_t activation_max;
-    int32_t groups; /* divides both channel counts */
+    int32_t groups;  /* divides both channel counts */
+    int32_t gathers; /* 1: windows are copied into scratch, two at a time; 0: they are read where they lie */
     int32_t kernel_rows;
     int32_t kernel_width;
     int32_t stride;   /* across; the rows' stride is in the pointers */
@@ -29,10 +30,12 @@ typedef struct {
     int32_t pad;      /* in front of the first column */
 } kibi_conv2d_s8_params;
 
-/* output: [output_width][output_channels]; does not overlap the input rows.
- * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds input_zero_point.
- * scratch: 2 * kernel_rows * kernel_width * input_channels / groups bytes, any alignment; none for a 1 x 1 kernel with
- * pad 0 and one group. */
+/* output: [output_width][output_channels]; may overlap an input row where no pixel is written over elements that are still
+ * read: pixels are written in order, and a pixel's window is read before its first channel is written where it gathers (both
+ * of a pair's), else until its last channel is.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds the zero point.
+ * scratch: where it gathers, kernel_rows * kernel_width * input_channels / groups bytes for each of two pixels, or for the
+ * only one, any alignment; else none. */
 void kibi_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_params *params, void *scratch);
 
 #ifdef __cplusplus

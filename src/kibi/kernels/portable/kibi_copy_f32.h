@@ -13,7 +13,8 @@ typedef struct {
     int32_t elements; /* of a piece */
 } kibi_copy_f32_params;
 
-/* output: [pieces][elements]; does not overlap the input, or is the very same place.
+/* output: [pieces][elements]; may overlap an input row where no piece is written over one that is still to be read: they
+ * are written in order, each as if it had been read before.
  * rows: pieces pointers to [elements].
  * scratch: none. */
 void kibi_copy_f32(float *output, const float *const *rows, const kibi_copy_f32_params *params, void *scratch);

@@ -27,7 +27,8 @@ typedef struct {
     int32_t pad;      /* in front of the first column */
 } kibi_depthwise_conv2d_s8_params;
 
-/* output: [output_width][channels]; does not overlap the input rows.
+/* output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
+ * elements are written in order, and a channel of a window is read right before it is written.
  * rows: kernel_rows pointers to [input_width][channels]; a row outside the input holds input_zero_point.
  * scratch: none. */
 void kibi_depthwise_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_params *params,

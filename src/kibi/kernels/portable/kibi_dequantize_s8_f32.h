@@ -14,7 +14,7 @@ typedef struct {
     int32_t zero_point;
 } kibi_dequantize_s8_f32_params;
 
-/* output: [elements]; does not overlap the input.
+/* output: [elements]; may overlap the input row where it begins at least 3 * (elements - 1) bytes below it.
  * rows: one pointer to [elements].
  * scratch: none. */
 void kibi_dequantize_s8_f32(float *output, const int8_t *const *rows, const kibi_dequantize_s8_f32_params *params,

@@ -6,8 +6,8 @@ int32_t kibi_dot_1x1_s8(int32_t start, const int8_t *w, const int8_t *x, int32_t
     int32_t sum = start;
     const int8_t *const end = w + count;
     KIBI_UNROLL_TWICE
-    while (w != end) {
+    do {
         sum += *w++ * *x++;
-    }
+    } while (w != end);
     return sum;
 }

@@ -13,13 +13,13 @@ void kibi_dot_4x1_s8(int32_t sums[4], const int32_t start[4], const int8_t *w, i
     const int8_t *w3 = w2 + stride;
     const int8_t *const end = w + count;
     KIBI_UNROLL_TWICE
-    while (w != end) {
+    do {
         const int32_t input = *x++;
         s0 += *w++ * input;
         s1 += *w1++ * input;
         s2 += *w2++ * input;
         s3 += *w3++ * input;
-    }
+    } while (w != end);
     sums[0] = s0;
     sums[1] = s1;
     sums[2] = s2;

@@ -24,7 +24,8 @@ typedef struct {
     int32_t activation_max;
 } kibi_fully_connected_s8_params;
 
-/* output: [vectors][output_channels]; does not overlap the input.
+/* output: [vectors][output_channels]; may overlap an input row where no vector is written over one that is still read:
+ * vectors are written in order, and one of the input is read until the last channel is written.
  * rows: the input vectors one after another, cut into pieces: vectors * pieces / vectors_per_row pointers to
  * [vectors_per_row][piece].
  * scratch: none. */

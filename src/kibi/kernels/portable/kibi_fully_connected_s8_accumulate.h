@@ -22,7 +22,8 @@ typedef struct {
     int32_t activation_max;
 } kibi_fully_connected_s8_accumulate_params;
 
-/* output: [vectors][output_channels], written by the last call; does not overlap the input row.
+/* output: [vectors][output_channels], written by the last call; may overlap the input row, which is read
+ * before.
  * rows: one pointer to [piece], the row `step` of the vectors, which lie one after another.
  * scratch: 4 * vectors * output_channels bytes, aligned as int32_t; it keeps its contents from the first call to the last.
  * step: 0 … vectors * pieces - 1, ascending. */

@@ -13,7 +13,7 @@ typedef struct {
     int32_t elements;
 } kibi_lookup_s8_params;
 
-/* output: [elements]; may be the input row itself.
+/* output: [elements]; may be the input row itself, or begin below it.
  * rows: one pointer to [elements].
  * scratch: none. */
 void kibi_lookup_s8(int8_t *output, const int8_t *const *rows, const kibi_lookup_s8_params *params, void *scratch);

@@ -27,7 +27,8 @@ typedef struct {
     int32_t output_shift;      /* -31 … 30 */
 } kibi_mul_s8_params;
 
-/* output: [pieces][elements]; does not overlap the inputs.
+/* output: [pieces][elements]; may be an input row of as many elements, or begin below it; does not overlap a row that
+ * broadcasts.
  * rows: rows1 pointers for input 1, then those of input 2, at the steps that the parameters give.
  * scratch: none. */
 void kibi_mul_s8(int8_t *output, const int8_t *const *rows, const kibi_mul_s8_params *params, void *scratch);

@@ -19,7 +19,7 @@ void kibi_pad_s8(int8_t *output, const int8_t *const *rows, const kibi_pad_s8_pa
         const int8_t *input = rows[piece];
         for (int32_t column = 0; column < p->width; ++column) {
             output = fill(output, p->value, p->before_channels);
-            memcpy(output, input, (size_t)p->channels);
+            memmove(output, input, (size_t)p->channels);
             input += p->channels;
             output = fill(output + p->channels, p->value, p->after_channels);
         }

@@ -19,8 +19,9 @@ typedef struct {
     int32_t value; /* -128 … 127 */
 } kibi_pad_s8_params;
 
-/* output: [before_width + pieces * width + after_width][before_channels + channels + after_channels]; does not overlap the
- * input.
+/* output: [before_width + pieces * width + after_width][before_channels + channels + after_channels]; may overlap an
+ * input row where no column is written over one that is still to be read: they are written in order, each as if it had been
+ * read before.
  * rows: pieces pointers to [width][channels]; a piece outside the input holds value.
  * scratch: none. */
 void kibi_pad_s8(int8_t *output, const int8_t *const *rows, const kibi_pad_s8_params *params, void *scratch);

@@ -14,7 +14,7 @@ typedef struct {
     int32_t zero_point;
 } kibi_quantize_f32_s8_params;
 
-/* output: [elements]; does not overlap the input.
+/* output: [elements]; may begin at the input row, or below it.
  * rows: one pointer to [elements]; a NaN becomes the zero point.
  * scratch: none. */
 void kibi_quantize_f32_s8(int8_t *output, const float *const *rows, const kibi_quantize_f32_s8_params *params,

@@ -15,7 +15,8 @@ typedef struct {
     int32_t depth; /* elements of a vector, 1 … 2048 */
 } kibi_softmax_s8_params;
 
-/* output: [vectors][depth], scale 1/256, zero point -128; may be the input row itself.
+/* output: [vectors][depth], scale 1/256, zero point -128; may be the input row itself, or begin
+ * below it.
  * rows: one pointer to [vectors][depth].
  * scratch: none. */
 void kibi_softmax_s8(int8_t *output, const int8_t *const *rows, const kibi_softmax_s8_params *params, void *scratch);

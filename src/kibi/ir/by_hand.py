@@ -1,0 +1,240 @@
+"""Operators by hand: one operator on tensors that lie anywhere, row by row, without a graph or a plan.
+
+After uTensor's operators, which take their operands by name and do not care where those lie
+(`src/uTensor/core/operatorBase.hpp`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+
+from kibi.dtypes import Array
+from kibi.errors import EventError, InputError
+from kibi.ir.graph import Site
+from kibi.ir.operands import Operand, checked_operands, verified_site
+from kibi.ir.operator import Accumulation, Operator, Rows
+from kibi.ir.rows import RowAccess
+from kibi.ir.tensor import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What one evaluation needs: made anew for each, because constants may have been written since.
+
+    Attributes:
+        site: the node with the constants' values.
+        accesses: of the row inputs, in order.
+        function: of the rows; None where the node accumulates.
+        accumulation: where it does.
+        accumulator: what has been added up.
+    """
+
+    site: Site
+    accesses: tuple[RowAccess, ...]
+    function: Callable[[Rows], Array] | None
+    accumulation: Accumulation | None
+    accumulator: Array
+
+    @staticmethod
+    def of(site: Site) -> "_Run":
+        """The evaluation of a site from its first step on."""
+        op = site.op
+        if op.accumulates(site):
+            accumulation = op.accumulation(site)
+            return _Run(site, op.accesses(site), None, accumulation, accumulation.start.copy())
+        return _Run(site, op.accesses(site), op.reference(site), None, np.zeros(0, np.int8))
+
+    def compute(self, rows: Rows, step: int) -> Array:
+        """The elements that a step makes, in order; none where it only accumulates."""
+        if self.function is not None:
+            return np.asarray(self.function(rows)).reshape(-1)
+        if self.accumulation is None:
+            return self.accumulator[:0]
+        self.accumulation.add(self.accumulator, rows, step)
+        is_last = step == self.site.steps - 1
+        return np.asarray(self.accumulation.finish(self.accumulator)).reshape(-1) if is_last else self.accumulator[:0]
+
+
+class BoundOperator:
+    """An operator with its operands; made by `Operator.bind`.
+
+    `eval` computes the whole output. To let several operators take turns on rows, as a plan does, call `step` with each step
+    in ascending order; `needs` says which rows a step reads.
+
+    Rows are read and written through the operands' own interface; an operator that is marked fast reaches the bytes of those
+    that have them. The bits are the same. Operands that the kernel packs ahead of time (weights, axes) may be any tensors,
+    whose values count when an evaluation begins.
+
+    Args:
+        op: the operator.
+        operands: tensors by the operator's names for them; None for an optional one that is left out.
+
+    Raises:
+        InputError: a name is missing or unknown, an operand is no tensor, or one breaks a rule of the operator.
+        EventError: a constant cannot be read.
+    """
+
+    def __init__(self, op: Operator, operands: Mapping[str, Operand | None]) -> None:
+        self._op = op
+        self._operands = checked_operands(op, operands)
+        self._run = self._begin()
+        self._next = 0
+        self._check_in_place()
+
+    @property
+    def op(self) -> Operator:
+        """The operator."""
+        return self._op
+
+    @property
+    def output(self) -> Operand:
+        """The tensor that is made."""
+        return self._operands["output"]
+
+    @property
+    def steps(self) -> int:
+        """Row steps that make the output."""
+        return self._run.site.steps
+
+    def needs(self, step: int) -> dict[str, tuple[int, ...]]:
+        """For each input that is read by the row, the rows that a step reads, ascending."""
+        names = self._op.row_inputs
+        return {name: access.needs(step) for name, access in zip(names, self._run.accesses, strict=True)}
+
+    def eval(self) -> Operand:
+        """Compute the output, row by row.
+
+        Returns:
+            The output, for the next operator.
+
+        Raises:
+            InputError: constants that were written since break a rule of the operator.
+            EventError: a row cannot be read or written; for one that is gone, it says how many rows must be kept.
+        """
+        self._next = 0
+        for step in range(self.steps):
+            self.step(step)
+        return self.output
+
+    def step(self, number: int) -> range:
+        """One row step; step 0 begins another evaluation.
+
+        Args:
+            number: 0, or the one behind the last.
+
+        Returns:
+            The rows of the output that it made.
+
+        Raises:
+            InputError: another step is next, or as of `eval`.
+            EventError: as of `eval`.
+        """
+        if number and number != self._next:
+            raise InputError(
+                f"{self._op.name}: step {number} is out of turn; 0 or {self._next} of {self.steps} is next."
+            )
+        if not number:
+            self._run = self._begin()
+        made = self._run.site.made_rows(number)
+        with ExitStack() as held:
+            self._compute(held, number, made)
+        self._next = (number + 1) % self.steps
+        return made
+
+    def _compute(self, held: ExitStack, step: int, made: range) -> None:
+        """A step; views of rows that are held end with this call, so that nothing keeps an arena from moving them."""
+        values = self._run.compute(self._rows(held, step), step)
+        size = self._operands["output"].type.row_elements
+        for k, y in enumerate(made):
+            self._write(y, values[k * size : (k + 1) * size])
+
+    def _rows(self, held: ExitStack, step: int) -> Rows:
+        """The rows, or parts of rows, that a step reads.
+
+        Of each tensor the last one comes first: what arrives row by row, such as a camera's, then takes the place of others
+        before any of them is used, and not meanwhile.
+        """
+        sources = [self._operands[name] for name in self._op.row_inputs]
+        wanted: dict[int, set[int]] = {}
+        for source, access in zip(sources, self._run.accesses, strict=True):
+            wanted.setdefault(id(source), set()).update(access.needs(step))
+        there = {
+            id(source): {y: self._read(held, source, y, step) for y in sorted(wanted[id(source)], reverse=True)}
+            for source in {id(source): source for source in sources}.values()
+        }
+        return tuple(
+            tuple(_pieces(source.type, access, step, there[id(source)]))
+            for source, access in zip(sources, self._run.accesses, strict=True)
+        )
+
+    def _read(self, held: ExitStack, tensor: Operand, y: int, step: int) -> Array:
+        """A row as a flat array in this machine's byte order."""
+        try:
+            if self._op.is_fast and (tensor.is_fast or tensor.has_fast_rows):
+                row = held.enter_context(tensor.direct_row(y, self._op))
+                return row.reshape(-1).astype(tensor.type.dtype.numpy, copy=False)
+            return tensor.row(y).reshape(-1)
+        except EventError as error:
+            what = f"{self._op.name}, step {step}: {error}"
+            meaning = (
+                f"where its rows come and go, {tensor.name!r} must keep at least {self._kept_rows(tensor)} of them"
+            )
+            raise EventError(error.name, what, meaning) from error
+
+    def _write(self, y: int, values: Array) -> None:
+        """Write a row of the output."""
+        tensor = self._operands["output"]
+        cast = values.astype(tensor.type.dtype.numpy, copy=False)
+        if self._op.is_fast and (tensor.is_fast or tensor.has_fast_rows):
+            with tensor.direct_row(y, self._op, writing=True) as row:
+                row[...] = cast.reshape(row.shape)
+                del row
+        else:
+            tensor.write_row(y, cast.reshape(tensor.type.row_shape))
+
+    def _kept_rows(self, tensor: Operand) -> int:
+        """How many of the last rows that have come a step can look back on, at most."""
+        newest, most = 0, 1
+        for step in range(self.steps):
+            needed = self.needs(step)
+            rows = {y for name, numbers in needed.items() if self._operands[name] is tensor for y in numbers}
+            newest = max(newest, *rows, 0)
+            most = max(most, newest - min(rows, default=newest) + 1)
+        return most
+
+    def _begin(self) -> _Run:
+        """A new evaluation: constants are read, and all rules checked."""
+        return _Run.of(verified_site(self._op, self._operands))
+
+    def _check_in_place(self) -> None:
+        """Refuse an output that is an input, too, unless each row is read for the last time before it is overwritten."""
+        output, site = self._operands["output"], self._run.site
+        for name, operand in self._operands.items():
+            if name == "output" or operand is not output:
+                continue
+            last = {y: step for step in range(site.steps) for y in self.needs(step).get(name, ())}
+            if name not in self._op.row_inputs or any(
+                last.get(y, -1) > step for step in range(site.steps) for y in site.made_rows(step)
+            ):
+                raise InputError(
+                    f"{self._op.name}: {name} and output are the same tensor {output.name!r}, and rows would be overwritten "
+                    "before they are read. Give another output."
+                )
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={operand.name!r}" for name, operand in self._operands.items())
+        return f"<{self._op} on {given}>"
+
+
+def _pieces(kind: TensorType, access: RowAccess, step: int, rows: Mapping[int, Array]) -> Iterator[Array | None]:
+    """The rows, or parts of rows, that an access names, from whole rows by their number."""
+    size = kind.row_elements // access.parts
+    fill = None if access.fill is None else np.full(size, access.fill, kind.dtype.numpy)
+    for position in access.positions(step):
+        if position is None:
+            yield fill
+        else:
+            y, part = divmod(position, access.parts)
+            yield rows[y][part * size : (part + 1) * size]

@@ -1,0 +1,93 @@
+"""How far below an input row an output may begin that overwrites it while it is still read: `KernelCall.overlap_bytes`.
+
+Kernels write their output from its first byte to its last. Where a row is read from byte `place` on while `written` bytes of the
+output have been written, the output must begin at least `written - place` bytes below the row; the largest of these distances
+is the least one that is safe, and so is every larger one.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from kibi.ir import RowAccess
+from kibi.ops.window import Window
+
+
+def least_distance(reads: Iterable[tuple[int, int]]) -> int:
+    """The least safe distance; 0 where reading stays ahead of writing.
+
+    Args:
+        reads: for each read, where it begins in its row, and how much has been written up to then; in the same unit as the
+            result, for instance bytes.
+    """
+    return max(0, max((written - place for place, written in reads), default=0))
+
+
+def window_distance(window: Window) -> int:
+    """For kernels that write pixel after pixel, and read each channel right before they write it: poolings, depthwise.
+
+    One byte for each element.
+    """
+    return window.channels * least_distance((window.first_inside(x), x) for x in range(window.output_width))
+
+
+def convolution_distance(window: Window, output_channels: int, depth: int, *, gathers: bool) -> int:
+    """For `kibi_conv2d_s8`, one byte for each element.
+
+    Args:
+        window: its geometry.
+        output_channels: of all groups.
+        depth: input channels of each group.
+        gathers: whether windows are copied into scratch before their outputs are written.
+    """
+    return least_distance(_convolution_reads(window, output_channels, depth, gathers=gathers))
+
+
+def _convolution_reads(window: Window, output_channels: int, depth: int, *, gathers: bool) -> Iterator[tuple[int, int]]:
+    """The reads in the kernel's order: of each pixel or pair of pixels, and each group, the last ones."""
+    groups = window.channels // depth
+    size = output_channels // groups
+    x = written = 0
+    while x < window.output_width:
+        pixels = 2 if x + 1 < window.output_width and (gathers or _pairs(window, x, groups)) else 1
+        for group in range(groups):
+            places = [window.first_inside(x + k) * window.channels + group * depth for k in range(pixels)]
+            # Where it does not gather, windows are read again for each block of channels: by pairs, or by four, then one.
+            blocks = _blocks(size, 2 if pixels == 2 else 4)
+            end = (x + pixels - 1) * output_channels + group * size
+            if not gathers and len(blocks) > 1:
+                written = max(written, end + blocks[-1])
+            yield from ((place, written) for place in places)
+            written = max(written, end + size)
+        x += pixels
+
+
+def _pairs(window: Window, x: int, groups: int) -> bool:
+    """Whether the kernel computes pixels x and x + 1 together where it does not gather: both windows lie inside."""
+    start = x * window.stride_width - window.pad_width
+    last = window.input_width - window.kernel_width
+    return groups == window.dilation_width == 1 and start >= 0 and start + window.stride_width <= last
+
+
+def _blocks(channels: int, block: int) -> tuple[int, ...]:
+    """The first channel of each block, where single channels follow the last whole block."""
+    whole = channels - channels % block
+    return (*range(0, whole, block), *range(whole, channels))
+
+
+def pieces_distance(access: RowAccess, steps: int, piece_bytes: int) -> int:
+    """For kernels that copy piece after piece, each as if it were read before it is written.
+
+    Args:
+        access: the pieces that a step reads, one after another; no step reads one again.
+        steps: of the node.
+        piece_bytes: of a piece.
+    """
+    reads = []
+    for step in range(steps):
+        positions = [position for position in access.positions(step) if position is not None]
+        ended = {position // access.parts for position in positions if (position + 1) % access.parts == 0}
+        reads += [
+            (position % access.parts * piece_bytes, k * piece_bytes)
+            for k, position in enumerate(positions)
+            if position // access.parts in ended
+        ]
+    return least_distance(reads)

@@ -1,0 +1,169 @@
+"""Kernel calls as probes of `overlap_check.c`: one for each input row that a step reads for the last time."""
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Param, Site
+from kibi.kernels import closure, kernel_folder
+from kibi.toolchain import build_program
+
+_TRIALS = 6
+_HARNESS = Path(__file__).with_name("overlap_check.c")
+_PLAIN: dict[str, int] = {
+    "activation_min": -128, "activation_max": 127, "output_zero_point": 0, "zero_point": 0, "zero_point1": 0,
+    "zero_point2": 0, "shift1": 0, "shift2": 0, "multiplier1": 1 << 30, "multiplier2": 1 << 30,
+    "output_multiplier": 1 << 30,
+}  # fmt: skip
+"""Values under which an output shows each change of an input; geometry stays as it was drawn."""
+_OUTPUT_SHIFTS = {"kibi_add_s8": -18, "kibi_mul_s8": -6}
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A call at one step, and the input row that its output is laid over.
+
+    Attributes:
+        call: the kernel's, with values that make changes visible.
+        step: the number of the step.
+        operand: which of the row inputs.
+        declared: its distance in bytes.
+        output_bytes: that a step writes.
+        row_bytes, row_count: rows that the step reads, of the operand that is probed and of all.
+        pointers: for each, the row and the byte in it; -1 for none, -2 for the constant row.
+        over: the row.
+        fill: the constant row's element.
+        data: what the rows hold in each trial, `[trials, rows, bytes]`.
+        types: of the input and the output.
+    """
+
+    call: KernelCall
+    step: int
+    operand: int
+    declared: int
+    output_bytes: int
+    row_bytes: int
+    row_count: int
+    pointers: tuple[tuple[int, int], ...]
+    over: int
+    fill: int
+    data: bytes
+    types: tuple[DType, DType]
+
+    @property
+    def unit(self) -> int:
+        """Bytes that a distance is a multiple of: alignment."""
+        return max(dtype.size_bytes for dtype in self.types)
+
+
+def probes_of(site: Site, rng: np.random.Generator) -> Iterator[Probe]:
+    """The probes of a node: at its first, middle and last step, every row that no later step reads."""
+    call = _plain(site.op.kernel_call(site), rng)
+    steps = [site.steps - 1] if call.takes_step else sorted({0, site.steps // 2, site.steps - 1})
+    accesses = site.op.accesses(site)
+    for step in steps:
+        places: list[tuple[int, int]] = []
+        owners: dict[tuple[int, int], int] = {}
+        for operand, (tensor, access) in enumerate(zip(site.row_tensors, accesses, strict=True)):
+            part_bytes = tensor.type.row_bytes // access.parts
+            for position in access.positions(step):
+                if position is None:
+                    places.append((-1 if access.fill is None else -2, 0))
+                    continue
+                key = (operand, position // access.parts)
+                number = owners.setdefault(key, len(owners))
+                places.append((number, position % access.parts * part_bytes))
+        for (operand, row), number in owners.items():
+            distance = call.overlap_bytes[operand] if call.overlap_bytes else None
+            later = (row in accesses[operand].needs(other) for other in range(step + 1, site.steps))
+            if distance is None or any(later):
+                continue
+            widest = max(tensor.type.row_bytes for tensor in site.row_tensors)
+            kind = site.row_tensors[operand].type.dtype
+            made = len(site.made_rows(site.steps - 1)) * site.output.type.row_bytes
+            yield Probe(
+                call, step, operand, distance, made, widest, len(owners), tuple(places), number,
+                accesses[operand].fill or 0, _contents(kind, len(owners) * widest, rng), (kind, site.output.type.dtype),
+            )  # fmt: skip
+
+
+def _plain(call: KernelCall, rng: np.random.Generator) -> KernelCall:
+    def value(param: Param) -> int | float | Array | None:
+        if param.name == "multiplier":
+            return np.full_like(param.value, 1 << 30) if isinstance(param.value, np.ndarray) else 1 << 30
+        if param.name == "shift":
+            is_conv = isinstance(param.value, np.ndarray)
+            return np.full_like(param.value, -6) if is_conv else -1
+        if param.name == "output_shift":
+            return _OUTPUT_SHIFTS[call.kernel]
+        if param.name == "scale":
+            return 1.0
+        if param.name == "table":
+            return rng.permutation(np.arange(-128, 128)).astype(np.int8)
+        if param.name == "bias" and isinstance(param.value, np.ndarray):
+            return np.zeros_like(param.value)
+        if param.name == "filter" and isinstance(param.value, np.ndarray):
+            signs = rng.choice([-1, 1], param.value.shape)
+            return (signs * rng.integers(20, 41, param.value.shape)).astype(np.int8)
+        return _PLAIN.get(param.name, param.value)
+
+    return replace(call, params=tuple(Param(param.name, value(param)) for param in call.params))
+
+
+def _contents(kind: DType, count: int, rng: np.random.Generator) -> bytes:
+    if kind is DType.F32:
+        return rng.integers(-100, 101, _TRIALS * count // 4).astype(np.float32).tobytes()
+    return rng.integers(-128, 128, _TRIALS * count).astype(np.int8).tobytes()
+
+
+def run(probes: Sequence[Probe], folder: Path) -> list[list[bool]]:
+    """For each probe and each distance from -unit upward, whether the result is that without overlap."""
+    kernels = frozenset(probe.call.kernel for probe in probes)
+    names = closure(kernels, ("portable",))
+    main = folder / "main.c"
+    main.write_text(_main(probes, sorted(kernels)))
+    sources = [kernel_folder("portable") / name for name in names if name.endswith(".c")]
+    program = build_program([*sources, main], includes=[kernel_folder("portable")])
+    sent = b"".join(probe.data for probe in probes)
+    done = subprocess.run([str(program)], input=sent, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")
+    answers, place = [], 0
+    for probe in probes:
+        count = -(-probe.output_bytes // probe.unit) + 2
+        answers.append([byte == 1 for byte in done.stdout[place : place + count]])
+        place += count
+    assert place == len(done.stdout)
+    return answers
+
+
+def _main(probes: Sequence[Probe], kernels: Sequence[str]) -> str:
+    lines = [f'#include "{kernel}.h"' for kernel in kernels] + [_HARNESS.read_text()]
+    for number, probe in enumerate(probes):
+        call, (source, output) = probe.call, probe.types
+        fields = ", ".join(f".{param.name} = {_literal(param.value)}" for param in call.params)
+        step = f", {probe.step}" if call.takes_step else ""
+        rows = f"(const {source.c} *const *)rows"
+        lines += [
+            f"static const {call.kernel}_params params_{number} = {{{fields}}};",
+            f"static void run_{number}(void *output, const void *const *rows, void *scratch)",
+            f"{{ {call.kernel}(({output.c} *)output, {rows}, &params_{number}, scratch{step}); }}",
+            f"static const int32_t pointers_{number}[][2] = {{{', '.join(f'{{{a}, {b}}}' for a, b in probe.pointers)}}};",
+        ]
+    lines.append("int main(void)\n{")
+    for number, p in enumerate(probes):
+        values = (
+            f"run_{number}", p.output_bytes, p.call.scratch_bytes, p.row_bytes, p.row_count, len(p.pointers),
+            f"&pointers_{number}[0][0]", p.over, p.fill, p.unit, _TRIALS,
+        )  # fmt: skip
+        lines.append(f"    check(&(const probe){{{', '.join(map(str, values))}}});")
+    return "\n".join([*lines, "    return 0;\n}\n"])
+
+
+def _literal(value: float | Array | None) -> str:
+    if isinstance(value, np.ndarray):
+        return f"(const {DType.of(value).c}[]){{{', '.join(map(str, value.reshape(-1).tolist()))}}}"
+    return str(value)

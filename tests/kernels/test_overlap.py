@@ -1,0 +1,99 @@
+"""The distances of `KernelCall.overlap_bytes`, by brute force: outputs are laid over input rows at each distance."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from kibi.ops import operators
+from tests.kernels.overlaps import Probe, probes_of, run
+from tests.ops.comparison import graph_of
+from tests.ops.convolutions import GEOMETRIES, convolution
+from tests.support.choices import Seeded
+from tests.support.operator_models import OPERATOR_MODELS
+
+Answers = Mapping[str, Sequence[tuple[Probe, Sequence[bool]]]]
+
+_KERNELS = frozenset(kernel for operator in operators().values() for kernel in operator.kernels)
+_ELEMENTWISE = ("kibi_add_s8", "kibi_lookup_s8", "kibi_mul_s8")
+_TIGHT = (
+    *("kibi_conv2d_s8", "kibi_depthwise_conv2d_s8", "kibi_dequantize_s8_f32", "kibi_fully_connected_s8"),
+    *_ELEMENTWISE,
+)
+_CONSERVATIVE = {
+    "kibi_average_pool2d_s8": "a mean may hide one element",
+    "kibi_average_pool2d_s8_accumulate": "the last call reads everything before it writes",
+    "kibi_copy_f32": "of several rows that a step reads, the last decides",
+    "kibi_copy_s8": "of several rows that a step reads, the last decides",
+    "kibi_fully_connected_s8_accumulate": "the last call reads everything before it writes",
+    "kibi_max_pool2d_s8": "a maximum may hide one element",
+    "kibi_max_pool2d_s8_accumulate": "the last call reads everything before it writes",
+    "kibi_mean_s8": "the last call reads everything before it writes",
+    "kibi_pad_s8": "of several rows that a step reads, the last decides",
+    "kibi_quantize_f32_s8": "reading is four times as fast as writing",
+    "kibi_softmax_s8": "outputs may be at an end of their range whatever the inputs",
+}
+"""Kernels with inputs for which less would do, and why."""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    """For each kernel its probes; for each its answers at distances from one unit above the row downward."""
+    rng = np.random.default_rng(0)
+    seeds = [(name, seed) for name in operators() for seed in range(30 if name.endswith("2D") else 10)]
+    graphs = [graph_of(OPERATOR_MODELS[name](Seeded(seed))) for name, seed in seeds]
+    graphs += [graph_of(convolution(geometry)) for geometry in GEOMETRIES]
+    probes = [probe for graph in graphs for site in graph.sites for probe in probes_of(site, rng)]
+    found: dict[str, list[tuple[Probe, Sequence[bool]]]] = {}
+    for probe, right in zip(probes, run(probes, tmp_path_factory.mktemp("overlap")), strict=True):
+        found.setdefault(probe.call.kernel, []).append((probe, right))
+    return found
+
+
+def _index(probe: Probe) -> int:
+    """Where the answer for the declared distance stands, rounded up to the alignment."""
+    return 1 - -probe.declared // probe.unit
+
+
+def test_every_kernel_is_tight_or_known_to_be_conservative() -> None:
+    """Of each kernel is known whether its distances are the least, or why they are not."""
+    assert {*_TIGHT, *_CONSERVATIVE} == _KERNELS
+
+
+@pytest.mark.parametrize("kernel", sorted(_KERNELS))
+def test_output_at_the_declared_distance_or_more_is_right(kernel: str, answers: Answers) -> None:
+    """An output that begins as far below a dying row as is declared, or farther, gets the bytes it gets elsewhere."""
+    assert answers[kernel]
+    for probe, right in answers[kernel]:
+        assert 0 <= probe.declared <= probe.output_bytes
+        assert all(right[_index(probe) :]), probe
+
+
+@pytest.mark.parametrize("kernel", _TIGHT)
+def test_output_one_unit_nearer_is_wrong(kernel: str, answers: Answers) -> None:
+    """Where a kernel needs a distance at all, one byte less (one element, of floats) spoils the output."""
+    probes = [(probe, right) for probe, right in answers[kernel] if probe.declared > 0]
+    assert probes or kernel in _ELEMENTWISE
+    for probe, right in probes:
+        assert not right[_index(probe) - 1], probe
+
+
+@pytest.mark.parametrize("kernel", _ELEMENTWISE)
+def test_elementwise_output_above_its_row_is_wrong(kernel: str, answers: Answers) -> None:
+    """An elementwise kernel may write over the very element it has read, but not over the next."""
+    longer = [(probe, right) for probe, right in answers[kernel] if probe.output_bytes > 1]
+    assert longer
+    for probe, right in longer:
+        assert (probe.declared, right[0]) == (0, False), probe
+
+
+@pytest.mark.parametrize("gathers", [0, 1])
+def test_convolution_is_probed_with_and_without_gathering(gathers: int, answers: Answers) -> None:
+    """Both ways of `kibi_conv2d_s8` have been tried at a distance that is neither nothing nor all of the output."""
+    ways = [
+        (probe.declared, probe.output_bytes)
+        for probe, _ in answers["kibi_conv2d_s8"]
+        for param in probe.call.params
+        if (param.name, param.value) == ("gathers", gathers)
+    ]
+    assert any(0 < declared < output_bytes for declared, output_bytes in ways)

@@ -1,0 +1,71 @@
+"""Convolutions of chosen geometry: those that drawn models, which are small, do not reach."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kibi.dtypes import DType
+from tests.support.operator_models import Case
+from tests.support.tflite_builder import Attribute, ModelBuilder
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """A CONV_2D on an input of `[1, height, width, channels]` with padding SAME or VALID; with no groups, depthwise."""
+
+    channels: int
+    outputs: int
+    kernel: tuple[int, int] = (3, 3)
+    stride: int = 1
+    dilation: int = 1
+    groups: int = 1
+    padding: str = "SAME"
+    size: tuple[int, int] = (4, 9)
+
+
+GEOMETRIES = (
+    Geometry(1, 20),  # gathered: short runs, many channels
+    Geometry(2, 17, kernel=(2, 4), stride=2),
+    Geometry(1, 18, padding="VALID", size=(3, 3)),  # one pixel alone
+    Geometry(8, 4),  # read where it lies
+    Geometry(4, 20, kernel=(3, 4), stride=2),
+    Geometry(4, 5, kernel=(2, 5), size=(4, 3)),  # columns outside on both sides of a window
+    Geometry(16, 3, padding="VALID"),
+    Geometry(5, 6, kernel=(1, 1), stride=2),
+    Geometry(3, 2, kernel=(3, 5), stride=3, size=(5, 10)),
+    Geometry(32, 6, dilation=2),  # column by column
+    Geometry(32, 3, kernel=(1, 3), dilation=3, stride=2, padding="VALID"),
+    Geometry(64, 6, groups=2, size=(3, 4)),
+    Geometry(6, 9, groups=3),  # gathered, a group after the other
+    Geometry(6, 6, groups=0),
+    Geometry(5, 5, kernel=(2, 4), dilation=2, groups=0),
+    Geometry(9, 9, stride=2, groups=0, padding="VALID"),
+    Geometry(3, 6, groups=0),
+)
+
+
+def convolution(geometry: Geometry, seed: int = 0) -> Case:
+    """A model with random weights and inputs whose outputs spread over their range."""
+    rng, b, g = np.random.default_rng(seed), ModelBuilder(), geometry
+    sizes = zip(g.size, g.kernel, strict=True)
+    reach = ((size, 0 if g.padding == "SAME" else g.dilation * (kernel - 1)) for size, kernel in sizes)
+    height, width = (-(-(size - less) // g.stride) for size, less in reach)
+    front, back, axis = (g.outputs, g.channels // g.groups, 0) if g.groups else (1, g.outputs, 3)
+    weights = rng.integers(-127, 128, (front, *g.kernel, back)).astype(np.int8)
+    shape = (1, *g.size, g.channels)
+    data = rng.integers(-128, 128, shape).astype(np.int8)
+    source = b.input(shape, DType.S8, 1 / 64, -5)
+    kernel = b.constant(weights, [1 / 64] * g.outputs, [0] * g.outputs, axis=axis)
+    spread = float(np.sqrt(weights.size / g.outputs)) * 5500 / 4096 / 60
+    output = b.tensor([1, height, width, g.outputs], DType.S8, spread, 3)
+    bias = b.constant(
+        rng.integers(-5000, 5000, g.outputs).astype(np.int32), [1 / 4096] * g.outputs, [0] * g.outputs, axis=0
+    )
+    name = "CONV_2D" if g.groups else "DEPTHWISE_CONV_2D"
+    multiplier: dict[str, Attribute] = {} if g.groups else {"depth_multiplier": g.outputs // g.channels}
+    attributes: dict[str, Attribute] = {
+        "padding": g.padding, "stride_h": g.stride, "stride_w": g.stride, "dilation_h_factor": g.dilation,
+        "dilation_w_factor": g.dilation, "fused_activation_function": "NONE",
+    }  # fmt: skip
+    b.operator(name, [source, kernel, bias], [output], attributes | multiplier)
+    return Case(name, b.finish([output]), (data,))

@@ -1,0 +1,48 @@
+"""When CONV_2D copies windows into scratch, and how far below a row its output stays."""
+
+import numpy as np
+import pytest
+
+from kibi.ir import KernelCall
+from tests.ops.comparison import graph_of
+from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
+
+_GATHERED = {0: 2 * 9, 1: 2 * 16, 2: 9, 12: 2 * 18}
+"""Of the geometries that gather, by their place: bytes under two pixels, or under the only one."""
+
+
+def _call(geometry: Geometry) -> KernelCall:
+    (site,) = graph_of(convolution(geometry)).sites
+    return site.op.kernel_call(site)
+
+
+@pytest.mark.parametrize("place", [place for place, geometry in enumerate(GEOMETRIES) if geometry.groups])
+def test_conv2d_scratch_holds_two_windows_where_it_gathers_and_is_none_elsewhere(place: int) -> None:
+    """Scratch is for the windows under two pixels of one group, and only where rows are not read where they lie."""
+    call = _call(GEOMETRIES[place])
+    gathers = next(param.value for param in call.params if param.name == "gathers")
+    assert (gathers, call.scratch_bytes) == (int(place in _GATHERED), _GATHERED.get(place, 0))
+
+
+@pytest.mark.parametrize(
+    ("geometry", "elements"),
+    [
+        (Geometry(1, 20), 1),
+        (Geometry(4, 4, kernel=(3, 4), size=(4, 12), stride=2), 4),
+        (Geometry(4, 4, kernel=(3, 7), size=(4, 12)), 12),
+        (Geometry(4, 4, kernel=(3, 7), size=(4, 12), padding="VALID"), 1),  # C knows no empty array
+        (Geometry(2, 17, dilation=3), 2),
+    ],
+)
+def test_conv2d_padding_is_as_long_as_what_one_window_leaves_outside(geometry: Geometry, elements: int) -> None:
+    """The constant in flash has the columns outside that one window reads as one, and no more."""
+    padding = next(param.value for param in _call(geometry).params if param.name == "padding")
+    assert isinstance(padding, np.ndarray)
+    assert padding.tolist() == [-5] * elements
+
+
+def test_conv2d_reading_rows_where_they_lie_needs_more_distance_than_gathering() -> None:
+    """Equal channels, 3 by 3: gathering needs one column; without, two pixels' outputs come on top, but for the last two."""
+    gathered, direct = _call(Geometry(5, 20)), _call(Geometry(20, 20))
+    assert gathered.overlap_bytes == (max(2 * k * 20 - max(0, 2 * k - 1) * 5 for k in range(5)),)
+    assert direct.overlap_bytes == (20 * 3 - 2,)
