@@ -11,6 +11,7 @@
     ├── OutputError              9   a file or folder cannot be written
     ├── MismatchError           10   two engines gave different bits
     ├── OracleError             11   TensorFlow Lite Micro's Python build failed or is missing
+    ├── EventError              12   the runtime reported an error: an allocator is full, a handle is stale
     └── InternalError           70   a bug of Kibi's own
 
 The number is the exit code of the command line. Each error holds its facts as fields first; its text says what, where, why
@@ -163,6 +164,20 @@ class OracleError(KibiError):
     """TensorFlow Lite Micro's Python build failed or is missing."""
 
     exit_code = 11
+
+
+class EventError(KibiError):
+    """The runtime reported an error, and no handler took it.
+
+    Attributes:
+        name: of the declared error, for example `OutOfMemoryError`.
+    """
+
+    exit_code = 12
+
+    def __init__(self, name: str, what: str, meaning: str = "") -> None:
+        self.name = name
+        super().__init__(f"{what}: {meaning}" if meaning else what)
 
 
 class InternalError(KibiError):
