@@ -1,11 +1,18 @@
 """The pictures in the documents: memory plans of the shipped model, and how a kernel sees rows."""  # noqa: INP001
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import kibi
 import kibi.demo
-from kibi.reports.memory_shapes import Box, label, line
+from kibi.cli.variants import VARIANTS
+from kibi.planner import Run
+from kibi.reports.memory_comparison_svg import memory_comparison_svg
+from kibi.reports.memory_plot import Plot, clear_boxes, shared_stripes
+from kibi.reports.memory_shapes import INK, SCRATCH_FILL, Box, document, label, line, turned_label
 from kibi.reports.memory_svg import memory_svg
+from kibi.reports.memory_timeline import legend, operator
+from kibi.reports.plan_comparison import PlannedModel
 
 _BLUE, _GREEN, _GREY, _INK = "#77aadd", "#44bb99", "#dddddd", "#222222"
 _STYLE = (
@@ -13,16 +20,58 @@ _STYLE = (
     ".small{font-size:11px}"
 )
 _ROW_HEIGHT, _ROW_WIDTH = 22.0, 190.0
+_LABELLED = 10.0
+"""Boxes higher than this bear a label."""
 
 
 def pictures() -> Mapping[str, str]:
     """Every picture's SVG text by its file name."""
     model = kibi.load(kibi.demo.model_path())
+    planned = [PlannedModel(model, kibi.plan(model, **options), name) for name, options in VARIANTS.items()]
+    by_rows = kibi.plan(model, granularity="row")
     return {
-        "plan.svg": memory_svg(model, kibi.plan(model)),
-        "plan_by_rows.svg": memory_svg(model, kibi.plan(model, granularity="row")),
+        "plan.svg": memory_svg(model, kibi.plan(model, granularity="tensor")),
+        "plan_by_rows.svg": memory_svg(model, by_rows),
+        "plans_side_by_side.svg": memory_comparison_svg(planned),
+        "first_rows.svg": _first_rows_picture(model, by_rows),
         "rows.svg": _rows_picture(),
     }
+
+
+def _first_rows_picture(model: kibi.Graph, plan: kibi.Plan, steps: int = 24) -> str:
+    """The first steps of a plan, each equally wide and named: which rows lie where, and when they die."""
+    box = Box(96, 64, 96 + 40.0 * steps, 64 + 400)
+    runs = tuple(Run(node, row, 1) for node, row in plan.steps[:steps])
+    live = tuple(replace(each, end=min(each.end, steps)) for each in plan.buffers if each.start < steps)
+    edges = tuple(box.left + 40.0 * step for step in range(steps + 1))
+    plot = Plot(model, replace(plan, runs=runs, buffers=live), box, plan.arena_bytes, edges)
+    shown = {entry.tensor: entry for entry in legend(model, plan)}
+    lines = [label(24, 36, f"The first {steps} steps of {plan.model} by the row", "title")]
+    for buffer in live:
+        fill = SCRATCH_FILL if buffer.tensor is None else shown[buffer.tensor].color
+        lines.append(plot.place(buffer).draw(f'class="box" fill="{fill}"'))
+    lines += shared_stripes(plot)
+    clear = clear_boxes(plot)
+    for buffer in live:
+        entry, place = shown[buffer.tensor], clear.get(buffer, plot.place(buffer))
+        if place.height > _LABELLED:
+            last = f" to {buffer.first_row + buffer.rows - 1}" if buffer.rows > 1 else ""
+            name = (
+                f"{entry.tag}: row {buffer.first_row}{last}" if place.width > 60 else f"{entry.tag}:{buffer.first_row}"
+            )
+            lines.append(label(place.middle[0], place.middle[1] + 4, name, "on", "middle"))
+    pinned = [plot.place(buffer) for buffer in live if buffer.is_pinned]
+    if pinned:
+        middle = (min(each.top for each in pinned) + max(each.bottom for each in pinned)) / 2
+        lines.append(label(box.left + 8, middle + 4, "rows of the stored input", "on"))
+    for step, run in enumerate(runs):
+        words = f"{operator(model, run.node)} row {run.first_row}"
+        lines.append(turned_label(edges[step] + 26, box.bottom + 12, -50, words, "end"))
+        lines.append(line((edges[step], box.bottom), (edges[step], box.bottom + 4), INK))
+    lines.append(line((box.left, box.bottom), (box.right, box.bottom), INK))
+    lines += [label(box.left - 8, plot.y(at) + 4, f"{at:,}", anchor="end") for at in (0, plan.arena_bytes)]
+    lines.append(turned_label(40, box.middle[1], -90, "address (bytes)", "middle"))
+    return document(box.right + 24, box.bottom + 150, f"The first steps of {plan.model} by the row", lines)
 
 
 def _rows_picture() -> str:

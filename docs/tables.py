@@ -251,10 +251,10 @@ def rows_sentence() -> str:
     whole, rows = (_measured(model, kibi.plan(model, granularity=name)) for name in ("tensor", "row"))
     same = "the same bits" if rows.bit_exact and whole.bit_exact else "OTHER BITS"
     return (
-        "And this is the same model by the row. Kibi's kernels compute one row at a time and do not care where rows lie, so a\n"
-        "plan may let operators take turns and give each row a place of its own: `--granularity row`. The same arithmetic and "
+        "And this is what Kibi does when left alone. Its kernels compute one row at a time and do not care where rows lie, so\n"
+        "operators take turns, and each row has a place and a lifetime of its own. The same arithmetic and "
         f"{same}, in\n**{rows.ram_bytes:,} bytes of RAM instead of {whole.ram_bytes:,}**, stack included. "
-        "[How it works](docs/how-it-works.md#the-row-is-the-unit).\n\n"
+        "[How that can be](docs/memory-by-the-row.md).\n\n"
         "![Memory plan of the same model, by the row](docs/images/plan_by_rows.svg)\n"
     )
 

@@ -11,7 +11,7 @@
 For a model that runs many times: `kibi.Interpreter(model, plan)`.
 """
 
-from kibi.api import compile, load, measure, plan, run, verify  # noqa: A004 - the field's word
+from kibi.api import compile, embed, load, measure, plan, run, verify  # noqa: A004 - the field's word
 from kibi.codegen import Library
 from kibi.errors import KibiError
 from kibi.ir import Graph
@@ -29,6 +29,7 @@ __all__ = [
     "Target",
     "__version__",
     "compile",
+    "embed",
     "load",
     "measure",
     "plan",

@@ -4,7 +4,7 @@ Each imports what it needs when it is called: `import kibi` stays quick, and nob
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,9 @@ from kibi.targets import target as target_named
 
 if TYPE_CHECKING:
     from kibi.codegen import Library
+    from kibi.planner.embedding import Embedding
     from kibi.planner.plan import Plan, Run
+    from kibi.planner.region_file import Region
     from kibi.reports.measurement import Measurement
     from kibi.reports.verification import Verification
 
@@ -45,7 +47,15 @@ def plan(
     target: str | Target = _DEFAULT_TARGET,
     *,
     runs: "Sequence[Run] | None" = None,
-    granularity: str = "tensor",
+    granularity: str = "row",
+    input: str = "stored",  # noqa: A002 - the command line's word
+    output: str = "stored",
+    supply: "Sequence[int | str]" = (),
+    optimize: str = "ram",
+    ram: int | None = None,
+    regions: "str | os.PathLike[str] | Sequence[Region] | None" = None,
+    place_weights: bool = False,
+    offline: bool = False,
 ) -> "Plan":
     """Place every byte of a model's memory.
 
@@ -54,20 +64,97 @@ def plan(
         target: name of the target, or the target itself.
         runs: an order of row steps; None: the best order of operators that each run to completion, or, by the row, the
             best that is found.
-        granularity: `tensor`: each tensor is one buffer. `row`: rows take turns, and each has a place and a lifetime of its
-            own, wherever that needs less memory.
+        granularity: `row`: rows take turns, and each has a place and a lifetime of its own, wherever that needs less memory.
+            `tensor`: each tensor is one buffer.
+        input: `stored`: inputs are arrays in the arena. `streamed`: they arrive row by row while the model runs, and are
+            never stored whole. `supplied`: they lie in the caller's own buffers, and take none of the arena.
+        output: `stored` or `supplied`.
+        supply: further tensors, by name or index, that lie in buffers of the caller's.
+        optimize: `ram`: the smallest arena. `speed`: the fewest instructions.
+        ram: the most bytes that the arena may have; of the plans that fit, the fastest is taken. None: no limit.
+        regions: the memories of the board, or the path of a TOML file that lists them; buffers are shared out among them
+            at the least cost of their use. None: there is one arena.
+        place_weights: whether weights are assigned to regions, too.
+        offline: whether to follow the plan that the model file carries, TFLM's `OfflineMemoryAllocation`: whole tensors at
+            the offsets that it names, in the file's order, and the others around them. Options that ask for anything else
+            are refused; `granularity` and `optimize` mean nothing.
 
     Returns:
         The plan, with its lower bound.
 
     Raises:
         TargetError: no such target.
-        PlanError: the order is impossible, or there is no such granularity.
+        InputError: there is no such tensor to supply.
+        PlanError: the order is impossible, or no plan is that small, or an option has no such value; or the file carries no
+            plan, or one whose tensors are in one another's way.
+        ModelError: the plan that the file carries does not fit its tensors.
     """
-    from kibi.planner import granularity_named  # noqa: PLC0415
+    if offline:
+        return _offline_plan(
+            model,
+            _target(target),
+            ram,
+            alone=runs is None and regions is None and (input, output) == ("stored", "stored"),
+        )
+    from kibi.planner import goal_named, granularity_named, handover_named  # noqa: PLC0415
     from kibi.planner import plan as make  # noqa: PLC0415
+    from kibi.planner.region_file import load_regions  # noqa: PLC0415
+    from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
 
-    return make(model, _target(target), runs=runs, granularity=granularity_named(granularity))
+    listed = load_regions(regions) if isinstance(regions, str | os.PathLike) else regions
+    return make(
+        model,
+        _target(target),
+        runs=runs,
+        granularity=granularity_named(granularity),
+        inputs=handover_named(input),
+        outputs=handover_named(output, is_output=True),
+        supplied=[tensor_index(model, tensor) for tensor in supply],
+        goal=goal_named(optimize),
+        ram_bytes=ram,
+        regions=listed,
+        place_weights=place_weights,
+    )
+
+
+def embed(
+    model: Graph | str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    reorder: bool = True,
+    scratch_bytes: Mapping[int, int] | None = None,
+) -> "Embedding":
+    """Write a copy of a model file that tells TensorFlow Lite Micro where its tensors lie.
+
+    The copy carries the smallest plan of whole tensors as TFLM's metadata `OfflineMemoryAllocation`. TFLM then computes the
+    same bits in that arena. The file may have operators that Kibi does not run.
+
+    Args:
+        model: a `.tflite` file, or a graph that was loaded from one.
+        path: where to write.
+        reorder: whether the operators may be written in another order; they are only where that needs less.
+        scratch_bytes: bytes of scratch that TFLM's kernels ask for, by the index of the operator. TFLM finds room for it
+            around the tensors; for what is named here the plan leaves room.
+
+    Returns:
+        The plan, and what TFLM does without it.
+
+    Raises:
+        ModelError: the file is missing, corrupt, or of a form that cannot be copied.
+        InputError: the graph was not loaded from a file.
+        OutputError: the file cannot be written.
+    """
+    from kibi.codegen.output import write_file  # noqa: PLC0415
+    from kibi.errors import InputError  # noqa: PLC0415
+    from kibi.frontends.source import read_source  # noqa: PLC0415
+    from kibi.planner.embedding import embed_plan  # noqa: PLC0415
+
+    source = model.path if isinstance(model, Graph) else Path(model)
+    if source is None:
+        raise InputError("the graph was not loaded from a file. Give the path of a .tflite file.")
+    made = embed_plan(read_source(source), source.name, reorders=reorder, scratch_bytes=scratch_bytes)
+    write_file(Path(path), made.data)
+    return made
 
 
 def run(model: Graph, plan: "Plan | None", inputs: Sequence[Array]) -> list[Array]:
@@ -129,7 +216,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     for graph, its_plan in zip(models, given, strict=bool(given)):
         validate(graph, its_plan)
     processor = _target(target or (given[0].target if given else _DEFAULT_TARGET))
-    plans = given or [_plan_for(graph, processor) for graph in models]
+    plans = given or [_default_plan(graph, processor) for graph in models]
     library = generate(list(zip(models, plans, strict=True)), processor, name=name, command=command)
     return write(library, Path(directory))
 
@@ -179,14 +266,37 @@ def verify(
     """
     from kibi.reports.verification import verify as compare  # noqa: PLC0415
 
-    return compare(model, plan, _target(target), inputs=inputs, seed=seed, runs=runs, compiler=compiler)
+    processor = _target(target)
+    made = plan or _default_plan(model, processor)
+    return compare(model, made, processor, inputs=inputs, seed=seed, runs=runs, compiler=compiler)
 
 
 def _target(target: str | Target) -> Target:
     return target_named(target) if isinstance(target, str) else target
 
 
-def _plan_for(graph: Graph, target: Target) -> "Plan":
-    from kibi.planner import plan as make  # noqa: PLC0415
+def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool) -> "Plan":
+    """The plan that a graph's file carries."""
+    from kibi.errors import PlanError  # noqa: PLC0415
+    from kibi.frontends.source import read_source  # noqa: PLC0415
+    from kibi.frontends.tflite.offline_plan import read_offline_plan  # noqa: PLC0415
+    from kibi.planner.offline_plan import plan_offline  # noqa: PLC0415
 
-    return make(graph, target)
+    if not alone:
+        what = "a plan in a model file has an order, one arena, and inputs and outputs that are stored"
+        raise PlanError(f"{what}; ask for nothing else, or plan without it.")
+    offsets = None if graph.path is None else read_offline_plan(read_source(graph.path), graph.source)
+    if offsets is None:
+        raise PlanError(
+            f"{graph.source} carries no plan. Write one into it with `kibi plan --embed`, or plan without it."
+        )
+    made = plan_offline(graph, target, offsets)
+    if ram is not None and made.arena_bytes > ram:
+        raise PlanError(
+            f"the plan in {graph.source} needs {made.arena_bytes} bytes, {ram} are allowed. Plan without it."
+        )
+    return made
+
+
+def _default_plan(graph: Graph, target: Target) -> "Plan":
+    return plan(graph, target)

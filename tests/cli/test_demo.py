@@ -12,7 +12,7 @@ def test_demo_ends_in_one_table_with_the_same_bits(kibi: Kibi, tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     done = kibi("demo")
     assert (done.code, done.err) == (0, "")
-    for text in ("1  Load", "2  Plan", "3  Run", "4  Compile", "5  Measure", "<- peak", "are read right"):
+    for text in ("1  Load", "2  Plan", "3  Run", "4  Compile", "5  Measure", "peak ", "are read right"):
         assert text in done.out
     table = {line[:12].strip(): line[12:].split() for line in done.out.splitlines()[-12:]}
     for figure in ("arena", "state", "stack", "code", "weights", "instructions"):

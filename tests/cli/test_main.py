@@ -12,7 +12,7 @@ import kibi as api
 from kibi.errors import InternalError
 from tests.cli.conftest import GLYPHS, Kibi
 
-VERBS = ("inspect", "plan", "run", "compile", "measure", "verify", "targets", "operators", "demo")
+VERBS = ("inspect", "plan", "pareto", "events", "run", "compile", "measure", "verify", "targets", "operators", "demo")
 COMMAND = [sys.executable, "-m", "kibi.cli"]
 
 
@@ -74,7 +74,7 @@ def test_version_is_the_packages(kibi: Kibi) -> None:
     ("arguments", "expected"),
     [
         (["frobnicate"], "No such command 'frobnicate'"),
-        (["plan"], "Missing argument 'MODEL'"),
+        (["plan"], "Missing argument 'MODEL"),
         (["plan", "m.tflite", "--colour"], "--colour"),
         (["run", "m.tflite"], "--input"),
         (["run", "m.tflite", "-i", "x.npy", "--engine", "rust"], "rust"),

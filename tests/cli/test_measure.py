@@ -12,7 +12,8 @@ from tests.cli.conftest import Kibi
 
 CONTRACT = {
     *("model", "target", "macs", "arena_bytes", "state_bytes", "stack_bytes", "ram_bytes", "code_bytes"),
-    *("weights_bytes", "flash_bytes", "instructions", "cycles_estimate", "bit_exact", "oracle", "ops"),
+    *("plan_table_bytes", "weights_bytes", "flash_bytes", "instructions", "cycles_estimate", "bit_exact", "oracle"),
+    "ops",
 }
 
 
@@ -24,6 +25,7 @@ def test_measure_as_json_has_exactly_the_keys_of_the_contract(kibi: Kibi, glyphs
     assert set(record) == CONTRACT
     assert record["bit_exact"] is True
     assert record["flash_bytes"] == record["code_bytes"] + record["weights_bytes"]
+    assert 0 < record["plan_table_bytes"] < record["code_bytes"]
     assert record["ram_bytes"] >= record["arena_bytes"] + record["state_bytes"] + record["stack_bytes"]
     assert {"name", "op", "macs", "instructions", "scratch_bytes"} == set(record["ops"][0])
     assert sum(cost["instructions"] for cost in record["ops"]) <= record["instructions"]
@@ -103,5 +105,5 @@ def test_measure_with_gcc_gives_the_same_bits(kibi: Kibi, glyphs: Path) -> None:
     """Debian's cross compiler works as well as zig."""
     if shutil.which("arm-none-eabi-gcc") is None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("arm-none-eabi-gcc is not installed")
-    record = kibi("measure", glyphs, "--compiler", "gcc", "--optimize", "s", "--json").record
+    record = kibi("measure", glyphs, "--compiler", "gcc", "--level", "s", "--json").record
     assert record["bit_exact"] is True

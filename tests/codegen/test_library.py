@@ -1,5 +1,6 @@
 """The generated library: its text, its files, how it compiles and links."""
 
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -17,6 +18,7 @@ from kibi.ir import Graph
 from kibi.runtime import seeded_inputs
 from kibi.toolchain import build_program, compile_objects
 from tests.engines.networks import residual_network
+from tests.planner.networks import by_row
 from tests.toolchain.tools import check_cross
 
 LEVELS = ("s", "2", "3")
@@ -60,7 +62,7 @@ def test_source_tells_operators_tensors_shapes_and_offsets(glyphs: Graph) -> Non
     """A person can follow the network in the text."""
     text = generate([(glyphs, kibi.plan(glyphs))], kibi.target("cortex-m4")).files["glyphs.c"]
     for site in glyphs.sites:
-        assert f"Operator {site.node.source}, {site.op.name}" in text
+        assert f"Operator {site.node.source} ({site.op.name})" in text
         assert site.output.name in text
     assert "The arena:" in text
 
@@ -74,6 +76,38 @@ def test_library_compiles_without_a_warning(
     """The pip-installed compiler takes it as C99 and as C++17, at each level, warnings as errors."""
     sources, folder = _library(glyphs, tmp_path)
     compile_objects(sources, kibi.target(target), optimize=level, includes=[folder], language=language)
+
+
+@pytest.mark.parametrize("target", ["cortex-m4", "host"])
+@pytest.mark.parametrize("language", ["c99", "c++17"])
+def test_library_by_rows_compiles_without_a_warning(glyphs: Graph, tmp_path: Path, target: str, language: str) -> None:
+    """So are the tables of an order by rows, of 8 bits and of 16, and the function that follows them."""
+    for model in (glyphs, residual_network(height=300)):
+        library = kibi.compile(model, kibi.plan(model, target, runs=by_row(model)), tmp_path / model.name)
+        assert "REPEAT" in library.files[f"{model.name}.c"]
+        sources = [tmp_path / model.name / name for name in library.sources]
+        compile_objects(sources, kibi.target(target), includes=[tmp_path / model.name], language=language)
+
+
+def test_order_of_a_cascade_is_a_table_of_turns(tmp_path: Path) -> None:
+    """Three convolutions and an addition of 40 rows: a line for each pace, and how often; not a line for each row."""
+    model = residual_network(height=40)
+    text = kibi.compile(model, kibi.plan(model, runs=by_row(model)), tmp_path).files["residual.c"]
+    table = text.partition("plan_order[")[2].partition("};")[0]
+    assert 3 <= table.count("/*") <= 8
+    assert re.search(r"\{REPEAT, \d, 0, (39|4\d), 0\}, /\* the \d lines above, (39|4\d) times in all \*/", table)
+
+
+def test_plan_tables_are_reported(tmp_path: Path) -> None:
+    """Of the code's bytes, the order and the offsets: more when rows are placed one by one, little in any case."""
+    model = residual_network(height=40)
+    whole, rows = (
+        kibi.measure(kibi.compile(model, plan, tmp_path / str(number)), oracle=False)
+        for number, plan in enumerate((kibi.plan(model, granularity="tensor"), kibi.plan(model, runs=by_row(model))))
+    )
+    assert whole.plan_table_bytes == 3 * len(model.nodes)
+    assert whole.plan_table_bytes < rows.plan_table_bytes < 300
+    assert rows.instructions <= 1.04 * whole.instructions
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -64,3 +64,21 @@ def residual_bytes(height: int = 12, width: int = 6, channels: int = 4, seed: in
     total = builder.tensor(shape, DType.S8, 0.1, 5, name="sum")
     builder.operator("ADD", [made[0], made[2]], [total], {"fused_activation_function": "NONE"})
     return builder.finish([total])
+
+
+def two_input_network(height: int = 8, width: int = 5, channels: int = 3) -> Graph:
+    """Two images of different depth, each through a convolution with a stride of its own, added: a, b → sum."""
+    random = np.random.default_rng(5)
+    builder = ModelBuilder()
+    made = []
+    for number, (rows, depth, stride) in enumerate(((height, 2, 1), (2 * height, 1, 2))):
+        image = builder.input([1, rows, stride * width, depth], DType.S8, 0.05, number, name=f"image{number}")
+        weights = random.integers(-127, 128, (channels, 3, 3, depth)).astype(np.int8)
+        filters = builder.constant(weights, 0.004, 0)
+        output = builder.tensor([1, height, width, channels], DType.S8, 0.06, 0, name=f"conv{number}")
+        options: dict[str, Attribute] = {"padding": "SAME", "stride_h": stride, "stride_w": stride}
+        builder.operator("CONV_2D", [image, filters], [output], options)
+        made.append(output)
+    total = builder.tensor([1, height, width, channels], DType.S8, 0.1, 0, name="sum")
+    builder.operator("ADD", made, [total], {"fused_activation_function": "NONE"})
+    return parse_tflite(builder.finish([total]), "two_inputs.tflite")

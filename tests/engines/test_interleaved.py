@@ -27,7 +27,7 @@ def interleaved_runs() -> tuple[Run, ...]:
 def test_interleaved_plan_is_valid_and_smaller() -> None:
     """Rows that die one by one need less than whole tensors."""
     model = residual_network()
-    whole, by_row = kibi.plan(model), kibi.plan(model, runs=interleaved_runs())
+    whole, by_row = kibi.plan(model, granularity="tensor"), kibi.plan(model, runs=interleaved_runs())
     validate(model, by_row)
     assert by_row.arena_bytes < whole.arena_bytes
     assert len(by_row.buffers_of(model.nodes[1].outputs[0])) == ROWS

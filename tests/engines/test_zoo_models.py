@@ -58,12 +58,13 @@ def test_host_and_device_equal_tflm_on_the_seeded_runs(name: str, tmp_path: Path
 
 @pytest.mark.parametrize(("name", "size"), ACTIVATION_BYTES.items())
 def test_plan_of_activations_meets_its_lower_bound(name: str, size: int) -> None:
-    """Without scratch the arena is what the activations need, and proven."""
+    """Without scratch the arena is at most what lives at once where nothing is made in place, and proven."""
     from kibi.planner import plan  # noqa: PLC0415 - the story's `kibi.plan` always counts scratch
 
     model = kibi.load(zoo.model_path(name))
     made = plan(model, kibi.target("cortex-m4"), scratch=False)
-    assert (made.arena_bytes, made.lower_bound_bytes, made.proven_optimal) == (size, size, True)
+    assert made.arena_bytes == made.lower_bound_bytes <= size
+    assert made.proven_optimal
 
 
 @pytest.mark.parametrize("name", [name for name in zoo.BENCHMARKS if name != "tflm_hello_int8"])
@@ -73,7 +74,7 @@ def test_interleaved_order_gives_the_same_bits_in_all_engines(name: str, tmp_pat
     plan = kibi.plan(model, runs=by_row(model))
     library = kibi.compile(model, plan, tmp_path)
     inputs = next(iter(zoo.seeded_runs(name)))
-    expected = kibi.run(model, kibi.plan(model), inputs)
+    expected = kibi.run(model, None, inputs)
     for engine in (kibi.Interpreter(model, plan), HostEngine(library), DeviceEngine(library)):
         for found, wanted in zip(engine.run(inputs), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
@@ -92,30 +93,53 @@ def test_measurement_keeps_within_what_was_promised(name: str, tmp_path: Path) -
 
 
 ROW_ARENA_BYTES = {
-    "mlperf_kws_int8": 4_300,
-    "mlperf_vww_int8": 28_500,
-    "mlperf_ic_int8": 11_500,
-    "mlperf_ad_int8": 1_100,
-    "mlperf_sww_int8": 4_200,
-    "tflm_person_detect": 13_100,
-    "tflm_micro_speech": 2_700,
+    ("mlperf_kws_int8", "stored"): 4_300,
+    ("mlperf_kws_int8", "streamed"): 4_000,
+    ("mlperf_vww_int8", "stored"): 28_500,
+    ("mlperf_vww_int8", "streamed"): 10_900,
+    ("mlperf_ic_int8", "stored"): 11_300,
+    ("mlperf_ic_int8", "streamed"): 10_200,
+    ("mlperf_ad_int8", "stored"): 1_100,
+    ("mlperf_sww_int8", "stored"): 4_200,
+    ("mlperf_sww_int8", "streamed"): 4_200,
+    ("tflm_person_detect", "stored"): 13_000,
+    ("tflm_person_detect", "streamed"): 10_700,
+    ("tflm_micro_speech", "stored"): 2_700,
 }
-"""What plans by the row need at most, all scratch included, the input stored."""
+"""What plans by the row need at most, all scratch included."""
+MORE_ARENA_BYTES = {
+    ("arm_kws_micronet_m", "stored"): 13_500,
+    ("arm_kws_micronet_m", "streamed"): 13_200,
+    ("mltk_rock_paper_scissors", "stored"): 30_000,
+    ("mltk_rock_paper_scissors", "streamed"): 9_500,
+    ("openmv_blazeface_front_128", "stored"): 222_000,
+    ("openmv_blazeface_front_128", "streamed"): 218_000,
+}
+"""The same of models that take longer to run."""
 
 
-@pytest.mark.parametrize(("name", "most"), ROW_ARENA_BYTES.items())
-def test_plan_by_row_keeps_its_size_and_the_bits(name: str, most: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "mode", "most"), [(*key, most) for key, most in ROW_ARENA_BYTES.items()])
+def test_plan_by_row_keeps_its_size_and_the_bits(name: str, mode: str, most: int, tmp_path: Path) -> None:
     """A fraction of the memory, the same bits in all engines, at most four hundredths more instructions."""
     model = kibi.load(zoo.model_path(name))
-    plan = kibi.plan(model, granularity="row")
+    plan = kibi.plan(model, granularity="row", input=mode)
     assert plan.arena_bytes <= most
     library = kibi.compile(model, plan, tmp_path / "row")
     inputs = next(iter(zoo.seeded_runs(name)))
     device = DeviceEngine(library)
     for engine in (kibi.Interpreter(model, plan), HostEngine(library), device):
         assert tuple(map(zoo.digest, engine.run(inputs))) == zoo.catalog()[name].output_digests[0]
-    whole = DeviceEngine(kibi.compile(model, kibi.plan(model), tmp_path / "whole"))
+    whole = DeviceEngine(kibi.compile(model, kibi.plan(model, granularity="tensor"), tmp_path / "whole"))
     whole.run(inputs)
     assert device.last is not None
     assert whole.last is not None
     assert device.last.instructions <= 1.04 * whole.last.instructions
+
+
+@pytest.mark.parametrize(("name", "mode", "most"), [(*key, most) for key, most in MORE_ARENA_BYTES.items()])
+def test_plan_by_row_of_larger_models_keeps_its_size(name: str, mode: str, most: int) -> None:
+    """Larger networks, with 20 to 76 operators, stay under their limits, and under whole tensors."""
+    model = kibi.load(zoo.model_path(name))
+    plan = kibi.plan(model, input=mode)
+    assert plan.arena_bytes <= most
+    assert plan.arena_bytes <= kibi.plan(model, granularity="tensor", input=mode).arena_bytes

@@ -1,6 +1,6 @@
 """Small graphs made by hand, of an operator that only says which rows it reads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,11 +9,12 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.ir import Graph, KernelCall, Node, Operator, RowAccess, Rows, Site, Tensor, TensorType
 from kibi.planner import Run
+from tests.support.choices import Choices
 
 
 @dataclass(frozen=True, slots=True)
 class Window(Operator):
-    """Output row `y` reads the rows `y * stride - above … y * stride - above + height - 1` of its one or two inputs."""
+    """Output row `y` reads the `height` rows from `y * stride - above` on, `dilation` apart, of its one or two inputs."""
 
     name: ClassVar[str] = "WINDOW"
     inputs: ClassVar[tuple[str, ...]] = ("input", "other?")
@@ -24,6 +25,7 @@ class Window(Operator):
     stride: int = 1
     above: int = 0
     scratch_bytes: int = 0
+    dilation: int = 1
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """Whatever the output says."""
@@ -32,13 +34,13 @@ class Window(Operator):
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
         """One access for each input."""
         rows, output_rows = site["input"].type.rows, site.output.type.rows
-        return (RowAccess(rows, output_rows, self.height, self.stride, -self.above),)
+        return (RowAccess(rows, output_rows, self.height, self.stride, -self.above, self.dilation),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Nothing here is ever computed."""
         raise NotImplementedError
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """A call that needs scratch."""
         del site
         return KernelCall("kibi_window_s8", scratch_bytes=self.scratch_bytes)
@@ -138,6 +140,42 @@ def tallied(*heights: int, rows: int = 8, width: int = 4, scratch_bytes: int = 0
     nodes = [(site.op, (index,), index + 1) for index, site in enumerate(net.sites)]
     nodes.append((Tally(scratch_bytes=4 * width), (len(nodes),), len(nodes) + 1))
     return graph([*shapes, (1, width)], nodes)
+
+
+def random_network(c: Choices, nodes: int, rows: int, scratch: Sequence[int] = (0,)) -> Graph:
+    """Windows, additions and tallies: branches, strides, dilations, several inputs, outputs and readers, rows unread.
+
+    Args:
+        c: where decisions come from.
+        nodes: how many operators there are.
+        rows: the most rows of a model input.
+        scratch: bytes of scratch of windows and additions, to choose from.
+    """
+    high = c.integer(2, rows)
+    shapes: list[tuple[int, ...]] = [(1, high, 1, c.integer(1, 9)) for _ in range(c.one_of((1, 1, 2)))]
+    inputs = tuple(range(len(shapes)))
+    made: list[tuple[Operator, tuple[int, ...], int]] = []
+    for _ in range(nodes):
+        images = [index for index, shape in enumerate(shapes) if len(shape) == 4]
+        read = c.one_of(images[-3:])
+        its_rows, scratch_bytes = shapes[read][1], c.one_of(scratch)
+        equal = [index for index in images if shapes[index][1] == its_rows and index != read]
+        kind = c.integer(0, 9)
+        if kind == 0:
+            made.append((Tally(scratch_bytes=c.integer(1, 8)), (read,), len(shapes)))
+            shapes.append((1, c.integer(1, 9)))
+        elif kind < 4 and equal:
+            made.append((Sum(scratch_bytes=scratch_bytes), (read, c.one_of(equal)), len(shapes)))
+            shapes.append((1, its_rows, 1, c.integer(1, 9)))
+        else:
+            height, stride, dilation = c.integer(1, 3), c.one_of((1, 1, 2)), c.one_of((1, 1, 2))
+            above = c.one_of((height // 2 * dilation, 0))
+            made.append((Window(height, stride, above, scratch_bytes, dilation), (read,), len(shapes)))
+            shapes.append((1, -(-its_rows // stride), 1, c.integer(1, 9)))
+    used = {index for _, read_by, _ in made for index in read_by}
+    ends = [index for _, _, index in made if index not in used]
+    more = [index for _, _, index in made if index in used and c.integer(0, 9) == 9]
+    return graph(shapes, made, inputs, tuple(ends + more))
 
 
 def by_row(net: Graph) -> tuple[Run, ...]:

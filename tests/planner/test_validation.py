@@ -85,6 +85,12 @@ def test_validate_random_networks_pass(net: Graph, interleaved: bool) -> None:
     validate(net, plan(net, M4, runs=by_row(net) if interleaved else None))
 
 
+def _is_turned(net: Graph, one: Buffer, other: Buffer) -> bool:
+    """Whether a node turns the rows of one buffer into those of the other: some overlaps of these are right."""
+    turned = {(t.index, made) for site in net.sites for t in site.row_tensors for made in site.node.outputs}
+    return bool(turned & {(one.tensor, other.tensor), (other.tensor, one.tensor)})
+
+
 @settings(max_examples=100)
 @given(st.data())
 def test_validate_moved_buffer_is_caught(data: st.DataObject) -> None:
@@ -95,7 +101,7 @@ def test_validate_moved_buffer_is_caught(data: st.DataObject) -> None:
         (one, other)
         for one, moved in enumerate(made.buffers)
         for other, kept in enumerate(made.buffers)
-        if one != other and moved.start < kept.end and kept.start < moved.end
+        if one != other and moved.start < kept.end and kept.start < moved.end and not _is_turned(net, moved, kept)
     ]
     one, other = data.draw(st.sampled_from(pairs))
     moved, kept = made.buffers[one], made.buffers[other]

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from kibi import demo
+from kibi.frontends import load
 from kibi.ir import Graph
-from kibi.planner import plan
+from kibi.planner import Granularity, plan
 from kibi.reports.memory_picture import memory_picture
 from kibi.targets import target
 from tests.planner.networks import by_row, chain, graph, residual
@@ -55,15 +57,34 @@ def test_memory_picture_scratch_is_marked_differently() -> None:
     assert "#  scratch of 2 operators, the largest" in text
 
 
-def test_memory_picture_interleaved_rows_are_named() -> None:
-    """Where rows interleave, lines say which rows, and equal neighbouring steps share one."""
-    net = residual(rows=6, row_bytes=100)
-    text = memory_picture(net, plan(net, M4, runs=by_row(net))).plain
-    assert "  0 WINDOW row 0 " in text
-    assert "  4 TOTAL" in text
-    assert "row by row" in text
-    whole_conv = [line for line in text.splitlines() if line.startswith("  4 TOTAL")]
-    assert "row" not in whole_conv[0]
+def test_memory_picture_by_row_is_a_map() -> None:
+    """Where rows take turns time goes right and addresses go up; a letter starts the life of each row."""
+    net = chain(3, 3, rows=6, width=100)
+    made = plan(net, M4, runs=by_row(net))
+    text = memory_picture(net, made, width=60).plain
+    lines = text.splitlines()
+    assert "a letter starts the life of a row" in lines[2]
+    top = next(number for number, line in enumerate(lines) if line.startswith(f"{made.arena_bytes:,} "))
+    bars = [line[6:] for line in lines[top : top + 28]]
+    assert {len(bar) for bar in bars} == {54}
+    assert len({bar for bar in bars if "b" in bar}) > 1
+    live = next(line for line in lines if line.lstrip().startswith("live"))
+    assert "█" in live
+    makes = next(line for line in lines if line.lstrip().startswith("makes")).split()[1]
+    assert makes[0] == "b"
+    assert makes[-1] == "c"
+    assert "^ peak" in text
+    assert max(map(len, lines[3:])) <= 60
+
+
+def test_memory_picture_by_row_shows_each_row_of_a_staircase() -> None:
+    """A stored input dies row by row: the higher a row lies, the longer its line."""
+    net = load(demo.model_path())
+    made = plan(net, M4, granularity=Granularity.ROW)
+    text = memory_picture(net, made, width=100).plain
+    lengths = [len(line) - len(line.lstrip(" 0123456789,a-")) for line in text.splitlines() if " a-" in line]
+    assert len(lengths) > 4
+    assert len(set(lengths)) > 4
 
 
 def test_memory_picture_lines_keep_the_width() -> None:

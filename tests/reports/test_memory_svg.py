@@ -5,8 +5,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kibi.planner import Plan, plan
+from kibi.ir import Graph
+from kibi.planner import Granularity, Handover, Plan, plan
+from kibi.planner.plan import RegionUse
 from kibi.reports.memory_svg import memory_svg
+from kibi.reports.memory_timeline import highest_stretch, legend, stretches
 from kibi.targets import target
 from tests.planner.networks import by_row, chain, residual
 
@@ -38,7 +41,7 @@ def test_memory_svg_boxes_are_to_scale() -> None:
         assert box["height"] == pytest.approx(unit * buffer.size_bytes, abs=0.1)
         assert floor - box["y"] - box["height"] == pytest.approx(unit * buffer.offset, abs=0.1)
     widths = [box["width"] for box in boxes]
-    assert widths == pytest.approx([450, 900, 450], abs=0.1)
+    assert widths == pytest.approx([430, 860, 430], abs=0.1)
 
 
 def test_memory_svg_interleaved_rows_are_visible() -> None:
@@ -47,7 +50,7 @@ def test_memory_svg_interleaved_rows_are_visible() -> None:
     made = plan(net, M4, runs=by_row(net))
     svg = memory_svg(net, made)
     assert len(_boxes(svg)) == len(made.buffers) > len(net.tensors)
-    assert "operators 0 to 3 by rows" in _words(svg)
+    assert "net on cortex-m4, by the row" in _words(svg)
 
 
 def test_memory_svg_says_what_is_seen() -> None:
@@ -55,13 +58,17 @@ def test_memory_svg_says_what_is_seen() -> None:
     net = residual(rows=6, row_bytes=100, scratch_bytes=20)
     svg = memory_svg(net, plan(net, M4))
     words = _words(svg)
-    assert "net on cortex-m4" in words
+    assert "net on cortex-m4, by the tensor" in words
     assert "arena 1,820 bytes, lower bound 1,820 bytes, proven optimal for this order" in words
     assert "address (bytes)" in words
     assert {"0", "200", "1,820"} <= set(words)
-    assert {"0 WINDOW", "3 SUM", "4 TOTAL"} <= set(words)
-    assert "peak 1,820 bytes at 2 WINDOW: b 600 + c 600 + d 600 + scratch 20" in words
-    assert all(any(word.startswith(f"t{index}[1, ") for word in words) for index in range(6))
+    assert {"model input", "WINDOW", "SUM", "TOTAL", "scratch"} <= set(words)
+    assert "peak 1,820 bytes at 2 WINDOW" in words
+    at = words.index("Who holds the peak")
+    assert words[at + 1 : at + 13] == [
+        *("0", "t1", "6 rows", "600"), *("1", "t2", "6 rows", "600"), *("2", "t3", "6 rows", "600")
+    ]  # fmt: skip
+    assert all(f"t{index}" in words for index in range(6))
     assert 'fill="url(#scratch)"' in svg
 
 
@@ -70,8 +77,9 @@ def test_memory_svg_lower_bound_line_where_it_is_not_met() -> None:
     net = chain(3, 3)
     made = plan(net, M4)
     above = replace(made, arena_bytes=made.arena_bytes + 20, proven_optimal=False)
-    assert "lower bound" in _words(memory_svg(net, above))
-    assert "lower bound" not in _words(memory_svg(net, made))
+    words = f"lower bound {made.lower_bound_bytes}"
+    assert words in _words(memory_svg(net, above))
+    assert words not in _words(memory_svg(net, made))
 
 
 def test_memory_svg_hostile_names_are_escaped() -> None:
@@ -94,3 +102,62 @@ def test_memory_svg_plan_without_steps_is_drawn() -> None:
     """Nothing is divided by zero where there is nothing to draw."""
     net = replace(chain(1), nodes=(), outputs=(0,))
     ET.fromstring(memory_svg(net, Plan("net", "cortex-m4", (), (), 0, 0, proven_optimal=True)))  # noqa: S314 - ours
+
+
+def test_memory_svg_streamed_input_has_a_lane_of_its_own() -> None:
+    """The node that receives rows is shown as the input that it is, with the steps at which rows arrive."""
+    net = chain(3, 3)
+    made = plan(net, M4, granularity=Granularity.ROW, inputs=Handover.STREAMED)
+    words = _words(memory_svg(net, made))
+    assert "net on cortex-m4, by the row, input streamed" in words
+    assert "RECEIVE" in words
+    assert "in" in words
+
+
+def test_memory_svg_many_operators_have_lanes_that_do_not_touch() -> None:
+    """A lane for each of sixty operators, each with its number, name and a colour of its own."""
+    net = chain(*[3] * 60)
+    svg = memory_svg(net, plan(net, M4))
+    words = _words(svg)
+    assert {str(number) for number in range(60)} <= set(words)
+    assert words.count("WINDOW") == 60
+    assert len({entry.color for entry in legend(net, plan(net, M4))}) == 61
+
+
+def _shared() -> tuple[Graph, Plan]:
+    """A chain of single rows whose second operator works in the place of its input, as if its kernel allowed it."""
+    net = chain(1, 1, rows=1, width=100)
+    made = plan(net, M4)
+    first, second, third = sorted(made.buffers, key=lambda buffer: buffer.tensor or 0)
+    buffers = (replace(first, offset=100), replace(second, offset=0), replace(third, offset=20))
+    return net, replace(made, buffers=buffers, arena_bytes=200, lower_bound_bytes=120, proven_optimal=False)
+
+
+def test_memory_svg_shared_bytes_are_striped_and_counted_once() -> None:
+    """Where an output is made in its input's place there are stripes of exactly that size, and the peak says so."""
+    net, made = _shared()
+    svg = memory_svg(net, made)
+    root = ET.fromstring(svg)  # noqa: S314 - our own output
+    (stripes,) = [each for each in root.iter(f"{SVG}rect") if each.get("fill") == "url(#shared)"]
+    assert float(stripes.attrib["height"]) == pytest.approx(_boxes(svg)[0]["height"] * 0.8, abs=0.1)
+    assert any("striped" in word for word in _words(svg))
+    highest = highest_stretch(made)
+    assert highest is not None
+    assert (highest.start, highest.live_bytes, highest.shared_bytes) == (0, 200, 0)
+    second = list(stretches(made))[1]
+    assert (second.live_bytes, second.shared_bytes) == (120, 80)
+
+
+def test_memory_svg_regions_are_stacked_and_named() -> None:
+    """Buffers of two memories do not lie on one another, and each memory's name stands where it starts."""
+    net = chain(1, rows=1, width=100)
+    made = plan(net, M4)
+    buffers = tuple(
+        replace(buffer, offset=0, region=name) for buffer, name in zip(made.buffers, ("fast", "slow"), strict=True)
+    )
+    regions = tuple(RegionUse(name, 4096, 100, 100, 0, 100, 1.0) for name in ("fast", "slow"))
+    svg = memory_svg(net, replace(made, buffers=buffers, regions=regions, arena_bytes=200))
+    assert {"fast", "slow"} <= set(_words(svg))
+    assert "url(#shared)" not in svg.partition("</defs>")[2]
+    tops = sorted(box["y"] for box in _boxes(svg))
+    assert tops[1] - tops[0] == pytest.approx(_boxes(svg)[0]["height"], abs=0.1)

@@ -9,7 +9,7 @@ import kibi
 from kibi.dtypes import Array
 from kibi.errors import ArenaError, InputError, InternalError, PlanError
 from kibi.runtime import quantize_real, seeded_inputs
-from tests.engines.networks import residual_network
+from tests.engines.networks import pooled_network, residual_network
 
 
 def test_caller_gives_the_arena_and_the_plan_fills_it() -> None:
@@ -37,7 +37,7 @@ def test_arena_one_byte_too_small_says_what_is_needed() -> None:
 
 def test_misaligned_arena_is_refused() -> None:
     """Scratch wants multiples of four."""
-    model = residual_network()
+    model = pooled_network("MEAN")
     plan = kibi.plan(model)
     room = np.zeros(plan.arena_bytes + 16, np.uint8)
     start = -room.ctypes.data % 4 + 1

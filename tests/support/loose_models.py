@@ -50,7 +50,7 @@ class Opaque(Operator):
         """Nothing is ever computed."""
         raise NotImplementedError
 
-    def bind(self, site: Site) -> KernelCall:
+    def kernel_call(self, site: Site) -> KernelCall:
         """There is no kernel."""
         raise NotImplementedError
 

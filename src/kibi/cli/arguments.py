@@ -1,7 +1,7 @@
 """Arguments that several verbs take, and what they become."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -27,12 +27,72 @@ PlanPath = Annotated[
 ]
 GranularityName = Annotated[
     str,
-    typer.Option("--granularity", "-g", metavar="G", help="What is placed: tensor, or row: less RAM, a larger table."),
+    typer.Option("--granularity", "-g", metavar="G", help="What is placed: row, or tensor: more RAM, no tables."),
 ]
+InputMode = Annotated[
+    str,
+    typer.Option("--input", metavar="I", help="Inputs are stored, streamed row by row, or supplied in your buffers."),
+]
+SupplyOutputs = Annotated[
+    bool, typer.Option("--supply-outputs", help="Outputs lie in buffers of yours, not in the arena.")
+]
+Supplied = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--supply", metavar="NAME", help="A tensor in a buffer of yours; may be given again.", show_default=False
+    ),
+]
+RamLimit = Annotated[
+    int | None,
+    typer.Option("--ram", min=0, metavar="N", help="The fastest plan whose arena fits N bytes.", show_default=False),
+]
+RegionsFile = Annotated[
+    Path | None,
+    typer.Option("--regions", metavar="FILE", help="A TOML file that lists the board's memories.", show_default=False),
+]
+PlaceWeights = Annotated[bool, typer.Option("--place-weights", help="Assign weights to regions, too.")]
+Goal = Annotated[str, typer.Option("--optimize", metavar="G", help="What the plan is good at: ram or speed.")]
 CompilerName = Annotated[
     str, typer.Option("--compiler", metavar="C", help="zig, which came with Kibi, or gcc: arm-none-eabi-gcc.")
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random inputs.")]
+
+
+class PlanOptions(TypedDict, total=False):
+    """What the command line says of a plan: the keyword arguments of `kibi.plan`."""
+
+    granularity: str
+    input: str
+    output: str
+    supply: list[str]
+    ram: int | None
+    optimize: str
+    regions: Path
+    place_weights: bool
+
+
+DEFAULTS: PlanOptions = {
+    "granularity": "row", "input": "stored", "output": "stored", "supply": [], "ram": None, "optimize": "ram"
+}  # fmt: skip
+
+
+def plan_options(
+    granularity: str, input_mode: str, supply_outputs: bool, supply: list[str] | None, ram: int | None, optimize: str
+) -> PlanOptions:
+    """The options of a plan from those of a verb."""
+    output = "supplied" if supply_outputs else "stored"
+    return PlanOptions(
+        granularity=granularity, input=input_mode, output=output, supply=supply or [], ram=ram, optimize=optimize
+    )
+
+
+def option_words(options: PlanOptions) -> list[str]:
+    """The words of a command line that say these options; those that are so without words are left out."""
+    given = {name: value for name, value in options.items() if value != DEFAULTS.get(name)}
+    flags = ["--supply-outputs"] if given.pop("output", None) else []
+    flags += [word for name in options.get("supply", []) for word in ("--supply", name)]
+    given.pop("supply", None)
+    return [*(word for name, value in given.items() for word in (f"--{name}", str(value))), *flags]
 
 
 def emulated_target(name: str) -> "Target":
@@ -63,17 +123,19 @@ def compiler_named(name: str) -> str:
     return name
 
 
-def plan_for(graph: "Graph", target: "Target", path: Path | None, granularity: str) -> "Plan":
-    """The plan that a file holds, checked against the model; without a file one of that granularity.
+def plan_for(graph: "Graph", target: "Target", path: Path | None, options: PlanOptions) -> "Plan":
+    """The plan that a file holds, checked against the model; without a file one with those options.
 
     Raises:
-        PlanError: the file holds no plan, or one that is wrong or for something else; or there is no such granularity.
+        PlanError: the file holds no plan, or one that is wrong or for something else; or no plan has those options.
     """
-    from kibi.planner import granularity_named, load_plan, validate  # noqa: PLC0415
-    from kibi.planner import plan as make  # noqa: PLC0415
+    import kibi  # noqa: PLC0415
+    from kibi.planner import load_plan, validate  # noqa: PLC0415
 
     if path is None:
-        return make(graph, target, granularity=granularity_named(granularity))
+        return kibi.plan(graph, target, **options)
+    if words := option_words(options):
+        raise PlanError(f"{path} is a plan already, so that {' '.join(words)} cannot change it. Leave one of them out.")
     loaded = load_plan(path)
     if loaded.target != target.name:
         raise PlanError(f"{path}: the plan is for {loaded.target!r}, not for {target.name!r}. Make it for that target.")

@@ -8,7 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.arguments import DEFAULT_TARGET, AsJson, GranularityName, PlanPath, TargetName, plan_for
+from kibi.cli.arguments import (
+    DEFAULT_TARGET,
+    AsJson,
+    Goal,
+    GranularityName,
+    InputMode,
+    PlanOptions,
+    PlanPath,
+    RamLimit,
+    Supplied,
+    SupplyOutputs,
+    TargetName,
+    option_words,
+    plan_for,
+    plan_options,
+)
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.errors import InputError
 
@@ -31,7 +46,12 @@ def compile_models(
         ),
     ] = None,
     plan: PlanPath = None,
-    granularity: GranularityName = "tensor",
+    granularity: GranularityName = "row",
+    input_mode: InputMode = "stored",
+    supply_outputs: SupplyOutputs = False,
+    supply: Supplied = None,
+    ram: RamLimit = None,
+    optimize: Goal = "ram",
     as_json: AsJson = False,
 ) -> None:
     """Write a C99 library for a model.
@@ -41,14 +61,15 @@ def compile_models(
     """
     import kibi  # noqa: PLC0415
 
+    options = plan_options(granularity, input_mode, supply_outputs, supply, ram, optimize)
     processor = kibi.target(target)
     _check(models, name, plan)
     graphs = [kibi.load(model) for model in models]
     with working("compiling"):
-        plans = [plan_for(graph, processor, plan, granularity) for graph in graphs]
+        plans = [plan_for(graph, processor, plan, options) for graph in graphs]
         if name is not None and len(graphs) == 1:
             graphs, plans = [replace(graphs[0], name=name)], [replace(plans[0], model=name)]
-        command = _command(graphs, target, name, plan, granularity)
+        command = _command(graphs, target, name, plan, options)
         library = kibi.compile(graphs, plans, directory, target=processor, name=name, command=command)
     if as_json:
         print_json(_record(library, directory))
@@ -70,11 +91,11 @@ def _check(models: Sequence[Path], name: str | None, plan: Path | None) -> None:
         raise InputError(f"--name {name!r} cannot prefix C symbols. Take, for example, {identifier(name)!r}.")
 
 
-def _command(graphs: "Sequence[Graph]", target: str, name: str | None, plan: Path | None, granularity: str) -> str:
+def _command(graphs: "Sequence[Graph]", target: str, name: str | None, plan: Path | None, options: PlanOptions) -> str:
     """The command that makes the same files: without folders, so that the same input gives the same bytes."""
     words = ["kibi", "compile", *(graph.source for graph in graphs), "--target", target]
     words += ["--name", name] if name else []
-    words += ["--granularity", granularity] if granularity != "tensor" else []
+    words += option_words(options)
     words += ["--plan", plan.name] if plan else []
     line = " ".join(shlex.quote(word) for word in words)
     return "".join(each if each.isprintable() else "?" for each in line)

@@ -1,7 +1,7 @@
 """The `kibi` command: its verbs, and how every end of a run becomes an exit code.
 
 0     done
-1…11  an error of `kibi.errors`: each family has its own
+1…12  an error of `kibi.errors`: each family has its own
 2     the arguments make no sense
 70    a bug of Kibi's own
 130   interrupted
@@ -19,10 +19,12 @@ import typer
 
 from kibi.cli.compile import compile_models
 from kibi.cli.demo import demo
+from kibi.cli.events import events
 from kibi.cli.failure import EXIT_INTERRUPTED, exit_code_of
 from kibi.cli.inspect import inspect
 from kibi.cli.measure import measure
 from kibi.cli.operators import operators
+from kibi.cli.pareto import pareto
 from kibi.cli.place import place
 from kibi.cli.plan import plan
 from kibi.cli.run import run_model
@@ -70,8 +72,10 @@ app.command("run", epilog="Example: kibi run model.tflite --input photo.png --la
 app.command("compile", epilog="Example: kibi compile model.tflite --target cortex-m4 -o build/model")(compile_models)
 app.command("measure", epilog="Example: kibi measure model.tflite --target cortex-m4")(measure)
 app.command("verify", epilog="Example: kibi verify model.tflite --runs 10")(verify)
+app.command("pareto", epilog="Example: kibi pareto model.tflite --svg pareto.svg")(pareto)
 app.command("targets", epilog="Example: kibi targets")(targets)
 app.command("operators", epilog="Example: kibi operators")(operators)
+app.command("events", epilog="Example: kibi events src --decode 0x1f2e --width 2")(events)
 app.command("demo", epilog="Example: kibi demo --output build/demo")(demo)
 
 

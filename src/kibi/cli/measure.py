@@ -9,14 +9,20 @@ from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
     CompilerName,
+    Goal,
     GranularityName,
+    InputMode,
     ModelPath,
     PlanPath,
+    RamLimit,
     Seed,
+    Supplied,
+    SupplyOutputs,
     TargetName,
     compiler_named,
     emulated_target,
     plan_for,
+    plan_options,
 )
 from kibi.cli.terminal import BAD, FIGURE, GOOD, facts, is_roomy, name_of, output, print_json, say, show, table, working
 from kibi.errors import MismatchError
@@ -36,11 +42,16 @@ def measure(
     *,
     target: TargetName = DEFAULT_TARGET,
     compiler: CompilerName = "zig",
-    optimize: Annotated[
-        str, typer.Option("--optimize", "-O", metavar="O", help="The compiler's level: 0, 1, 2, 3 or s.")
+    level: Annotated[
+        str, typer.Option("--level", "-O", metavar="L", help="The compiler's level: 0, 1, 2, 3 or s.")
     ] = "s",
     plan: PlanPath = None,
-    granularity: GranularityName = "tensor",
+    granularity: GranularityName = "row",
+    input_mode: InputMode = "stored",
+    supply_outputs: SupplyOutputs = False,
+    supply: Supplied = None,
+    ram: RamLimit = None,
+    optimize: Goal = "ram",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -50,11 +61,12 @@ def measure(
     """
     import kibi  # noqa: PLC0415
 
+    options = plan_options(granularity, input_mode, supply_outputs, supply, ram, optimize)
     processor, tool = emulated_target(target), compiler_named(compiler)
     graph = kibi.load(model)
     with working(f"measuring on {processor.name}"), tempfile.TemporaryDirectory(prefix="kibi-") as folder:
-        library = kibi.compile(graph, plan_for(graph, processor, plan, granularity), folder)
-        found = kibi.measure(library, compiler=tool, optimize=optimize, seed=seed)
+        library = kibi.compile(graph, plan_for(graph, processor, plan, options), folder)
+        found = kibi.measure(library, compiler=tool, optimize=level, seed=seed)
     if as_json:
         print_json(found.to_dict())
     else:
@@ -100,7 +112,8 @@ def _show_totals(console: "Console", found: "Measurement", processor: "Target") 
             (
                 "flash",
                 Text(f"{found.flash_bytes:,} bytes", FIGURE).append(
-                    f" = code {found.code_bytes:,} + weights {found.weights_bytes:,}", "default"
+                    f" = code {found.code_bytes:,} (plan tables {found.plan_table_bytes:,}) + weights {found.weights_bytes:,}",
+                    "default",
                 ),
             ),
             ("instructions", Text(f"{found.instructions:,}", FIGURE).append(f" for {found.macs:,} MACs", "default")),

@@ -1,10 +1,17 @@
 """`kibi operators`: what is supported, as the registry has it."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kibi.cli.arguments import AsJson
 from kibi.cli.terminal import output, print_json, say, show, table
 from kibi.ir import Operator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+
+    from kibi.ops import CustomOperator
 
 
 def operators(*, as_json: AsJson = False) -> None:
@@ -12,11 +19,13 @@ def operators(*, as_json: AsJson = False) -> None:
 
     With their element types, kernels and shapes.
     """
+    from kibi.ops import custom_operators  # noqa: PLC0415
     from kibi.ops import operators as registered  # noqa: PLC0415
 
-    known = registered().values()
+    known, custom = registered().values(), custom_operators()
     if as_json:
-        print_json({"operators": [_record(operator) for operator in known]})
+        listed = [{**_record(each.operator), "name": code, "from": each.origin} for code, each in custom.items()]
+        print_json({"operators": [_record(operator) for operator in known], "custom_operators": listed})
         return
     console = output()
     rows = table(console, "!operator", "!input", "kernels", "what it computes")
@@ -26,6 +35,18 @@ def operators(*, as_json: AsJson = False) -> None:
     show(console, rows)
     say(console)
     say(console, f"{len(known)} operators, each the same bits in Python, in C, and in TensorFlow Lite Micro.")
+    if custom:
+        say(console)
+        _show_custom(console, custom)
+
+
+def _show_custom(console: "Console", custom: "Mapping[str, CustomOperator]") -> None:
+    """Those that installed distributions add."""
+    rows = table(console, "!custom operator", "!input", "kernels", "what it computes", "from")
+    for code, each in custom.items():
+        types = ", ".join(str(kind) for kind in each.operator.types)
+        rows.add_row(code, types, ", ".join(each.operator.kernels), _description(each.operator), each.origin)
+    show(console, rows)
 
 
 def _description(operator: type[Operator]) -> str:

@@ -1,55 +1,221 @@
-"""`kibi plan`: the memory of a model, to the byte."""
+"""`kibi plan`: the memory of a model, to the byte; and plans side by side."""
 
+import json
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.arguments import DEFAULT_TARGET, AsJson, GranularityName, ModelPath, TargetName
-from kibi.cli.terminal import output, picture_columns, print_json, say, working
+from kibi.cli.arguments import (
+    DEFAULT_TARGET,
+    AsJson,
+    PlaceWeights,
+    PlanOptions,
+    RamLimit,
+    RegionsFile,
+    Supplied,
+    SupplyOutputs,
+    TargetName,
+)
+from kibi.cli.offline import check_alone, embedded, followed
+from kibi.cli.terminal import is_roomy, output, picture_columns, print_json, say, show, table, working
+from kibi.cli.variants import chosen_variants
+from kibi.errors import OutputError
 
 if TYPE_CHECKING:
-    from kibi.ir import Graph
-    from kibi.planner import Plan
+    from kibi.reports.plan_comparison import PlannedModel
+    from kibi.targets import Target
 
 
 def plan(
-    model: ModelPath,
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help=".tflite files.", show_default=False)],
     *,
     target: TargetName = DEFAULT_TARGET,
-    granularity: GranularityName = "tensor",
+    granularity: Annotated[
+        str | None,
+        typer.Option(
+            "--granularity", "-g", metavar="G", help="What is placed: row, or tensor: more RAM, no tables.", show_default="row",
+        ),
+    ] = None,
+    input_mode: Annotated[
+        str | None,
+        typer.Option(
+            "--input", metavar="I", help="Inputs are stored, streamed row by row, or supplied in your buffers.",
+            show_default="stored",
+        ),
+    ] = None,
+    supply_outputs: SupplyOutputs = False,
+    supply: Supplied = None,
+    ram: RamLimit = None,
+    optimize: Annotated[
+        str | None,
+        typer.Option("--optimize", metavar="G", help="What the plan is good at: ram or speed.", show_default="ram"),
+    ] = None,
+    regions: RegionsFile = None,
+    place_weights: PlaceWeights = False,
+    compare: Annotated[bool, typer.Option("--compare", help="Show one model's plans side by side.")] = False,
     as_json: AsJson = False,
     svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the plan as an SVG file.", show_default=False)
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw it as an SVG file.", show_default=False)
     ] = None,
-) -> None:
+    png: Annotated[
+        Path | None, typer.Option("--png", metavar="FILE", help="Draw it as a PNG file.", show_default=False)
+    ] = None,
+    ascii_only: Annotated[bool, typer.Option("--ascii", help="Print it in the form of TensorFlow Lite Micro.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Follow the plan that the model file carries.")] = False,
+    embed: Annotated[
+        Path | None,
+        typer.Option(
+            "--embed", metavar="OUT", help="Write a copy of the model that carries a plan for TensorFlow Lite Micro.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:  # fmt: skip
     """Plan a model's memory to the byte.
 
-    The arena, its lower bound, who holds the peak, and a picture: in it time goes down and addresses go right. What
-    --json prints can be given to `kibi compile --plan`.
+    The arena, its lower bound, who holds the peak, and a picture. What --json prints can be given to `kibi compile
+    --plan`. Several models, or --compare: their plans side by side, by the tensor and by the row, drawn at one scale.
     """
+    given = _given(granularity, input_mode, supply_outputs, ram, optimize)
+    if supply:
+        given["supply"] = supply
+    if regions is not None:
+        given["regions"] = regions
+    if place_weights:
+        given["place_weights"] = True
+    is_comparison, remark = compare or len(models) > 1, ""
+    if embed is not None or offline or ascii_only:
+        check_alone(models, compare=compare, embed=embed is not None, offline=offline)
+    if embed is not None:
+        planned, remark = embedded(models[0], embed, given)
+    elif offline:
+        planned = followed(models[0], target, given)
+    else:
+        planned = _planned(models, target, chosen_variants(given) if is_comparison else {"": given})
+    for path in (svg, png):
+        if path is not None:
+            _draw(path, planned, as_png=path is png)
+    if as_json:
+        _print_json(planned, as_list=is_comparison)
+        return
+    if is_comparison:
+        _show_table(planned)
+    elif ascii_only:
+        _show_ascii(planned[0])
+    else:
+        _show_picture(planned[0])
+    if remark:
+        say(output(), f"\n{remark}")
+    for path in (svg, png):
+        if path is not None:
+            say(output(), f"\nThe plan{'s are' if is_comparison else ' is'} drawn in {path}.")
+
+
+def _given(
+    granularity: str | None, input_mode: str | None, supply_outputs: bool, ram: int | None, optimize: str | None
+) -> PlanOptions:
+    """The options that stand on the command line."""
+    given = PlanOptions()
+    if granularity is not None:
+        given["granularity"] = granularity
+    if input_mode is not None:
+        given["input"] = input_mode
+    if supply_outputs:
+        given["output"] = "supplied"
+    if ram is not None:
+        given["ram"] = ram
+    if optimize is not None:
+        given["optimize"] = optimize
+    return given
+
+
+def _planned(
+    models: Sequence[Path], target: "str | Target", variants: Mapping[str, PlanOptions]
+) -> "list[PlannedModel]":
+    """Every model with every variant of its plan."""
     import kibi  # noqa: PLC0415
+    from kibi.reports.plan_comparison import PlannedModel  # noqa: PLC0415
+
+    processor = kibi.target(target) if isinstance(target, str) else target
+    graphs = [kibi.load(model) for model in models]
+    with working("planning"):
+        return [
+            PlannedModel(graph, kibi.plan(graph, processor, **options), name)
+            for graph in graphs
+            for name, options in variants.items()
+        ]
+
+
+def _draw(path: Path, planned: "list[PlannedModel]", *, as_png: bool) -> None:
+    """Draw one plan, or several side by side, in a file."""
+    from kibi.codegen.output import write_file  # noqa: PLC0415
+
+    if len(planned) == 1:
+        from kibi.reports.memory_svg import memory_svg  # noqa: PLC0415
+
+        drawn = memory_svg(planned[0].graph, planned[0].plan)
+    else:
+        from kibi.reports.memory_comparison_svg import memory_comparison_svg  # noqa: PLC0415
+
+        drawn = memory_comparison_svg(planned)
+    if not as_png:
+        write_file(path, drawn.encode())
+        return
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder. Give the name of a file.")
+    from kibi.reports.memory_png import png  # noqa: PLC0415
+
+    with working("drawing"):
+        write_file(path, png(drawn))
+
+
+def _print_json(planned: "list[PlannedModel]", *, as_list: bool) -> None:
+    """One plan's record, or a list of them."""
+    from kibi.reports.plan_comparison import comparison_record  # noqa: PLC0415
+    from kibi.reports.plan_record import plan_record  # noqa: PLC0415
+
+    if as_list:
+        sys.stdout.write(json.dumps(comparison_record(planned), indent=2, allow_nan=False) + "\n")
+    else:
+        print_json(plan_record(planned[0].graph, planned[0].plan))
+
+
+def _show_picture(planned: "PlannedModel") -> None:
     from kibi.reports.memory_picture import memory_picture  # noqa: PLC0415
 
-    processor = kibi.target(target)
-    graph = kibi.load(model)
-    with working("planning"):
-        made = kibi.plan(graph, processor, granularity=granularity)
-    if svg is not None:
-        _draw(svg, graph, made)
-    if as_json:
-        from kibi.reports.plan_record import plan_record  # noqa: PLC0415
-
-        print_json(plan_record(graph, made))
-        return
     console = output()
-    say(console, memory_picture(graph, made, width=picture_columns(console)))
-    if svg is not None:
-        say(console, f"\nThe plan is drawn in {svg}.")
+    say(console, memory_picture(planned.graph, planned.plan, width=picture_columns(console)))
 
 
-def _draw(path: Path, graph: "Graph", made: "Plan") -> None:
-    from kibi.codegen.output import write_file  # noqa: PLC0415
-    from kibi.reports.memory_svg import memory_svg  # noqa: PLC0415
+def _show_ascii(planned: "PlannedModel") -> None:
+    from kibi.reports.memory_ascii import print_memory_plan  # noqa: PLC0415
 
-    write_file(path, memory_svg(graph, made).encode())
+    print_memory_plan(planned.graph, planned.plan)
+
+
+def _show_table(planned: "list[PlannedModel]") -> None:
+    """A line for each plan: bytes, bound, how good that is, and what it costs."""
+    from kibi.reports.memory_timeline import printable  # noqa: PLC0415
+    from kibi.reports.plan_comparison import times_smaller  # noqa: PLC0415
+
+    console = output()
+    costs = (">steps", ">table entries", ">seconds") if is_roomy(console) else ()
+    rows = table(console, "!model", "plan", ">arena", ">lower bound", "!of its order", ">smaller", *costs)
+    for number, each in enumerate(planned):
+        ratio = times_smaller(planned, number)
+        if ratio is None and number:
+            rows.add_section()
+        found = each.plan
+        facts = (f"{len(found.steps):,}", f"{each.table_entries:,}", f"{found.solve_seconds:.2f}")
+        rows.add_row(
+            printable(each.graph.name) if ratio is None else "",
+            each.manner,
+            f"{found.arena_bytes:,}",
+            f"{found.lower_bound_bytes:,}",
+            each.proof,
+            "" if ratio is None else f"{ratio:.1f} x",
+            *facts[: len(costs)],
+        )
+    show(console, rows)

@@ -9,14 +9,20 @@ from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
     CompilerName,
+    Goal,
     GranularityName,
+    InputMode,
     ModelPath,
     PlanPath,
+    RamLimit,
     Seed,
+    Supplied,
+    SupplyOutputs,
     TargetName,
     compiler_named,
     emulated_target,
     plan_for,
+    plan_options,
 )
 from kibi.cli.terminal import BAD, GOOD, QUIET, output, print_json, say, show, table, working
 from kibi.errors import MismatchError
@@ -34,12 +40,17 @@ def verify(
     files: Annotated[
         list[Path] | None,
         typer.Option(
-            "--input", "-i", metavar="FILE", help="Try these files instead; may be given again.", show_default=False
+            "--file", "-i", metavar="FILE", help="Try these files instead; may be given again.", show_default=False
         ),
     ] = None,
     compiler: CompilerName = "zig",
     plan: PlanPath = None,
-    granularity: GranularityName = "tensor",
+    granularity: GranularityName = "row",
+    input_mode: InputMode = "stored",
+    supply_outputs: SupplyOutputs = False,
+    supply: Supplied = None,
+    ram: RamLimit = None,
+    optimize: Goal = "ram",
     as_json: AsJson = False,
 ) -> None:
     """Check that all engines give the same bits.
@@ -50,13 +61,14 @@ def verify(
     import kibi  # noqa: PLC0415
     from kibi.runtime.input_files import read_runs  # noqa: PLC0415
 
+    options = plan_options(granularity, input_mode, supply_outputs, supply, ram, optimize)
     processor = kibi.target(target)
     if not processor.is_host:
         emulated_target(target)
     tool, graph = compiler_named(compiler), kibi.load(model)
     inputs = read_runs(graph, files) if files else ()
     with working("verifying"):
-        made = plan_for(graph, processor, plan, granularity)
+        made = plan_for(graph, processor, plan, options)
         found = kibi.verify(graph, made, target=processor, inputs=inputs, seed=seed, runs=runs, compiler=tool)
     if as_json:
         print_json(found.to_dict())

@@ -5,12 +5,16 @@ from functools import cached_property
 
 import numpy as np
 
+from kibi.codegen.c_text import integer_bits, integer_type
 from kibi.dtypes import Array
 from kibi.errors import InternalError
 from kibi.ir import Graph, KernelCall, RowAccess, Site, Tensor
 from kibi.kernels import Field, struct_fields
-from kibi.planner.plan import Plan
+from kibi.planner.plan import Plan, RegionUse
 from kibi.targets import Target
+
+PLAN_TABLE_PREFIX = "plan_"
+"""How the names of the plan's constant tables begin in C: the order of steps, and the offsets of rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,7 @@ class Bindings:
     @cached_property
     def calls(self) -> tuple[KernelCall, ...]:
         """The kernel call of each node."""
-        return tuple(site.op.bind(site) for site in self.graph.sites)
+        return tuple(site.op.kernel_call(site) for site in self.graph.sites)
 
     @cached_property
     def accesses(self) -> tuple[tuple[RowAccess, ...], ...]:
@@ -44,7 +48,43 @@ class Bindings:
     @property
     def kernels(self) -> frozenset[str]:
         """Names of the kernels that are called."""
-        return frozenset(call.kernel for call in self.calls)
+        return frozenset(call.kernel for call in self.calls if call.kernel)
+
+    @cached_property
+    def receivers(self) -> int:
+        """How many nodes receive rows of the model's inputs; they stand in front, in the order of the inputs."""
+        return sum(node.op.receives for node in self.graph.nodes)
+
+    @property
+    def streams(self) -> bool:
+        """Whether inputs arrive row by row."""
+        return self.receivers > 0
+
+    @cached_property
+    def supplied(self) -> tuple[int, ...]:
+        """The tensors that the caller supplies: inputs, outputs, then others."""
+        ends = (*self.graph.inputs, *self.graph.outputs, *range(len(self.graph.tensors)))
+        return tuple(index for index in dict.fromkeys(ends) if self.graph.tensors[index].is_supplied)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the arena is all the memory that there is."""
+        return not self.supplied and not self.regions
+
+    @property
+    def cursor_bytes(self) -> int:
+        """Bytes of a number that holds any place in the order."""
+        return integer_bits([len(self.plan.steps)]) // 8
+
+    @property
+    def cursor_type(self) -> str:
+        """The C type of such a number."""
+        return integer_type([len(self.plan.steps)])
+
+    def c_type(self, tensors: tuple[int, ...]) -> str:
+        """The C type of the elements of all these tensors; `void` where they differ."""
+        kinds = {self.graph.tensors[index].type.dtype.c for index in tensors}
+        return kinds.pop() if len(kinds) == 1 else "void"
 
     def fields(self, call: KernelCall) -> tuple[Field, ...]:
         """The fields of a call's parameter struct; checks that the call names no other."""
@@ -56,8 +96,24 @@ class Bindings:
 
     @cached_property
     def constants(self) -> dict[str, tuple[Array, str]]:
-        """Each constant array by its C name, with a note on where it is from. Equal arrays are stored once."""
+        """Each constant array by its C name, with a note on where it is from. Equal ones in a region are stored once."""
         return {name: (data, note) for name, data, note in self._arrays if self._stored[name] == name}
+
+    @cached_property
+    def weight_regions(self) -> dict[str, str]:
+        """For the C names of constants that the plan puts into a region, the region's name."""
+        region_of = dict(self.plan.weight_regions)
+        found = {self.tensor_constant(self.graph.tensors[index]): region for index, region in region_of.items()}
+        for number, site in enumerate(self.graph.sites):
+            for name, tensor in site.operands:
+                if tensor is not None and tensor.index in region_of:
+                    found[f"{self.prefix}_{number}_{name}"] = region_of[tensor.index]
+        return found
+
+    @cached_property
+    def regions(self) -> tuple[RegionUse, ...]:
+        """The regions that buffers lie in; none for a plan with one arena."""
+        return tuple(use for use in self.plan.regions if use.used_bytes)
 
     def constant_name(self, wanted: str) -> str:
         """The C name under which an array is stored: its own, or that of the first that equals it."""
@@ -65,8 +121,11 @@ class Bindings:
 
     @cached_property
     def _stored(self) -> dict[str, str]:
-        first: dict[tuple[str, bytes], str] = {}
-        return {name: first.setdefault((data.dtype.str, data.tobytes()), name) for name, data, _ in self._arrays}
+        first: dict[tuple[str, bytes, str], str] = {}
+        keys = {
+            name: (data.dtype.str, data.tobytes(), self.weight_regions.get(name, "")) for name, data, _ in self._arrays
+        }
+        return {name: first.setdefault(key, name) for name, key in keys.items()}
 
     @cached_property
     def _arrays(self) -> tuple[tuple[str, Array, str], ...]:

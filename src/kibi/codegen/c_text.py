@@ -1,6 +1,6 @@
 """Small pieces of C text: literals, arrays, comments, identifiers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
 import numpy as np
@@ -58,3 +58,31 @@ def plain(name: str) -> str:
     """A tensor's name as it may stand in a comment: printable ASCII, at most 80 characters."""
     text = "".join(char if " " <= char <= "~" else "?" for char in name)
     return text if len(text) <= 80 else f"{text[:38]}…{text[-38:]}".replace("…", "...")
+
+
+def product(text: str, factor: int) -> str:
+    """`text * factor`, as short as it can be; empty for 0."""
+    if factor == 0:
+        return ""
+    return text if factor == 1 else f"{text} * {factor}"
+
+
+def total(base: str, constant: int, term: str) -> str:
+    """`base + term + constant`, without what is empty or 0."""
+    parts = [part for part in (base, term) if part]
+    if constant or not parts:
+        sign = "-" if constant < 0 else "+"
+        parts = [f"{' + '.join(parts)} {sign} {abs(constant)}" if parts else str(constant)]
+    return " + ".join(parts)
+
+
+def integer_bits(numbers: Sequence[int]) -> int:
+    """Bits of the smallest integer that holds all of the numbers: 8, 16 or 32; signed if one of them is negative."""
+    low, high = min(numbers), max(numbers)
+    return next(n for n in (8, 16, 32) if (high < 1 << n if low >= 0 else max(high, -low - 1) < 1 << n - 1))
+
+
+def integer_type(numbers: Sequence[int]) -> str:
+    """The C type of that integer; of 32 bits always signed, so that no sign changes where it is added to others."""
+    bits = integer_bits(numbers)
+    return f"{'' if bits == 32 or min(numbers) < 0 else 'u'}int{bits}_t"

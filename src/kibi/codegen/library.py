@@ -5,14 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from kibi.codegen import memory_c
 from kibi.codegen.bindings import Bindings
-from kibi.codegen.model_c import arena_alignment, model_text
+from kibi.codegen.model_c import model_text
 from kibi.codegen.output import write_folder
 from kibi.codegen.project import cmake_lists, example_main
 from kibi.errors import InputError
 from kibi.ir import Graph
 from kibi.kernels import closure
-from kibi.planner.plan import Plan
+from kibi.planner import planned_graph
+from kibi.planner.plan import Plan, RegionUse
 from kibi.targets import Target
 from kibi.version import __version__
 
@@ -25,12 +27,30 @@ class CompiledModel:
         graph, plan: what was compiled.
         functions: for each node, the C function that runs its steps.
         labels: for each node, how reports name it.
+        pointers: how many pointers the model's struct has.
+        cursor_bytes: bytes behind them, in which an inference that waits for a row remembers how far it has come.
+        supplied: the tensors that the caller supplies, in the order of their numbers.
+        regions: the regions that `init` is given; none where there is one arena.
     """
 
     graph: Graph
     plan: Plan
     functions: tuple[str, ...]
     labels: tuple[str, ...]
+    pointers: int = 1
+    cursor_bytes: int = 0
+    supplied: tuple[int, ...] = ()
+    regions: tuple[RegionUse, ...] = ()
+
+    def state_bytes(self, pointer_bytes: int = 4) -> int:
+        """`sizeof` the model's struct where pointers have that many bytes."""
+        return -(-(self.pointers * pointer_bytes + self.cursor_bytes) // pointer_bytes) * pointer_bytes
+
+    @property
+    def arrivals(self) -> tuple[tuple[int, int], ...]:
+        """The rows that the caller pushes, in order: (number of the input, row)."""
+        numbers = {node: self.graph.inputs.index(index) for index, node in self.graph.streamed_inputs.items()}
+        return tuple((numbers[node], row) for node, row in self.plan.steps if node in numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +101,7 @@ def generate(
         raise InputError(f"a library takes one or more models of different names; given: {', '.join(names) or 'none'}.")
     library = name or names[0]
     made_by = command or f"kibi compile {' '.join(graph.source for graph, _ in models)} --target {target.name}"
-    bindings = [Bindings(graph, plan, target) for graph, plan in models]
+    bindings = [Bindings(planned_graph(graph, plan), plan, target) for graph, plan in models]
     files: dict[str, str] = {}
     for b in bindings:
         text = model_text(b)
@@ -93,7 +113,7 @@ def generate(
     shared = closure(kernels, target.kernel_sets)
     files |= {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared)}
     sources = [file for file in files if file.endswith(".c")]
-    files["example_main.c"] = example_main([b.graph for b in bindings])
+    files["example_main.c"] = example_main(bindings[0])
     files = {file: f"/* {made_by.replace('*/', '* /')} */\n{text}" for file, text in files.items()}
     files["CMakeLists.txt"] = cmake_lists(library, sources, made_by)
     for b in bindings:
@@ -114,22 +134,34 @@ def write(library: Library, directory: Path) -> Library:
 
 def _compiled(b: Bindings) -> CompiledModel:
     numbers = range(len(b.graph.nodes))
-    return CompiledModel(b.graph, b.plan, tuple(map(b.function, numbers)), tuple(map(b.label, numbers)))
+    return CompiledModel(
+        graph=b.graph,
+        plan=b.plan,
+        functions=tuple(map(b.function, numbers)),
+        labels=tuple(map(b.label, numbers)),
+        pointers=(len(b.regions) or 1) + len(b.supplied),
+        cursor_bytes=4 * b.cursor_bytes if b.streams else 0,
+        supplied=b.supplied,
+        regions=b.regions,
+    )
 
 
 def _joint_header(library: str, bindings: Sequence[Bindings]) -> str:
     upper = library.upper()
     includes = "".join(f'#include "{b.prefix}.h"\n' for b in bindings)
-    size = max(b.plan.arena_bytes for b in bindings)
-    alignment = max(arena_alignment(b) for b in bindings)
-    return f"""#ifndef {upper}_MODELS_H
-#define {upper}_MODELS_H
-
-{includes}
+    joint = ""
+    if not any(b.regions for b in bindings):
+        size = max(b.plan.arena_bytes for b in bindings)
+        alignment = max(memory_c.alignment(b, b.plan.region_names[0]) for b in bindings)
+        joint = f"""
 /* One arena of this size serves all models of this library, one after another: the largest, not the sum. */
 #define {upper}_MODELS_ARENA_BYTES {size}u
 #define {upper}_MODELS_ARENA_ALIGNMENT {alignment}u
+"""
+    return f"""#ifndef {upper}_MODELS_H
+#define {upper}_MODELS_H
 
+{includes}{joint}
 #endif
 """
 

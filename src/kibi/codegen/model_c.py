@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 
+from kibi.codegen import memory_c
 from kibi.codegen.bindings import Bindings
-from kibi.codegen.c_text import array, comment, filled, literal, plain
+from kibi.codegen.c_text import array, comment, literal, plain
+from kibi.codegen.entry_c import declarations, definitions
+from kibi.codegen.order_c import order
 from kibi.codegen.rows_c import accessors, fill_rows, pointer_count, pointers
 from kibi.dtypes import DType
 from kibi.ir import KernelCall, Site, Tensor
@@ -26,14 +29,8 @@ def model_text(b: Bindings) -> ModelText:
     return ModelText(_header(b), _source(b), _weights_header(b), _weights_source(b))
 
 
-def arena_alignment(b: Bindings) -> int:
-    """The alignment that the arena's start must have: that of the most aligned buffer."""
-    return max((buffer.alignment for buffer in b.plan.buffers), default=1)
-
-
 def _header(b: Bindings) -> str:
-    name, upper = b.prefix, b.prefix.upper()
-    inputs, outputs = (_accessor_type(b, tensors) for tensors in (b.graph.inputs, b.graph.outputs))
+    upper = b.prefix.upper()
     return f"""#ifndef {upper}_H
 #define {upper}_H
 
@@ -43,38 +40,13 @@ def _header(b: Bindings) -> str:
 extern "C" {{
 #endif
 
-#define {upper}_ARENA_BYTES {b.plan.arena_bytes}u
-#define {upper}_ARENA_ALIGNMENT {arena_alignment(b)}u
-{_constants(b, "INPUT", b.graph.inputs)}{_constants(b, "OUTPUT", b.graph.outputs)}
-/* All that the library keeps between calls. The caller owns it; no field is for the caller's use. */
-typedef struct {{
-    uint8_t *arena;
-}} {name}_t;
-
-/* Gives the model its arena: {upper}_ARENA_BYTES bytes, aligned to {upper}_ARENA_ALIGNMENT. The bytes belong to the model
- * only from the moment that inputs are written until outputs have been read; models may share them in turn. */
-kibi_status {name}_init({name}_t *model, void *arena, size_t arena_bytes);
-
-/* Where to write input `index` before each {name}_invoke, which overwrites it; NULL if there is none. */
-{inputs} *{name}_input({name}_t *model, unsigned index);
-
-/* Where output `index` lies after {name}_invoke, until the arena is used again; NULL if there is none. */
-const {outputs} *{name}_output(const {name}_t *model, unsigned index);
-
-/* One inference. */
-kibi_status {name}_invoke({name}_t *model);
-
+{memory_c.macros(b)}{_constants(b, "INPUT", b.graph.inputs)}{_constants(b, "OUTPUT", b.graph.outputs)}{declarations(b)}
 #ifdef __cplusplus
 }}
 #endif
 
 #endif
 """
-
-
-def _accessor_type(b: Bindings, tensors: tuple[int, ...]) -> str:
-    kinds = {b.graph.tensors[index].type.dtype.c for index in tensors}
-    return kinds.pop() if len(kinds) == 1 else "void"
 
 
 def _constants(b: Bindings, role: str, tensors: tuple[int, ...]) -> str:
@@ -97,14 +69,18 @@ def _source(b: Bindings) -> str:
     includes = "".join(f'#include "{kernel}.h"\n' for kernel in sorted(b.kernels))
     return "\n".join(
         [
-            f'{_summary(b)}\n#include "{b.prefix}.h"\n\n{includes}#include "{b.prefix}_weights.h"\n',
+            f'{_summary(b)}\n#include "{b.prefix}.h"\n\n{includes}#include "{b.prefix}_weights.h"\n{_library_includes(b)}',
             _arena_table(b),
             fill_rows(b) + accessors(b),
             "\n".join(_step_function(b, number) for number in range(len(b.graph.nodes))),
-            _order(b),
-            _entry_points(b),
+            order(b),
+            definitions(b),
         ]
     )
+
+
+def _library_includes(b: Bindings) -> str:
+    return "\n#include <string.h>\n" if b.streams else ""
 
 
 def _summary(b: Bindings) -> str:
@@ -135,16 +111,28 @@ def _arena_table(b: Bindings) -> str:
 
 def _step_function(b: Bindings, number: int) -> str:
     site, call = b.graph.sites[number], b.calls[number]
-    scratch = b.plan.scratch_of(number)
-    scratch_text = "NULL" if scratch is None else f"arena + {scratch.offset}" if scratch.offset else "arena"
+    if site.op.receives:
+        return _receiver(b, number)
+    scratch = memory_c.scratch(b, b.plan.scratch_of(number))
+    memory = memory_c.argument(b)
     c_type = site.row_tensors[0].type.dtype.c
     return (
         f"{_params(b, number, call)}\n{comment(_describe(b, number))}"
-        f"static KIBI_NOINLINE void {b.function(number)}(uint8_t *arena, int32_t step, int32_t end)\n{{\n"
+        f"static KIBI_NOINLINE void {b.function(number)}({memory_c.parameter(b)}, int32_t step, int32_t end)\n{{\n"
         f"    const {c_type} *rows[{pointer_count(b, number)}];\n"
         f"    for (; step < end; ++step) {{\n{pointers(b, number)}"
-        f"        {call.kernel}(row_{site.output.index}(arena, {_made_row(site)}), rows, &params_{number}, "
-        f"{scratch_text}{', step' if call.takes_step else ''});\n    }}\n}}\n"
+        f"        {call.kernel}(row_{site.output.index}({memory}, {_made_row(site)}), rows, &params_{number}, "
+        f"{scratch}{', step' if call.takes_step else ''});\n    }}\n}}\n"
+    )
+
+
+def _receiver(b: Bindings, number: int) -> str:
+    """The function that copies a row of an input to its place."""
+    site = b.graph.sites[number]
+    return (
+        f"{comment(_describe(b, number))}"
+        f"static KIBI_NOINLINE void {b.function(number)}({memory_c.parameter(b)}, int32_t step, const void *row)\n{{\n"
+        f"    memcpy(row_{site.output.index}({memory_c.argument(b)}, step), row, {site.output.type.row_bytes}u);\n}}\n"
     )
 
 
@@ -165,15 +153,17 @@ def _describe(b: Bindings, number: int) -> str:
         if tensor is not None
     ]
     steps = f"{site.steps} step{'s' if site.steps > 1 else ''}"
-    return f"Operator {site.node.source}, {site.op.name}, {steps}: {'; '.join(named)}."
+    label = site.node.label
+    return f"{label[0].upper()}{label[1:]}, {steps}: {'; '.join(named)}."
 
 
 def _place(b: Bindings, tensor: Tensor) -> str:
     """Where a tensor lies, for comments; nothing for constants."""
-    if tensor.is_constant:
-        return ""
+    if not tensor.is_planned:
+        return "" if tensor.is_constant else " supplied"
     buffers = b.plan.buffers_of(tensor.index)
-    return f" at {buffers[0].offset}" if len(buffers) == 1 else " by row"
+    region = "" if b.is_plain else f" in {buffers[0].region}"
+    return f" at {buffers[0].offset}{region}" if len(buffers) == 1 else f" by row{region}"
 
 
 def _params(b: Bindings, number: int, call: KernelCall) -> str:
@@ -192,113 +182,18 @@ def _params(b: Bindings, number: int, call: KernelCall) -> str:
     return f"static const {call.kernel}_params params_{number} = {{\n{body}\n}};\n"
 
 
-def _order(b: Bindings) -> str:
-    """The table of runs, and the function that follows it."""
-    name, runs = b.prefix, b.plan.runs
-    functions = "".join(f"    {b.function(node)},\n" for node in range(len(b.graph.nodes)))
-    largest = max(max(run.node, run.first_row + run.rows) for run in runs)
-    unsigned = next(bits for bits in (8, 16, 32) if largest < 1 << bits)
-    return (
-        f"static void (*const functions[{len(b.graph.nodes)}])(uint8_t *arena, int32_t step, int32_t end) = {{\n{functions}}};\n\n"
-        f"{comment('The order. Each entry: which function, its first step, the end of its steps.')}"
-        f"static const uint{unsigned}_t order[{len(runs)}][3] = {{\n{_entries(b)}}};\n\n"
-        f"static void {name}_run(uint8_t *arena)\n{{\n    for (uint32_t i = 0; i < {len(runs)}u; ++i) {{\n"
-        f"        functions[order[i][0]](arena, (int32_t)order[i][1], (int32_t)order[i][2]);\n    }}\n}}\n"
-    )
-
-
-def _entries(b: Bindings) -> str:
-    """The runs: a line with a comment for each where there are as many as operators; else as many on a line as fit."""
-    runs = b.plan.runs
-    entries = [f"{{{run.node}, {run.first_row}, {run.first_row + run.rows}}}" for run in runs]
-    if len(runs) > len(b.graph.nodes):
-        return filled(entries) + "\n"
-    named = ((entry, b.graph.sites[run.node]) for entry, run in zip(entries, runs, strict=True))
-    return "".join(f"    {entry}, /* {site.op.name} {plain(site.output.name)} */\n" for entry, site in named)
-
-
-def _entry_points(b: Bindings) -> str:
-    name, upper = b.prefix, b.prefix.upper()
-    inputs, outputs = (_accessor_type(b, tensors) for tensors in (b.graph.inputs, b.graph.outputs))
-    return f"""kibi_status {name}_init({name}_t *model, void *arena, size_t arena_bytes)
-{{
-    if (model == NULL) {{
-        return KIBI_ERROR_NULL;
-    }}
-    model->arena = NULL;
-    if (arena == NULL) {{
-        return KIBI_ERROR_NULL;
-    }}
-    if (arena_bytes < {upper}_ARENA_BYTES) {{
-        return KIBI_ERROR_ARENA_SIZE;
-    }}
-    if ((uintptr_t)arena % {upper}_ARENA_ALIGNMENT != 0u) {{
-        return KIBI_ERROR_ARENA_ALIGNMENT;
-    }}
-    model->arena = (uint8_t *)arena;
-    return KIBI_OK;
-}}
-
-{inputs} *{name}_input({name}_t *model, unsigned index)
-{{
-    if (model == NULL || model->arena == NULL) {{
-        return NULL;
-    }}
-    switch (index) {{
-{_places(b, b.graph.inputs, inputs, "model->arena")}    default:
-        return NULL;
-    }}
-}}
-
-const {outputs} *{name}_output(const {name}_t *model, unsigned index)
-{{
-    if (model == NULL || model->arena == NULL) {{
-        return NULL;
-    }}
-    switch (index) {{
-{_places(b, b.graph.outputs, f"const {outputs}", "model->arena")}    default:
-        return NULL;
-    }}
-}}
-
-kibi_status {name}_invoke({name}_t *model)
-{{
-    if (model == NULL) {{
-        return KIBI_ERROR_NULL;
-    }}
-    if (model->arena == NULL) {{
-        return KIBI_ERROR_NOT_INITIALIZED;
-    }}
-    {name}_run(model->arena);
-    return KIBI_OK;
-}}
-"""
-
-
-def _places(b: Bindings, tensors: tuple[int, ...], c_type: str, arena: str) -> str:
-    text = ""
-    for number, index in enumerate(tensors):
-        tensor = b.graph.tensors[index]
-        if tensor.is_constant:
-            place = b.constant_name(b.tensor_constant(tensor))
-        else:
-            offset = b.plan.row_offsets(b.graph, index)[0]
-            place = f"({c_type} *)(void *)({arena} + {offset})" if offset else f"({c_type} *)(void *){arena}"
-        text += f"    case {number}:\n        return {place};\n"
-    return text
-
-
 def _weights_header(b: Bindings) -> str:
     upper = b.prefix.upper()
     declarations = "".join(
         f"extern const {DType.of(data).c} {name}[{data.size}];\n" for name, (data, _) in b.constants.items()
     )
+    weights = memory_c.weight_macros(b) + "\n" if b.weight_regions else ""
     return f"""#ifndef {upper}_WEIGHTS_H
 #define {upper}_WEIGHTS_H
 
 #include "kibi.h"
 
-#ifdef __cplusplus
+{weights}#ifdef __cplusplus
 extern "C" {{
 #endif
 
@@ -313,7 +208,7 @@ extern "C" {{
 
 def _weights_source(b: Bindings) -> str:
     definitions = "\n".join(
-        comment(plain(note)) + array(f"const {DType.of(data).c} {name}[{data.size}]", data)
+        comment(plain(note)) + array(f"const {DType.of(data).c} {name}[{data.size}]{memory_c.in_region(b, name)}", data)
         for name, (data, note) in b.constants.items()
     )
     return f'#include "{b.prefix}_weights.h"\n\n{definitions}'

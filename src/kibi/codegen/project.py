@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kibi.ir import Graph
+from kibi.codegen.bindings import Bindings
 
 
 def cmake_lists(library: str, sources: Sequence[str], command: str) -> str:
@@ -22,27 +22,21 @@ target_link_libraries({library}_example PRIVATE {library})
 """
 
 
-def example_main(graphs: Sequence[Graph]) -> str:
-    """A program that runs the first model once on inputs of zeros and prints its first output."""
-    graph = graphs[0]
-    name, upper = graph.name, graph.name.upper()
-    output = graph.tensors[graph.outputs[0]].type.dtype
+def example_main(b: Bindings) -> str:
+    """A program that runs a model once on inputs of zeros and prints its first output."""
+    name, upper = b.prefix, b.prefix.upper()
+    output = b.graph.tensors[b.graph.outputs[0]].type.dtype
     convert, form = ("(double)", "%g") if output.c == "float" else ("(int)", "%d")
     return f"""#include <stdio.h>
 #include <string.h>
 
 #include "{name}.h"
 
-static uint64_t arena[({upper}_ARENA_BYTES + 7u) / 8u]; /* the caller owns all memory; words align it */
-
+{_memory(b)}
 int main(void)
 {{
     {name}_t model;
-    if ({name}_init(&model, arena, sizeof arena) != KIBI_OK) {{
-        return 1;
-    }}
-    memset({name}_input(&model, 0), 0, {upper}_INPUT_0_BYTES); /* write real inputs here, before each inference */
-    if ({name}_invoke(&model) != KIBI_OK) {{
+{_begin(b)}{_hand_over(b)}    if ({name}_invoke(&model) != KIBI_OK) {{
         return 1;
     }}
     const {output.c} *const output = (const {output.c} *){name}_output(&model, 0);
@@ -51,4 +45,53 @@ int main(void)
     }}
     return 0;
 }}
+"""
+
+
+def _words(name: str, size: str) -> str:
+    return f"static uint64_t {name}[({size} + 7u) / 8u];\n"
+
+
+def _memory(b: Bindings) -> str:
+    """Static memory for everything: words, because they are aligned."""
+    upper = b.prefix.upper()
+    text = "/* The caller owns all memory; words align it. */\n"
+    for use in b.regions:
+        text += _words(use.name, f"{upper}_REGION_{use.name.upper()}_BYTES")
+    text += "" if b.regions else _words("arena", f"{upper}_ARENA_BYTES")
+    for number in range(len(b.supplied)):
+        text += _words(f"supplied_{number}", f"{upper}_SUPPLIED_{number}_BYTES")
+    return text
+
+
+def _begin(b: Bindings) -> str:
+    """The calls that give the model its memory."""
+    name, text = b.prefix, ""
+    arguments = "arena, sizeof arena"
+    if b.regions:
+        names = [use.name for use in b.regions]
+        text += f"    void *const regions[] = {{{', '.join(names)}}};\n"
+        text += f"    const size_t bytes[] = {{{', '.join(f'sizeof {each}' for each in names)}}};\n"
+        arguments = "regions, bytes"
+    calls = [f"{name}_init(&model, {arguments})"]
+    calls += [f"{name}_supply(&model, {k}u, supplied_{k}, sizeof supplied_{k})" for k in range(len(b.supplied))]
+    return text + "".join(f"    if ({call} != KIBI_OK) {{\n        return 1;\n    }}\n" for call in calls)
+
+
+def _hand_over(b: Bindings) -> str:
+    """Zeros for the inputs, as the plan takes them."""
+    name, upper = b.prefix, b.prefix.upper()
+    if not b.streams:
+        note = "/* write real inputs here, before each inference */"
+        return f"    memset({name}_input(&model, 0), 0, {upper}_INPUT_0_BYTES); {note}\n"
+    longest = max(b.graph.tensors[index].type.row_bytes for index in b.graph.inputs)
+    kind = "const void *" if b.c_type(b.graph.inputs) == "void" or len(b.graph.inputs) > 1 else ""
+    row = f"({kind})row" if kind else f"(const {b.c_type(b.graph.inputs)} *)(const void *)row"
+    which = "(unsigned)input, " if len(b.graph.inputs) > 1 else ""
+    return f"""    static const uint64_t row[({longest}u + 7u) / 8u]; /* real rows come from a camera or a microphone */
+    for (int input = {name}_expected_input(&model); input >= 0; input = {name}_expected_input(&model)) {{
+        if ({name}_push_row(&model, {which}{row}) != KIBI_OK) {{
+            return 1;
+        }}
+    }}
 """

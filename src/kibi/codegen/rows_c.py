@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from kibi.codegen.bindings import Bindings
-from kibi.codegen.c_text import comment, filled, plain
+from kibi.codegen.bindings import PLAN_TABLE_PREFIX, Bindings
+from kibi.codegen.c_text import comment, filled, plain, product, total
+from kibi.codegen.memory_c import argument, base, parameter
+from kibi.codegen.offsets_c import offsets_text
 from kibi.ir import RowAccess, Tensor
 
 
@@ -18,22 +20,29 @@ def _accessor(b: Bindings, tensor: Tensor) -> str:
     c_type = kind.dtype.c
     if tensor.is_constant:
         name = b.constant_name(b.tensor_constant(tensor))
-        head = f"static inline const {c_type} *row_{tensor.index}(const uint8_t *arena, int32_t row)\n{{\n    (void)arena;\n"
-        return f"{comment(what)}{head}    return {name} + {_scaled('row', kind.row_elements)};\n}}\n"
-    offsets = b.plan.row_offsets(b.graph, tensor.index)
-    head = f"static inline {c_type} *row_{tensor.index}(uint8_t *arena, int32_t row)\n{{\n"
-    if offsets == tuple(offsets[0] + k * kind.row_bytes for k in range(kind.rows)):
-        if kind.rows == 1:
-            head += "    (void)row;\n"
-        place = _sum("arena", offsets[0], "" if kind.rows == 1 else _scaled("row", kind.row_bytes))
-        whole = place if place == "arena" else f"({place})"
-        return f"{comment(f'{what} from {offsets[0]}')}{head}    return ({c_type} *)(void *){whole};\n}}\n"
-    unsigned = next(bits for bits in (8, 16, 32) if max(offsets) < 1 << bits)
-    table = (
-        f"static const uint{unsigned}_t offsets_{tensor.index}[{kind.rows}] = {{\n{filled(map(str, offsets))}\n}};\n"
+        head = f"static inline const {c_type} *row_{tensor.index}({parameter(b)}, int32_t row)\n{{\n    (void){argument(b)};\n"
+        return f"{comment(what)}{head}    return {name} + {product('row', kind.row_elements)};\n}}\n"
+    if tensor.is_supplied:
+        text = f"static inline {c_type} *row_{tensor.index}({parameter(b)}, int32_t row)\n{{\n"
+        start = f"({c_type} *)(void *){base(b, tensor, argument(b))}"
+        place = f"{start} + {product('row', kind.row_elements)}"
+        return f"{comment(f'{what}, supplied by the caller')}{text}    return {place};\n}}\n"
+    uses = sum(tensor.index in {t.index for t in (*site.row_tensors, site.output)} for site in b.graph.sites)
+    name = f"{PLAN_TABLE_PREFIX}offsets_{tensor.index}"
+    rows = offsets_text(b.plan.row_offsets(b.graph, tensor.index), name, uses)
+    table = f"{rows.table}\n" if rows.table else ""
+    unused = "" if "row" in rows.expression else "    (void)row;\n"
+    start = base(b, tensor, argument(b))
+    place = start if rows.expression == "0" else f"({start} + {_summand(rows.expression)})"
+    return (
+        f"{comment(f'{what}, {rows.how}')}{table}static inline {c_type} *row_{tensor.index}({parameter(b)}, int32_t row)\n"
+        f"{{\n{unused}    return ({c_type} *)(void *){place};\n}}\n"
     )
-    body = f"    return ({c_type} *)(void *)(arena + offsets_{tensor.index}[row]);\n}}\n"
-    return f"{comment(f'{what}, placed one by one')}{table}\n{head}{body}"
+
+
+def _summand(expression: str) -> str:
+    """An expression as it may stand behind a plus sign."""
+    return f"({expression})" if "?" in expression else expression
 
 
 def pointers(b: Bindings, number: int) -> str:
@@ -54,13 +63,13 @@ def _fetch(b: Bindings, tensor: Tensor, access: RowAccess, first: int, batches: 
     """The pointers of one input; `first` is where they begin in `rows`."""
     inner = "step" if batches == 1 else f"(step % {access.output_rows})"
     base = "" if batches == 1 or access.is_shared else f"step / {access.output_rows} * {access.rows} + "
-    start = _sum("", access.start, _scaled(inner, access.stride))
+    start = total("", access.start, product(inner, access.stride))
     if access.count == 1 and access.stays_inside:
-        return f"        rows[{first}] = {_pointer(tensor, access, f'{base}{start}')};\n"
+        return f"        rows[{first}] = {_pointer(b, tensor, access, f'{base}{start}')};\n"
     index = (
-        start if access.count == 1 else _sum("", 0, " + ".join(filter(None, (start, _scaled("k", access.dilation)))))
+        start if access.count == 1 else total("", 0, " + ".join(filter(None, (start, product("k", access.dilation)))))
     )
-    slot = str(first) if access.count == 1 else _sum("k", first, "")
+    slot = str(first) if access.count == 1 else total("k", first, "")
     body = (
         f"            const int32_t row = {index};\n            rows[{slot}] = {_guarded(b, tensor, access, base)};\n"
     )
@@ -69,39 +78,25 @@ def _fetch(b: Bindings, tensor: Tensor, access: RowAccess, first: int, batches: 
 
 
 def _guarded(b: Bindings, tensor: Tensor, access: RowAccess, base: str) -> str:
-    pointer = _pointer(tensor, access, f"{base}row")
+    pointer = _pointer(b, tensor, access, f"{base}row")
     if access.stays_inside:
         return pointer
     fill = "NULL" if access.fill is None else b.fill_name(tensor.type.dtype.c, access.fill)
     return f"row >= 0 && row < {access.rows} ? {pointer} : {fill}"
 
 
-def _pointer(tensor: Tensor, access: RowAccess, index: str) -> str:
+def _pointer(b: Bindings, tensor: Tensor, access: RowAccess, index: str) -> str:
     name = f"row_{tensor.index}"
     if access.parts == 1:
-        return f"{name}(arena, {index})"
+        return f"{name}({argument(b)}, {index})"
     size = tensor.type.row_elements // access.parts
     if tensor.type.rows == 1:
-        return f"{name}(arena, 0) + {_scaled(_atom(index), size)}"
-    return f"{name}(arena, {_atom(index)} / {access.parts}) + {_scaled(f'({_atom(index)} % {access.parts})', size)}"
+        return f"{name}({argument(b)}, 0) + {product(_atom(index), size)}"
+    return f"{name}({argument(b)}, {_atom(index)} / {access.parts}) + {product(f'({_atom(index)} % {access.parts})', size)}"
 
 
 def _atom(text: str) -> str:
     return text if text.isidentifier() or text.isdigit() else f"({text})"
-
-
-def _scaled(text: str, factor: int) -> str:
-    if factor == 0:
-        return ""
-    return text if factor == 1 else f"{text} * {factor}"
-
-
-def _sum(base: str, constant: int, term: str) -> str:
-    parts = [part for part in (base, term) if part]
-    if constant or not parts:
-        sign = "-" if constant < 0 else "+"
-        parts = [f"{' + '.join(parts)} {sign} {abs(constant)}" if parts else str(constant)]
-    return " + ".join(parts)
 
 
 def fill_rows(b: Bindings) -> str:

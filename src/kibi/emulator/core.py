@@ -64,6 +64,18 @@ class Call:
     stack_bytes: int
     cycles_estimate: int | None
 
+    def then(self, other: "Call") -> "Call":
+        """This call and another one behind it, as one: counts add up, of stacks the deepest counts."""
+        labels = {**self.by_operator, **other.by_operator}
+        estimates = (self.cycles_estimate, other.cycles_estimate)
+        return Call(
+            value=other.value,
+            instructions=self.instructions + other.instructions,
+            by_operator={each: self.by_operator.get(each, 0) + other.by_operator.get(each, 0) for each in labels},
+            stack_bytes=max(self.stack_bytes, other.stack_bytes),
+            cycles_estimate=None if None in estimates else sum(each or 0 for each in estimates),
+        )
+
     @property
     def signed_value(self) -> int:
         """The function's result as a signed number, for status codes."""

@@ -7,19 +7,17 @@ import numpy as np
 from kibi.codegen import Library
 from kibi.dtypes import Array
 from kibi.emulator import Call, Core
-from kibi.engines.engine import STATUS, written_sources
+from kibi.engines.engine import STATUS, entry_points, written_sources
 from kibi.errors import EmulationError
 from kibi.runtime import check_inputs
 from kibi.toolchain import Image, build_image
-
-STATE_BYTES = 4
-"""`sizeof` the model's struct on a 32-bit core: the pointer to its arena."""
 
 
 class DeviceEngine:
     """A model's C code, linked for a target and run on its emulated core.
 
-    Only the arena, the state and the stack can be written; anything else stops the run with the function named.
+    Only the arena, the state, what is supplied and the stack can be written; anything else stops the run with the function
+    named. Where inputs stream, their rows are pushed one by one.
 
     Args:
         library: written to disk, for a target that is emulated.
@@ -34,36 +32,50 @@ class DeviceEngine:
 
     def __init__(self, library: Library, index: int = 0, *, compiler: str = "zig", optimize: str = "s") -> None:
         self._model = library.models[index]
-        name, plan = self._model.graph.name, self._model.plan
         sources, folder = written_sources(library)
-        entries = [f"{name}_{suffix}" for suffix in ("init", "input", "output", "invoke")]
         self.image: Image = build_image(
-            sources, library.target, entries=entries, compiler=compiler, optimize=optimize, includes=[folder]
+            sources,
+            library.target,
+            entries=entry_points(self._model),
+            compiler=compiler,
+            optimize=optimize,
+            includes=[folder],
         )
         self._core = Core(self.image, library.target)
-        # Exactly as aligned as the library asks for, so that code that relies on more is found out.
-        alignment = max(library.target.arena_alignment_bytes, *(buffer.alignment for buffer in plan.buffers))
-        self._state = self._core.allocate("state", STATE_BYTES, alignment=4)
-        self._arena = self._core.allocate("arena", plan.arena_bytes, alignment=alignment)
         self._operators = self._function_labels()
-        self._call("init", self._state, self._arena, plan.arena_bytes)
+        self._state = self._core.allocate("state", self.state_bytes, alignment=4)
+        self._initialize(library.target.arena_alignment_bytes)
+        self._supplied = {tensor: self._supply(number) for number, tensor in enumerate(self._model.supplied)}
+        longest = max(self._model.graph.tensors[index].type.row_bytes for index in self._model.graph.inputs)
+        self._row = self._core.allocate("row", longest, alignment=8, writable=False) if self._model.arrivals else 0
         self.last: Call | None = None
+
+    @property
+    def state_bytes(self) -> int:
+        """`sizeof` the model's struct."""
+        return self._model.state_bytes()
 
     def run(self, inputs: Sequence[Array], *, instruction_limit: int = 10_000_000_000) -> list[Array]:
         """One inference; `last` then holds what it cost.
 
         Args:
             inputs: one array for each model input, of its shape and type.
-            instruction_limit: the most instructions that it may take.
+            instruction_limit: the most instructions that each call may take.
 
         Raises:
             InputError: an input does not fit.
             EmulationError: the core stopped.
         """
         graph = self._model.graph
-        for number, array in enumerate(check_inputs(graph, inputs)):
-            self._core.write(self._call("input", self._state, number).value, array.tobytes())
+        arrays = check_inputs(graph, inputs)
+        for number, (index, array) in enumerate(zip(graph.inputs, arrays, strict=True)):
+            if index not in graph.streamed_inputs:
+                place = self._supplied.get(index) or self._call("input", self._state, number).value
+                self._core.write(place, array.tobytes())
+        calls = [self._push(arrays[number], number, row, instruction_limit) for number, row in self._model.arrivals]
         self.last = self._call("invoke", self._state, instruction_limit=instruction_limit)
+        for call in reversed(calls):
+            self.last = call.then(self.last)
         outputs: list[Array] = []
         for number, index in enumerate(graph.outputs):
             kind = graph.tensors[index].type
@@ -71,21 +83,55 @@ class DeviceEngine:
             outputs.append(np.frombuffer(data, kind.dtype.numpy).reshape(kind.shape))
         return outputs
 
+    def call(self, function: str, *arguments: int) -> int:
+        """Call one of the model's functions by its name without the prefix, on its state; the status or value."""
+        return self._core.call(f"{self._model.graph.name}_{function}", self._state, *arguments).signed_value
+
     def instructions_of(self, node: int) -> int:
         """Instructions that a node's steps took in the last run, with all that they called."""
         return 0 if self.last is None else self.last.by_operator.get(self._label(node), 0)
 
+    def _push(self, array: Array, number: int, row: int, instruction_limit: int) -> Call:
+        """Hand over one row of an input."""
+        kind = self._model.graph.tensors[self._model.graph.inputs[number]].type
+        self._core.write(self._row, array.reshape(kind.rows, -1)[row].tobytes())
+        which = (number,) if len(self._model.graph.inputs) > 1 else ()
+        return self._call("push_row", self._state, *which, self._row, instruction_limit=instruction_limit)
+
+    def _initialize(self, arena_alignment: int) -> None:
+        """Blocks for the regions, exactly as aligned as the library asks for: code that relies on more is found out."""
+        plan = self._model.plan
+        alignment = max(arena_alignment, *(buffer.alignment for buffer in plan.buffers))
+        regions = self._model.regions
+        if not regions:
+            arena = self._core.allocate("arena", plan.arena_bytes, alignment=alignment)
+            self._call("init", self._state, arena, plan.arena_bytes)
+            return
+        sizes = [use.used_bytes for use in regions]
+        blocks = [self._core.allocate(use.name, use.used_bytes, alignment=alignment) for use in regions]
+        lists = []
+        for name, numbers in (("regions", blocks), ("sizes", sizes)):
+            lists.append(self._core.allocate(name, 4 * len(numbers), alignment=4))
+            self._core.write(lists[-1], np.array(numbers, np.uint32).tobytes())
+        self._call("init", self._state, *lists)
+
+    def _supply(self, number: int) -> int:
+        """A block for a tensor that the caller supplies."""
+        kind = self._model.graph.tensors[self._model.supplied[number]].type
+        block = self._core.allocate(f"supplied {number}", kind.size_bytes, alignment=kind.dtype.size_bytes)
+        self._call("supply", self._state, number, block, kind.size_bytes)
+        return block
+
     def _call(self, function: str, *arguments: int, instruction_limit: int = 1_000_000) -> Call:
         name = f"{self._model.graph.name}_{function}"
         call = self._core.call(name, *arguments, operators=self._operators, instruction_limit=instruction_limit)
-        if function in ("init", "invoke") and call.value:
+        if function not in ("input", "output") and call.value:
             reason = STATUS.get(call.signed_value, "unknown")
             raise EmulationError(f"{name} returned {call.signed_value} ({reason})", function=name)
         return call
 
     def _label(self, node: int) -> str:
-        site = self._model.graph.sites[node]
-        return f"operator {site.node.source} ({site.op.name})"
+        return self._model.graph.nodes[node].label
 
     def _function_labels(self) -> dict[str, str]:
         """Symbol to label; a compiler may have cloned a function under a name with a suffix."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from kibi.codegen import Library
+from kibi.codegen import CompiledModel, Library
 from kibi.dtypes import Array
 from kibi.errors import InternalError
 
@@ -27,10 +27,19 @@ def written_sources(library: Library) -> tuple[list[Path], Path]:
     return [library.directory / name for name in library.sources], library.directory
 
 
+def entry_points(model: CompiledModel) -> list[str]:
+    """The functions of a model that callers call."""
+    names = ["init", "output", "invoke"]
+    names += ["supply"] if model.supplied else []
+    names += ["push_row", "expected_input", "rewind"] if model.arrivals else ["input"]
+    return [f"{model.graph.name}_{name}" for name in names]
+
+
 STATUS = {
     -1: "a pointer is null",
     -2: "the arena is too small",
     -3: "the arena is misaligned",
-    -4: "invoke was called before init",
+    -4: "the model has not all its memory yet",
+    -5: "a row or a call out of turn",
 }
 """What the C library's status codes mean."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from kibi.codegen import Library
 from kibi.dtypes import Array
-from kibi.engines.engine import STATUS, written_sources
+from kibi.engines.engine import STATUS, entry_points, written_sources
 from kibi.errors import InternalError
 from kibi.ir import TensorType
 from kibi.runtime import check_inputs
@@ -15,10 +15,13 @@ from kibi.toolchain import build_shared
 
 _GUARD_BYTES = 64
 _CANARY = 0xC5
+_POINTER = ctypes.c_void_p
 
 
 class HostEngine:
     """A model's C code, built for this machine and called in this process.
+
+    Where inputs stream, their rows are pushed one by one.
 
     Args:
         library: written to disk.
@@ -34,19 +37,17 @@ class HostEngine:
         self._model = library.models[index]
         sources, folder = written_sources(library)
         shared = ctypes.CDLL(str(build_shared(sources, compiler=compiler, optimize=optimize, includes=[folder])))
-        name = self._model.graph.name
-        self._init, self._invoke = shared[f"{name}_init"], shared[f"{name}_invoke"]
-        self._input, self._output = shared[f"{name}_input"], shared[f"{name}_output"]
-        self._init.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
-        self._invoke.argtypes = [ctypes.c_void_p]
-        for accessor in (self._input, self._output):
-            accessor.argtypes, accessor.restype = [ctypes.c_void_p, ctypes.c_uint], ctypes.c_void_p
-        size = self._model.plan.arena_bytes
-        self._memory = np.full(size + 3 * _GUARD_BYTES, _CANARY, np.uint8)
-        skip = _GUARD_BYTES + -self._memory.ctypes.data % _GUARD_BYTES
-        self._guards = (self._memory[:skip], self._memory[skip + size :])
-        self._state = ctypes.create_string_buffer(ctypes.sizeof(ctypes.c_void_p))
-        self._check(self._init(self._state, self._memory.ctypes.data + skip, size), "init")
+        prefix = f"{self._model.graph.name}_"
+        self._functions = {name.removeprefix(prefix): shared[name] for name in entry_points(self._model)}
+        for name in {"input", "output"} & set(self._functions):
+            self._functions[name].restype = _POINTER
+        self._blocks: list[Array] = []
+        self._state = ctypes.create_string_buffer(self._model.state_bytes(ctypes.sizeof(_POINTER)))
+        self._initialize()
+        kinds = [self._model.graph.tensors[index].type for index in self._model.supplied]
+        self._supplied = [np.zeros(kind.size_bytes, np.uint8) for kind in kinds]
+        for number, block in enumerate(self._supplied):
+            self._check("supply", ctypes.c_uint(number), _POINTER(block.ctypes.data), ctypes.c_size_t(block.nbytes))
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """One inference.
@@ -56,19 +57,63 @@ class HostEngine:
             InternalError: the library returned an error, or wrote outside its arena.
         """
         graph = self._model.graph
-        for number, array in enumerate(check_inputs(graph, inputs)):
-            data = np.ascontiguousarray(array)
-            ctypes.memmove(self._input(self._state, number), data.ctypes.data, data.nbytes)
-        self._check(self._invoke(self._state), "invoke")
-        if any((guard != _CANARY).any() for guard in self._guards):
-            raise InternalError(f"{graph.name}_invoke wrote outside its arena")
-        return [self._read(number, graph.tensors[index].type) for number, index in enumerate(graph.outputs)]
+        arrays = [np.ascontiguousarray(array) for array in check_inputs(graph, inputs)]
+        for number, (index, array) in enumerate(zip(graph.inputs, arrays, strict=True)):
+            if index in self._model.supplied:
+                self._supplied[self._model.supplied.index(index)][:] = array.reshape(-1).view(np.uint8)
+            elif index not in graph.streamed_inputs:
+                ctypes.memmove(self._place("input", number), array.ctypes.data, array.nbytes)
+        for number, row in self._model.arrivals:
+            self._push(arrays[number], number, row)
+        self._check("invoke")
+        for block in self._blocks:
+            if (block[:_GUARD_BYTES] != _CANARY).any() or (block[-_GUARD_BYTES:] != _CANARY).any():
+                raise InternalError(f"{graph.name}_invoke wrote outside its arena")
+        return self.outputs()
+
+    def outputs(self) -> list[Array]:
+        """The outputs as they lie in memory."""
+        kinds = [self._model.graph.tensors[index].type for index in self._model.graph.outputs]
+        return [self._read(number, kind) for number, kind in enumerate(kinds)]
+
+    def call(self, function: str, *arguments: object) -> int:
+        """Call one of the model's functions by its name without the prefix, on its state; the status or value."""
+        return int(self._functions[function](self._state, *arguments))
+
+    def _initialize(self) -> None:
+        """Guarded blocks for the regions, which begin at multiples of the guard's size."""
+        plan = self._model.plan
+        sizes = [use.used_bytes for use in self._model.regions] or [plan.arena_bytes]
+        places = [self._guarded(size) for size in sizes]
+        if not self._model.regions:
+            self._check("init", _POINTER(places[0]), ctypes.c_size_t(sizes[0]))
+            return
+        count = len(sizes)
+        self._check("init", (_POINTER * count)(*places), (ctypes.c_size_t * count)(*sizes))
+
+    def _guarded(self, size_bytes: int) -> int:
+        """The address of that many bytes with canaries on both sides."""
+        room = np.full(size_bytes + 3 * _GUARD_BYTES, _CANARY, np.uint8)
+        skip = -room.ctypes.data % _GUARD_BYTES
+        block = room[skip : skip + size_bytes + 2 * _GUARD_BYTES]
+        self._blocks.append(block)
+        return int(block.ctypes.data) + _GUARD_BYTES
+
+    def _push(self, array: Array, number: int, row: int) -> None:
+        kind = self._model.graph.tensors[self._model.graph.inputs[number]].type
+        data = np.ascontiguousarray(array.reshape(kind.rows, -1)[row])
+        which = (ctypes.c_uint(number),) if len(self._model.graph.inputs) > 1 else ()
+        self._check("push_row", *which, _POINTER(data.ctypes.data))
+
+    def _place(self, accessor: str, number: int) -> int:
+        return int(self._functions[accessor](self._state, ctypes.c_uint(number)))
 
     def _read(self, number: int, kind: TensorType) -> Array:
-        data = ctypes.string_at(self._output(self._state, number), kind.size_bytes)
+        data = ctypes.string_at(self._place("output", number), kind.size_bytes)
         return np.frombuffer(data, kind.dtype.numpy).reshape(kind.shape)
 
-    def _check(self, status: int, function: str) -> None:
+    def _check(self, function: str, *arguments: object) -> None:
+        status = self.call(function, *arguments)
         if status:
             raise InternalError(
                 f"{self._model.graph.name}_{function} returned {status}: {STATUS.get(status, 'unknown')}"

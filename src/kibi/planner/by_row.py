@@ -1,40 +1,93 @@
 """Plans by the row: which tensors to hold row by row, and where."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 
 from kibi.ir import Graph
+from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
-from kibi.planner.placement import place
+from kibi.planner.placement import Placement, place
+from kibi.planner.placement_items import PairRule
 from kibi.planner.plan import Buffer, Plan, Run
-from kibi.planner.row_order import row_order
+from kibi.planner.row_order import row_orders
+from kibi.planner.row_steps import Ints
 from kibi.targets import Target
 
 _SEARCH_SECONDS = 0.25
 """About how long placement may search; an amount of work, so that the plan does not depend on the machine."""
+_MOST_LAYOUTS = 8
+"""Layouts that greedy orders are tried on."""
+_SMALL_GAP = 0.02
+_SMALL_SHARE = 0.2
+"""Where the arena is within the first of the bound, this share of the search is enough."""
 
 
-def plan_by_row(graph: Graph, target: Target, *, runs: Sequence[Run] | None = None) -> Plan:
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """An order with its buffers, not placed yet.
+
+    Attributes:
+        runs: the order.
+        buffers: its buffers.
+        has_whole_inputs: whether model inputs are held whole, though others gain by rows that die one by one.
+        live_bytes: the most that live at once; only rows in place can make do with less.
+    """
+
+    runs: tuple[Run, ...]
+    buffers: tuple[Buffer, ...]
+    has_whole_inputs: bool
+    live_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A layout, the pairs of its buffers that may share bytes, and the best placement so far."""
+
+    layout: _Layout
+    rules: tuple[PairRule, ...]
+    placement: Placement
+
+    @property
+    def peak_bytes(self) -> int:
+        """The arena."""
+        return self.placement.peak_bytes
+
+    @staticmethod
+    def of(graph: Graph, layout: _Layout) -> "_Placed":
+        """A layout placed by greedy orders."""
+        rules = in_place_rules(graph, layout.runs, layout.buffers)
+        return _Placed(layout, rules, place(layout.buffers, rules=rules, time_limit_seconds=0.0))
+
+    def searched(self, seconds: float) -> "_Placed":
+        """The same with the better placement that search may find in about that time."""
+        found = place(self.layout.buffers, rules=self.rules, time_limit_seconds=seconds)
+        return replace(self, placement=found) if found.peak_bytes <= self.peak_bytes else self
+
+
+def plan_by_row(graph: Graph, target: Target, *, runs: Sequence[Run] | None = None, floor: int = 0) -> Plan:
     """A plan whose rows each have a place and a lifetime of their own, wherever that lowers the peak.
 
     Args:
         graph: a verified graph.
         target: the processor that it is for.
-        runs: the order of row steps; None: the best found by `row_order`.
+        runs: the order of row steps; None: of the best found by `row_orders` the one with the smallest arena.
+        floor: tensors stay whole as far as what lives at once does not exceed so many bytes.
 
     Raises:
-        PlanError: the order is impossible.
+        PlanError: the order is impossible, or there is nothing to order.
     """
     started = perf_counter()
-    order = row_order(graph).runs if runs is None else tuple(runs)
-    buffers = lifetimes(graph, target, order, split=worth_splitting(graph, target, order))
-    placement = place(buffers, time_limit_seconds=_SEARCH_SECONDS)
+    orders = [tuple(runs)] if runs is not None else [order.runs for order in row_orders(graph)]
+    layouts = [layout for order in orders for layout in _layouts(graph, target, order, floor)]
+    best = _best(graph, layouts[:_MOST_LAYOUTS])
+    placement = best.placement
     return Plan(
         model=graph.name,
         target=target.name,
-        runs=order,
+        runs=best.layout.runs,
         buffers=placement.buffers,
         arena_bytes=placement.peak_bytes,
         lower_bound_bytes=placement.lower_bound_bytes,
@@ -43,28 +96,59 @@ def plan_by_row(graph: Graph, target: Target, *, runs: Sequence[Run] | None = No
     )
 
 
-def worth_splitting(graph: Graph, target: Target, runs: Sequence[Run]) -> frozenset[int]:
+def worth_splitting(graph: Graph, target: Target, runs: Sequence[Run], floor: int = 0) -> frozenset[int]:
     """The tensors that must be held row by row for the smallest peak; all others may be one buffer.
 
     A buffer for each row costs a table of offsets in flash. Starting from rows everywhere, each tensor, the largest first,
-    is joined again where the peak does not rise.
+    is joined again where the peak does not rise, or not above the floor.
     """
     steps = sum(run.rows for run in runs)
     everything = frozenset(tensor.index for tensor in graph.tensors if tensor.type.rows > 1)
     split = _by_tensor(lifetimes(graph, target, runs, split=everything))
     whole = _by_tensor(lifetimes(graph, target, runs))
-    profiles = {tensor: _levels(buffers, steps) for tensor, buffers in split.items()}
-    levels = np.sum(list(profiles.values()), axis=0)
-    peak = int(levels.max())
+    change = np.zeros(steps + 1, np.int64)
+    for buffers in split.values():
+        _add(change, buffers, 1)
+    peak = max(floor, int(np.cumsum(change)[:-1].max()))
     kept = set()
     candidates = [tensor for tensor in split if tensor is not None and split[tensor] != whole[tensor]]
     for tensor in sorted(candidates, key=lambda index: (-graph.tensors[index].type.size_bytes, index)):
-        joined = levels - profiles[tensor] + _levels(whole[tensor], steps)
-        if int(joined.max()) <= peak:
-            levels = joined
-        else:
+        _add(change, split[tensor], -1)
+        _add(change, whole[tensor], 1)
+        if int(np.cumsum(change)[:-1].max()) > peak:
             kept.add(tensor)
+            _add(change, whole[tensor], -1)
+            _add(change, split[tensor], 1)
     return frozenset(kept)
+
+
+def _layouts(graph: Graph, target: Target, runs: tuple[Run, ...], floor: int) -> Iterator[_Layout]:
+    """The buffers of an order: the fewest; and those with whole model inputs, which are easier to place."""
+    split = worth_splitting(graph, target, runs, floor)
+    whole_inputs = split - set(graph.stored_inputs)
+    for choice in dict.fromkeys((split, whole_inputs)):
+        buffers = lifetimes(graph, target, runs, split=choice)
+        change = np.zeros(sum(run.rows for run in runs) + 1, np.int64)
+        _add(change, buffers, 1)
+        yield _Layout(runs, buffers, choice != split, int(np.cumsum(change)[:-1].max()))
+
+
+def _best(graph: Graph, layouts: Sequence[_Layout]) -> _Placed:
+    """The layout with the smallest arena: greedy placement of all that may win, then search for the best of each kind."""
+    found: list[_Placed] = []
+    for layout in layouts:
+        # Rows in place can make a whole input shrink as it is read: what lives at once says little then.
+        if layout.runs == layouts[0].runs or layout.live_bytes < min(each.peak_bytes for each in found):
+            found.append(_Placed.of(graph, layout))
+    best = min(found, key=lambda each: each.peak_bytes)
+    for is_whole in (True, False):  # what is easier to place comes first, and may save the other search
+        kind = [each for each in found if each.layout.has_whole_inputs is is_whole]
+        for each in sorted(kind, key=lambda each: each.peak_bytes)[:1]:
+            gap = best.peak_bytes - each.placement.lower_bound_bytes
+            if gap > 0 and not each.placement.proven_optimal:
+                share = 1.0 if gap > _SMALL_GAP * best.peak_bytes else _SMALL_SHARE
+                best = min(best, each.searched(_SEARCH_SECONDS * share), key=lambda each: each.peak_bytes)
+    return best
 
 
 def _by_tensor(buffers: Sequence[Buffer]) -> dict[int | None, list[Buffer]]:
@@ -75,11 +159,8 @@ def _by_tensor(buffers: Sequence[Buffer]) -> dict[int | None, list[Buffer]]:
     return found
 
 
-def _levels(buffers: Sequence[Buffer], steps: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Bytes that live during each step."""
-    change = np.zeros(steps + 1, np.int64)
+def _add(change: Ints, buffers: Sequence[Buffer], times: int) -> None:
+    """Count buffers in how the bytes change from step to step."""
     for buffer in buffers:
-        change[buffer.start] += buffer.size_bytes
-        change[buffer.end] -= buffer.size_bytes
-    levels: np.ndarray[tuple[int], np.dtype[np.int64]] = np.cumsum(change)[:-1]
-    return levels
+        change[buffer.start] += times * buffer.size_bytes
+        change[buffer.end] -= times * buffer.size_bytes

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from kibi.errors import PlanError
-from kibi.ir import Graph, Node, RowAccess, Site, Tensor
+from kibi.ir import Graph, RowAccess, Site, Tensor
 from kibi.planner.plan import Buffer, Run
 from kibi.targets import Target
 
@@ -50,11 +50,13 @@ def lifetimes(
     pinned_bytes = 0
     for index in sorted(histories):
         tensor = graph.tensors[index]
+        if tensor.is_supplied:
+            continue
         alignment = min(tensor.type.dtype.size_bytes, target.arena_alignment_bytes)
-        if index in graph.inputs and index in split and index not in graph.outputs:
+        if index in graph.stored_inputs and index in split and index not in graph.outputs:
             buffers.extend(_pinned(tensor, histories[index], alignment, pinned_bytes))
             pinned_bytes += tensor.type.size_bytes
-        elif index in graph.inputs or index in graph.outputs or (histories[index].is_whole and index not in split):
+        elif _is_array(graph, index) or (histories[index].is_whole and index not in split):
             buffers.append(_whole(tensor, histories[index], alignment, steps if index in graph.outputs else 0))
         else:
             buffers.extend(_by_row(tensor, histories[index], alignment))
@@ -72,7 +74,7 @@ def _check_limits(graph: Graph) -> None:
     steps = sum(site.steps for site in graph.sites)
     if steps > _MOST_STEPS:
         raise PlanError(f"{graph.source} takes {steps} row steps; at most {_MOST_STEPS} are planned. Check its shapes.")
-    for index in (*graph.inputs, *(output for node in graph.nodes for output in node.outputs)):
+    for index in (*graph.stored_inputs, *(output for node in graph.nodes for output in node.outputs)):
         tensor = graph.tensors[index]
         if tensor.type.size_bytes > _MOST_BYTES or tensor.type.rows > _MOST_STEPS:
             what = f"tensor {tensor.name!r} of {graph.source} has {tensor.type.size_bytes} bytes in {tensor.type.rows} rows"
@@ -110,8 +112,9 @@ class _History:
 
 def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dict[int, tuple[int, int]]]:
     """The history of each tensor in the arena, and the first and last step of each node."""
-    histories = {index: _History() for index in (*graph.inputs, *(out for node in graph.nodes for out in node.outputs))}
-    for index in graph.inputs:
+    computed = (*graph.stored_inputs, *(out for node in graph.nodes for out in node.outputs))
+    histories = {index: _History() for index in computed}
+    for index in graph.stored_inputs:
         for _ in range(graph.tensors[index].type.rows):
             histories[index].make_row(_INPUT_STEP)
     spans: dict[int, tuple[int, int]] = {}
@@ -121,7 +124,7 @@ def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dic
             history = histories[tensor.index]
             for needed in access.needs(row):
                 if needed >= len(history.made):
-                    where = f"step {step}, row {row} of {_label(graph.nodes[node])},"
+                    where = f"step {step}, row {row} of {graph.nodes[node].label},"
                     what = f"reads row {needed} of tensor {tensor.name!r}, which is not made yet"
                     raise PlanError(f"{where} {what}. Let the operator that makes it run further before.")
                 history.read_row(needed, step)
@@ -150,9 +153,7 @@ def _steps(graph: Graph, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
     for place, run in enumerate(runs):
         if not 0 <= run.node < len(graph.nodes):
             raise PlanError(f"run {place} names node {run.node}, but there are {len(graph.nodes)}. Remove the run.")
-        where = (
-            f"run {place} computes {run.rows} row steps from step {run.first_row} of {_label(graph.nodes[run.node])}"
-        )
+        where = f"run {place} computes {run.rows} row steps from step {run.first_row} of {graph.nodes[run.node].label}"
         if run.rows < 1 or run.first_row + run.rows > totals[run.node]:
             raise PlanError(f"{where}, which has {totals[run.node]}. Let runs have at least one each.")
         if run.first_row != done[run.node]:
@@ -162,9 +163,12 @@ def _steps(graph: Graph, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
         done[run.node] += run.rows
     for node, total, count in zip(graph.nodes, totals, done, strict=True):
         if count < total:
-            raise PlanError(
-                f"row steps {count} to {total - 1} of {_label(node)} are never computed. Add runs for them."
-            )
+            raise PlanError(f"row steps {count} to {total - 1} of {node.label} are never computed. Add runs for them.")
+
+
+def _is_array(graph: Graph, index: int) -> bool:
+    """Whether the caller sees the tensor as one array: a stored input or an output of the model."""
+    return index in graph.stored_inputs or index in graph.outputs
 
 
 def _whole(tensor: Tensor, history: _History, alignment: int, end: int) -> Buffer:
@@ -202,7 +206,7 @@ def _scratch(graph: Graph, spans: dict[int, tuple[int, int]]) -> Iterator[Buffer
     groups: list[tuple[int, int, int, list[int]]] = []  # first step, end, bytes, nodes
     for node, (first, last) in sorted(spans.items(), key=lambda entry: entry[1]):
         site = graph.sites[node]
-        size_bytes = site.op.bind(site).scratch_bytes
+        size_bytes = site.op.kernel_call(site).scratch_bytes
         if size_bytes and site.op.accumulates(site):
             yield Buffer(None, node, 0, 0, 0, size_bytes, _SCRATCH_ALIGNMENT_BYTES, first, last + 1)
         elif size_bytes and groups and first < groups[-1][1]:
@@ -212,7 +216,3 @@ def _scratch(graph: Graph, spans: dict[int, tuple[int, int]]) -> Iterator[Buffer
             groups.append((first, last + 1, size_bytes, [node]))
     for begin, end, size_bytes, (node, *others) in groups:
         yield Buffer(None, node, 0, 0, 0, size_bytes, _SCRATCH_ALIGNMENT_BYTES, begin, end, shared_by=tuple(others))
-
-
-def _label(node: Node) -> str:
-    return f"operator {node.source} ({node.op.name})"

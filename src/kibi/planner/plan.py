@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
 from functools import cached_property
+from math import fsum
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_origin
@@ -13,6 +15,18 @@ from kibi.ir import Graph
 
 FORMAT = 1
 """Version of the saved form; a reader refuses all others."""
+
+
+class Handover(StrEnum):
+    """How the caller hands over inputs, or gets at outputs.
+
+    STORED: as arrays in the arena. STREAMED: inputs only, row by row while the model runs, never stored whole. SUPPLIED: in
+    buffers of the caller's own, which take none of the arena and are not overwritten.
+    """
+
+    STORED = "stored"
+    STREAMED = "streamed"
+    SUPPLIED = "supplied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +48,13 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Bytes of the arena for a while: neighbouring rows of one tensor, or the scratch of one run.
+    """Bytes of a region for a while: neighbouring rows of one tensor, or the scratch of one run.
 
     Attributes:
         tensor: index of the tensor whose rows it holds; None for scratch.
         node: index of the first node whose scratch it is; None for rows.
         first_row, rows: which rows of the tensor; 0, 0 for scratch.
-        region: name of the memory region; there is one, "arena".
+        region: name of the memory region; "arena" in a plan with one arena.
         shared_by: further nodes that use the same scratch, in their own steps.
         is_pinned: whether it keeps its distance from the tensor's other buffers: the rows of a model input lie in order
             for the caller.
@@ -70,6 +84,29 @@ class Buffer:
         return () if self.node is None else (self.node, *self.shared_by)
 
 
+@dataclass(frozen=True, slots=True)
+class RegionUse:
+    """A memory region, and what a plan takes of it.
+
+    Attributes:
+        name: as buffers and weights name it.
+        size_bytes: its capacity.
+        used_bytes: bytes that the buffers in it take, from its start on.
+        lower_bound_bytes: no placement of these buffers takes less.
+        weights_bytes: bytes of the constants in it, each with what aligns the next one; they lie apart from the buffers.
+        accessed_bytes: bytes of buffers and constants in it that one inference reads and writes.
+        cost: of reading or writing one byte.
+    """
+
+    name: str
+    size_bytes: int
+    used_bytes: int
+    lower_bound_bytes: int
+    weights_bytes: int
+    accessed_bytes: int
+    cost: float
+
+
 @dataclass(frozen=True)
 class Plan:
     """The order of row steps and the place of every buffer.
@@ -79,9 +116,15 @@ class Plan:
         target: name of the target that it is for.
         runs: the row steps, run-length coded.
         buffers: rows of the tensors that live in the arena, and scratch.
-        arena_bytes: bytes of the arena.
+        arena_bytes: bytes of the arena; the sum over the regions where there are some.
         lower_bound_bytes: no placement of these buffers in this order needs less.
         proven_optimal: whether no placement of these buffers in this order is smaller than `arena_bytes`.
+        input, output: how model inputs are handed over, and outputs. Nodes are numbered as in the graph that
+            `planned_graph` gives.
+        supplied: further tensors that lie in buffers of the caller's, ascending.
+        regions: the memories that buffers lie in, each with offsets of its own; empty for a plan with one arena.
+        weight_regions: constants that are assigned to regions, as (tensor, name of the region); empty unless asked for.
+        cost_lower_bound: no assignment of the buffers and these constants to the regions has a lower `cost`.
         solve_seconds: how long the search took.
     """
 
@@ -92,12 +135,28 @@ class Plan:
     arena_bytes: int
     lower_bound_bytes: int
     proven_optimal: bool
+    input: Handover = Handover.STORED
+    output: Handover = Handover.STORED
+    supplied: tuple[int, ...] = ()
+    regions: tuple[RegionUse, ...] = ()
+    weight_regions: tuple[tuple[int, str], ...] = ()
+    cost_lower_bound: float = 0.0
     solve_seconds: float = field(default=0.0, compare=False)
 
     @cached_property
     def steps(self) -> tuple[tuple[int, int], ...]:
         """Every row step as (node, its number among the node's steps)."""
         return tuple((run.node, run.first_row + k) for run in self.runs for k in range(run.rows))
+
+    @property
+    def region_names(self) -> tuple[str, ...]:
+        """The names of the regions that buffers may lie in."""
+        return tuple(use.name for use in self.regions) or ("arena",)
+
+    @property
+    def cost(self) -> float:
+        """What one inference costs: the bytes read and written in each region, times the region's cost of a byte."""
+        return fsum(use.accessed_bytes * use.cost for use in self.regions)
 
     @cached_property
     def _by_tensor(self) -> dict[int, tuple[Buffer, ...]]:
@@ -125,11 +184,19 @@ class Plan:
         return {node: buffer for buffer in self.buffers for node in buffer.nodes}
 
     def live_bytes(self) -> tuple[int, ...]:
-        """Bytes that live during each step."""
+        """Bytes that live during each step; those that two buffers share, one made in the place of the other, count once."""
         change = [0] * (len(self.steps) + 1)
-        for buffer in self.buffers:
+        ordered = sorted(self.buffers, key=lambda buffer: buffer.start)
+        open_: list[Buffer] = []
+        for buffer in ordered:
+            open_ = [other for other in open_ if other.end > buffer.start]
             change[buffer.start] += buffer.size_bytes
             change[buffer.end] -= buffer.size_bytes
+            for other in open_:
+                shared = _shared_bytes(buffer, other)
+                change[buffer.start] -= shared
+                change[min(buffer.end, other.end)] += shared
+            open_.append(buffer)
         live, levels = 0, []
         for delta in change[:-1]:
             live += delta
@@ -162,9 +229,13 @@ class Plan:
             own = {each.name: saved[each.name] for each in fields(Plan) if each.name in saved}
             own["runs"] = tuple(Run(**run) for run in saved["runs"])
             own["buffers"] = tuple(_buffer(**buffer) for buffer in saved["buffers"])
+            own["regions"] = tuple(RegionUse(**use) for use in saved.get("regions", ()))
+            own["weight_regions"] = tuple(_weight_region(*pair) for pair in saved.get("weight_regions", ()))
+            own |= {side: Handover(saved.get(side, Handover.STORED)) for side in ("input", "output")}
+            own["supplied"] = tuple(saved.get("supplied", ()))
             plan = Plan(**own)
             _check_types(plan)
-            parts: tuple[Run | Buffer, ...] = (*plan.runs, *plan.buffers)
+            parts: tuple[Run | Buffer | RegionUse, ...] = (*plan.runs, *plan.buffers, *plan.regions)
             for part in parts:
                 _check_types(part)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -177,7 +248,14 @@ def _buffer(shared_by: Sequence[int] = (), **values: Any) -> Buffer:
     return Buffer(**values, shared_by=tuple(shared_by))
 
 
-def _check_types(record: Plan | Run | Buffer) -> None:
+def _weight_region(tensor: object, region: object) -> tuple[int, str]:
+    """A constant and its region from saved fields."""
+    if isinstance(tensor, int) and isinstance(region, str):
+        return tensor, region
+    raise TypeError(f"weight_regions has {[tensor, region]!r}")
+
+
+def _check_types(record: Plan | Run | Buffer | RegionUse) -> None:
     """Raise a TypeError where a field that was read does not have the type that it declares."""
     for declared in fields(record):
         value = getattr(record, declared.name)
@@ -187,13 +265,18 @@ def _check_types(record: Plan | Run | Buffer) -> None:
             raise TypeError(f"{declared.name} is {value!r}")
 
 
+def _shared_bytes(one: Buffer, other: Buffer) -> int:
+    """Bytes of the arena that both lie on."""
+    top = min(one.offset + one.size_bytes, other.offset + other.size_bytes)
+    return max(0, top - max(one.offset, other.offset)) if one.region == other.region else 0
+
+
 def buffer_name(graph: Graph, buffer: Buffer) -> str:
     """How people read a buffer: its tensor's name, or whose scratch it is."""
     if buffer.tensor is not None:
         return graph.tensors[buffer.tensor].name
-    node = graph.nodes[buffer.node or 0]
     others = len(buffer.shared_by)
-    return f"scratch of operator {node.source} ({node.op.name})" + (f" and {others} more" if others else "")
+    return f"scratch of {graph.nodes[buffer.node or 0].label}" + (f" and {others} more" if others else "")
 
 
 def peak_steps(plan: Plan) -> Iterator[int]:

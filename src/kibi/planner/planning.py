@@ -1,17 +1,33 @@
 """From a graph to its plan: order, lifetimes, placement."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from time import perf_counter
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.planner.by_row import plan_by_row
+from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
 from kibi.planner.order import completed_order
 from kibi.planner.placement import place
-from kibi.planner.plan import Plan, Run
+from kibi.planner.plan import Handover, Plan, Run
+from kibi.planner.planned_graph import with_handover
+from kibi.planner.region_file import Region
+from kibi.planner.regions import cheapest_in_regions
+from kibi.planner.row_order import order_within
 from kibi.targets import Target
+
+_SHARES = (1.0, 0.95, 0.85)
+"""Of the bytes that are allowed, what may live at once: placement may need a little more."""
+
+
+class Goal(StrEnum):
+    """What a plan is good at: RAM, the smallest arena; SPEED, the fewest instructions."""
+
+    RAM = "ram"
+    SPEED = "speed"
 
 
 class Granularity(StrEnum):
@@ -23,6 +39,31 @@ class Granularity(StrEnum):
 
     TENSOR = "tensor"
     ROW = "row"
+
+
+def goal_named(name: str) -> Goal:
+    """The goal of that name.
+
+    Raises:
+        PlanError: there is none; the text lists those that exist.
+    """
+    try:
+        return Goal(name)
+    except ValueError:
+        raise PlanError(f"plans cannot be optimized for {name!r}. They can be for: {', '.join(Goal)}.") from None
+
+
+def handover_named(name: str, *, is_output: bool = False) -> Handover:
+    """The way of handing over inputs, or of getting at outputs, of that name.
+
+    Raises:
+        PlanError: there is none; the text lists those that exist.
+    """
+    known = [each for each in Handover if not (is_output and each is Handover.STREAMED)]
+    if name in known:
+        return Handover(name)
+    side = "outputs" if is_output else "inputs"
+    raise PlanError(f"{side} cannot be {name!r}. They can be: {', '.join(known)}.")
 
 
 def granularity_named(name: str) -> Granularity:
@@ -44,6 +85,13 @@ def plan(
     runs: Sequence[Run] | None = None,
     scratch: bool = True,
     granularity: Granularity = Granularity.TENSOR,
+    inputs: Handover = Handover.STORED,
+    outputs: Handover = Handover.STORED,
+    supplied: Sequence[int] = (),
+    goal: Goal = Goal.RAM,
+    ram_bytes: int | None = None,
+    regions: Sequence[Region] | None = None,
+    place_weights: bool = False,
 ) -> Plan:
     """Plan every byte of a model's arena.
 
@@ -55,18 +103,72 @@ def plan(
         scratch: whether the arena holds the kernels' scratch. A plan without it shows what activations alone need; it
             cannot run.
         granularity: whether tensors or rows are placed; with `runs`, rows of tensors that interleave are placed in any case.
+        inputs: how the caller hands over the model's inputs. Where they stream, `runs` counts the nodes of `with_handover`.
+        outputs: how the caller gets at the outputs: stored or supplied.
+        supplied: further tensors that lie in buffers of the caller's, by index.
+        goal: what to optimize for.
+        ram_bytes: the most bytes that the arena may have: of the plans that fit, the fastest; None: no limit.
+        regions: the memories of the board, among which buffers are shared out; None: one arena.
+        place_weights: whether constants are assigned to regions, too.
 
     Returns:
         The plan, deterministic but for `solve_seconds`.
 
     Raises:
-        PlanError: the order computes a row twice, never, or before the rows that it reads.
+        PlanError: the order computes a row twice, never, or before the rows that it reads; or no plan fits.
     """
-    if granularity is Granularity.ROW:
-        return plan_by_row(graph, target, runs=runs)
     started = perf_counter()
+    if (regions is None and place_weights) or (regions is not None and ram_bytes is not None):
+        what = (
+            "weights are placed in regions" if regions is None else "a limit of RAM is for one arena, not for regions"
+        )
+        raise PlanError(f"{what}. Give {'regions' if regions is None else 'each region its bytes'}, or leave it out.")
+    wanted = with_handover(graph, inputs, outputs, supplied)
+    if runs is not None or granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None):
+        by_row = runs is not None and granularity is Granularity.ROW
+        best = plan_by_row(wanted, target, runs=runs) if by_row else _plan_by_tensor(wanted, target, runs, scratch)
+    else:
+        best = _smallest(wanted, target, scratch, ram_bytes)
+    if regions is not None:
+        made = [best]
+        if granularity is Granularity.ROW and runs is None and goal is Goal.RAM:
+            made.append(_plan_by_tensor(wanted, target, None, scratch))
+        best = cheapest_in_regions(wanted, target, made, regions, place_weights=place_weights)
+    if ram_bytes is not None and best.arena_bytes > ram_bytes:
+        raise PlanError(_too_large(best, inputs, ram_bytes))
+    return replace(
+        best, input=inputs, output=outputs, supplied=tuple(sorted(supplied)), solve_seconds=perf_counter() - started
+    )
+
+
+def _smallest(graph: Graph, target: Target, scratch: bool, ram_bytes: int | None) -> Plan:
+    """The plan by the row, unless whole tensors, which are faster, need no more or fit as well."""
+    if ram_bytes is not None:
+        fast = _fastest_first(graph, target, scratch, ram_bytes)
+        fitting = next((plan for plan in fast if plan.arena_bytes <= ram_bytes), None)
+        if fitting is not None:
+            return fitting
+    by_row = plan_by_row(graph, target)
+    by_tensor = _plan_by_tensor(graph, target, None, scratch, by_row.arena_bytes)
+    return by_row if by_row.arena_bytes < by_tensor.arena_bytes else by_tensor
+
+
+def _fastest_first(graph: Graph, target: Target, scratch: bool, ram_bytes: int) -> Iterator[Plan]:
+    """Plans that may fit: whole tensors; then by the row, but with as few runs as the bytes allow."""
+    yield _plan_by_tensor(graph, target, None, scratch, ram_bytes)
+    for share in _SHARES:
+        allowed = int(ram_bytes * share)
+        order = order_within(graph, allowed)
+        if order is not None:
+            yield plan_by_row(graph, target, runs=order.runs, floor=allowed)
+
+
+def _plan_by_tensor(
+    graph: Graph, target: Target, runs: Sequence[Run] | None, scratch: bool, capacity: int | None = None
+) -> Plan:
     order = completed_order(graph) if runs is None else tuple(runs)
-    placement = place(lifetimes(graph, target, order, scratch=scratch))
+    buffers = lifetimes(graph, target, order, scratch=scratch)
+    placement = place(buffers, rules=in_place_rules(graph, order, buffers), capacity=capacity)
     return Plan(
         model=graph.name,
         target=target.name,
@@ -75,5 +177,12 @@ def plan(
         arena_bytes=placement.peak_bytes,
         lower_bound_bytes=placement.lower_bound_bytes,
         proven_optimal=placement.proven_optimal,
-        solve_seconds=perf_counter() - started,
     )
+
+
+def _too_large(best: Plan, inputs: Handover, ram_bytes: int) -> str:
+    """Why nothing fits, and what to do."""
+    proof = "proven for its order of steps" if best.proven_optimal else f"at best {best.lower_bound_bytes} in its order"
+    what = f"no plan for {best.model} fits {ram_bytes} bytes: the smallest that was found needs {best.arena_bytes} ({proof})"
+    ways = "Allow that much" if inputs is Handover.STREAMED else "Allow that much, or let the inputs stream"
+    return f"{what}. {ways}."

@@ -103,8 +103,9 @@ def precedence(
     """
     count = len(graph.nodes)
     outputs, computed = set(graph.outputs), {index for node in graph.nodes for index in node.outputs}
-    computed.update(index for index in graph.inputs)
-    sizes = {index: _rounded(graph.tensors[index].type.size_bytes, granule_bytes) for index in computed}
+    computed.update(graph.stored_inputs)
+    planned = {index: graph.tensors[index].type.size_bytes for index in computed if graph.tensors[index].is_planned}
+    sizes = {index: _rounded(planned.get(index, 0), granule_bytes) for index in computed}
     users = dict.fromkeys(computed, 0)
     operands = [tuple(dict.fromkeys(i for i in node.inputs if i in computed)) for node in graph.nodes]
     for number, read in enumerate(operands):
@@ -120,7 +121,7 @@ def precedence(
             after[other] |= 1 << node
             descendants[other] |= 1 << node | descendants[node]
     made = [sum(sizes[index] for index in node.outputs) for node in graph.nodes]
-    extra = [site.op.bind(site).scratch_bytes for site in graph.sites] if scratch else [0] * count
+    extra = [site.op.kernel_call(site).scratch_bytes for site in graph.sites] if scratch else [0] * count
     return Precedence(
         before=tuple(direct),
         after=tuple(after),
@@ -130,8 +131,8 @@ def precedence(
         tensors=tuple((maker.get(i, -1), sizes[i], users[i]) for i in sorted(computed) if sizes[i] and users[i]),
         need_bytes=tuple(own + _rounded(more, granule_bytes) for own, more in zip(made, extra, strict=True)),
         kept_bytes=tuple(sum(sizes[index] for index in node.outputs if users[index]) for node in graph.nodes),
-        first_bytes=sum(sizes[index] for index in graph.inputs if users[index]),
-        unread_bytes=sum(sizes[index] for index in graph.inputs if not users[index]),
+        first_bytes=sum(sizes[index] for index in graph.stored_inputs if users[index]),
+        unread_bytes=sum(sizes[index] for index in graph.stored_inputs if not users[index]),
     )
 
 

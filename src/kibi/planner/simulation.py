@@ -29,11 +29,11 @@ def simulate(graph: Graph, plan: Plan) -> Iterator[str]:
         outside declared lifetimes; model inputs and outputs that are not contiguous.
     """
     arena = _Arena(graph, plan)
-    for index, row in _rows_of(graph, graph.inputs):
+    for index, row in _rows_of(graph, graph.stored_inputs):
         arena.write(index, row)
-    for index, row in _rows_of(graph, graph.inputs):
+    for index, row in _rows_of(graph, graph.stored_inputs):
         yield from (f"before step 0: {what}" for what in arena.check(index, row, 0))
-    for index in dict.fromkeys((*graph.inputs, *graph.outputs)):
+    for index in dict.fromkeys((*graph.stored_inputs, *graph.outputs)):
         yield from arena.gaps(index)
     order = [(run.node, run.first_row + k) for run in plan.runs for k in range(run.rows)]
     for step, (node, row) in enumerate(order):
@@ -44,7 +44,7 @@ def simulate(graph: Graph, plan: Plan) -> Iterator[str]:
 
 def _rows_of(graph: Graph, tensors: tuple[int, ...]) -> list[tuple[int, int]]:
     """The rows of those tensors that live in the arena, as (tensor, row)."""
-    computed = [index for index in tensors if not graph.tensors[index].is_constant]
+    computed = [index for index in tensors if graph.tensors[index].is_planned]
     return [(index, row) for index in computed for row in range(graph.tensors[index].type.rows)]
 
 
@@ -65,6 +65,7 @@ class _Arena:
         highest = max((buffer.offset + buffer.size_bytes for buffer in plan.buffers), default=0)
         self.owner = np.full(highest, _NOBODY, np.int64)
         self.accesses = [site.op.accesses(site) for site in graph.sites]
+        self.overlaps = [site.op.kernel_call(site).overlap_bytes for site in graph.sites]
 
     def write(self, tensor: int, row: int) -> None:
         """A row's bytes are now its own."""
@@ -74,21 +75,46 @@ class _Arena:
         """Run a row step; what is wrong with the rows, and the accumulator, that must be there while the kernel runs."""
         if row > 0:
             yield from self._accumulated(node)
-        touched = list(self._made(node, row))
-        for key in touched:
-            self.write(*key)
-        yield from self._scattered(touched)
-        for tensor, access in zip(self.graph.sites[node].row_tensors, self.accesses[node], strict=True):
-            parts = [part for part in access.positions(row) if part is not None and not tensor.is_constant]
-            touched += [(tensor.index, each) for each in sorted({part // access.parts for part in parts})]
+        made = list(self._made(node, row))
+        read = list(self._read(node, row))
         scratch = self.scratch.get(node)
         if scratch is not None:
             # The kernel may write its scratch before it has read its input and after it has stored its output.
             self._scratch_bytes(scratch)[:] = self._scratch_unit(node)
             if not scratch.start <= step < scratch.end:
                 yield f"scratch is used, but declares to live from step {scratch.start} to {scratch.end}"
-        for index, each in touched:
+        for index, each, _ in read:
             yield from self.check(index, each, step)
+        for key in made:
+            self.write(*key)
+        yield from self._scattered(made)
+        if scratch is not None and (self._scratch_bytes(scratch) != self._scratch_unit(node)).any():
+            yield "the output lies in the scratch"
+        for key in made:
+            yield from self.check(*key, step)
+        for index, each, overlap in read:
+            yield from self._overwritten(made, index, each, overlap)
+
+    def _read(self, node: int, row: int) -> Iterator[tuple[int, int, int | None]]:
+        """The rows that a step reads, as (tensor, row), and how far below them its output may begin that overwrites them."""
+        site = self.graph.sites[node]
+        overlaps = self.overlaps[node] or (None,) * len(site.row_tensors)
+        for tensor, access, overlap in zip(site.row_tensors, self.accesses[node], overlaps, strict=True):
+            parts = [part for part in access.positions(row) if part is not None and tensor.is_planned]
+            yield from ((tensor.index, each, overlap) for each in sorted({part // access.parts for part in parts}))
+
+    def _overwritten(self, made: list[tuple[int, int]], tensor: int, row: int, overlap: int | None) -> Iterator[str]:
+        """What is wrong with output in the place of a row that the same step reads."""
+        low, _ = self.row_at[tensor, row]
+        high = low + self.graph.tensors[tensor].type.row_bytes
+        places = [(self.row_at[key][0], self.graph.tensors[key[0]].type.row_bytes) for key in made]
+        if not any(start < high and start + size > low for start, size in places):
+            return
+        first = min(start for start, _ in places)
+        if overlap is None or low - first < overlap:
+            allowed = "never may" if overlap is None else f"may if it begins {overlap} bytes below or more"
+            name = f"row {row} of {self.graph.tensors[tensor].name!r}"
+            yield f"the output from byte {first} overwrites {name} at byte {low} while it is read; it {allowed}"
 
     def _accumulated(self, node: int) -> Iterator[str]:
         """What is wrong with what the steps before this one have added up."""
@@ -110,6 +136,8 @@ class _Arena:
     def _made(self, node: int, row: int) -> Iterator[tuple[int, int]]:
         """The rows that a step makes, as (tensor, row)."""
         for index in self.graph.nodes[node].outputs:
+            if self.graph.tensors[index].is_supplied:
+                continue
             yield from ((index, made) for made in self.graph.sites[node].made_rows(row))
 
     def _scattered(self, made: list[tuple[int, int]]) -> Iterator[str]:
@@ -155,4 +183,4 @@ class _Arena:
 
 
 def _label(graph: Graph, node: int) -> str:
-    return f"operator {graph.nodes[node].source} ({graph.nodes[node].op.name})"
+    return graph.nodes[node].label

@@ -9,11 +9,15 @@ import numpy as np
 
 from kibi.errors import PlanError, TargetError
 from kibi.ir import Graph
-from kibi.planner.plan import Buffer, Plan, buffer_name
+from kibi.planner.plan import Buffer, Handover, Plan, buffer_name
+from kibi.planner.planned_graph import planned_graph
+from kibi.planner.region_check import check_region_uses, region_sizes, side_by_side
 from kibi.planner.simulation import simulate
 from kibi.targets import target
 
 _SHOWN_PROBLEMS = 20
+_MOST_BYTES = 1 << 28
+"""Of an arena with gaps."""
 
 
 def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> None:
@@ -26,9 +30,10 @@ def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> None:
 
     Raises:
         PlanError: with all problems found at the first stage that found some: the order, the buffers by themselves, the
-            buffers in pairs, what happens when the steps run.
+            regions, the buffers in pairs, what happens when the steps run.
     """
-    for stage in (_order, _buffers, _overlaps, _simulated):
+    graph = planned_graph(graph, plan)
+    for stage in (_order, _buffers, _regions, _overlaps, _simulated):
         problems = list(stage(graph, plan, scratch))
         if problems:
             shown = [f"  - {problem}" for problem in problems[:_SHOWN_PROBLEMS]]
@@ -45,6 +50,8 @@ def _order(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
         yield f"it is for model {plan.model!r}, the model is {graph.name!r}"
     if not graph.nodes:
         yield "the model has no operator"
+    if plan.output is Handover.STREAMED:
+        yield "outputs do not stream; they are stored or supplied"
     next_row = [0] * len(graph.nodes)
     for place, run in enumerate(plan.runs):
         if not 0 <= run.node < len(graph.nodes):
@@ -64,7 +71,9 @@ def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     if not 0 <= plan.lower_bound_bytes <= plan.arena_bytes:
         yield f"the lower bound is {plan.lower_bound_bytes} bytes, the arena only {plan.arena_bytes}"
     together = sum(max(buffer.size_bytes, 0) + max(buffer.alignment, 1) for buffer in plan.buffers)
-    if plan.arena_bytes > together:
+    # Offsets that a model file gives may leave gaps; nothing may make the arena larger than any device's.
+    top = max((buffer.offset + buffer.size_bytes for buffer in plan.buffers), default=0)
+    if plan.arena_bytes > max(together, min(top, _MOST_BYTES)):
         yield f"the arena has {plan.arena_bytes} bytes, though its buffers side by side need at most {together}"
     if plan.proven_optimal and plan.lower_bound_bytes != plan.arena_bytes:
         yield f"it claims to be optimal, with {plan.arena_bytes} bytes and a lower bound of {plan.lower_bound_bytes}"
@@ -73,7 +82,8 @@ def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     except TargetError as error:
         yield str(error)
         return
-    owned = set(graph.inputs) | {index for node in graph.nodes for index in node.outputs}
+    computed = set(graph.inputs) | {index for node in graph.nodes for index in node.outputs}
+    owned = {index for index in computed if not graph.tensors[index].is_supplied}
     held: dict[int, list[int]] = {index: [] for index in owned}
     for place, buffer in enumerate(plan.buffers):
         if buffer.tensor is None:
@@ -106,10 +116,12 @@ def _place(graph: Graph, plan: Plan, buffer: Buffer, arena_alignment: int) -> It
         yield f"offset {buffer.offset}, declared alignment {buffer.alignment}; it must be aligned to {alignment}"
     elif buffer.offset % buffer.alignment:
         yield f"offset {buffer.offset} is no multiple of its alignment {buffer.alignment}"
-    if buffer.region != "arena":
-        yield f"there is no region {buffer.region!r}, only 'arena'"
-    if buffer.offset < 0 or buffer.size_bytes < 0 or buffer.offset + buffer.size_bytes > plan.arena_bytes:
-        yield f"bytes {buffer.offset} to {buffer.offset + buffer.size_bytes - 1} in an arena of {plan.arena_bytes}"
+    size = region_sizes(plan).get(buffer.region)
+    if size is None:
+        yield f"there is no region {buffer.region!r}, only {', '.join(map(repr, region_sizes(plan)))}"
+    elif buffer.offset < 0 or buffer.size_bytes < 0 or buffer.offset + buffer.size_bytes > size:
+        where = f"region {buffer.region!r}, of which the plan takes" if plan.regions else "an arena of"
+        yield f"bytes {buffer.offset} to {buffer.offset + buffer.size_bytes - 1} in {where} {size}"
     if not 0 <= buffer.start < buffer.end <= steps:
         yield f"lives from step {buffer.start} to {buffer.end}, of {steps} steps"
 
@@ -117,7 +129,7 @@ def _place(graph: Graph, plan: Plan, buffer: Buffer, arena_alignment: int) -> It
 def _scratch_sizes(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     for node, site in enumerate(graph.sites):
         buffers = [buffer for buffer in plan.buffers if buffer.tensor is None and node in buffer.nodes]
-        needed = site.op.bind(site).scratch_bytes if scratch else 0
+        needed = site.op.kernel_call(site).scratch_bytes if scratch else 0
         if len(buffers) > 1:
             yield f"{_label(graph, node)}: {len(buffers)} scratch buffers, at most one is allowed"
         given = sum(buffer.size_bytes for buffer in buffers)
@@ -125,14 +137,26 @@ def _scratch_sizes(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
             yield f"{_label(graph, node)}: needs {needed} bytes of scratch, has {given}"
 
 
-def _overlaps(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
-    """No two buffers share bytes while both declare to live."""
+def _regions(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
+    """The regions hold what they claim to hold."""
     del scratch
+    yield from check_region_uses(graph, plan)
+
+
+def _overlaps(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
+    """No two buffers share bytes while both declare to live; rows and what a node makes of them are left to the simulation."""
+    del scratch
+    in_place = {(t.index, out) for site in graph.sites for t in site.row_tensors for out in site.node.outputs}
     bounds = [(each.start, each.end, each.offset, each.offset + each.size_bytes) for each in plan.buffers]
     start, end, bottom, top = np.array(bounds, np.int64).reshape(-1, 4).T
+    names = list(plan.region_names)
+    region = np.array([names.index(each.region) for each in plan.buffers], np.int64)
     for index, (its_start, its_end, its_bottom, its_top) in enumerate(bounds):
-        in_time = (start[:index] < its_end) & (end[:index] > its_start)
+        in_time = (start[:index] < its_end) & (end[:index] > its_start) & (region[:index] == region[index])
         for other in np.flatnonzero(in_time & (bottom[:index] < its_top) & (top[:index] > its_bottom)):
+            tensors = (plan.buffers[other].tensor, plan.buffers[index].tensor)
+            if tensors in in_place or tensors[::-1] in in_place:
+                continue
             both = f"{_rows(graph, plan.buffers[other])} and {_rows(graph, plan.buffers[index])}"
             first, last = max(its_bottom, int(bottom[other])), min(its_top, int(top[other])) - 1
             since, until = max(its_start, int(start[other])), min(its_end, int(end[other])) - 1
@@ -142,11 +166,11 @@ def _overlaps(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
 def _simulated(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     """The steps find what they read."""
     del scratch
-    yield from simulate(graph, plan)
+    yield from simulate(graph, side_by_side(plan))
 
 
 def _label(graph: Graph, node: int) -> str:
-    return f"operator {graph.nodes[node].source} ({graph.nodes[node].op.name})"
+    return graph.nodes[node].label
 
 
 def _rows(graph: Graph, buffer: Buffer) -> str:

@@ -1,20 +1,25 @@
-"""A memory plan as text: time goes down, addresses go right, one letter for each tensor."""
+"""A memory plan as text: a line for each operator, or, where rows take turns, a map of time and addresses."""
 
 from itertools import groupby
+from textwrap import wrap
 
 from rich.text import Text
 
 from kibi.ir import Graph
-from kibi.planner import Plan
+from kibi.planner import Plan, planned_graph
+from kibi.reports.memory_map import memory_map
 from kibi.reports.memory_timeline import (
     SCRATCH_LETTER,
     Entry,
     Stretch,
     headline,
+    highest_stretch,
+    is_by_row,
     legend,
     operator,
-    peak,
+    peak_words,
     shortened,
+    stacked,
     stretches,
 )
 
@@ -22,14 +27,16 @@ _FREE = "."
 _PEAK = " <- peak"
 _NARROWEST_BAR = 20
 _MOST_LINES = 60
+_MAP_LINES = 28
 
 
 def memory_picture(graph: Graph, plan: Plan, *, width: int = 100) -> Text:
     """Draw a plan.
 
-    One line for each stretch of row steps during which the same buffers live: one for each operator where operators run
-    to completion. Of very many stretches some are shown. A character is as many bytes as the arena divided by the bar's
-    length; it shows who holds most of them, `.` where nobody holds any, `#` for scratch.
+    Where no tensor is held row by row: one line for each stretch of row steps during which the same buffers live, which is
+    one for each operator. Time goes down and addresses go right. A character is as many bytes as the arena divided by the
+    bar's length; it shows who holds most of them, `.` where nobody holds any, `#` for scratch. Of very many stretches
+    some are shown. Otherwise a map: time goes right and addresses go up, and a letter stands where a row's life starts.
 
     Args:
         graph: the model.
@@ -40,31 +47,45 @@ def memory_picture(graph: Graph, plan: Plan, *, width: int = 100) -> Text:
         The picture with a legend, without a newline at its end. Printed by rich it has colours in a terminal; its
         `plain` is the text alone.
     """
+    graph, plan = planned_graph(graph, plan), stacked(plan)
     entries = legend(graph, plan)
+    title, needs = headline(plan)
+    highest = highest_stretch(plan)
+    text = Text(no_wrap=True, overflow="ignore")
+    text.append(title, "bold").append(f"\n{needs}\n")
+    if is_by_row(plan):
+        text.append("time goes right, addresses go up; a letter starts the life of a row\n\n", "dim")
+        text.append_text(memory_map(graph, plan, entries, highest, width=width, height=_MAP_LINES))
+        text.append("\n")
+    else:
+        text.append_text(_by_operator(graph, plan, entries, highest, width))
+    if highest is not None:
+        words = wrap(peak_words(graph, highest, entries), max(width, 40), subsequent_indent="  ")
+        text.append("\n" + "\n".join(words) + "\n", "bold")
+    text.append("\n")
+    text.append_text(_legend(entries, width))
+    text.rstrip()
+    return text
+
+
+def _by_operator(graph: Graph, plan: Plan, entries: tuple[Entry, ...], highest: Stretch | None, width: int) -> Text:
+    """A line for each stretch, drawn to scale."""
     every = list(stretches(plan))
-    highest = peak(graph, plan)
-    lines = _thinned(every, None if highest is None else highest[0])
+    lines = _thinned(every, highest)
     labels = [_label(graph, each) for each in lines]
     label_width = max((len(label) for label in labels), default=0)
     bytes_width = len(f"{plan.arena_bytes:,}")
     margin = " " * (label_width + bytes_width + 2)
     bar_width = max(_NARROWEST_BAR, width - len(margin) - len(_PEAK))
-    text = Text(no_wrap=True, overflow="ignore")
-    title, needs = headline(plan)
-    text.append(title, "bold").append(f"\n{needs}\n")
+    text = Text()
     text.append(f"{len(every)} moments, of which {len(lines)} are shown\n\n" if len(lines) < len(every) else "\n")
     text.append(f"{'bytes live':>{len(margin) - 1}} {_ruler(plan.arena_bytes, bar_width)}\n", "dim")
     for label, stretch in zip(labels, lines, strict=True):
-        is_peak = highest is not None and stretch.live_bytes == highest[0].live_bytes
+        is_peak = highest is not None and stretch.live_bytes == highest.live_bytes
         style = "bold" if is_peak else ""
         text.append(f"{label:<{label_width}} {stretch.live_bytes:>{bytes_width},} ", style)
         text.append_text(_bar(stretch, entries, plan.arena_bytes, bar_width))
         text.append(f"{_PEAK if is_peak else ''}\n", style)
-    if highest is not None:
-        text.append(f"\n{highest[1]}\n", "bold")
-    text.append("\n")
-    text.append_text(_legend(entries, width))
-    text.rstrip()
     return text
 
 

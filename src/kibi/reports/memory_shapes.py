@@ -3,6 +3,21 @@
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
+INK, QUIET, GRID, ALARM = "#222222", "#6b6b6b", "#e2e2e2", "#b00020"
+SCRATCH_FILL, SHARED_FILL = "url(#scratch)", "url(#shared)"
+_STYLE = (
+    f"text{{font-family:'Helvetica Neue',Helvetica,Arial,'Liberation Sans','DejaVu Sans',sans-serif;font-size:11px;fill:{INK}}}"
+    ".title{font-size:22px}.needs{font-size:14px}.figure{font-size:26px}"
+    f".quiet{{fill:{QUIET}}}.peak{{fill:{ALARM}}}.box{{stroke:#ffffff}}"
+    ".on{paint-order:stroke;stroke:#ffffff;stroke-opacity:0.55;stroke-width:2.5px;stroke-linejoin:round}"
+)
+_HATCHING = (
+    '<pattern id="scratch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<rect width="6" height="6" fill="#f4f4f4"/><rect width="1.6" height="6" fill="#8a8a8a"/></pattern>'
+    '<pattern id="shared" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">'
+    '<rect width="2" height="5" fill="#ffffff" fill-opacity="0.7"/></pattern>'
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Box:
@@ -34,9 +49,23 @@ class Box:
         return f"<rect {sides} {style}>{f'<title>{escape(tooltip)}</title>' if tooltip else ''}</rect>"
 
 
-def label(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
-    """Text on a base line; `kind` is its style class, `anchor` which end of it is at `x`."""
+def document(width: float, height: float, title: str, lines: list[str]) -> str:
+    """An SVG document on white, with the style that the pictures of memory share; the title is for those who hear it."""
+    size = f'width="{width:.0f}" height="{height:.0f}"'
+    head = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" {size} role="img">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{_STYLE}</style>",
+        f"<defs>{_HATCHING}</defs>",
+        f'<rect {size} rx="6" fill="#ffffff"/>',
+    ]
+    return "\n".join([*head, *lines, "</svg>"]) + "\n"
+
+
+def label(x: float, y: float, text: str, kind: str = "", anchor: str = "start", size: float | None = None) -> str:
+    """Text on a base line; `kind` is its style class, `anchor` which end of it is at `x`, `size` its own size in pixels."""
     style = f' class="{kind}"' if kind else ""
+    style += "" if size is None else f' style="font-size:{size:.1f}px"'
     where = f' text-anchor="{anchor}"' if anchor != "start" else ""
     return f'<text x="{x:.1f}" y="{y:.1f}"{style}{where}>{escape(text)}</text>'
 

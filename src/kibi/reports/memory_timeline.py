@@ -1,18 +1,16 @@
 """What both pictures of a memory plan show: stretches of time, a letter and a colour for each tensor, the peak."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from string import ascii_letters, digits
 
 from kibi.ir import Graph
-from kibi.planner import Buffer, Plan, peak_steps
+from kibi.planner import Buffer, Plan
+from kibi.reports.memory_colors import SCRATCH_COLOR, input_color, layer_color
 
 LETTERS = ascii_letters + digits
 SCRATCH_LETTER = "#"
-PALETTE = ("#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#44bb99", "#99ddff", "#bbcc33", "#aaaa00")
-"""Fills that stay apart for colour-blind readers, and on which black text reads: Paul Tol's "light" scheme."""
-SCRATCH_COLOR = "#bbbbbb"
 _SHOWN_HOLDERS = 4
 
 
@@ -36,8 +34,18 @@ class Stretch:
 
     @property
     def live_bytes(self) -> int:
-        """Bytes that live."""
-        return sum(buffer.size_bytes for buffer in self.live)
+        """Bytes that live; those of an output that takes over its input's place count once."""
+        covered = top = 0
+        for buffer in sorted(self.live, key=lambda buffer: buffer.offset):
+            end = buffer.offset + buffer.size_bytes
+            covered += max(end - max(buffer.offset, top), 0)
+            top = max(top, end)
+        return covered
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes that are counted twice in the sum of the buffers."""
+        return sum(buffer.size_bytes for buffer in self.live) - self.live_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +54,9 @@ class Entry:
 
     Attributes:
         tensor: index of the tensor; None for scratch.
-        letter: stands for it in pictures; used again where there are more tensors than letters.
-        color: its fill, as `#rrggbb`.
+        letter: stands for it in text; used again where there are more tensors than letters.
+        tag: stands for it where there is room: the number of the operator that makes it, `in` for an input.
+        color: its fill, as `#rrggbb`; its own.
         name: as people may see it: printable; the first one where the converter joined fused layers' names by `;`.
         form: shape and type; empty for scratch.
         size_bytes: bytes of all its rows; of the largest scratch.
@@ -56,6 +65,7 @@ class Entry:
 
     tensor: int | None
     letter: str
+    tag: str
     color: str
     name: str
     form: str
@@ -75,17 +85,54 @@ def stretches(plan: Plan) -> Iterator[Stretch]:
         step += run.rows
 
 
+def stacked(plan: Plan) -> Plan:
+    """The plan with its memory regions above one another, so that an offset tells bytes of different regions apart."""
+    bases = dict(region_bases(plan))
+    if len(bases) < 2:
+        return plan
+    buffers = tuple(replace(buffer, offset=buffer.offset + bases[buffer.region]) for buffer in plan.buffers)
+    return replace(plan, buffers=buffers)
+
+
+def region_bases(plan: Plan) -> tuple[tuple[str, int], ...]:
+    """The names of a plan's regions, and where each starts when they are stacked; none for a plan with one arena."""
+    tops = accumulate((use.used_bytes for use in plan.regions), initial=0)
+    return tuple((use.name, base) for use, base in zip(plan.regions, tops, strict=False))
+
+
+def step_edges(graph: Graph, plan: Plan) -> tuple[float, ...]:
+    """When each step starts, and the last one ends, as shares of all time.
+
+    Every operator is equally long, and its row steps share its time equally, in the order in which they run. By row
+    steps alone the first layers, which have most rows, would leave no room for the rest; this way an operator that runs
+    to completion is one column, and rows that interleave are narrow steps whose time together is the same for each.
+    """
+    count = max(len(graph.nodes), 1)
+    lengths = (1 / count / graph.sites[node].steps for node, _ in plan.steps)
+    return tuple(min(edge, 1.0) for edge in accumulate(lengths, initial=0.0))
+
+
 def legend(graph: Graph, plan: Plan) -> tuple[Entry, ...]:
     """The tensors in the arena in the order in which they come to life, then scratch where there is any."""
     born = {buffer.tensor: buffer for buffer in reversed(plan.buffers) if buffer.tensor is not None}
     order = sorted(born, key=lambda tensor: (min(each.start for each in plan.buffers_of(tensor)), tensor))
-    entries = [_entry(graph, plan, position, tensor) for position, tensor in enumerate(order)]
+    makers = {tensor: node.source for node in graph.nodes for tensor in node.outputs}
+    inputs = [tensor for tensor in graph.inputs if tensor in born]
+    made = sorted((tensor for tensor in born if tensor not in inputs), key=lambda tensor: (makers[tensor], tensor))
+    colors = {tensor: layer_color(position, len(made)) for position, tensor in enumerate(made)}
+    colors |= {tensor: input_color(position) for position, tensor in enumerate(inputs)}
+    tags = {tensor: str(makers[tensor]) for tensor in made}
+    tags |= {tensor: "in" if len(inputs) == 1 else f"in {position}" for position, tensor in enumerate(inputs)}
+    entries = [
+        _entry(graph, plan, tensor, LETTERS[position % len(LETTERS)], tags[tensor], colors[tensor])
+        for position, tensor in enumerate(order)
+    ]
     scratch = [buffer for buffer in plan.buffers if buffer.tensor is None]
     if scratch:
         name = f"scratch of {len(scratch)} operator{'s' if len(scratch) > 1 else ''}, the largest"
         largest = max(buffer.size_bytes for buffer in scratch)
         place = f"at {scratch[0].offset:,}" if len(scratch) == 1 else "each at its own"
-        entries.append(Entry(None, SCRATCH_LETTER, SCRATCH_COLOR, name, "", largest, place))
+        entries.append(Entry(None, SCRATCH_LETTER, "", SCRATCH_COLOR, name, "", largest, place))
     return tuple(entries)
 
 
@@ -96,28 +143,46 @@ def headline(plan: Plan) -> tuple[str, str]:
     return f"{printable(plan.model)} on {plan.target}", f"arena {plan.arena_bytes:,} bytes, {bound}, {proof}"
 
 
-def peak(graph: Graph, plan: Plan) -> tuple[Stretch, str] | None:
-    """The first stretch at which the most bytes live, and who holds them, in words; None for a plan without steps."""
-    step = next(peak_steps(plan), None)
-    if step is None:
-        return None
-    stretch = next(each for each in stretches(plan) if each.start <= step < each.end)
+def is_by_row(plan: Plan) -> bool:
+    """Whether rows of some tensor have places of their own."""
+    return any(len(plan.buffers_of(tensor)) > 1 for tensor in {b.tensor for b in plan.buffers if b.tensor is not None})
+
+
+def manner(plan: Plan) -> str:
+    """What is placed, and how inputs and outputs are handed over where that is not the usual way."""
+    words = ["by the row" if is_by_row(plan) else "by the tensor"]
+    words += [f"{side} {way}" for side, way in (("input", plan.input), ("output", plan.output)) if way != "stored"]
+    return ", ".join(words)
+
+
+def highest_stretch(plan: Plan) -> Stretch | None:
+    """The first stretch at which the most bytes live; None for a plan without steps. Regions must be stacked."""
+    return max(stretches(plan), key=lambda each: each.live_bytes, default=None)
+
+
+def holders(stretch: Stretch) -> tuple[tuple[int | None, int], ...]:
+    """Who holds bytes during a stretch: tensor, or None for scratch, and bytes; the most first."""
     held: dict[int | None, int] = {}
     for buffer in stretch.live:
         held[buffer.tensor] = held.get(buffer.tensor, 0) + buffer.size_bytes
-    letters = {entry.tensor: entry.letter for entry in legend(graph, plan)}
-    parts = sorted(held.items(), key=lambda item: -item[1])
-    holders = [
-        f"{'scratch' if tensor is None else letters[tensor]} {size:,}" for tensor, size in parts[:_SHOWN_HOLDERS]
-    ]
+    return tuple(sorted(held.items(), key=lambda item: -item[1]))
+
+
+def peak_words(graph: Graph, highest: Stretch, entries: tuple[Entry, ...]) -> str:
+    """The highest stretch in words: how much, at which operator, and who holds it."""
+    letters = {entry.tensor: entry.letter for entry in entries}
+    parts = holders(highest)
+    words = [f"{'scratch' if tensor is None else letters[tensor]} {size:,}" for tensor, size in parts[:_SHOWN_HOLDERS]]
     if parts[_SHOWN_HOLDERS:]:
-        holders.append(f"others {sum(size for _, size in parts[_SHOWN_HOLDERS:]):,}")
-    return stretch, f"peak {stretch.live_bytes:,} bytes at {operator(graph, stretch.node)}: {' + '.join(holders)}"
+        words.append(f"others {sum(size for _, size in parts[_SHOWN_HOLDERS:]):,}")
+    shared = f" - {highest.shared_bytes:,} in place" if highest.shared_bytes else ""
+    return f"peak {highest.live_bytes:,} bytes at {operator(graph, highest.node)}: {' + '.join(words)}{shared}"
 
 
 def operator(graph: Graph, node: int) -> str:
-    """An operator's number in the model file and its name."""
-    return f"{graph.nodes[node].source} {graph.nodes[node].op.name}"
+    """An operator's number in the model file and its name; of a node that is in no file what it does."""
+    source, name = graph.nodes[node].source, graph.nodes[node].op.name
+    return f"{source} {name}" if source >= 0 else f"in {name}"
 
 
 def printable(text: str) -> str:
@@ -135,12 +200,13 @@ def shortened(text: str, length: int) -> str:
     return f"{text[: length - 1 - tail]}…{text[len(text) - tail :]}"
 
 
-def _entry(graph: Graph, plan: Plan, position: int, tensor: int) -> Entry:
+def _entry(graph: Graph, plan: Plan, tensor: int, letter: str, tag: str, color: str) -> Entry:
     buffers = plan.buffers_of(tensor)
     return Entry(
         tensor=tensor,
-        letter=LETTERS[position % len(LETTERS)],
-        color=PALETTE[position % len(PALETTE)],
+        letter=letter,
+        tag=tag,
+        color=color,
         name=printable(graph.tensors[tensor].name).split(";")[0],
         form=str(graph.tensors[tensor].type),
         size_bytes=sum(buffer.size_bytes for buffer in buffers),

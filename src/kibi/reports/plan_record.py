@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kibi.ir import Graph
-from kibi.planner import Plan, buffer_name, peak_steps
+from kibi.planner import Plan, buffer_name, peak_steps, planned_graph
 from kibi.planner.plan import FORMAT
 
 
@@ -13,8 +13,11 @@ def plan_record(graph: Graph, plan: Plan) -> dict[str, Any]:
 
     Beside the saved form it has `steps`, the row steps that the buffers' `start` and `end` count in, each with the
     operator, its row and the bytes that live; `tensors`, the names of those in the arena by their indices; and `peak`,
-    the first step at which the most bytes live, with who holds them.
+    the first step at which the most bytes live, with who holds them; bytes that two hold, one made in the place of the
+    other, are its `shared_bytes`. An operator's number is that in the model file; a
+    negative one receives a row of a model input, -1 of the first.
     """
+    graph = planned_graph(graph, plan)
     levels = plan.live_bytes()
     steps = [
         {"operator": graph.nodes[node].source, "op": graph.nodes[node].op.name, "row": row, "live_bytes": live}
@@ -34,7 +37,7 @@ def _peak(graph: Graph, plan: Plan) -> dict[str, Any] | None:
     step = next(peak_steps(plan), None)
     if step is None:
         return None
-    node = graph.nodes[plan.steps[step][0]]
+    node, live_bytes = graph.nodes[plan.steps[step][0]], plan.live_bytes()[step]
     held: dict[str, int] = {}
     for buffer in plan.buffers:
         if buffer.start <= step < buffer.end:
@@ -45,6 +48,7 @@ def _peak(graph: Graph, plan: Plan) -> dict[str, Any] | None:
         "step": step,
         "operator": node.source,
         "op": node.op.name,
-        "live_bytes": sum(held.values()),
+        "live_bytes": live_bytes,
+        "shared_bytes": sum(held.values()) - live_bytes,
         "holders": holders,
     }

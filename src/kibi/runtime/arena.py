@@ -1,18 +1,17 @@
 """The arena: one block of bytes, and the canaries in what no buffer uses."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.errors import ArenaError, InternalError
 from kibi.ir import Graph
-from kibi.planner.plan import Buffer, Plan
+from kibi.planner.plan import Plan
+from kibi.runtime.memory import HandleArena, Kind, LinearArena, Recording, WritableBuffer
 
 CANARY = 0xC5
 """What every byte holds that no live buffer owns."""
-
-WritableBuffer = bytearray | memoryview | NDArray[np.uint8]
 
 
 class Arena:
@@ -36,12 +35,13 @@ class Arena:
             self.bytes: NDArray[np.uint8] = room[skip : skip + plan.arena_bytes]
         else:
             self.bytes = _view(graph, plan, memory, alignment)
+        linear = LinearArena(self.bytes, alignment=alignment) if plan.arena_bytes else None
+        self.allocator = Recording(linear or HandleArena(1, alignment=1), Kind.PLANNED)
+        if linear is not None:
+            linear.resize_planned(plan.arena_bytes)
         self._guard = guard
         self._plan = plan
-        self._dying: dict[int, list[Buffer]] = {}
-        for buffer in plan.buffers:
-            if buffer.end < len(plan.steps):  # what lives to the end is for the caller to read
-                self._dying.setdefault(buffer.end, []).append(buffer)
+        self._freed = _freed(plan) if guard else {}
 
     def start(self) -> None:
         """Before the first step: canaries everywhere."""
@@ -51,8 +51,8 @@ class Arena:
     def release(self, step: int) -> None:
         """After a step: canaries where buffers have just died."""
         if self._guard:
-            for buffer in self._dying.get(step + 1, ()):
-                self.bytes[buffer.offset : buffer.offset + buffer.size_bytes] = CANARY
+            for start, end in self._freed.get(step + 1, ()):
+                self.bytes[start:end] = CANARY
 
     def check(self, step: int) -> None:
         """Every byte that no buffer owns behind this step still holds its canary.
@@ -71,6 +71,40 @@ class Arena:
             raise InternalError(f"step {step} wrote to arena byte {int(broken[0])}, which no buffer owns")
 
 
+def side_by_side(plan: Plan) -> Plan:
+    """The same plan with its regions one behind the other in one arena; itself where it has one arena already."""
+    if not plan.regions:
+        return plan
+    alignment = max((buffer.alignment for buffer in plan.buffers), default=1)
+    bases, end = {}, 0
+    for use in plan.regions:
+        bases[use.name] = -(-end // alignment) * alignment
+        end = bases[use.name] + use.used_bytes
+    moved = (replace(each, offset=bases[each.region] + each.offset, region="arena") for each in plan.buffers)
+    return replace(plan, buffers=tuple(moved), regions=(), weight_regions=(), arena_bytes=end)
+
+
+def _freed(plan: Plan) -> dict[int, list[tuple[int, int]]]:
+    """For each step, the bytes, as half-open ranges, whose buffers have died before it; not those that others own by then.
+
+    What lives to the end is for the caller to read. What was made in a dead buffer's place may live on there.
+    """
+    freed: dict[int, list[tuple[int, int]]] = {}
+    bounds = [(each.start, each.end, each.offset, each.offset + each.size_bytes) for each in plan.buffers]
+    since, until, bottom, top = np.array(bounds, np.int64).reshape(-1, 4).T
+    for dead in plan.buffers:
+        if dead.end == len(plan.steps):
+            continue
+        free = [(dead.offset, dead.offset + dead.size_bytes)]
+        owns = (since < dead.end) & (dead.end < until) & (bottom < dead.offset + dead.size_bytes) & (top > dead.offset)
+        for heir in np.flatnonzero(owns):
+            low, high = int(bottom[heir]), int(top[heir])
+            parts = [part for start, end in free for part in ((start, min(end, low)), (max(start, high), end))]
+            free = [(start, end) for start, end in parts if start < end]
+        freed.setdefault(dead.end, []).extend(free)
+    return freed
+
+
 def _view(graph: Graph, plan: Plan, memory: WritableBuffer, alignment: int) -> NDArray[np.uint8]:
     try:
         array: NDArray[np.uint8] = np.frombuffer(memory, np.uint8)
@@ -83,13 +117,3 @@ def _view(graph: Graph, plan: Plan, memory: WritableBuffer, alignment: int) -> N
     if array.ctypes.data % alignment:
         raise ArenaError(f"the arena does not start at a multiple of {alignment} bytes", plan.arena_bytes, len(array))
     return array[: plan.arena_bytes]
-
-
-def row_views(graph: Graph, plan: Plan, arena: Arena, tensor: int) -> Sequence[NDArray[np.generic]]:
-    """Each row of a tensor as an array over its planned bytes, or over its constant data."""
-    kind = graph.tensors[tensor].type
-    data = graph.tensors[tensor].data
-    if data is not None:
-        return list(data.reshape(kind.rows, -1))
-    rows = plan.row_offsets(graph, tensor)
-    return [arena.bytes[offset : offset + kind.row_bytes].view(kind.dtype.numpy) for offset in rows]

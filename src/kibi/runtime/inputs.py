@@ -31,6 +31,22 @@ def check_inputs(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
     return checked
 
 
+def check_row(graph: Graph, number: int, row: Array) -> Array:
+    """One row of a model input, of exactly its shape and type.
+
+    Raises:
+        InputError: it has another shape or type.
+    """
+    tensor, array = graph.tensors[graph.inputs[number]], np.asarray(row)
+    kind = tensor.type
+    if array.dtype != kind.dtype.numpy or array.shape != kind.row_shape:
+        raise InputError(
+            f"a row of input {number} ({tensor.name!r}) has shape {list(array.shape)} and type {array.dtype}; "
+            f"{list(kind.row_shape)} and {kind.dtype.numpy} are required."
+        )
+    return array
+
+
 def quantize_real(tensor: Tensor, values: Array) -> Array:
     """Real values in a tensor's scale and type: rule N16; f32 tensors take them as they are.
 

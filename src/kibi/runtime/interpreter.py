@@ -1,159 +1,309 @@
 """The interpreter: row steps in the plan's order, on the plan's bytes."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from itertools import repeat
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.errors import InternalError
-from kibi.ir import Accumulation, Graph, RowAccess, Rows, Site, TensorType
+from kibi.errors import InputError, PlanError
+from kibi.ir import Graph, Tensor
+from kibi.planner import Plan, planned_graph, validate
 from kibi.planner import plan as make_plan
-from kibi.planner import validate
-from kibi.planner.plan import Plan
-from kibi.runtime.arena import Arena, WritableBuffer, row_views
-from kibi.runtime.inputs import check_inputs
+from kibi.runtime.arena import Arena, side_by_side
+from kibi.runtime.context import Context
+from kibi.runtime.inputs import check_inputs, check_row
+from kibi.runtime.memory import HandleArena, Recording, WritableBuffer
+from kibi.runtime.preallocated import find_tensor
+from kibi.runtime.program import Program
+from kibi.runtime.tensors import BufferTensor, RomTensor, RowTensor
+from kibi.runtime.tensors.interface import TensorInterface
 from kibi.targets import target
 
 Observer = Callable[[int, Array], None]
 """Called with a tensor's index and a copy of its elements when its last row has been made."""
 
-_Step = tuple[Callable[[Rows], Array], Rows, NDArray[np.generic]]
+_DESCRIPTOR_BYTES = 48
+"""Room in the metadata arena for one tensor: the largest descriptor with the arena's header."""
 
 
 class Interpreter:
     """A model ready to run many times.
 
+    Everything is allocated when it is made: the planned bytes in the arena, a descriptor for each tensor in a metadata arena.
+    A run allocates nothing. Where the plan streams its inputs, `run` hands their rows over itself; or the caller does, with
+    `push_row` for each row in turn and `invoke` at the end.
+
     Args:
         model: the graph.
-        plan: its plan; None: the default plan for the host.
-        arena: the caller's bytes, at least `plan.arena_bytes`; None: bytes of its own.
+        plan: its plan; None: the default plan for the host. Tensors that it leaves to the caller get bytes of their own, unless
+            buffers are registered for them.
+        arena: the caller's bytes, at least `arena_needed_bytes`; None: bytes of its own. Several interpreters may share
+            one, and run one after another.
         guard: whether canaries in free bytes are kept and checked.
+        allocate: whether to allocate at once; else the caller does, after `register_preallocated`.
 
     Raises:
         PlanError: the plan is not right for the model.
-        ArenaError: the arena is too small, read-only or misaligned.
+        ArenaError: the arena is too small, read-only or misaligned; it says how many bytes are needed.
     """
 
     def __init__(
-        self, model: Graph, plan: Plan | None = None, arena: WritableBuffer | None = None, *, guard: bool = True
+        self,
+        model: Graph,
+        plan: Plan | None = None,
+        arena: WritableBuffer | None = None,
+        *,
+        guard: bool = True,
+        allocate: bool = True,
     ) -> None:
-        self.model = model
-        if plan is not None:
-            validate(model, plan)
-        self.plan = plan or make_plan(model, target("host"))
-        self.arena = Arena(model, self.plan, arena, guard=guard)
-        self._views = {
-            tensor.index: self._rows(tensor.index) for tensor in model.tensors if self._is_used(tensor.index)
-        }
-        prepared = {run.node: self._prepare(run.node) for run in self.plan.runs}
-        self._steps = [prepared[node][step] for node, step in self.plan.steps]
+        self._given = (model, plan, arena, guard)
+        self._preallocated: dict[int, WritableBuffer] = {}
+        self._planned: Plan | None = plan
+        self._is_allocated = False
+        self._position = 0
+        self._observed: dict[int, list[Array]] = {}
+        if allocate:
+            self.allocate()
 
-    def run(self, inputs: Sequence[Array], observe: Observer | None = None) -> list[Array]:
-        """One inference.
+    @property
+    def model(self) -> Graph:
+        """The graph, with its inputs and outputs where the plan wants them."""
+        return planned_graph(self._given[0], self.plan)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, with all regions side by side in one arena."""
+        stale = (
+            self._given[1] is None
+            and self._planned is not None
+            and len(self._preallocated) != len(self._planned.supplied)
+        )
+        if self._planned is None or stale:
+            self._planned = self._make_plan()
+        return side_by_side(self._planned)
+
+    @property
+    def arena_needed_bytes(self) -> int:
+        """The smallest arena that works."""
+        return self.plan.arena_bytes
+
+    @property
+    def arena_used_bytes(self) -> int:
+        """Bytes of the arena that are in use: what the plan needs."""
+        return self._program.arena.allocator.live_bytes
+
+    @property
+    def metadata_used_bytes(self) -> int:
+        """Bytes of descriptors, as on a device that keeps them in RAM; in generated C they are constants in flash."""
+        return self._metadata.live_bytes
+
+    @property
+    def allocations(self) -> int:
+        """How many blocks have been allocated, in both arenas; runs add none."""
+        return self._program.arena.allocator.allocations + self._metadata.allocations
+
+    @property
+    def tensors(self) -> Mapping[int, TensorInterface]:
+        """The tensors that steps read or make, by index: what of their rows is there at the moment can be read."""
+        return self._program.tensors
+
+    def register_preallocated(self, tensor: int | str, buffer: WritableBuffer) -> int:
+        """Let a tensor lie in a buffer of the caller's, so that it takes none of the arena; before `allocate`.
 
         Args:
-            inputs: one array for each model input, of its shape and type.
+            tensor: its index or name.
+            buffer: writable, at least as large as the tensor, aligned for its elements.
+
+        Returns:
+            How many bytes of arena that spares.
+
+        Raises:
+            InputError: everything is allocated already; there is no such tensor, it is a constant, or nothing computes it;
+                the buffer does not fit.
+            PlanError: the plan that was given has a place for it.
+        """
+        if self._is_allocated:
+            raise InputError("all is allocated already. Make the interpreter with allocate=False, and register before.")
+        model, plan, _, _ = self._given
+        index = find_tensor(model, tensor, buffer)
+        if plan is not None and index not in plan.supplied:
+            name = model.tensors[index].name
+            raise PlanError(
+                f"the given plan has a place for {name!r}. Give one that was made with it supplied, or none."
+            )
+        before = self.arena_needed_bytes
+        self._preallocated[index] = buffer
+        return before - self.arena_needed_bytes
+
+    def allocate(self) -> None:
+        """Allocate everything; a second call does nothing.
+
+        Raises:
+            PlanError: the plan is not right for the model.
+            ArenaError: the arena is too small, read-only or misaligned.
+        """
+        if self._is_allocated:
+            return
+        model, given, memory, guard = self._given
+        plan, graph = self.plan, self.model
+        arena = Arena(graph, plan, memory, guard=guard)
+        if given is not None:
+            validate(model, given)
+        used = [
+            tensor
+            for tensor in graph.tensors
+            if tensor.is_constant or tensor.is_supplied or plan.buffers_of(tensor.index)
+        ]
+        self._metadata = Recording(HandleArena(max(1024, _DESCRIPTOR_BYTES * len(used)), alignment=4))
+        context = Context(metadata=self._metadata, ram=arena.allocator)
+        tensors = {tensor.index: self._described(tensor, plan, arena, context) for tensor in used}
+        self._program = Program(graph, plan, arena, tensors)
+        self._is_allocated = True
+
+    def _described(self, tensor: Tensor, plan: Plan, arena: Arena, context: Context) -> TensorInterface:
+        """A tensor with its descriptor, which says where its bytes are."""
+        kind, name = tensor.type, tensor.name
+        if tensor.data is not None:
+            return RomTensor(kind, tensor.data, name=name, context=context, constant_type=True)
+        if tensor.is_supplied:
+            buffer = self._preallocated.get(tensor.index)
+            own = np.zeros(kind.size_bytes, np.uint8) if buffer is None else buffer
+            return BufferTensor(kind, own, name=name, context=context, constant_type=True)
+        offsets = plan.row_offsets(self.model, tensor.index)
+        return RowTensor(kind, offsets=offsets, memory=arena.bytes, name=name, context=context, constant_type=True)
+
+    def run(self, inputs: Sequence[Array], observe: Observer | None = None) -> list[Array]:
+        """One inference; one that was begun with `push_row` is forgotten.
+
+        Args:
+            inputs: one array for each model input, of its shape and type; what lies in a preallocated buffer is replaced.
             observe: called with each tensor as it is completed.
 
         Returns:
             One array for each model output.
 
         Raises:
-            InputError: an input does not fit.
+            InputError: an input does not fit, or `allocate` was not called.
         """
-        arrays = check_inputs(self.model, inputs)
-        self.arena.start()
-        for index, array in zip(self.model.inputs, arrays, strict=True):
-            self._write(index, array)
-        position = 0
-        for run in self.plan.runs:
-            for _ in range(run.rows):
-                compute, rows, output = self._steps[position]
-                output[:] = np.asarray(compute(rows)).reshape(-1)
-                if observe is not None:
-                    self._observe(position, observe)
-                self.arena.release(position)
-                position += 1
-            self.arena.check(position - 1)
-        return [self._read(index) for index in self.model.outputs]
+        program = self._ready()
+        graph = program.graph
+        arrays = dict(zip(graph.inputs, check_inputs(graph, inputs), strict=True))
+        self._begin()
+        for index in graph.stored_inputs:
+            if index in self.tensors:
+                self.tensors[index].assign(arrays[index])
+        self._advance(observe)
+        while (expected := self.expected_row) is not None:
+            number, row = expected
+            tensor = graph.tensors[graph.inputs[number]]
+            self._receive(arrays[tensor.index].reshape(tensor.type.rows, -1)[row], observe)
+        return self._outputs()
+
+    @property
+    def expected_row(self) -> tuple[int, int] | None:
+        """The number of the input, and of its row, that `push_row` must bring next; None when all have come."""
+        program = self._ready()
+        position = program.next_arrival(self._position)
+        if position == len(program.steps):
+            return None
+        node, row = program.plan.steps[position]
+        return program.graph.inputs.index(program.graph.nodes[node].outputs[0]), row
+
+    def push_row(self, row: Array, input: int = 0) -> None:  # noqa: A002 - the command line's word
+        """Hand over the next row of an input that streams; all is computed that can be before the next one.
+
+        Args:
+            row: of the shape and type of one row of the input.
+            input: the number of the input.
+
+        Raises:
+            InputError: the row does not fit, or another one is expected: see `expected_row`.
+        """
+        expected, graph = self.expected_row, self._program.graph
+        if expected is None:
+            what = "all rows have come" if graph.streamed_inputs else "this plan stores its inputs"
+            remedy = "Call `invoke`" if graph.streamed_inputs else "Call `run`, or plan with input='streamed'"
+            raise InputError(f"{graph.source} expects no row: {what}. {remedy}.")
+        if input != expected[0]:
+            what = f"row {expected[1]} of input {expected[0]}, not one of input {input}"
+            raise InputError(f"{graph.source} expects {what}. `expected_row` tells which is next.")
+        array = check_row(graph, input, row)
+        if self._position == 0:
+            self._begin()
+            self._advance(None)
+        self._receive(array.reshape(-1), None)
+
+    def invoke(self) -> list[Array]:
+        """The outputs, when all rows have been pushed; the next `push_row` begins another inference.
+
+        Raises:
+            InputError: rows are missing, or the plan does not stream.
+        """
+        expected, graph = self.expected_row, self._program.graph
+        if expected is not None or not graph.streamed_inputs:
+            what = (
+                "this plan stores its inputs"
+                if expected is None
+                else "row {1} of input {0} is missing".format(*expected)
+            )
+            remedy = "Call `run` with them" if expected is None else "Hand it over with `push_row`"
+            raise InputError(f"{graph.source} cannot finish: {what}. {remedy}.")
+        return self._outputs()
 
     def reset(self) -> None:
-        """Forget all state that is carried over from run to run; these operators have none."""
+        """Forget all state that is carried over from run to run, and an inference that was begun with `push_row`."""
+        self._position = 0
 
-    def _is_used(self, index: int) -> bool:
-        return self.model.tensors[index].is_constant or bool(self.plan.buffers_of(index))
+    def _make_plan(self) -> Plan:
+        """The plan that was given; or, where none was, the default one with what is preallocated left out."""
+        model, given, _, _ = self._given
+        supplied = tuple(sorted(self._preallocated))
+        return given or make_plan(model, target("host"), supplied=supplied)
 
-    def _rows(self, index: int) -> Sequence[NDArray[np.generic]]:
-        return row_views(self.model, self.plan, self.arena, index)
+    def _ready(self) -> Program:
+        if not self._is_allocated:
+            raise InputError("nothing is allocated yet. Call `allocate` first.")
+        return self._program
 
-    def _prepare(self, node: int) -> list[_Step]:
-        """For each step of a node: its function, its input rows, its output bytes."""
-        site = self.model.sites[node]
-        compute = self._accumulating(node) if site.op.accumulates(site) else repeat(site.op.reference(site))
-        accesses = site.op.accesses(site)
-        steps: list[_Step] = []
-        for step, function in zip(range(site.steps), compute, strict=False):
-            rows = tuple(
-                _pieces(self._views[tensor.index], tensor.type, access, step)
-                for tensor, access in zip(site.row_tensors, accesses, strict=True)
-            )
-            steps.append((function, rows, self._output(site, step)))
-        return steps
+    def _begin(self) -> None:
+        self._position = 0
+        self._observed.clear()
+        self._program.begin()
 
-    def _output(self, site: Site, step: int) -> NDArray[np.generic]:
-        """The bytes of the rows that one step makes, which lie in order; none where it only accumulates."""
-        kind, made = site.output.type, site.made_rows(step)
-        offset = self.plan.row_offsets(self.model, site.output.index)[made.start]
-        return self.arena.bytes[offset : offset + len(made) * kind.row_bytes].view(kind.dtype.numpy)
+    def _outputs(self) -> list[Array]:
+        self._position = 0
+        return [self.tensors[index].to_array() for index in self._program.graph.outputs]
 
-    def _accumulating(self, node: int) -> Iterator[Callable[[Rows], Array]]:
-        """The function of each step of a node that accumulates in its scratch."""
-        site = self.model.sites[node]
-        accumulation, scratch = site.op.accumulation(site), self.plan.scratch_of(node)
-        if scratch is None:
-            raise InternalError(f"operator {site.node.source} ({site.op.name}) has no scratch to accumulate in")
-        size_bytes = accumulation.start.nbytes
-        place = self.arena.bytes[scratch.offset : scratch.offset + size_bytes].view(accumulation.start.dtype)
-        return (partial(_accumulate, site, accumulation, place, step) for step in range(site.steps))
+    def _receive(self, row: Array, observe: Observer | None) -> None:
+        """Copy a row to its place, and compute until the next one is needed."""
+        self._program.steps[self._position].receive(row)
+        self._done(observe)
+        self._advance(observe)
 
-    def _write(self, index: int, array: Array) -> None:
-        views = self._views.get(index, ())
-        for view, row in zip(views, array.reshape(len(views), -1) if views else (), strict=True):
-            view[:] = row
+    def _advance(self, observe: Observer | None) -> None:
+        """Run steps until a row must arrive, or to the end."""
+        steps = self._program.steps
+        while self._position < len(steps) and not steps[self._position].is_arrival:
+            steps[self._position].run()
+            self._done(observe)
 
-    def _read(self, index: int) -> Array:
-        tensor = self.model.tensors[index]
-        return np.concatenate(self._views[index]).reshape(tensor.type.shape)
+    def _done(self, observe: Observer | None) -> None:
+        """A step has run."""
+        program, position = self._program, self._position
+        if observe is not None:
+            self._observe(position, observe)
+        program.arena.release(position)
+        self._position += 1
+        order = program.plan.steps
+        if self._position == len(order) or order[position][0] != order[self._position][0]:
+            program.arena.check(position)
 
     def _observe(self, position: int, observe: Observer) -> None:
-        node, step = self.plan.steps[position]
-        site = self.model.sites[node]
+        """Copy the rows that a step has made: by the time that a tensor's last one is, its first ones may be gone."""
+        node, step = self._program.plan.steps[position]
+        site = self._program.graph.sites[node]
+        index, kind = site.output.index, site.output.type
+        made = self._observed.setdefault(index, [])
+        made.extend(self.tensors[index].row(row).reshape(-1) for row in site.made_rows(step))
         if step == site.steps - 1:
-            observe(site.output.index, self._read(site.output.index))
-
-
-def _accumulate(site: Site, accumulation: Accumulation, place: Array, step: int, rows: Rows) -> Array:
-    """One step of a node that accumulates: the elements that it makes, which are none before the last."""
-    if step == 0:
-        place[:] = accumulation.start
-    accumulation.add(place, rows, step)
-    return accumulation.finish(place) if step == site.steps - 1 else place[:0]
-
-
-def _pieces(
-    views: Sequence[NDArray[np.generic]], kind: TensorType, access: RowAccess, step: int
-) -> tuple[NDArray[np.generic] | None, ...]:
-    """The rows, or parts of rows, that an access names."""
-    size = kind.row_elements // access.parts
-    fill = None if access.fill is None else np.full(size, access.fill, kind.dtype.numpy)
-
-    def piece(position: int | None) -> NDArray[np.generic] | None:
-        if position is None:
-            return fill
-        row, part = divmod(position, access.parts)
-        return views[row][part * size : (part + 1) * size]
-
-    return tuple(piece(position) for position in access.positions(step))
+            observe(index, np.concatenate(self._observed.pop(index)).reshape(kind.shape))

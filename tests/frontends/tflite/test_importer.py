@@ -42,13 +42,14 @@ def test_same_file_gives_equal_graphs() -> None:
 
 
 def test_unsupported_operators_are_all_named_with_what_is_supported() -> None:
-    """One problem for each kind, at its first operator; the list of supported ones stands there once."""
+    """One problem for each kind, at its first operator; the list of supported ones stands there once, behind how to add one."""
     builder = _chain("ABS", "RELU", "CUSTOM", "EXP", "ABS")
     problems = problems_of(builder.finish([5]))
     assert [problem.operator for problem in problems] == [0, 2, 3]
     assert problems[0].what == "ABS is not supported (the model has 2 of them)"
     assert problems[1].what == "CUSTOM:Thing is not supported"
-    assert [bool(problem.remedy) for problem in problems] == [False, False, True]
+    assert [bool(problem.remedy) for problem in problems] == [False, True, True]
+    assert "kibi.ops.register_custom('Thing', …)" in problems[1].remedy
     assert problems[2].remedy == "Supported operators: " + ", ".join(operators())
 
 

@@ -7,7 +7,7 @@ from kibi.dtypes import DType
 from kibi.errors import ModelError, Problem
 from kibi.frontends.naming import identifier
 from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
-from kibi.frontends.tflite.operators import IMPORTERS, OptionsError
+from kibi.frontends.tflite.operators import IMPORTERS, Importer, OptionsError, importer_of, remedy_for
 from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, Options
 from kibi.frontends.tflite.tensors import import_tensor, unused
 from kibi.ir import Graph, Node, Operator, Tensor, verify
@@ -28,6 +28,7 @@ class _Draft:
     op: Operator
     record: OperatorRecord
     options: Options
+    importer: Importer
 
     @property
     def inputs(self) -> tuple[int | None, ...]:
@@ -101,13 +102,13 @@ def _read_operators(reader: ModelReader) -> tuple[list[_Draft], list[Problem]]:
         except CorruptError as error:
             problems.append(_corrupt(error, operator=index))
             continue
-        importer = IMPORTERS.get(record.name)
-        if importer is None:
-            unsupported.setdefault(record.name, []).append(index)
-            continue
         try:
+            importer = importer_of(record.name)
+            if importer is None:
+                unsupported.setdefault(record.name, []).append(index)
+                continue
             options = reader.options(record, importer.options_type)
-            drafts.append(_Draft(index, importer.make(options), record, options))
+            drafts.append(_Draft(index, importer.make(options), record, options, importer))
         except CorruptError as error:
             problems.append(_corrupt(error, operator=index))
         except OptionsError as error:
@@ -119,7 +120,8 @@ def _unsupported_problems(unsupported: Mapping[str, Sequence[int]]) -> Iterator[
     """One for each kind of operator, where it first is; the last says what is supported."""
     for position, (name, indices) in enumerate(unsupported.items(), 1):
         count = "" if len(indices) == 1 else f" (the model has {len(indices)} of them)"
-        remedy = f"Supported operators: {', '.join(IMPORTERS)}" if position == len(unsupported) else ""
+        supported = f"Supported operators: {', '.join(IMPORTERS)}" if position == len(unsupported) else ""
+        remedy = ". ".join(filter(None, [supported, remedy_for(name)]))
         yield Problem(f"{name} is not supported{count}", remedy, indices[0])
 
 
@@ -185,7 +187,7 @@ def _operand_problems(draft: _Draft, inputs: Sequence[Tensor | None]) -> Iterato
         what = f"{draft.record.name}: a hybrid model ({types}) is not supported"
         remedy = "Quantize the activations as well, with a representative dataset"
         yield Problem(what, remedy, draft.index, weights.name)
-    check = IMPORTERS[draft.record.name].check
+    check = draft.importer.check
     try:
         if check is not None:
             check(draft.options, inputs)

@@ -1,20 +1,23 @@
 """The mapping table: from the schema's operators and their options to Kibi's operators.
 
-A new operator is one function and one line of `IMPORTERS`. Options that an operator leaves out have the schema's
-defaults.
+A new operator is one function and one line of `IMPORTERS`; custom ones are registered with `kibi.ops.register_custom`.
+Options that an operator leaves out have the schema's defaults.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
+from kibi.errors import InputError
 from kibi.frontends.tflite.reader import ACTIVATIONS, PADDINGS, WEIGHTS_FORMATS, Options
-from kibi.ir import Operator, Tensor
+from kibi.ir import Operator, OperatorError, Tensor
 from kibi.ops import (
     Activation,
     Add,
     AveragePool2D,
     Conv2D,
+    CustomOperator,
+    CustomOptions,
     DepthwiseConv2D,
     Dequantize,
     FullyConnected,
@@ -29,6 +32,7 @@ from kibi.ops import (
     Relu6,
     Reshape,
     Softmax,
+    find_custom,
 )
 
 
@@ -179,3 +183,43 @@ IMPORTERS: Mapping[str, Importer] = {
     "SOFTMAX": Importer(_softmax, "SoftmaxOptions"),
 }
 """By the schema's name of the operator."""
+
+_CUSTOM = "CUSTOM:"
+"""In front of the name of a custom operator, as `reader` gives it."""
+
+
+def importer_of(name: str) -> Importer | None:
+    """The importer of an operator by the name that `reader` gives it; None where Kibi has none.
+
+    Raises:
+        OptionsError: a custom operator's distribution is broken.
+    """
+    if not name.startswith(_CUSTOM):
+        return IMPORTERS.get(name)
+    try:
+        custom = find_custom(name.removeprefix(_CUSTOM))
+    except InputError as error:
+        what, _, remedy = str(error).rstrip(".").rpartition(". ")
+        raise OptionsError(what, remedy) from error
+    return None if custom is None else Importer(lambda options: _custom(custom, options))
+
+
+def _custom(custom: CustomOperator, options: Options) -> Operator:
+    if options.is_external:
+        what = "its options lie behind the flatbuffer, which is not supported"
+        raise OptionsError(what, "Export the model in less than 2 GB")
+    try:
+        return custom.make(CustomOptions(options.data))
+    except OperatorError as error:
+        raise OptionsError(error.what, error.remedy) from error
+
+
+def remedy_for(name: str) -> str:
+    """What to do about an operator that Kibi does not have: custom ones can be added."""
+    if not name.startswith(_CUSTOM):
+        return ""
+    code = name.removeprefix(_CUSTOM)
+    return (
+        f"Register it with kibi.ops.register_custom({code!r}, …), or install a distribution that has it: see "
+        "docs/custom-operators.md"
+    )

@@ -91,6 +91,8 @@ class OperatorRecord:
         inputs, outputs: tensor indices as they are written, unchecked.
         options_type: name of its table of options, `NONE` where the file leaves it out.
         options: the table under that name, unchecked.
+        custom_options: a custom operator's bytes `[N]` u8, a read-only view of the file.
+        has_external_options: whether they lie behind the flatbuffer.
     """
 
     name: str
@@ -98,15 +100,21 @@ class OperatorRecord:
     outputs: tuple[int, ...]
     options_type: str
     options: Any = field(repr=False)
+    custom_options: Array = field(repr=False)
+    has_external_options: bool = False
 
 
 class Options:
     """The attributes of one operator, by the names of the schema's generated accessors (`StrideH`)."""
 
-    __slots__ = ("_table",)
+    __slots__ = ("_table", "data", "is_external")
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, data: bytes = b"", *, is_external: bool = False) -> None:
         self._table = table
+        self.data = data
+        """The options of a custom operator, which have no accessors."""
+        self.is_external = is_external
+        """Whether those lie behind the flatbuffer."""
 
     def integer(self, name: str) -> int:
         """A number, or the number of an enumerator."""
@@ -224,8 +232,11 @@ class ModelReader:
             inputs, outputs = _integers(operator.InputsAsNumpy()), _integers(operator.OutputsAsNumpy())
             options_code = int(operator.BuiltinOptionsType())
             options = operator.BuiltinOptions()
+            custom_options = _array(operator.CustomOptionsAsNumpy(), np.dtype("u1"))
+            is_external = int(operator.LargeCustomOptionsOffset()) > 1  # 0 and 1 mean that there are no such options
         options_type = "NONE" if options is None else _OPTIONS.get(options_code, str(options_code))
-        return OperatorRecord(self._operator_name(code), inputs, outputs, options_type, options)
+        name = self._operator_name(code)
+        return OperatorRecord(name, inputs, outputs, options_type, options, custom_options, is_external)
 
     def _operator_name(self, index: int) -> str:
         """The name behind an operator code: the larger of the two fields that may hold it.
@@ -250,10 +261,11 @@ class ModelReader:
     def options(self, record: OperatorRecord, options_type: str | None) -> Options:
         """The options of an operator as a table of that type; the schema's defaults where the file leaves them out.
 
-        For None, options that have no accessors: the operator has none that matter.
+        For None, options that have no accessors: the operator is a custom one, or has none that matter.
         """
         if options_type is None:
-            return Options(None)
+            self._budget.spend(record.custom_options.size)
+            return Options(None, record.custom_options.tobytes(), is_external=record.has_external_options)
         table = getattr(tflite, options_type)()
         if record.options_type == "NONE":
             return Options(empty(table))

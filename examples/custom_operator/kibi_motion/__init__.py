@@ -1,0 +1,1 @@
+"""A distribution with one custom operator, which its entry point names."""

@@ -1,0 +1,68 @@
+"""Plans that model files carry, for `kibi plan`: follow one, or write one for TensorFlow Lite Micro."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kibi.cli.arguments import PlanOptions
+from kibi.cli.terminal import byte_text, working
+from kibi.errors import PlanError
+
+if TYPE_CHECKING:
+    from kibi.reports.plan_comparison import PlannedModel
+
+
+def check_alone(models: Sequence[Path], *, compare: bool, embed: bool, offline: bool) -> None:
+    """Refuse options that show or write one plan of one model together with those that ask for more.
+
+    Raises:
+        PlanError: there are several models or plans.
+    """
+    if len(models) != 1 or compare:
+        what = "--embed, --offline and --ascii are for one plan of one model"
+        raise PlanError(f"{what}. Give the models one by one, without --compare.")
+    if embed and offline:
+        raise PlanError("--embed makes a plan, --offline follows the one that is there. Leave one of them out.")
+
+
+def followed(model: Path, target: str, given: PlanOptions) -> "list[PlannedModel]":
+    """The model with the plan that its file carries.
+
+    Raises:
+        PlanError: there are options that such a plan cannot have, or the file carries none.
+    """
+    import kibi  # noqa: PLC0415
+    from kibi.reports.plan_comparison import PlannedModel  # noqa: PLC0415
+
+    _check(given, "--offline")
+    graph = kibi.load(model)
+    with working("planning"):
+        return [PlannedModel(graph, kibi.plan(graph, target, offline=True), "")]
+
+
+def embedded(model: Path, path: Path, given: PlanOptions) -> "tuple[list[PlannedModel], str]":
+    """The model with its plan for TFLM, which is written into a copy of the file; and a sentence on it.
+
+    Raises:
+        PlanError: there are options that such a plan cannot have.
+    """
+    import kibi  # noqa: PLC0415
+    from kibi.reports.plan_comparison import PlannedModel  # noqa: PLC0415
+
+    _check(given, "--embed")
+    with working("planning"):
+        made = kibi.embed(model, path)
+    order = "its operators in a better order" if made.is_reordered else "its operators as they were"
+    before = byte_text(made.before.arena_bytes)
+    text = (
+        f"{path} carries this plan for TensorFlow Lite Micro, {order}. Without it, its tensors take {before} there. "
+        "Scratch of its kernels comes on top, where it finds no room between them."
+    )
+    return [PlannedModel(made.graph, made.plan, "")], text
+
+
+def _check(given: PlanOptions, option: str) -> None:
+    if given:
+        names = ", ".join(given)
+        what = f"{option} is a plan of whole tensors in one arena, with inputs and outputs stored"
+        raise PlanError(f"{what}: it has no use for {names}. Leave out one or the other.")

@@ -1,0 +1,160 @@
+"""`kibi pareto`: RAM against instructions and flash."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kibi.cli.arguments import (
+    DEFAULT_TARGET,
+    AsJson,
+    CompilerName,
+    ModelPath,
+    PlanOptions,
+    Seed,
+    TargetName,
+    compiler_named,
+    emulated_target,
+)
+from kibi.cli.terminal import GOOD, QUIET, output, print_json, say, show, table, working
+from kibi.cli.variants import VARIANTS
+from kibi.errors import MismatchError, PlanError, ToolchainError
+
+if TYPE_CHECKING:
+    from kibi.ir import Graph
+    from kibi.reports.pareto import Choice
+    from kibi.targets import Target
+
+_LEVELS = "s"
+_KNOWN_LEVELS = "0123s"
+
+
+def pareto(
+    model: ModelPath,
+    *,
+    target: TargetName = DEFAULT_TARGET,
+    compiler: CompilerName = "zig",
+    levels: Annotated[
+        str, typer.Option("--levels", "-O", metavar="L", help="The compiler's levels to try, of 0, 1, 2, 3 and s.")
+    ] = _LEVELS,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw it as an SVG file.", show_default=False)
+    ] = None,
+) -> None:
+    """Weigh a model's RAM against instructions and flash.
+
+    Each way of planning it, at each of the compiler's levels, is compiled and run on the emulated core. Those that no
+    other beats in all three are marked.
+    """
+    import kibi  # noqa: PLC0415
+    from kibi.reports.pareto import pareto_record  # noqa: PLC0415
+
+    processor, tool = emulated_target(target), compiler_named(compiler)
+    _check_levels(levels)
+    graph = kibi.load(model)
+    choices: list[Choice] = []
+    left_out: list[str] = []
+    for variant, options in VARIANTS.items():
+        with working(f"measuring {variant}"):
+            try:
+                choices += _measured(graph, processor, variant, options, tool, levels, seed)
+            except PlanError as error:
+                left_out.append(f"{variant}: {error}")
+    if not choices:
+        raise PlanError(f"{graph.source} cannot be planned in any way. {left_out[0]}")
+    if svg is not None:
+        from kibi.codegen.output import write_file  # noqa: PLC0415
+        from kibi.reports.pareto_svg import pareto_svg  # noqa: PLC0415
+
+        write_file(svg, pareto_svg(graph.name, processor.name, choices).encode())
+    if as_json:
+        print_json({**pareto_record(graph.name, processor.name, choices), "left_out": left_out})
+        return
+    _show(graph, processor, choices, left_out)
+    if svg is not None:
+        say(output(), f"\nIt is drawn in {svg}.")
+
+
+def _check_levels(levels: str) -> None:
+    """Refuse levels that compilers do not have.
+
+    Raises:
+        ToolchainError: there is one, or none at all.
+    """
+    wrong = [level for level in levels if level not in _KNOWN_LEVELS]
+    if wrong or not levels:
+        raise ToolchainError(f"unknown level {''.join(wrong)!r}. Give some of {', '.join(_KNOWN_LEVELS)}, as in -O s3.")
+
+
+def _measured(
+    graph: "Graph", target: "Target", variant: str, options: PlanOptions, compiler: str, levels: str, seed: int
+) -> "list[Choice]":
+    """A variant at each level.
+
+    Raises:
+        PlanError: the model cannot be planned like that.
+        MismatchError: the device's bits differ.
+    """
+    import kibi  # noqa: PLC0415
+    from kibi.reports.pareto import Choice  # noqa: PLC0415
+
+    plan = kibi.plan(graph, target, **options)
+    choices = []
+    with tempfile.TemporaryDirectory(prefix="kibi-") as folder:
+        library = kibi.compile(graph, plan, folder)
+        for level in dict.fromkeys(levels):
+            found = kibi.measure(library, compiler=compiler, optimize=level, seed=seed, oracle=False)
+            if not found.bit_exact:
+                raise MismatchError(
+                    f"{graph.source}, {variant}: the device's bits differ. Run `kibi verify` to find why."
+                )
+            choices.append(
+                Choice(
+                    variant=variant,
+                    level=level,
+                    arena_bytes=plan.arena_bytes,
+                    lower_bound_bytes=plan.lower_bound_bytes,
+                    proven_optimal=plan.proven_optimal,
+                    ram_bytes=found.ram_bytes,
+                    flash_bytes=found.flash_bytes,
+                    instructions=found.instructions,
+                    cycles_estimate=found.cycles_estimate,
+                    solve_seconds=plan.solve_seconds,
+                )
+            )
+    return choices
+
+
+def _show(graph: "Graph", target: "Target", choices: "Sequence[Choice]", left_out: Sequence[str]) -> None:
+    """A line for each choice, those that are worth having marked, and what could not be had."""
+    from rich.text import Text  # noqa: PLC0415
+
+    from kibi.reports.memory_timeline import printable  # noqa: PLC0415
+    from kibi.reports.pareto import pareto_optimal  # noqa: PLC0415
+
+    console = output()
+    columns = ("!", "!plan", "level", ">RAM", ">flash", ">instructions", ">arena", ">lower bound")
+    rows = table(console, *columns, title=f"{printable(graph.name)} on {target.name}")
+    for choice, is_best in zip(choices, pareto_optimal(choices), strict=True):
+        rows.add_row(
+            Text("*" if is_best else "", GOOD),
+            choice.variant,
+            f"-O{choice.level}",
+            f"{choice.ram_bytes:,}",
+            f"{choice.flash_bytes:,}",
+            f"{choice.instructions:,}",
+            f"{choice.arena_bytes:,}",
+            f"{choice.lower_bound_bytes:,}{'' if choice.proven_optimal else ' (not met)'}",
+            style="" if is_best or not console.is_terminal else QUIET,
+        )
+    show(console, rows)
+    say(
+        console,
+        "\n* Pareto-optimal: nothing else needs less RAM, flash or instructions without needing more of another",
+    )
+    for reason in left_out:
+        say(console, f"left out: {reason}")

@@ -1,0 +1,39 @@
+"""The plans that a comparison makes of a model."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kibi.cli.arguments import DEFAULTS, PlanOptions
+
+VARIANTS: Final[Mapping[str, PlanOptions]] = MappingProxyType({
+    "by the tensor": PlanOptions(granularity="tensor"),
+    "by the row": PlanOptions(granularity="row"),
+    "by the row, input streamed": PlanOptions(granularity="row", input="streamed"),
+})  # fmt: skip
+"""By its name, what is asked of `kibi.plan`: a line for each."""
+
+
+def chosen_variants(given: PlanOptions) -> Mapping[str, PlanOptions]:
+    """The variants that agree with the options that were given, with the rest of those added; at least one.
+
+    Args:
+        given: options that a user gave; none restricts nothing.
+    """
+    chosen = {
+        name: PlanOptions(**{**given, **options})
+        for name, options in VARIANTS.items()
+        if all(options.get(key, DEFAULTS.get(key)) == value for key, value in given.items() if key in _AXES)
+    }
+    return chosen or {_name(given): given}
+
+
+_AXES = ("granularity", "input")
+"""What variants differ in."""
+
+
+def _name(options: PlanOptions) -> str:
+    """What options that no variant has are called."""
+    every = {**DEFAULTS, **options}
+    way = every["input"]
+    return f"by the {every['granularity']}" + ("" if way == DEFAULTS["input"] else f", input {way}")

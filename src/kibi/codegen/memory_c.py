@@ -1,0 +1,200 @@
+"""C text of where bytes lie: the arena alone, or several regions and the buffers that the caller supplies."""
+
+from kibi.codegen.bindings import Bindings
+from kibi.codegen.c_text import comment, plain
+from kibi.ir import Tensor
+from kibi.planner.plan import Buffer
+
+
+def parameter(b: Bindings) -> str:
+    """How functions take the memory: one pointer where the arena is all there is."""
+    return "uint8_t *arena" if b.is_plain else "uint8_t *const *memory"
+
+
+def argument(b: Bindings) -> str:
+    """The name of that parameter."""
+    return "arena" if b.is_plain else "memory"
+
+
+def of_model(b: Bindings) -> str:
+    """The memory of `model`."""
+    return f"model->{argument(b)}"
+
+
+def base(b: Bindings, tensor: Tensor, memory: str) -> str:
+    """The pointer from which the offsets of a tensor's rows count."""
+    if tensor.is_supplied:
+        return f"{memory}[{_regions(b) + b.supplied.index(tensor.index)}]"
+    return of_region(b, b.plan.buffers_of(tensor.index)[0].region, memory)
+
+
+def of_region(b: Bindings, region: str, memory: str) -> str:
+    """The pointer to a region's first byte."""
+    if b.is_plain:
+        return memory
+    names = [use.name for use in b.regions] or list(b.plan.region_names)
+    return f"{memory}[{names.index(region)}]"
+
+
+def scratch(b: Bindings, buffer: Buffer | None) -> str:
+    """The scratch of a node."""
+    if buffer is None:
+        return "NULL"
+    start = of_region(b, buffer.region, argument(b))
+    return f"{start} + {buffer.offset}" if buffer.offset else start
+
+
+def fields(b: Bindings) -> str:
+    """The fields of the model's struct that say where its bytes are."""
+    if b.is_plain:
+        return "    uint8_t *arena;\n"
+    return f"    uint8_t *memory[{_regions(b) + len(b.supplied)}];\n"
+
+
+def alignment(b: Bindings, region: str) -> int:
+    """The alignment that a region's start must have: that of its most aligned buffer."""
+    return max((buffer.alignment for buffer in b.plan.buffers if buffer.region == region), default=1)
+
+
+def macros(b: Bindings) -> str:
+    """Sizes and alignments of the regions, and of what is supplied."""
+    upper = b.prefix.upper()
+    text = ""
+    if not b.regions:
+        text = (
+            f"#define {upper}_ARENA_BYTES {b.plan.arena_bytes}u\n"
+            f"#define {upper}_ARENA_ALIGNMENT {alignment(b, b.plan.region_names[0])}u\n"
+        )
+    else:
+        text = f"#define {upper}_REGIONS {len(b.regions)}u\n"
+        for number, use in enumerate(b.regions):
+            name = f"{upper}_REGION_{use.name.upper()}"
+            text += f"#define {name} {number}u\n#define {name}_BYTES {use.used_bytes}u\n"
+            text += f"#define {name}_ALIGNMENT {alignment(b, use.name)}u\n"
+    for number, index in enumerate(b.supplied):
+        tensor = b.graph.tensors[index]
+        text += comment(f"supplied {number}: {plain(tensor.name)}, {tensor.type}")
+        for role, tensors in (("INPUT", b.graph.inputs), ("OUTPUT", b.graph.outputs)):
+            if index in tensors:
+                text += f"#define {upper}_SUPPLY_{role}_{tensors.index(index)} {number}u\n"
+        text += f"#define {upper}_SUPPLIED_{number}_BYTES {tensor.type.size_bytes}u\n"
+    return text
+
+
+def weight_macros(b: Bindings) -> str:
+    """What stands behind the names of weights that are assigned to regions; empty until somebody defines it."""
+    upper, text = b.prefix.upper(), ""
+    for name in sorted(set(b.weight_regions.values())):
+        text += comment(
+            f"Where the weights in region {name} lie; define it before, for instance as a section attribute."
+        )
+        text += f"#ifndef {upper}_IN_{name.upper()}\n#define {upper}_IN_{name.upper()}\n#endif\n"
+    return text
+
+
+def in_region(b: Bindings, constant: str) -> str:
+    """What stands behind the name of a constant that lies in a region."""
+    region = b.weight_regions.get(constant)
+    return f" {b.prefix.upper()}_IN_{region.upper()}" if region else ""
+
+
+def init(b: Bindings) -> str:
+    """The function that gives the model its regions."""
+    name, upper = b.prefix, b.prefix.upper()
+    if not b.regions:
+        checks = _checks("arena", "arena_bytes", f"{upper}_ARENA")
+        keep = "    model->arena = (uint8_t *)arena;\n" if b.is_plain else "    model->memory[0] = (uint8_t *)arena;\n"
+        head = f"kibi_status {name}_init({name}_t *model, void *arena, size_t arena_bytes)"
+    else:
+        checks, keep = "", ""
+        for number, use in enumerate(b.regions):
+            checks += _checks(f"regions[{number}]", f"region_bytes[{number}]", f"{upper}_REGION_{use.name.upper()}")
+            keep += f"    model->memory[{number}] = (uint8_t *)regions[{number}];\n"
+        checks = (
+            f"    if (regions == NULL || region_bytes == NULL) {{\n        return KIBI_ERROR_NULL;\n    }}\n{checks}"
+        )
+        head = (
+            f"kibi_status {name}_init({name}_t *model, void *const regions[{upper}_REGIONS], "
+            f"const size_t region_bytes[{upper}_REGIONS])"
+        )
+    cleared = "".join(f"    model->memory[{number}] = NULL;\n" for number in range(0 if b.is_plain else _count(b)))
+    cleared += "    model->arena = NULL;\n" if b.is_plain else ""
+    rewind = f"    {name}_rewind(model);\n" if b.streams else ""
+    return (
+        f"{head}\n{{\n    if (model == NULL) {{\n        return KIBI_ERROR_NULL;\n    }}\n{cleared}{checks}{keep}{rewind}"
+        "    return KIBI_OK;\n}\n"
+    )
+
+
+def init_declaration(b: Bindings) -> str:
+    """The declaration of `init`, with what it does."""
+    name, upper = b.prefix, b.prefix.upper()
+    if not b.regions:
+        what = f"Gives the model its arena: {upper}_ARENA_BYTES bytes, aligned to {upper}_ARENA_ALIGNMENT."
+        arguments = "void *arena, size_t arena_bytes"
+    else:
+        what = "Gives the model its regions, in the order of their numbers: for each where it starts and how many bytes it has."
+        arguments = f"void *const regions[{upper}_REGIONS], const size_t region_bytes[{upper}_REGIONS]"
+    whose = "The bytes belong to the model only from the moment that inputs are written until outputs have been read"
+    shared = "" if b.regions else "; models may share them in turn"
+    return f"{comment(f'{what} {whose}{shared}.')}kibi_status {name}_init({name}_t *model, {arguments});\n"
+
+
+def is_ready(b: Bindings) -> str:
+    """The condition under which `model` has all its memory."""
+    if b.is_plain:
+        return "model->arena != NULL"
+    return " && ".join(f"model->memory[{number}] != NULL" for number in range(_count(b)))
+
+
+def has_regions(b: Bindings) -> str:
+    """The condition under which `init` has succeeded."""
+    return "model->arena != NULL" if b.is_plain else "model->memory[0] != NULL"
+
+
+def supply(b: Bindings) -> str:
+    """The function through which the caller supplies buffers; nothing where there is nothing to supply."""
+    if not b.supplied:
+        return ""
+    first, cases = _regions(b), ""
+    for number, index in enumerate(b.supplied):
+        kind = b.graph.tensors[index].type
+        cases += f"    case {number}:\n        needed = {kind.size_bytes}u;\n"
+        cases += f"        alignment = {kind.dtype.size_bytes}u;\n        break;\n"
+    return f"""
+kibi_status {b.prefix}_supply({b.prefix}_t *model, unsigned number, void *data, size_t bytes)
+{{
+    size_t needed, alignment;
+    switch (number) {{
+{cases}    default:
+        return KIBI_ERROR_NULL;
+    }}
+    if (model == NULL || data == NULL) {{
+        return KIBI_ERROR_NULL;
+    }}
+    if (bytes < needed) {{
+        return KIBI_ERROR_ARENA_SIZE;
+    }}
+    if ((uintptr_t)data % alignment != 0u) {{
+        return KIBI_ERROR_ARENA_ALIGNMENT;
+    }}
+    model->memory[{first} + number] = (uint8_t *)data;
+    return KIBI_OK;
+}}
+"""
+
+
+def _regions(b: Bindings) -> int:
+    return len(b.regions) or 1
+
+
+def _count(b: Bindings) -> int:
+    return _regions(b) + len(b.supplied)
+
+
+def _checks(pointer: str, given: str, macro: str) -> str:
+    return (
+        f"    if ({pointer} == NULL) {{\n        return KIBI_ERROR_NULL;\n    }}\n"
+        f"    if ({given} < {macro}_BYTES) {{\n        return KIBI_ERROR_ARENA_SIZE;\n    }}\n"
+        f"    if ((uintptr_t){pointer} % {macro}_ALIGNMENT != 0u) {{\n        return KIBI_ERROR_ARENA_ALIGNMENT;\n    }}\n"
+    )

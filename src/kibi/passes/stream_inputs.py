@@ -1,0 +1,19 @@
+"""Let the model's inputs arrive row by row."""
+
+from dataclasses import replace
+
+from kibi.ir import Graph, Node, verify
+from kibi.ops.receive import Receive
+
+
+def stream_inputs(graph: Graph) -> Graph:
+    """The same graph with a node for each input that receives its rows; the model's inputs stay its inputs.
+
+    These nodes stand in front, in the order of the inputs. A graph whose inputs stream already is returned as it is.
+    """
+    receivers = tuple(
+        Node(Receive(), (), (index,), source=-1 - number)
+        for number, index in enumerate(graph.inputs)
+        if index not in graph.streamed_inputs
+    )
+    return verify(replace(graph, nodes=(*receivers, *graph.nodes))) if receivers else graph

@@ -1,0 +1,134 @@
+"""Rows in place: where a step may write its output over the input rows that it reads for the last time.
+
+Kernels declare how far below an input row their output must begin for that (`KernelCall.overlap_bytes`). Here this becomes
+leave for pairs of buffers to share bytes, which placement may use or not.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kibi.ir import Graph, Tensor
+from kibi.planner.placement_items import PairRule
+from kibi.planner.plan import Buffer, Run
+
+_Steps = list[tuple[int, int]]
+"""The steps of a node: (place in the order, number among the node's steps)."""
+
+
+def in_place_rules(graph: Graph, runs: Sequence[Run], buffers: Sequence[Buffer]) -> tuple[PairRule, ...]:
+    """The pairs of buffers that may share bytes while a node turns the one into the other.
+
+    Args:
+        graph: the graph that is planned.
+        runs: the order of row steps.
+        buffers: rows and scratch of that order; their offsets do not matter.
+
+    Returns:
+        A rule for each pair that can gain: `first` holds rows that are read, `second` those that are made.
+    """
+    order = [(run.node, run.first_row + k) for run in runs for k in range(run.rows)]
+    steps: dict[int, _Steps] = {}
+    for place, (node, number) in enumerate(order):
+        steps.setdefault(node, []).append((place, number))
+    lives = _Lives.of(graph, steps, buffers)
+    return tuple(rule for node in steps for rule in _rules_of(graph, node, steps[node], lives))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lives:
+    """What is known of buffers.
+
+    Attributes:
+        buffers: of each tensor that is not pinned, with their positions in the list.
+        finished: for each tensor, the last step that makes one of its rows; -1 for a stored input.
+        readers: for each tensor, each reading (place, node), ascending by place.
+    """
+
+    buffers: dict[int, list[tuple[int, Buffer]]]
+    finished: dict[int, int]
+    readers: dict[int, list[tuple[int, int]]]
+
+    @staticmethod
+    def of(graph: Graph, steps: dict[int, _Steps], buffers: Sequence[Buffer]) -> "_Lives":
+        found: dict[int, list[tuple[int, Buffer]]] = {}
+        for place, buffer in enumerate(buffers):
+            if buffer.tensor is not None and not buffer.is_pinned:
+                found.setdefault(buffer.tensor, []).append((place, buffer))
+        finished = dict.fromkeys(graph.stored_inputs, -1)
+        readers: dict[int, list[tuple[int, int]]] = {}
+        for node, its in steps.items():
+            finished |= dict.fromkeys(graph.nodes[node].outputs, its[-1][0])
+            for tensor in graph.sites[node].row_tensors:
+                readers.setdefault(tensor.index, []).extend((place, node) for place, _ in its)
+        return _Lives(found, finished, {tensor: sorted(reads) for tensor, reads in readers.items()})
+
+
+def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator[PairRule]:
+    """The rules of one node."""
+    site = graph.sites[node]
+    overlaps = site.op.kernel_call(site).overlap_bytes
+    made_bytes = site.output.type.row_bytes
+    made = [range(rows.start * made_bytes, rows.stop * made_bytes) for rows in map(site.made_rows, range(site.steps))]
+    for tensor, access, overlap in zip(site.row_tensors, site.op.accesses(site), overlaps, strict=False):
+        if overlap is None or tensor.index in graph.outputs:
+            continue
+        if site.row_tensors.count(tensor) > 1:
+            continue  # one tensor at two inputs: no rule says how the two reads meet
+        turn = _Turn(overlap, steps, made, [access.needs(number) for number in range(site.steps)])
+        readers = [place for place, reader in lives.readers[tensor.index] if reader != node]
+        for second, output in lives.buffers.get(site.output.index, []):
+            others = [place for place in readers if place >= output.start]
+            for first, rows in lives.buffers.get(tensor.index, []):
+                if _may_share(rows, output, tensor, others, lives):
+                    distance = turn.distance(rows, output, output.first_row * made_bytes)
+                    if distance < output.size_bytes:
+                        yield PairRule(first, second, distance)
+
+
+def _may_share(rows: Buffer, output: Buffer, tensor: Tensor, others: Sequence[int], lives: _Lives) -> bool:
+    """Whether both live at once, and from then on the rows are only read, and by no other node: `others` are its steps."""
+    if not (rows.start < output.end and output.start < rows.end):
+        return False
+    is_made = rows.start < output.start if rows.rows < tensor.type.rows else lives.finished[tensor.index] < output.start
+    return is_made and not (others and others[0] < rows.end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """How a node turns rows of one tensor into those of another.
+
+    Attributes:
+        overlap: the kernel's distance within a step.
+        steps: of the node.
+        made: for each step, the bytes of the output tensor that it makes.
+        needs: for each step, the rows of the input that it reads.
+    """
+
+    overlap: int
+    steps: _Steps
+    made: Sequence[range]
+    needs: Sequence[tuple[int, ...]]
+
+    def distance(self, rows: Buffer, output: Buffer, skipped: int) -> int:
+        """The least distance from the output's offset to that of the rows such that nothing is overwritten that is needed.
+
+        The output's buffer begins `skipped` bytes behind the start of its tensor.
+        """
+        row_bytes = rows.size_bytes // rows.rows
+        last_row = rows.first_row + rows.rows
+        distance = -rows.size_bytes
+        later = rows.size_bytes  # the lowest byte of the rows that a later step reads
+        for place, number in reversed(self.steps):
+            if place < output.start:
+                break
+            read = [
+                (row - rows.first_row) * row_bytes for row in self.needs[number] if rows.first_row <= row < last_row
+            ]
+            made = self.made[number]
+            if made and skipped <= made.start < skipped + output.size_bytes:
+                if later < rows.size_bytes:
+                    distance = max(distance, made.stop - skipped - later)
+                apart = min(self.overlap, len(made))  # what lies below the rows altogether is in nobody's way
+                distance = max([distance, *(made.start - skipped + apart - low for low in read)])
+            later = min([later, *read])
+        return distance

@@ -1,0 +1,29 @@
+"""The graph that a plan is for: the model's, with its inputs and outputs where the plan wants them."""
+
+from collections.abc import Collection
+
+from kibi.ir import Graph
+from kibi.passes import stream_inputs, supply_tensors
+from kibi.planner.plan import Handover, Plan
+
+
+def planned_graph(graph: Graph, plan: Plan) -> Graph:
+    """The graph whose nodes and tensors a plan's numbers mean; a graph that is so already is returned as it is."""
+    return with_handover(graph, plan.input, plan.output, plan.supplied)
+
+
+def with_handover(graph: Graph, inputs: Handover, outputs: Handover, supplied: Collection[int] = ()) -> Graph:
+    """The graph with its inputs and outputs handed over in these ways.
+
+    Args:
+        graph: a verified graph.
+        inputs: of all model inputs.
+        outputs: of all model outputs: stored or supplied.
+        supplied: further tensors that lie in buffers of the caller's.
+    """
+    if inputs is Handover.STREAMED:
+        graph = stream_inputs(graph)
+    elif inputs is Handover.SUPPLIED:
+        graph = supply_tensors(graph, graph.inputs)
+    own = set(supplied) | (set(graph.outputs) if outputs is Handover.SUPPLIED else set())
+    return supply_tensors(graph, own)

@@ -1,0 +1,139 @@
+"""RAM against instructions, and RAM against flash, as SVG: a dot for each choice, those worth having named and joined."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kibi.reports.memory_colors import layer_color
+from kibi.reports.memory_shapes import GRID, INK, QUIET, Box, document, label, line
+from kibi.reports.memory_timeline import printable
+from kibi.reports.pareto import Choice, pareto_optimal
+
+_LEFT, _TOP, _WIDTH, _HEIGHT, _GAP, _RIGHT = 96.0, 112.0, 470.0, 340.0, 56.0, 40.0
+_LEGEND_LINE, _FOOT = 22.0, 24.0
+_RADIUS = 6.0
+_ROOM = 0.12
+"""Free part of an axis beyond the outermost dots."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """A linear axis: `low` lies at `start`, `high` at `end`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    @staticmethod
+    def of(values: Sequence[int], start: float, end: float, *, from_zero: bool = False) -> "_Axis":
+        """An axis on which all values have room."""
+        low, high = (0 if from_zero else min(values)), max(values)
+        room = _ROOM * ((high - low) or max(high, 1))
+        return _Axis(low if from_zero else max(low - room, 0), high + room, start, end)
+
+    def at(self, value: float) -> float:
+        """Where a value lies."""
+        return self.start + (self.end - self.start) * (value - self.low) / (self.high - self.low)
+
+    def ticks(self) -> list[int]:
+        """Three to eight round values."""
+        step = 1
+        while (self.high - self.low) / step > 8:
+            step = step * 5 // 2 if str(step).startswith("2") else step * 2
+        first = -(-int(self.low) // step)
+        return [step * number for number in range(first, int(self.high) // step + 1)]
+
+
+def pareto_svg(model: str, target: str, choices: Sequence[Choice]) -> str:
+    """Draw the choices.
+
+    Args:
+        model: its name, for the title.
+        target: what it was measured on.
+        choices: at least one, measured.
+
+    Returns:
+        An SVG document: two plots that share the axis of RAM, which starts at zero; the others do not.
+    """
+    best = pareto_optimal(choices)
+    colors = [layer_color(number, len(choices)) for number in range(len(choices))]
+    width = _LEFT + 2 * _WIDTH + _GAP + _RIGHT
+    bottom = _TOP + _HEIGHT
+    title = f"{printable(model)} on {target}: RAM against instructions and flash"
+    lines = [
+        label(24, 40, title, "title"),
+        label(
+            24,
+            64,
+            "each dot was compiled and run on the emulated core; filled: Pareto-optimal",
+            "needs quiet",
+        ),
+    ]
+    costs: tuple[tuple[str, Callable[[Choice], int]], ...] = (
+        ("instructions of one inference", lambda choice: choice.instructions),
+        ("flash (bytes)", lambda choice: choice.flash_bytes),
+    )
+    for number, (name, cost) in enumerate(costs):
+        left = _LEFT + number * (_WIDTH + _GAP)
+        box = Box(left, _TOP, left + _WIDTH, bottom)
+        lines += _plot(box, choices, best, colors, name, cost, numbers=number == 0)
+    top = bottom + 62
+    for number, (choice, is_best, color) in enumerate(zip(choices, best, colors, strict=True)):
+        lines += _legend_line(choice, number, is_best, color, top + _LEGEND_LINE * number)
+    height = top + _LEGEND_LINE * len(choices) + _FOOT
+    return document(width, height, title, lines)
+
+
+def _plot(
+    box: Box, choices: Sequence[Choice], best: Sequence[bool], colors: Sequence[str], name: str,
+    cost: Callable[[Choice], int], *, numbers: bool,
+) -> list[str]:  # fmt: skip
+    ram = _Axis.of([choice.ram_bytes for choice in choices], box.bottom, box.top, from_zero=True)
+    across = _Axis.of([cost(choice) for choice in choices], box.left, box.right)
+    lines = [label(box.left, box.top - 10, "RAM (bytes), stack included", "quiet")] if numbers else []
+    for value in ram.ticks():
+        y = ram.at(value)
+        lines.append(line((box.left, y), (box.right, y), INK if value == 0 else GRID))
+        lines += [label(box.left - 8, y + 4, f"{value:,}", anchor="end")] if numbers else []
+    for value in across.ticks():
+        x = across.at(value)
+        lines.append(line((x, box.bottom), (x, box.bottom + 5), QUIET))
+        lines.append(label(x, box.bottom + 18, f"{value:,}", anchor="middle"))
+    lines.append(label(box.middle[0], box.bottom + 38, name, "quiet", "middle"))
+    dots = [(across.at(cost(choice)), ram.at(choice.ram_bytes)) for choice in choices]
+    lines += _front([dot for dot, is_best in zip(dots, best, strict=True) if is_best])
+    for (x, y), is_best, color in zip(dots, best, colors, strict=True):
+        fill = color if is_best else "#ffffff"
+        lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS:g}" fill="{fill}" stroke="{INK}"/>')
+    for x, y in dict.fromkeys(dots):
+        names = ", ".join(str(number + 1) for number, dot in enumerate(dots) if dot == (x, y))
+        lines.append(label(x + _RADIUS + 4, y - 5, names, "on"))
+    return lines
+
+
+def _front(dots: list[tuple[float, float]]) -> list[str]:
+    """A staircase through those dots that are the lowest so far, from the left."""
+    lines: list[str] = []
+    corner: tuple[float, float] | None = None
+    for x, y in sorted(dots, key=lambda dot: (dot[0], -dot[1])):
+        if corner is not None and y <= corner[1]:
+            continue  # higher up than one to its left
+        if corner is not None:
+            lines += [line(corner, (x, corner[1]), QUIET, "2 3"), line((x, corner[1]), (x, y), QUIET, "2 3")]
+        corner = (x, y)
+    return lines
+
+
+def _legend_line(choice: Choice, number: int, is_best: bool, color: str, y: float) -> list[str]:
+    fill = color if is_best else "#ffffff"
+    kind = "" if is_best else "quiet"
+    costs = (("RAM", choice.ram_bytes), ("flash", choice.flash_bytes), ("instructions", choice.instructions))
+    facts = [
+        label(_LEFT + 520 + 170 * k, y + 4, f"{name} {cost:,}", kind, "end", 12) for k, (name, cost) in enumerate(costs)
+    ]
+    return [
+        f'<circle cx="{_LEFT + 6:.1f}" cy="{y:.1f}" r="{_RADIUS:g}" fill="{fill}" stroke="{INK}"/>',
+        label(_LEFT + 22, y + 4, f"{number + 1}", size=12),
+        label(_LEFT + 44, y + 4, choice.name, kind, size=12),
+        *facts,
+    ]

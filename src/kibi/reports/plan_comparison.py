@@ -1,0 +1,89 @@
+"""Plans side by side: what each needs, whether that is proven to be the least, and what it costs in tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from kibi.ir import Graph
+from kibi.planner import Plan, planned_graph
+from kibi.reports.memory_timeline import manner
+from kibi.reports.plan_record import plan_record
+
+
+@dataclass(frozen=True)
+class PlannedModel:
+    """A model with one of its plans.
+
+    Attributes:
+        graph: the model.
+        plan: the plan.
+        variant: what was asked for, in words.
+    """
+
+    graph: Graph
+    plan: Plan
+    variant: str
+
+    @property
+    def manner(self) -> str:
+        """What was asked for; and what came of it where whole tensors turned out to need no more than rows."""
+        made = manner(self.plan)
+        return made if self.variant in ("", made) else f"{self.variant}: whole tensors do"
+
+    @property
+    def gap(self) -> float:
+        """How far the arena is above its lower bound, as a share of it."""
+        bound = self.plan.lower_bound_bytes
+        return (self.plan.arena_bytes - bound) / bound if bound else 0.0
+
+    @property
+    def proof(self) -> str:
+        """Whether the arena is proven to be the least for its order, else how far it may be off."""
+        return "proven" if self.plan.proven_optimal else f"gap {self.gap:.1%}"
+
+    @property
+    def table_entries(self) -> int:
+        """Entries of the constant tables that the device keeps in flash: the order, and offsets of rows.
+
+        The order has one for each run, where rows take turns. A tensor has one for each of its rows, unless they lie at
+        equal distances in order.
+        """
+        graph = planned_graph(self.graph, self.plan)
+        takes_turns = len(self.plan.runs) > len(graph.nodes)
+        return (len(self.plan.runs) if takes_turns else 0) + sum(
+            len(offsets) for offsets in _offsets(graph, self.plan) if not _is_array(offsets)
+        )
+
+
+def comparison_record(planned: Sequence[PlannedModel]) -> list[dict[str, Any]]:
+    """The plans for JSON: each as `plan_record` has it, with what a comparison adds."""
+    return [
+        {
+            "variant": each.variant,
+            "gap": each.gap,
+            "table_entries": each.table_entries,
+            **plan_record(each.graph, each.plan),
+        }
+        for each in planned
+    ]
+
+
+def times_smaller(planned: Sequence[PlannedModel], position: int) -> float | None:
+    """How many times smaller an arena is than that of the same model's first plan; None for the first."""
+    mine = planned[position]
+    first = next(number for number, each in enumerate(planned) if each.graph is mine.graph)
+    if first == position or not mine.plan.arena_bytes:
+        return None
+    return planned[first].plan.arena_bytes / mine.plan.arena_bytes
+
+
+def _offsets(graph: Graph, plan: Plan) -> list[tuple[int, ...]]:
+    """The offsets of each tensor's rows."""
+    placed = {buffer.tensor for buffer in plan.buffers if buffer.tensor is not None}
+    return [plan.row_offsets(graph, tensor) for tensor in sorted(placed)]
+
+
+def _is_array(offsets: tuple[int, ...]) -> bool:
+    """Whether rows lie at equal distances, upwards."""
+    return len({after - before for before, after in pairwise(offsets)}) <= 1 and offsets == tuple(sorted(offsets))

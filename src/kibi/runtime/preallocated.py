@@ -1,0 +1,52 @@
+"""Tensors that lie in buffers of the caller's: which ones can, and what a buffer must be."""
+
+import numpy as np
+
+from kibi.errors import InputError
+from kibi.ir import Graph
+from kibi.runtime.memory import WritableBuffer
+
+
+def find_tensor(graph: Graph, tensor: int | str, buffer: WritableBuffer) -> int:
+    """The index of a tensor that may lie in a buffer.
+
+    Args:
+        graph: the model.
+        tensor: an index or a name.
+        buffer: of the caller's.
+
+    Raises:
+        InputError: there is no such tensor, or several of that name; it is a constant, or nothing computes it; the buffer is
+            read-only, too small or misaligned.
+    """
+    index = tensor_index(graph, tensor)
+    found = graph.tensors[index]
+    memory = np.frombuffer(buffer, np.uint8)
+    what = f"the buffer for {found.name!r}"
+    if not memory.flags.writeable:
+        raise InputError(f"{what} is read-only. Give one that can be written.")
+    if memory.size < found.type.size_bytes:
+        raise InputError(f"{what} has {memory.size} bytes. Give at least {found.type.size_bytes}.")
+    if memory.ctypes.data % found.type.dtype.size_bytes:
+        raise InputError(f"{what} does not start at a multiple of {found.type.dtype.size_bytes} bytes. Align it.")
+    return index
+
+
+def tensor_index(graph: Graph, tensor: int | str) -> int:
+    """The index of a computed tensor, by its index or name.
+
+    Raises:
+        InputError: there is no such tensor, or several of that name; it is a constant, or nothing computes it.
+    """
+    computed = {*graph.inputs, *(index for node in graph.nodes for index in node.outputs)}
+    matches = [each.index for each in graph.tensors if tensor in (each.index, each.name)]
+    if not matches:
+        raise InputError(f"{graph.source} has no tensor {tensor!r}. `kibi inspect` lists its tensors.")
+    if len(matches) > 1:
+        raise InputError(f"{graph.source} has {len(matches)} tensors {tensor!r}: {matches}. Give the index of one.")
+    if matches[0] not in computed:
+        kind = "is a constant" if graph.tensors[matches[0]].is_constant else "is computed by no operator"
+        raise InputError(
+            f"tensor {tensor!r} of {graph.source} {kind}, so that no buffer can hold it. Name another one."
+        )
+    return matches[0]

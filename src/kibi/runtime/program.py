@@ -1,0 +1,193 @@
+"""A plan's steps, ready to run: each with its function, its input rows and the place of its output."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array
+from kibi.errors import InternalError
+from kibi.ir import Accumulation, Graph, RowAccess, Rows, Site, TensorType
+from kibi.planner import Plan
+from kibi.runtime.arena import Arena
+from kibi.runtime.tensors import RowTensor
+from kibi.runtime.tensors.interface import TensorInterface
+
+_Views = Sequence[NDArray[np.generic]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One row step.
+
+    Attributes:
+        compute: from the input rows to the elements of the output; None for a row that arrives.
+        rows: the rows, or parts of rows, that it reads, input after input.
+        output: where the elements go, in one piece.
+        reads, writes: the rows of tensors in the arena that this touches, as (tensor, row).
+    """
+
+    compute: Callable[[Rows], Array] | None
+    rows: Rows
+    output: NDArray[np.generic]
+    reads: tuple[tuple[RowTensor, int], ...]
+    writes: tuple[tuple[RowTensor, int], ...]
+
+    @property
+    def is_arrival(self) -> bool:
+        """Whether the caller brings its row."""
+        return self.compute is None
+
+    def run(self) -> None:
+        """Compute.
+
+        Raises:
+            EventError: a row that it reads is not there any more.
+        """
+        if self.compute is None:
+            raise InternalError("a row that arrives is not computed")
+        for tensor, row in self.reads:
+            tensor.touch(row, writing=False)
+        values = np.asarray(self.compute(self.rows)).reshape(-1)
+        self._store(values)
+
+    def receive(self, row: Array) -> None:
+        """Take the row that the caller brings."""
+        self._store(row)
+
+    def _store(self, values: Array) -> None:
+        for tensor, made in self.writes:
+            tensor.touch(made, writing=True)
+        self.output[:] = values
+
+
+class Program:
+    """The steps of a plan over tensors.
+
+    Args:
+        graph: the graph that the plan is for.
+        plan: with one arena.
+        arena: its bytes.
+        tensors: those that steps read or make, by index.
+    """
+
+    def __init__(self, graph: Graph, plan: Plan, arena: Arena, tensors: Mapping[int, TensorInterface]) -> None:
+        self.graph = graph
+        self.plan = plan
+        self.arena = arena
+        self.tensors = tensors
+        self._views = {index: _views(graph, plan, arena, index, tensor) for index, tensor in tensors.items()}
+        prepared = {run.node: self._prepare(run.node) for run in plan.runs}
+        self.steps = [prepared[node][step] for node, step in plan.steps]
+
+    def begin(self) -> None:
+        """Before the first step: no row is there."""
+        self.arena.start()
+        for tensor in self.tensors.values():
+            if isinstance(tensor, RowTensor):
+                tensor.restart()
+
+    def next_arrival(self, position: int) -> int:
+        """The first step from a position on at which a row arrives; the number of steps where none does."""
+        while position < len(self.steps) and not self.steps[position].is_arrival:
+            position += 1
+        return position
+
+    def _prepare(self, node: int) -> list[Step]:
+        """The steps of a node."""
+        site = self.graph.sites[node]
+        accesses = site.op.accesses(site)
+        steps: list[Step] = []
+        for step, function in zip(range(site.steps), self._functions(node), strict=False):
+            operands = list(zip(site.row_tensors, accesses, strict=True))
+            rows = tuple(_pieces(self._views[tensor.index], tensor.type, access, step) for tensor, access in operands)
+            reads = [(tensor.index, row) for tensor, access in operands for row in access.needs(step)]
+            writes = [(site.output.index, row) for row in site.made_rows(step)]
+            touched = (self._in_arena(reads), self._in_arena(writes))
+            steps.append(Step(function, rows, self._output(site, step), *touched))
+        return steps
+
+    def _in_arena(self, rows: Sequence[tuple[int, int]]) -> tuple[tuple[RowTensor, int], ...]:
+        """Those of the rows that lie in the arena."""
+        found = ((self.tensors[index], row) for index, row in rows)
+        return tuple((tensor, row) for tensor, row in found if isinstance(tensor, RowTensor))
+
+    def _functions(self, node: int) -> Iterator[Callable[[Rows], Array] | None]:
+        """The function of each step of a node; a row that arrives needs none."""
+        site = self.graph.sites[node]
+        if site.op.receives:
+            return repeat(None)
+        return self._accumulating(node) if site.op.accumulates(site) else repeat(site.op.reference(site))
+
+    def _output(self, site: Site, step: int) -> NDArray[np.generic]:
+        """The bytes of the rows that one step makes, which lie in order; none where it only accumulates."""
+        kind, made = site.output.type, site.made_rows(step)
+        views = self._views[site.output.index]
+        if len(made) <= 1:
+            return views[made.start] if made else views[0][:0]
+        if site.output.is_supplied:
+            return _joined(views)[made.start * kind.row_elements : made.stop * kind.row_elements]
+        offset = self.plan.row_offsets(self.graph, site.output.index)[made.start]
+        return self.arena.bytes[offset : offset + len(made) * kind.row_bytes].view(kind.dtype.numpy)
+
+    def _accumulating(self, node: int) -> Iterator[Callable[[Rows], Array]]:
+        """The function of each step of a node that accumulates in its scratch."""
+        site = self.graph.sites[node]
+        accumulation, scratch = site.op.accumulation(site), self.plan.scratch_of(node)
+        if scratch is None:
+            raise InternalError(f"{site.node.label} has no scratch to accumulate in")
+        size_bytes = accumulation.start.nbytes
+        place = self.arena.bytes[scratch.offset : scratch.offset + size_bytes].view(accumulation.start.dtype)
+        return (partial(_accumulate, site, accumulation, place, step) for step in range(site.steps))
+
+
+def _views(graph: Graph, plan: Plan, arena: Arena, index: int, tensor: TensorInterface) -> _Views:
+    """Each row of a tensor as an array over its bytes: planned, constant, or the caller's."""
+    kind = graph.tensors[index].type
+    if isinstance(tensor, RowTensor):
+        offsets = plan.row_offsets(graph, index)
+        return [arena.bytes[offset : offset + kind.row_bytes].view(kind.dtype.numpy) for offset in offsets]
+    with tensor.direct(_FAST) as array:
+        return list(array.reshape(kind.rows, -1))
+
+
+class _Fast:
+    """Asks for bytes on behalf of the steps, which know what they do."""
+
+    is_fast = True
+
+
+_FAST = _Fast()
+
+
+def _joined(views: _Views) -> NDArray[np.generic]:
+    """The array whose rows these are."""
+    base = views[0].base
+    if base is None:
+        raise InternalError("rows of a supplied tensor are not views of one array")
+    return base.reshape(-1)
+
+
+def _accumulate(site: Site, accumulation: Accumulation, place: Array, step: int, rows: Rows) -> Array:
+    """One step of a node that accumulates: the elements that it makes, which are none before the last."""
+    if step == 0:
+        place[:] = accumulation.start
+    accumulation.add(place, rows, step)
+    return accumulation.finish(place) if step == site.steps - 1 else place[:0]
+
+
+def _pieces(views: _Views, kind: TensorType, access: RowAccess, step: int) -> tuple[NDArray[np.generic] | None, ...]:
+    """The rows, or parts of rows, that an access names."""
+    size = kind.row_elements // access.parts
+    fill = None if access.fill is None else np.full(size, access.fill, kind.dtype.numpy)
+
+    def piece(position: int | None) -> NDArray[np.generic] | None:
+        if position is None:
+            return fill
+        row, part = divmod(position, access.parts)
+        return views[row][part * size : (part + 1) * size]
+
+    return tuple(piece(position) for position in access.positions(step))
