@@ -2,6 +2,8 @@
 
 from kibi.codegen import memory_c
 from kibi.codegen.bindings import Bindings
+from kibi.codegen.events_c import refuse, report
+from kibi.runtime.inference_events import InferenceEnded, InferenceStarted, RowReceived
 
 
 def declarations(b: Bindings) -> str:
@@ -108,13 +110,8 @@ def _place(b: Bindings, index: int, c_type: str) -> str:
 
 def _ready(b: Bindings) -> str:
     """The checks with which every call begins that computes."""
-    return f"""    if (model == NULL) {{
-        return KIBI_ERROR_NULL;
-    }}
-    if (!({memory_c.is_ready(b)})) {{
-        return KIBI_ERROR_NOT_INITIALIZED;
-    }}
-"""
+    missing = f"!({memory_c.is_ready(b)})"
+    return refuse("model == NULL", "KIBI_ERROR_NULL") + refuse(missing, "KIBI_ERROR_NOT_INITIALIZED")
 
 
 def _push(b: Bindings) -> str:
@@ -141,12 +138,7 @@ int {name}_expected_input({name}_t *model)
 
 {_push_head(b)}
 {{
-{_ready(b)}    if (row == NULL) {{
-        return KIBI_ERROR_NULL;
-    }}
-    if ({wrong}) {{
-        return KIBI_ERROR_TURN;
-    }}
+{_ready(b)}{refuse("row == NULL", "KIBI_ERROR_NULL")}{refuse(wrong, "KIBI_ERROR_TURN")}{report(RowReceived)}\
     {name}_run(model, row);
     return KIBI_OK;
 }}
@@ -156,15 +148,11 @@ int {name}_expected_input({name}_t *model)
 def _invoke(b: Bindings) -> str:
     name = b.prefix
     if b.streams:
-        body = f"""    if ({name}_expected_input(model) >= 0) {{
-        return KIBI_ERROR_TURN;
-    }}
-    {name}_rewind(model);
-"""
+        body = f"{refuse(f'{name}_expected_input(model) >= 0', 'KIBI_ERROR_TURN')}    {name}_rewind(model);\n"
     else:
-        body = f"    {name}_run({memory_c.of_model(b)});\n"
+        body = f"{report(InferenceStarted)}    {name}_run({memory_c.of_model(b)});\n"
     return f"""kibi_status {name}_invoke({name}_t *model)
 {{
-{_ready(b)}{body}    return KIBI_OK;
+{_ready(b)}{body}{report(InferenceEnded)}    return KIBI_OK;
 }}
 """

@@ -2,6 +2,7 @@
 
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.c_text import comment, plain
+from kibi.codegen.events_c import refuse
 from kibi.ir import Tensor
 from kibi.planner.plan import Buffer
 
@@ -121,7 +122,7 @@ def init(b: Bindings) -> str:
     cleared += "    model->arena = NULL;\n" if b.is_plain else ""
     rewind = f"    {name}_rewind(model);\n" if b.streams else ""
     return (
-        f"{head}\n{{\n    if (model == NULL) {{\n        return KIBI_ERROR_NULL;\n    }}\n{cleared}{checks}{keep}{rewind}"
+        f"{head}\n{{\n{refuse('model == NULL', 'KIBI_ERROR_NULL')}{cleared}{checks}{keep}{rewind}"
         "    return KIBI_OK;\n}\n"
     )
 
@@ -161,24 +162,23 @@ def supply(b: Bindings) -> str:
         kind = b.graph.tensors[index].type
         cases += f"    case {number}:\n        needed = {kind.size_bytes}u;\n"
         cases += f"        alignment = {kind.dtype.size_bytes}u;\n        break;\n"
+    checks = (
+        refuse("model == NULL || data == NULL", "KIBI_ERROR_NULL")
+        + refuse("bytes < needed", "KIBI_ERROR_ARENA_SIZE")
+        + refuse("(uintptr_t)data % alignment != 0u", "KIBI_ERROR_ARENA_ALIGNMENT")
+    )
     return f"""
 kibi_status {b.prefix}_supply({b.prefix}_t *model, unsigned number, void *data, size_t bytes)
 {{
     size_t needed, alignment;
     switch (number) {{
 {cases}    default:
-        return KIBI_ERROR_NULL;
+        needed = 0u;
+        alignment = 1u;
+        data = NULL;
+        break;
     }}
-    if (model == NULL || data == NULL) {{
-        return KIBI_ERROR_NULL;
-    }}
-    if (bytes < needed) {{
-        return KIBI_ERROR_ARENA_SIZE;
-    }}
-    if ((uintptr_t)data % alignment != 0u) {{
-        return KIBI_ERROR_ARENA_ALIGNMENT;
-    }}
-    model->memory[{first} + number] = (uint8_t *)data;
+{checks}    model->memory[{first} + number] = (uint8_t *)data;
     return KIBI_OK;
 }}
 """
@@ -194,7 +194,7 @@ def _count(b: Bindings) -> int:
 
 def _checks(pointer: str, given: str, macro: str) -> str:
     return (
-        f"    if ({pointer} == NULL) {{\n        return KIBI_ERROR_NULL;\n    }}\n"
-        f"    if ({given} < {macro}_BYTES) {{\n        return KIBI_ERROR_ARENA_SIZE;\n    }}\n"
-        f"    if ((uintptr_t){pointer} % {macro}_ALIGNMENT != 0u) {{\n        return KIBI_ERROR_ARENA_ALIGNMENT;\n    }}\n"
+        refuse(f"{pointer} == NULL", "KIBI_ERROR_NULL")
+        + refuse(f"{given} < {macro}_BYTES", "KIBI_ERROR_ARENA_SIZE")
+        + refuse(f"(uintptr_t){pointer} % {macro}_ALIGNMENT != 0u", "KIBI_ERROR_ARENA_ALIGNMENT")
     )

@@ -11,6 +11,8 @@ from kibi.planner import Plan, planned_graph, validate
 from kibi.planner import plan as make_plan
 from kibi.runtime.arena import Arena, side_by_side
 from kibi.runtime.context import Context
+from kibi.runtime.handlers import Handler, NullHandler
+from kibi.runtime.inference_events import InferenceEnded, InferenceStarted, OutOfTurn, RowReceived
 from kibi.runtime.inputs import check_inputs, check_row
 from kibi.runtime.memory import HandleArena, Recording, WritableBuffer
 from kibi.runtime.preallocated import find_tensor
@@ -41,6 +43,7 @@ class Interpreter:
             one, and run one after another.
         guard: whether canaries in free bytes are kept and checked.
         allocate: whether to allocate at once; else the caller does, after `register_preallocated`.
+        handler: is told of what happens, in the words of `kibi.runtime.inference_events`, which generated C reports, too.
 
     Raises:
         PlanError: the plan is not right for the model.
@@ -55,8 +58,10 @@ class Interpreter:
         *,
         guard: bool = True,
         allocate: bool = True,
+        handler: Handler | None = None,
     ) -> None:
         self._given = (model, plan, arena, guard)
+        self._handler: Handler = NullHandler() if handler is None else handler
         self._preallocated: dict[int, WritableBuffer] = {}
         self._planned: Plan | None = plan
         self._is_allocated = False
@@ -155,7 +160,7 @@ class Interpreter:
             if tensor.is_constant or tensor.is_supplied or plan.buffers_of(tensor.index)
         ]
         self._metadata = Recording(HandleArena(max(1024, _DESCRIPTOR_BYTES * len(used)), alignment=4))
-        context = Context(metadata=self._metadata, ram=arena.allocator)
+        context = Context(metadata=self._metadata, ram=arena.allocator, handler=self._handler)
         tensors = {tensor.index: self._described(tensor, plan, arena, context) for tensor in used}
         self._program = Program(graph, plan, arena, tensors)
         self._is_allocated = True
@@ -222,9 +227,11 @@ class Interpreter:
         expected, graph = self.expected_row, self._program.graph
         if expected is None:
             what = "all rows have come" if graph.streamed_inputs else "this plan stores its inputs"
+            self._handler.notify(OutOfTurn())
             remedy = "Call `invoke`" if graph.streamed_inputs else "Call `run`, or plan with input='streamed'"
             raise InputError(f"{graph.source} expects no row: {what}. {remedy}.")
         if input != expected[0]:
+            self._handler.notify(OutOfTurn())
             what = f"row {expected[1]} of input {expected[0]}, not one of input {input}"
             raise InputError(f"{graph.source} expects {what}. `expected_row` tells which is next.")
         array = check_row(graph, input, row)
@@ -246,6 +253,7 @@ class Interpreter:
                 if expected is None
                 else "row {1} of input {0} is missing".format(*expected)
             )
+            self._handler.notify(OutOfTurn())
             remedy = "Call `run` with them" if expected is None else "Hand it over with `push_row`"
             raise InputError(f"{graph.source} cannot finish: {what}. {remedy}.")
         return self._outputs()
@@ -269,14 +277,18 @@ class Interpreter:
         self._position = 0
         self._observed.clear()
         self._program.begin()
+        if not self._program.graph.streamed_inputs:
+            self._handler.notify(InferenceStarted())
 
     def _outputs(self) -> list[Array]:
         self._position = 0
+        self._handler.notify(InferenceEnded())
         return [self.tensors[index].to_array() for index in self._program.graph.outputs]
 
     def _receive(self, row: Array, observe: Observer | None) -> None:
         """Copy a row to its place, and compute until the next one is needed."""
         self._program.steps[self._position].receive(row)
+        self._handler.notify(RowReceived())
         self._done(observe)
         self._advance(observe)
 

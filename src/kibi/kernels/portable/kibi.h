@@ -19,6 +19,19 @@ typedef enum {
     KIBI_ERROR_TURN = -5             /* a row or a call out of turn: rows are missing, or another one is expected */
 } kibi_status;
 
+/* Events, each with an id that is the hash of its name. They cost no byte unless KIBI_ON_EVENT is defined: the name of a
+ * function of yours, `void name(uint32_t id)`. KIBI_EVENT_ID_BYTES says how wide ids are: 1, 2 or 4. */
+#ifndef KIBI_EVENT_ID_BYTES
+#define KIBI_EVENT_ID_BYTES 4
+#endif
+#ifdef KIBI_ON_EVENT
+void KIBI_ON_EVENT(uint32_t id);
+#define KIBI_EVENT(name, id) KIBI_ON_EVENT((id) & (0xFFFFFFFFu >> (32 - 8 * KIBI_EVENT_ID_BYTES)))
+#else
+#define KIBI_EVENT(name, id) ((void)0)
+#endif
+#define KIBI_ERROR(name, id) KIBI_EVENT(name, id)
+
 /* Preconditions of kernels. Define it before this header to check them, for instance as assert. */
 #ifndef KIBI_ASSERT
 #define KIBI_ASSERT(condition) ((void)0)
