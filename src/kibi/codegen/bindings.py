@@ -13,6 +13,8 @@ from kibi.kernels import Field, struct_fields
 from kibi.planner.plan import Plan, RegionUse
 from kibi.targets import Target
 
+_STATE_ALIGNMENT = 8
+"""Of each variable in the model's struct, in bytes: what any element needs."""
 PLAN_TABLE_PREFIX = "plan_"
 """How the names of the plan's constant tables begin in C: the order of steps, and the offsets of rows."""
 
@@ -66,10 +68,25 @@ class Bindings:
         ends = (*self.graph.inputs, *self.graph.outputs, *range(len(self.graph.tensors)))
         return tuple(index for index in dict.fromkeys(ends) if self.graph.tensors[index].is_supplied)
 
+    @cached_property
+    def variables(self) -> dict[int, int]:
+        """The tensors that are state, each with its offset in the model's struct."""
+        places, end = {}, 0
+        for index in self.graph.variables:
+            places[index] = end
+            end += -(-self.graph.tensors[index].type.size_bytes // _STATE_ALIGNMENT) * _STATE_ALIGNMENT
+        return places
+
+    @property
+    def variable_bytes(self) -> int:
+        """Bytes of all variables, each with what aligns the next one."""
+        ends = (at + self.graph.tensors[index].type.size_bytes for index, at in self.variables.items())
+        return -(-max(ends, default=0) // _STATE_ALIGNMENT) * _STATE_ALIGNMENT
+
     @property
     def is_plain(self) -> bool:
         """Whether the arena is all the memory that there is."""
-        return not self.supplied and not self.regions
+        return not self.supplied and not self.regions and not self.variables
 
     @property
     def cursor_bytes(self) -> int:

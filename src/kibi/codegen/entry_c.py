@@ -22,6 +22,15 @@ typedef struct {{
  * It stays so until it is said anew. */
 kibi_status {name}_supply({name}_t *model, unsigned number, void *data, size_t bytes);
 """
+    if b.variables:
+        text += f"""
+/* Gives the variables their first values, as {name}_init does; they keep those of the last inference otherwise. */
+void {name}_reset({name}_t *model);
+
+/* Where variable `index` lies, which the caller may read and write between two inferences; NULL if there is none. Do not copy a
+ * model's struct: its variables are inside. */
+void *{name}_variable({name}_t *model, unsigned index);
+"""
     if b.streams:
         text += _streaming_declarations(b)
     else:
@@ -74,7 +83,12 @@ def _push_head(b: Bindings) -> str:
 
 def definitions(b: Bindings) -> str:
     """The functions' bodies."""
-    parts = [memory_c.init(b), memory_c.supply(b).removeprefix("\n"), _push(b) if b.streams else _accessor(b, "input")]
+    parts = [
+        memory_c.reset(b),
+        memory_c.init(b),
+        memory_c.supply(b).removeprefix("\n"),
+        _push(b) if b.streams else _accessor(b, "input"),
+    ]
     return "\n".join([*filter(None, parts), _accessor(b, "output"), _invoke(b)])
 
 
@@ -87,7 +101,7 @@ def _accessor(b: Bindings, role: str) -> str:
     )
     return f"""{c_type} *{name}_{role}({model}, unsigned index)
 {{
-    if (model == NULL || !({memory_c.has_regions(b)})) {{
+    if (model == NULL || {memory_c.is_new(b)}) {{
         return NULL;
     }}
     switch (index) {{
@@ -110,8 +124,7 @@ def _place(b: Bindings, index: int, c_type: str) -> str:
 
 def _ready(b: Bindings) -> str:
     """The checks with which every call begins that computes."""
-    missing = f"!({memory_c.is_ready(b)})"
-    return refuse("model == NULL", "KIBI_ERROR_NULL") + refuse(missing, "KIBI_ERROR_NOT_INITIALIZED")
+    return refuse("model == NULL", "KIBI_ERROR_NULL") + refuse(memory_c.is_missing(b), "KIBI_ERROR_NOT_INITIALIZED")
 
 
 def _push(b: Bindings) -> str:
@@ -129,7 +142,7 @@ def _push(b: Bindings) -> str:
 
 int {name}_expected_input({name}_t *model)
 {{
-    if (model == NULL || !({memory_c.is_ready(b)})) {{
+    if (model == NULL || {memory_c.is_missing(b)}) {{
         return -1;
     }}
     {name}_run(model, NULL); /* as far as it goes without a row */

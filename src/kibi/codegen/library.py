@@ -18,6 +18,9 @@ from kibi.planner.plan import Plan, RegionUse
 from kibi.targets import Target
 from kibi.version import __version__
 
+_WORD_BYTES = 8
+"""Variables in a model's struct are aligned for any element."""
+
 
 @dataclass(frozen=True, slots=True)
 class CompiledModel:
@@ -31,6 +34,7 @@ class CompiledModel:
         cursor_bytes: bytes behind them, in which an inference that waits for a row remembers how far it has come.
         supplied: the tensors that the caller supplies, in the order of their numbers.
         regions: the regions that `init` is given; none where there is one arena.
+        variable_bytes: bytes of the tensors that keep their values, in the struct.
     """
 
     graph: Graph
@@ -41,10 +45,14 @@ class CompiledModel:
     cursor_bytes: int = 0
     supplied: tuple[int, ...] = ()
     regions: tuple[RegionUse, ...] = ()
+    variable_bytes: int = 0
 
     def state_bytes(self, pointer_bytes: int = 4) -> int:
         """`sizeof` the model's struct where pointers have that many bytes."""
-        return -(-(self.pointers * pointer_bytes + self.cursor_bytes) // pointer_bytes) * pointer_bytes
+        size, unit = self.pointers * pointer_bytes, pointer_bytes
+        if self.variable_bytes:
+            size, unit = -(-size // _WORD_BYTES) * _WORD_BYTES + self.variable_bytes, _WORD_BYTES
+        return -(-(size + self.cursor_bytes) // unit) * unit
 
     @property
     def arrivals(self) -> tuple[tuple[int, int], ...]:
@@ -139,10 +147,11 @@ def _compiled(b: Bindings) -> CompiledModel:
         plan=b.plan,
         functions=tuple(map(b.function, numbers)),
         labels=tuple(map(b.label, numbers)),
-        pointers=(len(b.regions) or 1) + len(b.supplied),
+        pointers=(len(b.regions) or 1) + len(b.supplied) + bool(b.variables),
         cursor_bytes=4 * b.cursor_bytes if b.streams else 0,
         supplied=b.supplied,
         regions=b.regions,
+        variable_bytes=b.variable_bytes,
     )
 
 

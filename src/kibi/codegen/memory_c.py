@@ -24,6 +24,9 @@ def of_model(b: Bindings) -> str:
 
 def base(b: Bindings, tensor: Tensor, memory: str) -> str:
     """The pointer from which the offsets of a tensor's rows count."""
+    if tensor.is_variable:
+        start = f"{memory}[{_regions(b) + len(b.supplied)}]"
+        return f"({start} + {b.variables[tensor.index]})" if b.variables[tensor.index] else start
     if tensor.is_supplied:
         return f"{memory}[{_regions(b) + b.supplied.index(tensor.index)}]"
     return of_region(b, b.plan.buffers_of(tensor.index)[0].region, memory)
@@ -49,7 +52,12 @@ def fields(b: Bindings) -> str:
     """The fields of the model's struct that say where its bytes are."""
     if b.is_plain:
         return "    uint8_t *arena;\n"
-    return f"    uint8_t *memory[{_regions(b) + len(b.supplied)}];\n"
+    state = (
+        f"    uint64_t state[{b.variable_bytes // 8}]; /* variables, which keep their values */\n"
+        if b.variables
+        else ""
+    )
+    return f"    uint8_t *memory[{_count(b)}];\n{state}"
 
 
 def alignment(b: Bindings, region: str) -> int:
@@ -79,6 +87,10 @@ def macros(b: Bindings) -> str:
             if index in tensors:
                 text += f"#define {upper}_SUPPLY_{role}_{tensors.index(index)} {number}u\n"
         text += f"#define {upper}_SUPPLIED_{number}_BYTES {tensor.type.size_bytes}u\n"
+    for number, index in enumerate(b.variables):
+        tensor = b.graph.tensors[index]
+        text += comment(f"variable {number}: {plain(tensor.name)}, {tensor.type}")
+        text += f"#define {upper}_VARIABLE_{number}_BYTES {tensor.type.size_bytes}u\n"
     return text
 
 
@@ -111,16 +123,18 @@ def init(b: Bindings) -> str:
         for number, use in enumerate(b.regions):
             checks += _checks(f"regions[{number}]", f"region_bytes[{number}]", f"{upper}_REGION_{use.name.upper()}")
             keep += f"    model->memory[{number}] = (uint8_t *)regions[{number}];\n"
-        checks = (
-            f"    if (regions == NULL || region_bytes == NULL) {{\n        return KIBI_ERROR_NULL;\n    }}\n{checks}"
-        )
+        checks = refuse("regions == NULL || region_bytes == NULL", "KIBI_ERROR_NULL") + checks
         head = (
             f"kibi_status {name}_init({name}_t *model, void *const regions[{upper}_REGIONS], "
             f"const size_t region_bytes[{upper}_REGIONS])"
         )
-    cleared = "".join(f"    model->memory[{number}] = NULL;\n" for number in range(0 if b.is_plain else _count(b)))
+    own = _regions(b) + len(b.supplied)
+    cleared = "".join(f"    model->memory[{number}] = NULL;\n" for number in range(0 if b.is_plain else own))
     cleared += "    model->arena = NULL;\n" if b.is_plain else ""
     rewind = f"    {name}_rewind(model);\n" if b.streams else ""
+    if b.variables:
+        keep += f"    model->memory[{own}] = (uint8_t *)(void *)model->state;\n"
+        rewind += f"    {name}_reset(model);\n"
     return (
         f"{head}\n{{\n{refuse('model == NULL', 'KIBI_ERROR_NULL')}{cleared}{checks}{keep}{rewind}"
         "    return KIBI_OK;\n}\n"
@@ -141,16 +155,45 @@ def init_declaration(b: Bindings) -> str:
     return f"{comment(f'{what} {whose}{shared}.')}kibi_status {name}_init({name}_t *model, {arguments});\n"
 
 
-def is_ready(b: Bindings) -> str:
-    """The condition under which `model` has all its memory."""
+def is_missing(b: Bindings) -> str:
+    """The condition under which `model` has not all its memory."""
     if b.is_plain:
-        return "model->arena != NULL"
-    return " && ".join(f"model->memory[{number}] != NULL" for number in range(_count(b)))
+        return "model->arena == NULL"
+    return " || ".join(f"model->memory[{number}] == NULL" for number in range(_count(b)))
 
 
-def has_regions(b: Bindings) -> str:
-    """The condition under which `init` has succeeded."""
-    return "model->arena != NULL" if b.is_plain else "model->memory[0] != NULL"
+def is_new(b: Bindings) -> str:
+    """The condition under which `init` has not succeeded yet."""
+    return "model->arena == NULL" if b.is_plain else "model->memory[0] == NULL"
+
+
+def reset(b: Bindings) -> str:
+    """The functions that give variables their first values, and say where they are; nothing where there are none."""
+    if not b.variables:
+        return ""
+    fills, cases = "", ""
+    for number, (index, place) in enumerate(b.variables.items()):
+        tensor = b.graph.tensors[index]
+        start = f"(uint8_t *)(void *)model->state + {place}"
+        fills += f"        memset({start}, {tensor.initial_byte}, {tensor.type.size_bytes}u);\n"
+        cases += f"    case {number}:\n        return {start};\n"
+    return f"""void {b.prefix}_reset({b.prefix}_t *model)
+{{
+    if (model != NULL) {{
+{fills}    }}
+}}
+
+void *{b.prefix}_variable({b.prefix}_t *model, unsigned index)
+{{
+    if (model == NULL) {{
+        return NULL;
+    }}
+    switch (index) {{
+{cases}    default:
+        return NULL;
+    }}
+}}
+"""
 
 
 def supply(b: Bindings) -> str:
@@ -189,7 +232,7 @@ def _regions(b: Bindings) -> int:
 
 
 def _count(b: Bindings) -> int:
-    return _regions(b) + len(b.supplied)
+    return _regions(b) + len(b.supplied) + bool(b.variables)
 
 
 def _checks(pointer: str, given: str, macro: str) -> str:

@@ -80,7 +80,7 @@ def _source(b: Bindings) -> str:
 
 
 def _library_includes(b: Bindings) -> str:
-    return "\n#include <string.h>\n" if b.streams else ""
+    return "\n#include <string.h>\n" if b.streams or b.variables else ""
 
 
 def _summary(b: Bindings) -> str:
@@ -160,7 +160,7 @@ def _describe(b: Bindings, number: int) -> str:
 def _place(b: Bindings, tensor: Tensor) -> str:
     """Where a tensor lies, for comments; nothing for constants."""
     if not tensor.is_planned:
-        return "" if tensor.is_constant else " supplied"
+        return "" if tensor.is_constant else " in the state" if tensor.is_variable else " supplied"
     buffers = b.plan.buffers_of(tensor.index)
     region = "" if b.is_plain else f" in {buffers[0].region}"
     return f" at {buffers[0].offset}{region}" if len(buffers) == 1 else f" by row{region}"

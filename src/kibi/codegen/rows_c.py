@@ -22,11 +22,12 @@ def _accessor(b: Bindings, tensor: Tensor) -> str:
         name = b.constant_name(b.tensor_constant(tensor))
         head = f"static inline const {c_type} *row_{tensor.index}({parameter(b)}, int32_t row)\n{{\n    (void){argument(b)};\n"
         return f"{comment(what)}{head}    return {name} + {product('row', kind.row_elements)};\n}}\n"
-    if tensor.is_supplied:
+    if not tensor.is_planned:
+        whose = "a variable" if tensor.is_variable else "supplied by the caller"
         text = f"static inline {c_type} *row_{tensor.index}({parameter(b)}, int32_t row)\n{{\n"
         start = f"({c_type} *)(void *){base(b, tensor, argument(b))}"
         place = f"{start} + {product('row', kind.row_elements)}"
-        return f"{comment(f'{what}, supplied by the caller')}{text}    return {place};\n}}\n"
+        return f"{comment(f'{what}, {whose}')}{text}    return {place};\n}}\n"
     uses = sum(tensor.index in {t.index for t in (*site.row_tensors, site.output)} for site in b.graph.sites)
     name = f"{PLAN_TABLE_PREFIX}offsets_{tensor.index}"
     rows = offsets_text(b.plan.row_offsets(b.graph, tensor.index), name, uses)

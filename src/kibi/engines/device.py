@@ -43,7 +43,7 @@ class DeviceEngine:
         )
         self._core = Core(self.image, library.target)
         self._operators = self._function_labels()
-        self._state = self._core.allocate("state", self.state_bytes, alignment=4)
+        self._state = self._core.allocate("state", self.state_bytes, alignment=8)
         self._initialize(library.target.arena_alignment_bytes)
         self._supplied = {tensor: self._supply(number) for number, tensor in enumerate(self._model.supplied)}
         longest = max(self._model.graph.tensors[index].type.row_bytes for index in self._model.graph.inputs)

@@ -39,7 +39,7 @@ class HostEngine:
         shared = ctypes.CDLL(str(build_shared(sources, compiler=compiler, optimize=optimize, includes=[folder])))
         prefix = f"{self._model.graph.name}_"
         self._functions = {name.removeprefix(prefix): shared[name] for name in entry_points(self._model)}
-        for name in {"input", "output"} & set(self._functions):
+        for name in {"input", "output", "variable"} & set(self._functions):
             self._functions[name].restype = _POINTER
         self._blocks: list[Array] = []
         self._state = ctypes.create_string_buffer(self._model.state_bytes(ctypes.sizeof(_POINTER)))
@@ -62,7 +62,7 @@ class HostEngine:
             if index in self._model.supplied:
                 self._supplied[self._model.supplied.index(index)][:] = array.reshape(-1).view(np.uint8)
             elif index not in graph.streamed_inputs:
-                ctypes.memmove(self._place("input", number), array.ctypes.data, array.nbytes)
+                ctypes.memmove(self.address("input", number), array.ctypes.data, array.nbytes)
         for number, row in self._model.arrivals:
             self._push(arrays[number], number, row)
         self._check("invoke")
@@ -79,6 +79,10 @@ class HostEngine:
     def call(self, function: str, *arguments: object) -> int:
         """Call one of the model's functions by its name without the prefix, on its state; the status or value."""
         return int(self._functions[function](self._state, *arguments))
+
+    def address(self, accessor: str, number: int) -> int:
+        """What one of the model's accessors returns: where a tensor lies."""
+        return int(self._functions[accessor](self._state, ctypes.c_uint(number)))
 
     def _initialize(self) -> None:
         """Guarded blocks for the regions, which begin at multiples of the guard's size."""
@@ -105,11 +109,8 @@ class HostEngine:
         which = (ctypes.c_uint(number),) if len(self._model.graph.inputs) > 1 else ()
         self._check("push_row", *which, _POINTER(data.ctypes.data))
 
-    def _place(self, accessor: str, number: int) -> int:
-        return int(self._functions[accessor](self._state, ctypes.c_uint(number)))
-
     def _read(self, number: int, kind: TensorType) -> Array:
-        data = ctypes.string_at(self._place("output", number), kind.size_bytes)
+        data = ctypes.string_at(self.address("output", number), kind.size_bytes)
         return np.frombuffer(data, kind.dtype.numpy).reshape(kind.shape)
 
     def _check(self, function: str, *arguments: object) -> None:

@@ -70,6 +70,17 @@ class Graph:
         """The model inputs that are there before the first step."""
         return tuple(index for index in self.inputs if index not in self.streamed_inputs)
 
+    @cached_property
+    def variables(self) -> tuple[int, ...]:
+        """The tensors that keep their value from one inference to the next, and that some node reads."""
+        read = {index for node in self.nodes for index in node.inputs if index is not None}
+        return tuple(tensor.index for tensor in self.tensors if tensor.is_variable and tensor.index in read)
+
+    @property
+    def given(self) -> tuple[int, ...]:
+        """The tensors that are there before the first step: stored inputs, then variables."""
+        return (*self.stored_inputs, *self.variables)
+
     @property
     def macs(self) -> int:
         """Multiply-accumulates of one inference."""

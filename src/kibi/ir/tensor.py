@@ -115,6 +115,7 @@ class Tensor:
         type: shape, element type, quantization.
         data: the elements of a constant, read-only, of the type's shape; None for what is computed.
         is_supplied: whether its bytes are in a buffer of the caller's: it takes none of the arena.
+        is_variable: whether it keeps its value from one inference to the next: it is state, and takes none of the arena.
     """
 
     index: int
@@ -122,6 +123,7 @@ class Tensor:
     type: TensorType
     data: Array | None = field(default=None, compare=False, repr=False)
     is_supplied: bool = False
+    is_variable: bool = False
 
     @property
     def is_constant(self) -> bool:
@@ -131,7 +133,13 @@ class Tensor:
     @property
     def is_planned(self) -> bool:
         """Whether a plan must find a place for its rows."""
-        return not self.is_constant and not self.is_supplied
+        return not (self.is_constant or self.is_supplied or self.is_variable)
+
+    @property
+    def initial_byte(self) -> int:
+        """What each byte of a variable is before the first inference. Source: TFLM `micro_interpreter_graph.cc`."""
+        has_zero_point = self.type.dtype is DType.S8 and self.type.quantization is not None
+        return self.quantization.zero_point & 0xFF if has_zero_point else 0
 
     @property
     def quantization(self) -> Quantization:

@@ -37,6 +37,11 @@ def _structure(graph: Graph) -> Iterator[Problem]:
     if len(set(graph.inputs)) != len(graph.inputs):
         yield Problem("a tensor is listed twice among the model's inputs")
     made -= set(graph.streamed_inputs)
+    made |= {tensor.index for tensor in graph.tensors if tensor.is_variable}
+    for index in (*graph.inputs, *graph.outputs):
+        if graph.tensors[index].is_variable:
+            what = "a variable, which keeps its value between inferences, cannot be a model's input or output"
+            yield Problem(what, "Export the model with an input of its own", tensor=graph.tensors[index].name)
     for node in graph.nodes:
         yield from _edges(graph, node, made)
         made.update(node.outputs)

@@ -14,6 +14,8 @@ from kibi.errors import InputError, InternalError
 _FIELD = re.compile(r"^\s+(?:const\s+)?(?P<type>\w+)\s+(?P<star>\*?)(?P<name>\w+);", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "(?P<name>[\w.]+)"', re.MULTILINE)
 _FOLDERS: list[Path] = []
+_CONDITIONS = {"armv7em": "defined(__ARM_FEATURE_DSP)"}
+"""For each set but the portable one, when the compiler has its instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,20 @@ def _fields(text: str, kernel: str, path: Path) -> tuple[Field, ...]:
     return fields
 
 
+def text_of(file: str, kernel_sets: tuple[str, ...]) -> str:
+    """The text of a kernel's file; arguments and errors as of `find`.
+
+    Where a set for some cores has a file that the portable set has, too, the text is both, and the compiler chooses: so a
+    library for a core also builds, and can be tested, on any other machine.
+    """
+    path = find(file, kernel_sets)
+    condition, portable = _CONDITIONS.get(path.parent.name), kernel_folder() / file
+    text = path.read_text(encoding="utf-8")
+    if condition is None or not portable.is_file():
+        return text
+    return f"#if {condition}\n\n{text}\n#else\n\n{portable.read_text(encoding='utf-8')}\n#endif\n"
+
+
 def closure(kernels: frozenset[str], kernel_sets: tuple[str, ...]) -> dict[str, str]:
     """The texts of the kernels' files and of all that they include, by file name, sorted.
 
@@ -134,7 +150,7 @@ def closure(kernels: frozenset[str], kernel_sets: tuple[str, ...]) -> dict[str, 
         if name in texts:
             continue
         path = find(name, kernel_sets)
-        texts[name] = path.read_text(encoding="utf-8")
+        texts[name] = text_of(name, kernel_sets)
         waiting += _INCLUDE.findall(texts[name])
         if path.with_suffix(".c").is_file():
             waiting.append(path.with_suffix(".c").name)

@@ -54,7 +54,7 @@ class _Lives:
         for place, buffer in enumerate(buffers):
             if buffer.tensor is not None and not buffer.is_pinned:
                 found.setdefault(buffer.tensor, []).append((place, buffer))
-        finished = dict.fromkeys(graph.stored_inputs, -1)
+        finished = dict.fromkeys(graph.given, -1)
         readers: dict[int, list[tuple[int, int]]] = {}
         for node, its in steps.items():
             finished |= dict.fromkeys(graph.nodes[node].outputs, its[-1][0])

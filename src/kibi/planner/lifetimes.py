@@ -50,7 +50,7 @@ def lifetimes(
     pinned_bytes = 0
     for index in sorted(histories):
         tensor = graph.tensors[index]
-        if tensor.is_supplied:
+        if not tensor.is_planned:
             continue
         alignment = min(tensor.type.dtype.size_bytes, target.arena_alignment_bytes)
         if index in graph.stored_inputs and index in split and index not in graph.outputs:
@@ -74,7 +74,7 @@ def _check_limits(graph: Graph) -> None:
     steps = sum(site.steps for site in graph.sites)
     if steps > _MOST_STEPS:
         raise PlanError(f"{graph.source} takes {steps} row steps; at most {_MOST_STEPS} are planned. Check its shapes.")
-    for index in (*graph.stored_inputs, *(output for node in graph.nodes for output in node.outputs)):
+    for index in (*graph.given, *(output for node in graph.nodes for output in node.outputs)):
         tensor = graph.tensors[index]
         if tensor.type.size_bytes > _MOST_BYTES or tensor.type.rows > _MOST_STEPS:
             what = f"tensor {tensor.name!r} of {graph.source} has {tensor.type.size_bytes} bytes in {tensor.type.rows} rows"
@@ -112,9 +112,9 @@ class _History:
 
 def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dict[int, tuple[int, int]]]:
     """The history of each tensor in the arena, and the first and last step of each node."""
-    computed = (*graph.stored_inputs, *(out for node in graph.nodes for out in node.outputs))
+    computed = (*graph.given, *(out for node in graph.nodes for out in node.outputs))
     histories = {index: _History() for index in computed}
-    for index in graph.stored_inputs:
+    for index in graph.given:
         for _ in range(graph.tensors[index].type.rows):
             histories[index].make_row(_INPUT_STEP)
     spans: dict[int, tuple[int, int]] = {}

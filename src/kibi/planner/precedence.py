@@ -103,7 +103,7 @@ def precedence(
     """
     count = len(graph.nodes)
     outputs, computed = set(graph.outputs), {index for node in graph.nodes for index in node.outputs}
-    computed.update(graph.stored_inputs)
+    computed.update(graph.given)
     planned = {index: graph.tensors[index].type.size_bytes for index in computed if graph.tensors[index].is_planned}
     sizes = {index: _rounded(planned.get(index, 0), granule_bytes) for index in computed}
     users = dict.fromkeys(computed, 0)

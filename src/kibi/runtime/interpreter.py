@@ -112,6 +112,11 @@ class Interpreter:
         """The tensors that steps read or make, by index: what of their rows is there at the moment can be read."""
         return self._program.tensors
 
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of variables, which keep their values from run to run, and are each interpreter's own."""
+        return sum(self.tensors[index].size_bytes for index in self._program.graph.variables)
+
     def register_preallocated(self, tensor: int | str, buffer: WritableBuffer) -> int:
         """Let a tensor lie in a buffer of the caller's, so that it takes none of the arena; before `allocate`.
 
@@ -157,20 +162,24 @@ class Interpreter:
         used = [
             tensor
             for tensor in graph.tensors
-            if tensor.is_constant or tensor.is_supplied or plan.buffers_of(tensor.index)
+            if tensor.is_constant
+            or tensor.is_supplied
+            or plan.buffers_of(tensor.index)
+            or tensor.index in graph.variables
         ]
         self._metadata = Recording(HandleArena(max(1024, _DESCRIPTOR_BYTES * len(used)), alignment=4))
         context = Context(metadata=self._metadata, ram=arena.allocator, handler=self._handler)
         tensors = {tensor.index: self._described(tensor, plan, arena, context) for tensor in used}
         self._program = Program(graph, plan, arena, tensors)
         self._is_allocated = True
+        self.reset()
 
     def _described(self, tensor: Tensor, plan: Plan, arena: Arena, context: Context) -> TensorInterface:
         """A tensor with its descriptor, which says where its bytes are."""
         kind, name = tensor.type, tensor.name
         if tensor.data is not None:
             return RomTensor(kind, tensor.data, name=name, context=context, constant_type=True)
-        if tensor.is_supplied:
+        if tensor.is_supplied or tensor.is_variable:
             buffer = self._preallocated.get(tensor.index)
             own = np.zeros(kind.size_bytes, np.uint8) if buffer is None else buffer
             return BufferTensor(kind, own, name=name, context=context, constant_type=True)
@@ -259,8 +268,11 @@ class Interpreter:
         return self._outputs()
 
     def reset(self) -> None:
-        """Forget all state that is carried over from run to run, and an inference that was begun with `push_row`."""
+        """Give variables their first values, and forget an inference that was begun with `push_row`."""
         self._position = 0
+        for index in self._program.graph.variables if self._is_allocated else ():
+            tensor = self.tensors[index]
+            tensor.write_bytes(0, bytes([self._program.graph.tensors[index].initial_byte]) * tensor.size_bytes)
 
     def _make_plan(self) -> Plan:
         """The plan that was given; or, where none was, the default one with what is preallocated left out."""

@@ -190,8 +190,7 @@ def test_all_that_is_wrong_with_a_tensor_is_said_at_once() -> None:
     data = relu_on(lambda builder: builder.tensor([1, 4], _S8, [0.5, -1.0], [200], name="x", variable=True))
     texts = " ".join(problem.what for problem in problems_of(data))
     assert all(
-        part in texts
-        for part in ("variable", "scales (2) and zero points (1)", "scale -1.0", "zero point 200", "along axis 0")
+        part in texts for part in ("scales (2) and zero points (1)", "scale -1.0", "zero point 200", "along axis 0")
     )
 
 
@@ -229,10 +228,16 @@ def test_data_in_a_buffer_that_is_not_there_are_refused() -> None:
     assert problem.tensor == "tensor_0"
 
 
-def test_variable_is_refused() -> None:
-    """State is not supported yet."""
+def test_variable_that_cannot_be_state_is_refused() -> None:
+    """A model's input is no state, and neither is a constant."""
     (problem,) = problems_of(relu_on(lambda builder: builder.tensor([1, 4], _S8, 0.5, 0, name="x", variable=True)))
-    assert "variable" in problem.what
+    assert "cannot be a model's input" in problem.what
+    data = bytes(4)
+    problems = problems_of(
+        relu_on(lambda builder: builder.tensor([1, 4], _S8, 0.5, 0, name="x", data=data, variable=True))
+    )
+    problem = problems[0]
+    assert "has data as a constant has" in problem.what
     assert problem.remedy
 
 

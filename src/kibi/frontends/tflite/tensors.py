@@ -53,16 +53,15 @@ def import_tensor(
     dtype = _DTYPES[TENSOR_TYPES[record.type_code]]
     quantization = _quantization(record.quantization, record.shape) if dtype.is_integer else None
     data = None if record.data is None else _constant(record.data, record.shape, dtype, copied)
-    return Tensor(index, record.name, TensorType(record.shape, dtype, quantization), data), []
+    return Tensor(
+        index, record.name, TensorType(record.shape, dtype, quantization), data, is_variable=record.is_variable
+    ), []
 
 
 def _problems(record: TensorRecord) -> Iterator[tuple[str, str]]:
     """What is wrong, and what to do."""
-    if record.is_variable:
-        yield (
-            "it keeps its value between inferences (a variable), which is not supported",
-            "Export a model without state",
-        )
+    if record.is_variable and record.data is not None:
+        yield "it keeps its value between inferences (a variable), and has data as a constant has", _EXPORT_AGAIN
     if record.is_sparse:
         yield "its data are sparse, which is not supported", "Export the model with dense weights"
     if record.is_external:
