@@ -133,9 +133,11 @@ def text_of(file: str, kernel_sets: tuple[str, ...]) -> str:
     path = find(file, kernel_sets)
     condition, portable = _CONDITIONS.get(path.parent.name), kernel_folder() / file
     text = path.read_text(encoding="utf-8")
-    if condition is None or not portable.is_file():
+    if condition is None or not (portable.is_file() or file.endswith(".c")):
         return text
-    return f"#if {condition}\n\n{text}\n#else\n\n{portable.read_text(encoding='utf-8')}\n#endif\n"
+    nothing = f"typedef int {path.stem}_is_for_other_cores; /* C wants one declaration at least */\n"
+    other = portable.read_text(encoding="utf-8") if portable.is_file() else nothing
+    return f"#if {condition}\n\n{text}\n#else\n\n{other}\n#endif\n"
 
 
 def closure(kernels: frozenset[str], kernel_sets: tuple[str, ...]) -> dict[str, str]:
