@@ -4,7 +4,7 @@ For each zoo model that Kibi loads: TFLM's head (activations and scratch), the s
 works, and what lies between the two: its metadata. Then the arena that Kibi's interpreter needs with whole tensors, which is
 TFLM's own restriction, and by the row, and the metadata of its tensors. Says whether any of Kibi's is larger, and ends with
 an error if so. Models and TFLM's figures are read from the folder that `KIBI_ZOO` names (default `../shared/zoo`).
-`--docs` writes the table into docs/runtime.md.
+`--docs` writes the table into docs/arenas-of-models.md.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from kibi.errors import KibiError
 
 ROOT = Path(__file__).resolve().parent.parent
 ZOO = Path(os.environ.get("KIBI_ZOO", ROOT.parent / "shared" / "zoo"))
-PAGE = ROOT / "docs" / "runtime.md"
+PAGE = ROOT / "docs" / "arenas-of-models.md"
 SECTION = re.compile(r"(?s)(?<=<!-- interpreters -->\n).*?(?=<!-- /interpreters -->)")
 """Where the table stands in the page."""
 
@@ -65,7 +65,7 @@ def main() -> None:
     """Plan, and print a table or JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="print one JSON list")
-    parser.add_argument("--docs", action="store_true", help="write the table into docs/runtime.md")
+    parser.add_argument("--docs", action="store_true", help="write the table into docs/arenas-of-models.md")
     arguments = parser.parse_args()
     rows = list(measured_rows())
     if arguments.json:

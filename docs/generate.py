@@ -30,7 +30,14 @@ def written() -> Mapping[Path, Callable[[], str]]:
     made: dict[Path, Callable[[], str]] = {}
     for name in ("operators.md", "errors.md", "commands.md"):
         made[docs / name] = lambda name=name: _PAGES()[name]  # type: ignore[misc]  # the default binds the loop's value
-    for name in ("plan.svg", "plan_by_rows.svg", "plans_side_by_side.svg", "first_rows.svg", "rows.svg"):
+    for name in (
+        "plan.svg",
+        "plan_by_rows.svg",
+        "plans_side_by_side.svg",
+        "first_rows.svg",
+        "rows.svg",
+        "recording.svg",
+    ):
         made[docs / "images" / name] = lambda name=name: _PICTURES()[name]  # type: ignore[misc]  # as above
     for path in (_README, ROOT / "CONTRIBUTING.md", *sorted(docs.glob("*.md"))):
         if path not in made:

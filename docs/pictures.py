@@ -13,6 +13,8 @@ from kibi.reports.memory_shapes import INK, SCRATCH_FILL, Box, document, label, 
 from kibi.reports.memory_svg import memory_svg
 from kibi.reports.memory_timeline import legend, operator
 from kibi.reports.plan_comparison import PlannedModel
+from kibi.reports.recording_svg import recording_svg
+from kibi.runtime.memory import Handle, HandleArena, Kind, Recording
 
 _BLUE, _GREEN, _GREY, _INK = "#77aadd", "#44bb99", "#dddddd", "#222222"
 _STYLE = (
@@ -35,7 +37,19 @@ def pictures() -> Mapping[str, str]:
         "plans_side_by_side.svg": memory_comparison_svg(planned),
         "first_rows.svg": _first_rows_picture(model, by_rows),
         "rows.svg": _rows_picture(),
+        "recording.svg": _recording_picture(),
     }
+
+
+def _recording_picture() -> str:
+    """An unbound block is lost and a bound one moves, so that a third finds room: as in `runtime.md`."""
+    recording, handle = Recording(HandleArena(256)), Handle()
+    recording.allocate(96)
+    address = recording.allocate(100, Kind.PLANNED)
+    if address is not None:
+        recording.bind(address, handle)
+    recording.deallocate(recording.allocate(117, Kind.SCRATCH))
+    return recording_svg(recording, "Rebalancing in 256 bytes")
 
 
 def _first_rows_picture(model: kibi.Graph, plan: kibi.Plan, steps: int = 24) -> str:

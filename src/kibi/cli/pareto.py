@@ -133,7 +133,7 @@ def _show(graph: "Graph", target: "Target", choices: "Sequence[Choice]", left_ou
     """A line for each choice, those that are worth having marked, and what could not be had."""
     from rich.text import Text  # noqa: PLC0415
 
-    from kibi.reports.memory_timeline import printable  # noqa: PLC0415
+    from kibi.planner.tensor_names import printable  # noqa: PLC0415
     from kibi.reports.pareto import pareto_optimal  # noqa: PLC0415
 
     console = output()

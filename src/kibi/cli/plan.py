@@ -190,14 +190,14 @@ def _show_picture(planned: "PlannedModel") -> None:
 
 
 def _show_ascii(planned: "PlannedModel") -> None:
-    from kibi.reports.memory_ascii import print_memory_plan  # noqa: PLC0415
+    from kibi.planner.ascii_map import print_memory_plan  # noqa: PLC0415
 
     print_memory_plan(planned.graph, planned.plan)
 
 
 def _show_table(planned: "list[PlannedModel]") -> None:
     """A line for each plan: bytes, bound, how good that is, and what it costs."""
-    from kibi.reports.memory_timeline import printable  # noqa: PLC0415
+    from kibi.planner.tensor_names import printable  # noqa: PLC0415
     from kibi.reports.plan_comparison import times_smaller  # noqa: PLC0415
 
     console = output()

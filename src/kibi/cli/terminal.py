@@ -13,7 +13,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from kibi.reports.memory_timeline import printable
+from kibi.planner.tensor_names import printable
 
 _PIPE_COLUMNS = 4096
 """Nothing is cut or wrapped where no terminal says how wide it is."""

@@ -33,18 +33,16 @@ class Requantization:
     high: int
 
     @staticmethod
-    def of(site: Site, activation: Activation, *, single_precision_product: bool = False) -> "Requantization":
+    def of(site: Site, activation: Activation) -> "Requantization":
         """Rule N7: the factor of a channel is input scale * filter scale / output scale, in double precision.
 
         Args:
             site: a node with operands `input`, `filter`, `bias?`, `output`.
             activation: the fused activation.
-            single_precision_product: whether the product of the scales is rounded to float32 first, as TFLM does for
-                fully connected layers quantized per tensor (`kernels/kernel_util.cc`, `GetQuantizedConvolutionMultipler`).
         """
         output = site.output.quantization
         channels = site.output.type.shape[-1]
-        factors = _factors(site, single_precision_product)
+        factors = _factors(site)
         factors *= channels if len(factors) == 1 else 1
         bias = site.find("bias")
         data = np.zeros(channels) if bias is None or bias.data is None else bias.data.reshape(-1)
@@ -76,25 +74,21 @@ class Requantization:
         )
 
 
-def _factors(site: Site, single_precision_product: bool) -> list[Multiplier]:
+def _factors(site: Site) -> list[Multiplier]:
     """One factor, or one for each output channel."""
     scales = site["filter"].quantization.scales
     input_scale, output_scale = site["input"].quantization.scale, site.output.quantization.scale
-    if single_precision_product:
-        with np.errstate(over="ignore"):  # what overflows is refused as a factor
-            products = [float(np.float32(input_scale) * np.float32(scale)) for scale in scales]
-    else:
-        products = [input_scale * scale for scale in scales]
+    products = [input_scale * scale for scale in scales]
     return [checks.factor(product / output_scale) for product in products]
 
 
-def check_scaling(site: Site, activation: Activation, *, single_precision_product: bool = False) -> None:
+def check_scaling(site: Site, activation: Activation) -> None:
     """Check what `Requantization.of` computes from the scales; arguments as there.
 
     Raises:
         OperatorError: a factor or a bound of the activation does not fit 32 bits.
     """
-    _factors(site, single_precision_product)
+    _factors(site)
     activation.limits(DType.S8, site.output.quantization)
 
 

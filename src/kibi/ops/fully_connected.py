@@ -42,7 +42,7 @@ class FullyConnected(Operator):
         checks.per_tensor(site, "output")
         checks.symmetric_weights(site, "filter", channels, axis=0)
         checks.bias(site, channels)
-        check_scaling(site, self.activation, single_precision_product=_is_per_tensor(site))
+        check_scaling(site, self.activation)
         shape = site["input"].type.shape
         elements = site["input"].type.elements
         if elements % depth or (self.keep_dims and shape[-1] != depth):
@@ -140,11 +140,7 @@ class FullyConnected(Operator):
         return site.output.type.elements * site["filter"].type.shape[1]
 
     def _scaling(self, site: Site) -> Requantization:
-        return Requantization.of(site, self.activation, single_precision_product=_is_per_tensor(site))
-
-
-def _is_per_tensor(site: Site) -> bool:
-    return not site["filter"].quantization.is_per_channel
+        return Requantization.of(site, self.activation)
 
 
 def _is_by_row(site: Site) -> bool:

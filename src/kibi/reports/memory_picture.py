@@ -7,6 +7,8 @@ from rich.text import Text
 
 from kibi.ir import Graph
 from kibi.planner import Plan, planned_graph
+from kibi.planner.stacking import stacked
+from kibi.planner.tensor_names import shortened
 from kibi.reports.memory_map import memory_map
 from kibi.reports.memory_timeline import (
     SCRATCH_LETTER,
@@ -18,8 +20,6 @@ from kibi.reports.memory_timeline import (
     legend,
     operator,
     peak_words,
-    shortened,
-    stacked,
     stretches,
 )
 

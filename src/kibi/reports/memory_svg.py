@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from kibi.ir import Graph
 from kibi.planner import Plan, planned_graph
+from kibi.planner.stacking import region_bases, stacked
+from kibi.planner.tensor_names import shortened
 from kibi.reports.memory_plot import (
     CHARACTER,
     Plot,
@@ -37,9 +39,6 @@ from kibi.reports.memory_timeline import (
     legend,
     manner,
     operator,
-    region_bases,
-    shortened,
-    stacked,
     stretches,
 )
 

@@ -1,12 +1,13 @@
 """What both pictures of a memory plan show: stretches of time, a letter and a colour for each tensor, the peak."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from string import ascii_letters, digits
 
 from kibi.ir import Graph
 from kibi.planner import Buffer, Plan
+from kibi.planner.tensor_names import printable
 from kibi.reports.memory_colors import SCRATCH_COLOR, input_color, layer_color
 
 LETTERS = ascii_letters + digits
@@ -83,21 +84,6 @@ def stretches(plan: Plan) -> Iterator[Stretch]:
             live = tuple(buffer for buffer in plan.buffers if buffer.start <= start < buffer.end)
             yield Stretch(run.node, run.first_row + start - step, end - start, start, end, live)
         step += run.rows
-
-
-def stacked(plan: Plan) -> Plan:
-    """The plan with its memory regions above one another, so that an offset tells bytes of different regions apart."""
-    bases = dict(region_bases(plan))
-    if len(bases) < 2:
-        return plan
-    buffers = tuple(replace(buffer, offset=buffer.offset + bases[buffer.region]) for buffer in plan.buffers)
-    return replace(plan, buffers=buffers)
-
-
-def region_bases(plan: Plan) -> tuple[tuple[str, int], ...]:
-    """The names of a plan's regions, and where each starts when they are stacked; none for a plan with one arena."""
-    tops = accumulate((use.used_bytes for use in plan.regions), initial=0)
-    return tuple((use.name, base) for use, base in zip(plan.regions, tops, strict=False))
 
 
 def step_edges(graph: Graph, plan: Plan) -> tuple[float, ...]:
@@ -183,21 +169,6 @@ def operator(graph: Graph, node: int) -> str:
     """An operator's number in the model file and its name; of a node that is in no file what it does."""
     source, name = graph.nodes[node].source, graph.nodes[node].op.name
     return f"{source} {name}" if source >= 0 else f"in {name}"
-
-
-def printable(text: str) -> str:
-    """The text without characters that would steer a terminal or break XML; models may hold any name."""
-    return "".join(each if each.isprintable() else "?" for each in text)
-
-
-def shortened(text: str, length: int) -> str:
-    """The text in at most `length` characters; what is left out is in the middle, since names differ at their ends."""
-    if len(text) <= length:
-        return text
-    if length < 4:
-        return text[: max(length, 0)]
-    tail = (length - 1) // 2
-    return f"{text[: length - 1 - tail]}…{text[len(text) - tail :]}"
 
 
 def _entry(graph: Graph, plan: Plan, tensor: int, letter: str, tag: str, color: str) -> Entry:

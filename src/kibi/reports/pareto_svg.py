@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from kibi.planner.tensor_names import printable
 from kibi.reports.memory_colors import layer_color
 from kibi.reports.memory_shapes import GRID, INK, QUIET, Box, document, label, line
-from kibi.reports.memory_timeline import printable
 from kibi.reports.pareto import Choice, pareto_optimal
 
 _LEFT, _TOP, _WIDTH, _HEIGHT, _GAP, _RIGHT = 96.0, 112.0, 470.0, 340.0, 56.0, 40.0

@@ -1,6 +1,7 @@
 """The interpreter: row steps in the plan's order, on the plan's bytes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TextIO
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from kibi.errors import InputError, PlanError
 from kibi.ir import Graph, Tensor
 from kibi.planner import Plan, planned_graph, validate
 from kibi.planner import plan as make_plan
+from kibi.planner.ascii_map import print_memory_plan
 from kibi.runtime.arena import Arena, side_by_side
 from kibi.runtime.context import Context
 from kibi.runtime.handlers import Handler, NullHandler
@@ -136,7 +138,7 @@ class Interpreter:
             raise InputError("all is allocated already. Make the interpreter with allocate=False, and register before.")
         model, plan, _, _ = self._given
         index = find_tensor(model, tensor, buffer)
-        if plan is not None and index not in plan.supplied:
+        if plan is not None and not planned_graph(model, plan).tensors[index].is_supplied:
             name = model.tensors[index].name
             raise PlanError(
                 f"the given plan has a place for {name!r}. Give one that was made with it supplied, or none."
@@ -273,6 +275,14 @@ class Interpreter:
         for index in self._program.graph.variables if self._is_allocated else ():
             tensor = self.tensors[index]
             tensor.write_bytes(0, bytes([self._program.graph.tensors[index].initial_byte]) * tensor.size_bytes)
+
+    def print_memory_plan(self, file: TextIO | None = None) -> None:
+        """Print the plan as TFLM prints its own: rows are steps, columns are bytes, one letter for each tensor, dots are free.
+
+        Args:
+            file: where to print; None: standard output.
+        """
+        print_memory_plan(self._given[0], self.plan, stream=file)
 
     def _make_plan(self) -> Plan:
         """The plan that was given; or, where none was, the default one with what is preallocated left out."""

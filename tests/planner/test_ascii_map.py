@@ -8,8 +8,8 @@ import kibi
 from kibi import demo
 from kibi.frontends.tflite import parse_tflite
 from kibi.frontends.tflite.outline import read_outline
+from kibi.planner.ascii_map import memory_ascii, print_memory_plan
 from kibi.planner.tflm_plan import tflm_own_plan, tflm_plan
-from kibi.reports.memory_ascii import memory_ascii, print_memory_plan
 from tests.support.offline_models import branches
 
 

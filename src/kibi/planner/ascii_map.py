@@ -10,8 +10,10 @@ from itertools import pairwise
 from typing import TextIO
 
 from kibi.ir import Graph
-from kibi.planner import Buffer, Plan, buffer_name, planned_graph
-from kibi.reports.memory_timeline import printable, shortened, stacked
+from kibi.planner.plan import Buffer, Plan, buffer_name
+from kibi.planner.planned_graph import planned_graph
+from kibi.planner.stacking import stacked
+from kibi.planner.tensor_names import printable, shortened
 
 _LETTERS = string.digits + string.ascii_lowercase + string.ascii_uppercase
 _FREE, _SCRATCH, _SHARED = ".", "*", "!"
