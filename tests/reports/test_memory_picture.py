@@ -30,6 +30,7 @@ def test_memory_picture_whole_tensors_one_line_for_each_operator() -> None:
         == """\
 net on cortex-m4
 arena 1,800 bytes, lower bound 1,800 bytes, proven optimal for this order
+any order needs 1,800 bytes or more, but for what is made in place
 
       bytes live 0                             1,800
   0 WINDOW 1,200 bbbbbbbbbbbbaaaaaaaaaaaa...........

@@ -80,7 +80,8 @@ def plan_by_row(graph: Graph, target: Target, *, runs: Sequence[Run] | None = No
         PlanError: the order is impossible, or there is nothing to order.
     """
     started = perf_counter()
-    orders = [tuple(runs)] if runs is not None else [order.runs for order in row_orders(graph)]
+    found = () if runs is not None else row_orders(graph)
+    orders = [tuple(runs)] if runs is not None else [order.runs for order in found]
     layouts = [layout for order in orders for layout in _layouts(graph, target, order, floor)]
     best = _best(graph, layouts[:_MOST_LAYOUTS])
     placement = best.placement
@@ -92,6 +93,7 @@ def plan_by_row(graph: Graph, target: Target, *, runs: Sequence[Run] | None = No
         arena_bytes=placement.peak_bytes,
         lower_bound_bytes=placement.lower_bound_bytes,
         proven_optimal=placement.proven_optimal,
+        order_bound_bytes=max((order.lower_bound_bytes for order in found), default=0),
         solve_seconds=perf_counter() - started,
     )
 

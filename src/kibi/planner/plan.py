@@ -119,6 +119,8 @@ class Plan:
         arena_bytes: bytes of the arena; the sum over the regions where there are some.
         lower_bound_bytes: no placement of these buffers in this order needs less.
         proven_optimal: whether no placement of these buffers in this order is smaller than `arena_bytes`.
+        order_bound_bytes: in no order do fewer bytes live at once, of whole tensors or of rows as the plan has them, unless
+            some are made in the place of others; 0 where the order was given.
         input, output: how model inputs are handed over, and outputs. Nodes are numbered as in the graph that
             `planned_graph` gives.
         supplied: further tensors that lie in buffers of the caller's, ascending.
@@ -135,6 +137,7 @@ class Plan:
     arena_bytes: int
     lower_bound_bytes: int
     proven_optimal: bool
+    order_bound_bytes: int = 0
     input: Handover = Handover.STORED
     output: Handover = Handover.STORED
     supplied: tuple[int, ...] = ()

@@ -10,13 +10,14 @@ from kibi.ir import Graph
 from kibi.planner.by_row import plan_by_row
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
-from kibi.planner.order import completed_order
+from kibi.planner.order import completed
 from kibi.planner.placement import place
 from kibi.planner.plan import Handover, Plan, Run
 from kibi.planner.planned_graph import with_handover
 from kibi.planner.region_file import Region
 from kibi.planner.regions import cheapest_in_regions
 from kibi.planner.row_order import order_within
+from kibi.planner.topological import smallest_peak_order
 from kibi.targets import Target
 
 _SHARES = (1.0, 0.95, 0.85)
@@ -166,7 +167,8 @@ def _fastest_first(graph: Graph, target: Target, scratch: bool, ram_bytes: int) 
 def _plan_by_tensor(
     graph: Graph, target: Target, runs: Sequence[Run] | None, scratch: bool, capacity: int | None = None
 ) -> Plan:
-    order = completed_order(graph) if runs is None else tuple(runs)
+    best = None if runs is not None else smallest_peak_order(graph)
+    order = tuple(runs or ()) if best is None else completed(graph, best.nodes)
     buffers = lifetimes(graph, target, order, scratch=scratch)
     placement = place(buffers, rules=in_place_rules(graph, order, buffers), capacity=capacity)
     return Plan(
@@ -177,6 +179,7 @@ def _plan_by_tensor(
         arena_bytes=placement.peak_bytes,
         lower_bound_bytes=placement.lower_bound_bytes,
         proven_optimal=placement.proven_optimal,
+        order_bound_bytes=0 if best is None else best.lower_bound_bytes,
     )
 
 

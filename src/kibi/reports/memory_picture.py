@@ -19,6 +19,7 @@ from kibi.reports.memory_timeline import (
     is_by_row,
     legend,
     operator,
+    order_line,
     peak_words,
     stretches,
 )
@@ -53,6 +54,8 @@ def memory_picture(graph: Graph, plan: Plan, *, width: int = 100) -> Text:
     highest = highest_stretch(plan)
     text = Text(no_wrap=True, overflow="ignore")
     text.append(title, "bold").append(f"\n{needs}\n")
+    if any_order := order_line(plan):
+        text.append(f"{any_order}\n", "dim")
     if is_by_row(plan):
         text.append("time goes right, addresses go up; a letter starts the life of a row\n\n", "dim")
         text.append_text(memory_map(graph, plan, entries, highest, width=width, height=_MAP_LINES))

@@ -129,6 +129,13 @@ def headline(plan: Plan) -> tuple[str, str]:
     return f"{printable(plan.model)} on {plan.target}", f"arena {plan.arena_bytes:,} bytes, {bound}, {proof}"
 
 
+def order_line(plan: Plan) -> str:
+    """What any order of steps needs; empty where the order was given."""
+    if not plan.order_bound_bytes:
+        return ""
+    return f"any order needs {plan.order_bound_bytes:,} bytes or more, but for what is made in place"
+
+
 def is_by_row(plan: Plan) -> bool:
     """Whether rows of some tensor have places of their own."""
     return any(len(plan.buffers_of(tensor)) > 1 for tensor in {b.tensor for b in plan.buffers if b.tensor is not None})
