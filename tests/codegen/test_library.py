@@ -52,6 +52,8 @@ def test_library_holds_the_kernels_that_it_calls_and_no_others(tmp_path: Path) -
     assert kernels == {
         "kibi_add_s8.c",
         "kibi_conv2d_s8.c",
+        "kibi_conv2d_s8_pair.c",
+        "kibi_conv2d_s8_single.c",
         "kibi_dot_1x1_s8.c",
         "kibi_dot_2x2_s8.c",
         "kibi_dot_4x1_s8.c",

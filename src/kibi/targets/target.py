@@ -58,6 +58,7 @@ class Target:
 _SOFT = "thumb-freestanding-eabi"
 _HARD = "thumb-freestanding-eabihf"
 _PORTABLE = ("portable",)
+_DSP = ("armv7em", "portable")
 _TARGETS = (
     Target(
         "cortex-m0plus", "Arm Cortex-M0+ (Armv6-M)", _PORTABLE, _SOFT, "cortex_m0plus",
@@ -70,17 +71,17 @@ _TARGETS = (
         Timing.CORTEX_M3,
     ),
     Target(
-        "cortex-m4", "Arm Cortex-M4F (Armv7E-M, DSP, single-precision FPU)", _PORTABLE, _HARD, "cortex_m4+vfp4d16sp",
+        "cortex-m4", "Arm Cortex-M4F (Armv7E-M, DSP, single-precision FPU)", _DSP, _HARD, "cortex_m4+vfp4d16sp",
         ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), "CORTEX_M4", 4, True, True, 120_000_000,
         Timing.CORTEX_M4,
     ),
     Target(
-        "cortex-m7", "Arm Cortex-M7 (Armv7E-M, DSP, single-precision FPU)", _PORTABLE, _HARD, "cortex_m7+fp_armv8d16sp",
+        "cortex-m7", "Arm Cortex-M7 (Armv7E-M, DSP, single-precision FPU)", _DSP, _HARD, "cortex_m7+fp_armv8d16sp",
         ("-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"), "CORTEX_M7", 4, True, True, 216_000_000,
         None,
     ),
     Target(
-        "cortex-m33", "Arm Cortex-M33 (Armv8-M Mainline, DSP, single-precision FPU)", _PORTABLE, _HARD,
+        "cortex-m33", "Arm Cortex-M33 (Armv8-M Mainline, DSP, single-precision FPU)", _DSP, _HARD,
         "cortex_m33+dsp+fp_armv8d16sp", ("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
         "CORTEX_M33", 4, True, True, 100_000_000, None,
     ),

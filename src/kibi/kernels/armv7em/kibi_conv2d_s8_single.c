@@ -1,0 +1,125 @@
+/* One pixel of a convolution, Armv7E-M: the same instructions from every compiler. */
+#include "kibi_conv2d_s8_single.h"
+
+#if !defined(__ARM_FEATURE_DSP)
+#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
+#endif
+
+/* Parameters are read from their registers, which the compiler does not see. */
+#define IN_REGISTER __attribute__((unused))
+
+/* One row's four weights, loaded from `place`, times r8 and r9. */
+#define ROW(place, sum)                    \
+    "ldr.w r10, " place "\n"               \
+    "sxtb16 r12, r10\n"                    \
+    "sxtb16 r10, r10, ror #8\n"            \
+    "smlad " sum ", r12, r8, " sum "\n"    \
+    "smlad " sum ", r10, r9, " sum "\n"
+
+/* Four elements of each: r4 … r7 are the sums, r0 the weights, r1 the size of a row and r3 three of them, r2 the input. Bytes
+ * widen in pairs (0, 2) and (1, 3). */
+#define STEP                        \
+    "ldr.w r9, [r2], #4\n"          \
+    "sxtb16 r8, r9\n"               \
+    "sxtb16 r9, r9, ror #8\n"       \
+    ROW("[r0, r1]", "r5")           \
+    ROW("[r0, r1, lsl #1]", "r6")   \
+    ROW("[r0, r3]", "r7")           \
+    ROW("[r0], #4", "r4")
+
+/* On the stack: the four sums, the next row, windows. Requantization is that of kibi_conv2d_s8_pair, one by one. */
+__attribute__((naked)) void kibi_conv2d_s8_single(IN_REGISTER kibi_conv2d_s8_windows *windows)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r0, r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
+        "sub sp, sp, #20\n"
+        "mov r12, r0\n"
+        "ldr r0, [r12, #28]\n" /* filter */
+        "ldr r1, [r12, #68]\n" /* size */
+        "10:\n"
+        "ldr r2, [r12, #24]\n" /* bias */
+        "ldr r8, [r12, #44]\n" /* rows */
+        "ldm r2!, {r4, r5, r6, r7}\n"
+        "str r2, [r12, #24]\n"
+        "add r3, r1, r1, lsl #1\n"
+        "11:\n"
+        "ldr r2, [r8], #4\n"
+        "str r8, [sp, #16]\n"
+        "ldr r9, [r12, #52]\n"       /* offset */
+        "ldrd r11, lr, [r12, #60]\n" /* groups, count */
+        "add r2, r2, r9\n"
+        "lsrs r9, r11, #3\n"
+        "add.w r11, r0, r11\n"
+        "add.w lr, r0, lr\n"
+        "bcs 13f\n" /* an odd number of groups */
+        "beq 14f\n"
+        "12:\n" STEP
+        "13:\n" STEP
+        "cmp r0, r11\n"
+        "bne 12b\n"
+        "14:\n"
+        "cmp r0, lr\n"
+        "beq 16f\n"
+        "15:\n"
+        "ldrsb r8, [r2], #1\n"
+        "ldrsb r9, [r0, r1]\n"
+        "ldrsb r10, [r0, r1, lsl #1]\n"
+        "ldrsb r11, [r0, r3]\n"
+        "ldrsb r12, [r0], #1\n"
+        "mla r5, r8, r9, r5\n"
+        "mla r6, r8, r10, r6\n"
+        "mla r7, r8, r11, r7\n"
+        "mla r4, r8, r12, r4\n"
+        "cmp r0, lr\n"
+        "bne 15b\n"
+        "16:\n"
+        "ldrd r8, r12, [sp, #16]\n"
+        "ldr r9, [r12, #48]\n" /* rows_end */
+        "cmp r8, r9\n"
+        "bne 11b\n"
+        "stm sp, {r4, r5, r6, r7}\n"
+        "add r0, r0, r3\n"
+        "mov r7, sp\n"
+        "ldm r12, {r2, r3, r8, r9}\n"  /* multiplier, shift, output, rounding */
+        "ldrd r10, r11, [r12, #36]\n"  /* activation_min, activation_max */
+        "add r6, r8, #4\n"
+        "17:\n"
+        "ldr r4, [r7], #4\n"
+        "ldr r5, [r2], #4\n"
+        "ldrsb lr, [r3], #1\n"
+        "lsl r5, r5, #1\n"
+        "mvns lr, lr\n"
+        "bmi 20f\n"
+        "and r12, r4, r5, asr #31\n"
+        "smmlar r4, r4, r5, r12\n"
+        "add r4, r4, r4, asr #31\n"
+        "asr r4, r4, lr\n"
+        "qadd r4, r4, r9\n"
+        "asr r4, r4, #1\n"
+        "18:\n"
+        "cmp r4, r10\n"
+        "it lt\n"
+        "movlt r4, r10\n"
+        "cmp r4, r11\n"
+        "it gt\n"
+        "movgt r4, r11\n"
+        "strb r4, [r8], #1\n"
+        "cmp r8, r6\n"
+        "bne 17b\n"
+        "ldr r12, [sp, #20]\n"
+        "strd r2, r3, [r12]\n"
+        "str r8, [r12, #8]\n"
+        "ldr r9, [r12, #32]\n" /* end */
+        "cmp r8, r9\n"
+        "bne 10b\n"
+        "add sp, sp, #24\n"
+        "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
+        "20:\n"
+        "mvn lr, lr\n"
+        "lsl r4, r4, lr\n"
+        "and r12, r4, r5, asr #31\n"
+        "smmlar r4, r4, r5, r12\n"
+        "add r4, r4, r9, asr #1\n"
+        "b 18b\n");
+}

@@ -1,0 +1,125 @@
+"""Kernels on an emulated core, called by themselves: each array in a block of its own, so that no byte around it is touched."""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from kibi.dtypes import Array
+from kibi.emulator import Core
+from kibi.ir import KernelCall, Site
+from kibi.kernels import closure, struct_fields
+from kibi.targets import Target
+from kibi.targets import target as target_named
+from kibi.toolchain import Image, build_image
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """Kernels of a target, linked."""
+
+    image: Image
+    target: Target
+
+
+@cache
+def linked(kernels: tuple[str, ...], target: str, compiler: str, optimize: str) -> Kernels:
+    """An image of these kernels with what they need, from the target's own kernel sets."""
+    processor = target_named(target)
+    texts = closure(frozenset(kernels), processor.kernel_sets)
+    with TemporaryDirectory() as folder:
+        for name, text in texts.items():
+            (Path(folder) / name).write_text(text, encoding="utf-8")
+        sources = [Path(folder) / name for name in texts if name.endswith(".c")]
+        image = build_image(
+            sources, processor, entries=kernels, compiler=compiler, optimize=optimize, includes=[Path(folder)]
+        )
+    return Kernels(image, processor)
+
+
+class Bench:
+    """A fresh core with arrays in its memory.
+
+    Args:
+        kernels: its program.
+        rng: draws the addresses of arrays of bytes, which may lie anywhere.
+    """
+
+    def __init__(self, kernels: Kernels, rng: np.random.Generator) -> None:
+        self._kernels, self._rng = kernels, rng
+        self._core = Core(kernels.image, kernels.target)
+
+    def place(self, name: str, array: Array, *, writable: bool = False) -> int:
+        """The address of a copy of the array."""
+        alignment = array.dtype.itemsize
+        if alignment == 1:
+            self._core.allocate("before", int(self._rng.integers(1, 8)), alignment=1)
+        address = self._core.allocate(name, array.nbytes, alignment=alignment, writable=writable)
+        self._core.write(address, array.tobytes())
+        return address
+
+    def params(self, call: KernelCall) -> int:
+        """The address of the call's struct, in the words of a 32-bit core."""
+        values = {param.name: param.value for param in call.params}
+        words = []
+        for field in struct_fields(call.kernel, self._kernels.target.kernel_sets):
+            value = values[field.name]
+            words.append(self.place(field.name, value) if isinstance(value, np.ndarray) else int(value or 0))
+        return self.place("params", np.array([word & 0xFFFF_FFFF for word in words], np.uint32))
+
+    def scratch(self, size_bytes: int) -> int:
+        """The address of scratch, aligned as words and no more."""
+        return self.place("scratch", np.full(-(-size_bytes // 4), 0x5A5A5A5A, np.int32), writable=True)
+
+    def call(self, kernel: str, *operands: int) -> None:
+        """Call a kernel.
+
+        Raises:
+            EmulationError: it touched something that is not its own, or an address it may not.
+        """
+        self._core.call(kernel, *operands)
+
+    def rows(self, pointers: Sequence[int]) -> int:
+        """The address of the pointers to rows."""
+        return self.place("rows", np.array(pointers, np.uint32))
+
+    def write_rows(self, address: int, pointers: Sequence[int]) -> None:
+        """Other pointers in the same place."""
+        self._core.write(address, struct.pack(f"<{len(pointers)}I", *pointers))
+
+    def read(self, address: int, size_bytes: int) -> Array:
+        """Elements of s8."""
+        return np.frombuffer(self._core.read(address, size_bytes), np.int8)
+
+
+def run(kernels: Kernels, site: Site, inputs: Sequence[Array], rng: np.random.Generator) -> Array:
+    """The whole output of a node, step by step.
+
+    Args:
+        kernels: with the node's kernel.
+        site: the node.
+        inputs: its row inputs, whole.
+        rng: draws addresses.
+    """
+    call, bench, accesses = site.op.kernel_call(site), Bench(kernels, rng), site.op.accesses(site)
+    params, scratch = bench.params(call), bench.scratch(call.scratch_bytes)
+    sources = [bench.place("input", array) for array in inputs]
+    constants = [
+        0 if access.fill is None else bench.place("fill", np.full(tensor.type.row_bytes, access.fill, np.int8))
+        for tensor, access in zip(site.row_tensors, accesses, strict=True)
+    ]
+    output = bench.place("output", np.zeros(site.output.type.size_bytes, np.int8), writable=True)
+    rows = bench.rows([0] * sum(len(access.positions(0)) for access in accesses))
+    for step in range(site.steps):
+        pointers: list[int] = []
+        for tensor, access, source, constant in zip(site.row_tensors, accesses, sources, constants, strict=True):
+            part = tensor.type.row_bytes // access.parts
+            pointers += [constant if at is None else source + at * part for at in access.positions(step)]
+        bench.write_rows(rows, pointers)
+        to = output if call.takes_step else output + site.made_rows(step)[0] * site.output.type.row_bytes
+        bench.call(call.kernel, to, rows, params, scratch, *((step,) if call.takes_step else ()))
+    return bench.read(output, site.output.type.size_bytes).reshape(site.output.type.shape)
