@@ -74,6 +74,14 @@ def _refuse(found: "Solution", capacity: int | None) -> None:
         )
 
 
+def _answer(found: "Solution") -> str:
+    """One of three: optimal; feasible, with a lower bound, whether within the capacity or not; infeasible. Each is proven."""
+    from kibi.planner.placement import Status  # noqa: PLC0415
+
+    status = Status.FEASIBLE if found.status is Status.UNDECIDED else found.status
+    return str(status.value)
+
+
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
@@ -88,7 +96,7 @@ def _record(name: str, problem: "Instance", found: "Solution", capacity: int | N
         "instance": name,
         "buffers": len(problem.items),
         "capacity_bytes": capacity,
-        "status": found.status.value,
+        "status": _answer(found),
         "peak_bytes": None if found.offsets is None else found.peak_bytes,
         "lower_bound_bytes": found.lower_bound_bytes,
         "solve_seconds": seconds,
@@ -103,7 +111,7 @@ def _show(problem: "Instance", found: "Solution", seconds: float) -> None:
         output(),
         [
             ("buffers", f"{len(problem.items):,}"),
-            ("status", found.status.value),
+            ("status", _answer(found)),
             ("peak", peak if found.offsets is not None else "-"),
             ("lower bound", byte_text(found.lower_bound_bytes)),
             ("seconds", f"{seconds:.3f}"),
