@@ -1,5 +1,6 @@
 """What the interpreter allocates, when, and in whose bytes."""
 
+from dataclasses import replace
 from threading import Thread
 
 import numpy as np
@@ -144,3 +145,27 @@ def test_plan_that_leaves_a_tensor_to_the_caller_takes_its_buffer() -> None:
     for each in (interpreter, kibi.Interpreter(model, plan)):
         np.testing.assert_array_equal(each.run(inputs)[0], kibi.run(model, None, inputs)[0])
     assert any(buffer)
+
+
+def test_broken_plan_is_refused_before_anything_is_allocated() -> None:
+    """Whatever a plan says of itself, the error is one of Kibi's own, with memory of the caller's and without."""
+    model = MODELS["residual"]
+    plan = kibi.plan(model)
+    for wrong in (
+        replace(plan, arena_bytes=-5),
+        replace(plan, arena_bytes=1 << 60),
+        replace(plan, supplied=(9999,)),
+        replace(plan, buffers=(replace(plan.buffers[0], tensor=9999), *plan.buffers[1:])),
+        replace(plan, buffers=(replace(plan.buffers[0], alignment=0), *plan.buffers[1:])),
+    ):
+        for arena in (None, bytearray(plan.arena_bytes)):
+            with pytest.raises(PlanError):
+                kibi.Interpreter(model, wrong, arena)
+
+
+def test_what_only_exists_behind_allocation_says_so() -> None:
+    """Figures of blocks that are not there yet are refused, not missing."""
+    interpreter = kibi.Interpreter(MODELS["residual"], allocate=False)
+    for name in ("tensors", "allocations", "arena_used_bytes", "metadata_used_bytes"):
+        with pytest.raises(InputError, match="nothing is allocated yet"):
+            getattr(interpreter, name)

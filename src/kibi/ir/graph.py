@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kibi.dtypes import Array
 from kibi.errors import InternalError
-from kibi.ir.operator import Operator
+from kibi.ir.operator import KernelCall, Operator
 from kibi.ir.tensor import Tensor
 
 
@@ -58,6 +58,11 @@ class Graph:
     def sites(self) -> tuple["Site", ...]:
         """Each node with its tensors."""
         return tuple(Site.of(self, node) for node in self.nodes)
+
+    @cached_property
+    def calls(self) -> tuple[KernelCall, ...]:
+        """The kernel call of each node, with its weights packed once for all that ask."""
+        return tuple(site.op.kernel_call(site) for site in self.sites)
 
     @cached_property
     def streamed_inputs(self) -> dict[int, int]:

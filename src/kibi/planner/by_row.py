@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter
 
 import numpy as np
 
@@ -79,23 +78,12 @@ def plan_by_row(graph: Graph, target: Target, *, runs: Sequence[Run] | None = No
     Raises:
         PlanError: the order is impossible, or there is nothing to order.
     """
-    started = perf_counter()
     found = () if runs is not None else row_orders(graph)
     orders = [tuple(runs)] if runs is not None else [order.runs for order in found]
     layouts = [layout for order in orders for layout in _layouts(graph, target, order, floor)]
     best = _best(graph, layouts[:_MOST_LAYOUTS])
-    placement = best.placement
-    return Plan(
-        model=graph.name,
-        target=target.name,
-        runs=best.layout.runs,
-        buffers=placement.buffers,
-        arena_bytes=placement.peak_bytes,
-        lower_bound_bytes=placement.lower_bound_bytes,
-        proven_optimal=placement.proven_optimal,
-        order_bound_bytes=max((order.lower_bound_bytes for order in found), default=0),
-        solve_seconds=perf_counter() - started,
-    )
+    bound = max((order.lower_bound_bytes for order in found), default=0)
+    return best.placement.plan(graph.name, target.name, best.layout.runs, order_bound_bytes=bound)
 
 
 def worth_splitting(graph: Graph, target: Target, runs: Sequence[Run], floor: int = 0) -> frozenset[int]:

@@ -66,7 +66,7 @@ class _Lives:
 def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator[PairRule]:
     """The rules of one node."""
     site = graph.sites[node]
-    overlaps = site.op.kernel_call(site).overlap_bytes
+    overlaps = graph.calls[node].overlap_bytes
     made_bytes = site.output.type.row_bytes
     made = [range(rows.start * made_bytes, rows.stop * made_bytes) for rows in map(site.made_rows, range(site.steps))]
     for tensor, access, overlap in zip(site.row_tensors, site.op.accesses(site), overlaps, strict=False):

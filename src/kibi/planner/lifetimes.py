@@ -206,7 +206,7 @@ def _scratch(graph: Graph, spans: dict[int, tuple[int, int]]) -> Iterator[Buffer
     groups: list[tuple[int, int, int, list[int]]] = []  # first step, end, bytes, nodes
     for node, (first, last) in sorted(spans.items(), key=lambda entry: entry[1]):
         site = graph.sites[node]
-        size_bytes = site.op.kernel_call(site).scratch_bytes
+        size_bytes = graph.calls[node].scratch_bytes
         if size_bytes and site.op.accumulates(site):
             yield Buffer(None, node, 0, 0, 0, size_bytes, _SCRATCH_ALIGNMENT_BYTES, first, last + 1)
         elif size_bytes and groups and first < groups[-1][1]:

@@ -57,16 +57,8 @@ def plan_offline(graph: Graph, target: Target, offsets: Sequence[int]) -> Plan:
         rule for rule in in_place_rules(graph, runs, buffers) if fixed[rule.first] is None or fixed[rule.second] is None
     ]
     placement = _place(buffers, fixed, rules)
-    return Plan(
-        model=graph.name,
-        target=target.name,
-        runs=runs,
-        buffers=placement.buffers,
-        arena_bytes=placement.peak_bytes,
-        lower_bound_bytes=placement.lower_bound_bytes,
-        proven_optimal=placement.proven_optimal,
-        solve_seconds=perf_counter() - started,
-    )
+    made = placement.plan(graph.name, target.name, runs)
+    return replace(made, solve_seconds=perf_counter() - started)
 
 
 def _offset_of(buffer: Buffer, offsets: Sequence[int]) -> int | None:

@@ -13,7 +13,7 @@ from kibi.planner.placement_native import Native
 from kibi.planner.placement_problem import Problem
 from kibi.planner.placement_progress import Progress
 from kibi.planner.placement_search import greedy, refine
-from kibi.planner.plan import Buffer
+from kibi.planner.plan import Buffer, Plan, Run
 
 _FEW_ITEMS = 64
 """So many at most are placed without native code, if that meets the lower bound."""
@@ -72,6 +72,19 @@ class Placement:
     def proven_optimal(self) -> bool:
         """Whether no placement has a lower peak."""
         return self.peak_bytes == self.lower_bound_bytes
+
+    def plan(self, model: str, target: str, runs: tuple[Run, ...], *, order_bound_bytes: int = 0) -> Plan:
+        """The plan of these buffers in an order of row steps; arguments as the plan's attributes."""
+        return Plan(
+            model=model,
+            target=target,
+            runs=runs,
+            buffers=self.buffers,
+            arena_bytes=self.peak_bytes,
+            lower_bound_bytes=self.lower_bound_bytes,
+            proven_optimal=self.proven_optimal,
+            order_bound_bytes=order_bound_bytes,
+        )
 
 
 def place(

@@ -207,8 +207,17 @@ class Plan:
         return tuple(levels)
 
     def largest(self, graph: Graph, count: int = 3) -> tuple[tuple[str, int], ...]:
-        """Names and bytes of the largest buffers."""
-        ranked = sorted(self.buffers, key=lambda buffer: -buffer.size_bytes)[:count]
+        """Names and bytes of the largest buffers; those that belong to nothing in the graph are left out."""
+        known = (
+            each
+            for each in self.buffers
+            if (
+                0 <= each.tensor < len(graph.tensors)
+                if each.tensor is not None
+                else 0 <= (each.node or 0) < len(graph.nodes)
+            )
+        )
+        ranked = sorted(known, key=lambda buffer: -buffer.size_bytes)[:count]
         return tuple((buffer_name(graph, buffer), buffer.size_bytes) for buffer in ranked)
 
     def to_json(self) -> str:

@@ -2,13 +2,23 @@
 
 from collections.abc import Collection
 
+from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.passes import stream_inputs, supply_tensors
 from kibi.planner.plan import Handover, Plan
 
 
 def planned_graph(graph: Graph, plan: Plan) -> Graph:
-    """The graph whose nodes and tensors a plan's numbers mean; a graph that is so already is returned as it is."""
+    """The graph whose nodes and tensors a plan's numbers mean; a graph that is so already is returned as it is.
+
+    Raises:
+        PlanError: the plan names a tensor that does not exist.
+    """
+    unknown = [index for index in plan.supplied if not 0 <= index < len(graph.tensors)]
+    if unknown:
+        raise PlanError(
+            f"the plan leaves tensor {unknown[0]} to the caller, but there are {len(graph.tensors)}. Make it again."
+        )
     return with_handover(graph, plan.input, plan.output, plan.supplied)
 
 

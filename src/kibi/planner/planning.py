@@ -171,16 +171,8 @@ def _plan_by_tensor(
     order = tuple(runs or ()) if best is None else completed(graph, best.nodes)
     buffers = lifetimes(graph, target, order, scratch=scratch)
     placement = place(buffers, rules=in_place_rules(graph, order, buffers), capacity=capacity)
-    return Plan(
-        model=graph.name,
-        target=target.name,
-        runs=order,
-        buffers=placement.buffers,
-        arena_bytes=placement.peak_bytes,
-        lower_bound_bytes=placement.lower_bound_bytes,
-        proven_optimal=placement.proven_optimal,
-        order_bound_bytes=0 if best is None else best.lower_bound_bytes,
-    )
+    bound = 0 if best is None else best.lower_bound_bytes
+    return placement.plan(graph.name, target.name, order, order_bound_bytes=bound)
 
 
 def _too_large(best: Plan, inputs: Handover, ram_bytes: int) -> str:

@@ -121,7 +121,7 @@ def precedence(
             after[other] |= 1 << node
             descendants[other] |= 1 << node | descendants[node]
     made = [sum(sizes[index] for index in node.outputs) for node in graph.nodes]
-    extra = [site.op.kernel_call(site).scratch_bytes for site in graph.sites] if scratch else [0] * count
+    extra = [call.scratch_bytes for call in graph.calls] if scratch else [0] * count
     return Precedence(
         before=tuple(direct),
         after=tuple(after),

@@ -65,7 +65,7 @@ class _Arena:
         highest = max((buffer.offset + buffer.size_bytes for buffer in plan.buffers), default=0)
         self.owner = np.full(highest, _NOBODY, np.int64)
         self.accesses = [site.op.accesses(site) for site in graph.sites]
-        self.overlaps = [site.op.kernel_call(site).overlap_bytes for site in graph.sites]
+        self.overlaps = [call.overlap_bytes for call in graph.calls]
 
     def write(self, tensor: int, row: int) -> None:
         """A row's bytes are now its own."""

@@ -127,9 +127,9 @@ def _place(graph: Graph, plan: Plan, buffer: Buffer, arena_alignment: int) -> It
 
 
 def _scratch_sizes(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
-    for node, site in enumerate(graph.sites):
+    for node, call in enumerate(graph.calls):
         buffers = [buffer for buffer in plan.buffers if buffer.tensor is None and node in buffer.nodes]
-        needed = site.op.kernel_call(site).scratch_bytes if scratch else 0
+        needed = call.scratch_bytes if scratch else 0
         if len(buffers) > 1:
             yield f"{_label(graph, node)}: {len(buffers)} scratch buffers, at most one is allowed"
         given = sum(buffer.size_bytes for buffer in buffers)

@@ -137,7 +137,7 @@ def _operator(model: CompiledModel, engine: DeviceEngine, node: int) -> Operator
         op=site.op.name,
         macs=site.op.macs(site),
         instructions=engine.instructions_of(node),
-        scratch_bytes=site.op.kernel_call(site).scratch_bytes,
+        scratch_bytes=model.graph.calls[node].scratch_bytes,
     )
 
 

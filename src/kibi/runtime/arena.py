@@ -105,7 +105,12 @@ def _freed(plan: Plan) -> dict[int, list[tuple[int, int]]]:
     return freed
 
 
-def _view(graph: Graph, plan: Plan, memory: WritableBuffer, alignment: int) -> NDArray[np.uint8]:
+def check_size(graph: Graph, plan: Plan, memory: WritableBuffer) -> NDArray[np.uint8]:
+    """The caller's memory as an array, if a plan fits.
+
+    Raises:
+        ArenaError: it is no block of bytes, read-only or too small.
+    """
     try:
         array: NDArray[np.uint8] = np.frombuffer(memory, np.uint8)
     except (TypeError, ValueError, BufferError) as error:
@@ -114,6 +119,11 @@ def _view(graph: Graph, plan: Plan, memory: WritableBuffer, alignment: int) -> N
         raise ArenaError("the arena is read-only", plan.arena_bytes, len(array))
     if len(array) < plan.arena_bytes:
         raise ArenaError("the arena is too small", plan.arena_bytes, len(array), plan.largest(graph))
+    return array
+
+
+def _view(graph: Graph, plan: Plan, memory: WritableBuffer, alignment: int) -> NDArray[np.uint8]:
+    array = check_size(graph, plan, memory)
     if array.ctypes.data % alignment:
         raise ArenaError(f"the arena does not start at a multiple of {alignment} bytes", plan.arena_bytes, len(array))
     return array[: plan.arena_bytes]

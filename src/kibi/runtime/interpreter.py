@@ -11,7 +11,7 @@ from kibi.ir import Graph, Tensor
 from kibi.planner import Plan, planned_graph, validate
 from kibi.planner import plan as make_plan
 from kibi.planner.ascii_map import print_memory_plan
-from kibi.runtime.arena import Arena, side_by_side
+from kibi.runtime.arena import Arena, check_size, side_by_side
 from kibi.runtime.context import Context
 from kibi.runtime.handlers import Handler, NullHandler
 from kibi.runtime.inference_events import InferenceEnded, InferenceStarted, OutOfTurn, RowReceived
@@ -80,13 +80,9 @@ class Interpreter:
     @property
     def plan(self) -> Plan:
         """The plan, with all regions side by side in one arena."""
-        stale = (
-            self._given[1] is None
-            and self._planned is not None
-            and len(self._preallocated) != len(self._planned.supplied)
-        )
-        if self._planned is None or stale:
-            self._planned = self._make_plan()
+        if self._planned is None:
+            supplied = tuple(sorted(self._preallocated))
+            self._planned = make_plan(self._given[0], target("host"), supplied=supplied)
         return side_by_side(self._planned)
 
     @property
@@ -97,22 +93,23 @@ class Interpreter:
     @property
     def arena_used_bytes(self) -> int:
         """Bytes of the arena that are in use: what the plan needs."""
-        return self._program.arena.allocator.live_bytes
+        return self._ready().arena.allocator.live_bytes
 
     @property
     def metadata_used_bytes(self) -> int:
         """Bytes of descriptors, as on a device that keeps them in RAM; in generated C they are constants in flash."""
+        self._ready()
         return self._metadata.live_bytes
 
     @property
     def allocations(self) -> int:
         """How many blocks have been allocated, in both arenas; runs add none."""
-        return self._program.arena.allocator.allocations + self._metadata.allocations
+        return self._ready().arena.allocator.allocations + self._metadata.allocations
 
     @property
     def tensors(self) -> Mapping[int, TensorInterface]:
         """The tensors that steps read or make, by index: what of their rows is there at the moment can be read."""
-        return self._program.tensors
+        return self._ready().tensors
 
     @property
     def state_bytes(self) -> int:
@@ -145,6 +142,7 @@ class Interpreter:
             )
         before = self.arena_needed_bytes
         self._preallocated[index] = buffer
+        self._planned = plan  # the default one is made anew
         return before - self.arena_needed_bytes
 
     def allocate(self) -> None:
@@ -158,9 +156,11 @@ class Interpreter:
             return
         model, given, memory, guard = self._given
         plan, graph = self.plan, self.model
-        arena = Arena(graph, plan, memory, guard=guard)
+        if memory is not None:
+            check_size(graph, plan, memory)  # the cheapest check, and the most likely one to fail, comes first
         if given is not None:
             validate(model, given)
+        arena = Arena(graph, plan, memory, guard=guard)
         used = [
             tensor
             for tensor in graph.tensors
@@ -171,12 +171,15 @@ class Interpreter:
         ]
         self._metadata = Recording(HandleArena(max(1024, _DESCRIPTOR_BYTES * len(used)), alignment=4))
         context = Context(metadata=self._metadata, ram=arena.allocator, handler=self._handler)
-        tensors = {tensor.index: self._described(tensor, plan, arena, context) for tensor in used}
+        tensors = {
+            tensor.index: self._described(tensor, plan.row_offsets(graph, tensor.index), arena, context)
+            for tensor in used
+        }
         self._program = Program(graph, plan, arena, tensors)
         self._is_allocated = True
         self.reset()
 
-    def _described(self, tensor: Tensor, plan: Plan, arena: Arena, context: Context) -> TensorInterface:
+    def _described(self, tensor: Tensor, offsets: Sequence[int], arena: Arena, context: Context) -> TensorInterface:
         """A tensor with its descriptor, which says where its bytes are."""
         kind, name = tensor.type, tensor.name
         if tensor.data is not None:
@@ -185,7 +188,6 @@ class Interpreter:
             buffer = self._preallocated.get(tensor.index)
             own = np.zeros(kind.size_bytes, np.uint8) if buffer is None else buffer
             return BufferTensor(kind, own, name=name, context=context, constant_type=True)
-        offsets = plan.row_offsets(self.model, tensor.index)
         return RowTensor(kind, offsets=offsets, memory=arena.bytes, name=name, context=context, constant_type=True)
 
     def run(self, inputs: Sequence[Array], observe: Observer | None = None) -> list[Array]:
@@ -283,12 +285,6 @@ class Interpreter:
             file: where to print; None: standard output.
         """
         print_memory_plan(self._given[0], self.plan, stream=file)
-
-    def _make_plan(self) -> Plan:
-        """The plan that was given; or, where none was, the default one with what is preallocated left out."""
-        model, given, _, _ = self._given
-        supplied = tuple(sorted(self._preallocated))
-        return given or make_plan(model, target("host"), supplied=supplied)
 
     def _ready(self) -> Program:
         if not self._is_allocated:
