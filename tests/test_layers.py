@@ -15,6 +15,7 @@ LAYERS = (
     ("targets", "quant"),
     ("ir",),
     ("ops", "kernels"),
+    ("variants",),
     ("toolchain",),
     ("frontends", "passes"),
     ("planner",),

@@ -1,6 +1,7 @@
 """Everything that the C text of one model needs, gathered once: calls, packed constants, fill rows, row places."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +13,7 @@ from kibi.ir import Graph, KernelCall, RowAccess, Site, Tensor
 from kibi.kernels import Field, struct_fields
 from kibi.planner.plan import Plan, RegionUse
 from kibi.targets import Target
+from kibi.variants import Goal, candidates, choose
 
 _STATE_ALIGNMENT = 8
 """Of each variable in the model's struct, in bytes: what any element needs."""
@@ -25,12 +27,16 @@ class Bindings:
 
     Attributes:
         graph, plan, target: what is written, and for whom.
+        goal: what the code is good at.
+        tuned: for nodes whose kernel was measured, its name.
         prefix: the C prefix of everything that belongs to this model.
     """
 
     graph: Graph
     plan: Plan
     target: Target
+    goal: Goal = Goal.BALANCED
+    tuned: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def prefix(self) -> str:
@@ -39,8 +45,14 @@ class Bindings:
 
     @cached_property
     def calls(self) -> tuple[KernelCall, ...]:
-        """The kernel call of each node."""
-        return tuple(site.op.kernel_call(site) for site in self.graph.sites)
+        """The kernel call of each node, for this target."""
+        return tuple(self._call(number, general) for number, general in enumerate(self.graph.calls))
+
+    def _call(self, number: int, general: KernelCall) -> KernelCall:
+        if number in self.tuned:
+            found = {call.kernel: call for call in candidates(general, self.target)}
+            return found[self.tuned[number]]
+        return choose(general, self.target, self.goal)
 
     @cached_property
     def accesses(self) -> tuple[tuple[RowAccess, ...], ...]:

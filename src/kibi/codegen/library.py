@@ -16,6 +16,7 @@ from kibi.kernels import closure
 from kibi.planner import planned_graph
 from kibi.planner.plan import Plan, RegionUse
 from kibi.targets import Target
+from kibi.variants import Goal
 from kibi.version import __version__
 
 _WORD_BYTES = 8
@@ -30,6 +31,7 @@ class CompiledModel:
         graph, plan: what was compiled.
         functions: for each node, the C function that runs its steps.
         labels: for each node, how reports name it.
+        kernels: for each node, the C kernel that its steps call.
         pointers: how many pointers the model's struct has.
         cursor_bytes: bytes behind them, in which an inference that waits for a row remembers how far it has come.
         supplied: the tensors that the caller supplies, in the order of their numbers.
@@ -41,6 +43,7 @@ class CompiledModel:
     plan: Plan
     functions: tuple[str, ...]
     labels: tuple[str, ...]
+    kernels: tuple[str, ...]
     pointers: int = 1
     cursor_bytes: int = 0
     supplied: tuple[int, ...] = ()
@@ -91,7 +94,13 @@ class Library:
 
 
 def generate(
-    models: Sequence[tuple[Graph, Plan]], target: Target, *, name: str | None = None, command: str | None = None
+    models: Sequence[tuple[Graph, Plan]],
+    target: Target,
+    *,
+    name: str | None = None,
+    command: str | None = None,
+    goal: Goal = Goal.BALANCED,
+    tuned: Sequence[Mapping[int, str]] = (),
 ) -> Library:
     """The library as text: the same input gives the same bytes.
 
@@ -100,6 +109,8 @@ def generate(
         target: the processor.
         name: of the library; None: the first model's.
         command: what stands in each file's first line; None: the equal `kibi compile` line.
+        goal: what the code is good at, where nothing was measured.
+        tuned: for each model, the kernels of the nodes that were measured, by the node's place in the planned graph.
 
     Raises:
         InputError: no model, or two of one name.
@@ -109,7 +120,11 @@ def generate(
         raise InputError(f"a library takes one or more models of different names; given: {', '.join(names) or 'none'}.")
     library = name or names[0]
     made_by = command or f"kibi compile {' '.join(graph.source for graph, _ in models)} --target {target.name}"
-    bindings = [Bindings(planned_graph(graph, plan), plan, target) for graph, plan in models]
+    choices = tuned or [{}] * len(models)
+    bindings = [
+        Bindings(planned_graph(graph, plan), plan, target, goal, chosen)
+        for (graph, plan), chosen in zip(models, choices, strict=True)
+    ]
     files: dict[str, str] = {}
     for b in bindings:
         text = model_text(b)
@@ -147,6 +162,7 @@ def _compiled(b: Bindings) -> CompiledModel:
         plan=b.plan,
         functions=tuple(map(b.function, numbers)),
         labels=tuple(map(b.label, numbers)),
+        kernels=tuple(call.kernel for call in b.calls),
         pointers=(len(b.regions) or 1) + len(b.supplied) + bool(b.variables),
         cursor_bytes=4 * b.cursor_bytes if b.streams else 0,
         supplied=b.supplied,
