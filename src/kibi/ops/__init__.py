@@ -1,7 +1,7 @@
 """Operators: one file each, and the registry."""
 
 from kibi.ops.add import Add
-from kibi.ops.attributes import Activation, Padding
+from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.average_pool2d import AveragePool2D
 from kibi.ops.conv2d import Conv2D
 from kibi.ops.custom_operator import CustomOperator, CustomOptions
@@ -37,6 +37,7 @@ __all__ = [
     "CustomOptions",
     "DepthwiseConv2D",
     "Dequantize",
+    "ExplicitPadding",
     "FullyConnected",
     "Logistic",
     "MaxPool2D",

@@ -1,5 +1,6 @@
-"""Attributes that several operators share: padding schemes and fused activations."""
+"""Attributes that several operators share: padding and fused activations."""
 
+from dataclasses import dataclass
 from enum import Enum
 
 from kibi.dtypes import DType
@@ -7,10 +8,15 @@ from kibi.ir import OperatorError, Quantization
 
 
 class Padding(Enum):
-    """How a window is placed at the borders."""
+    """How a window is placed at the borders: one of the schemes that model files have."""
 
     SAME = "SAME"
     VALID = "VALID"
+
+    def along(self, axis: int) -> "Padding":
+        """The same along each axis; as `ExplicitPadding.along`."""
+        del axis
+        return self
 
     def output_size(self, size: int, kernel: int, stride: int, dilation: int) -> int:
         """Output length along one axis; 0 or less where the window does not fit.
@@ -31,6 +37,47 @@ class Padding(Enum):
             return 0
         effective = (kernel - 1) * dilation + 1
         return max(0, (output - 1) * stride + effective - size) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Elements outside the input along one axis; the methods are those of `Padding`.
+
+    Attributes:
+        front, back: in front of the first element, and behind the last.
+    """
+
+    front: int
+    back: int
+
+    def output_size(self, size: int, kernel: int, stride: int, dilation: int) -> int:
+        """Output length; 0 or less where the window does not fit."""
+        effective = (kernel - 1) * dilation + 1
+        return (self.front + size + self.back + stride - effective) // stride
+
+    def before(self, size: int, kernel: int, stride: int, dilation: int, output: int) -> int:
+        """Padding in front of the first element, whatever the sizes."""
+        del size, kernel, stride, dilation, output
+        return self.front
+
+
+@dataclass(frozen=True, slots=True)
+class ExplicitPadding:
+    """How far windows reach beyond each border. No scheme of model files says it; passes make it, of a PAD.
+
+    Attributes:
+        height, width: of each axis, elements in front of the input and behind it; 0 or more.
+    """
+
+    height: tuple[int, int]
+    width: tuple[int, int]
+
+    def along(self, axis: int) -> Sides:
+        """The padding along the height (0) or the width (1)."""
+        return Sides(*(self.height, self.width)[axis])
+
+    def __str__(self) -> str:
+        return "padding " + " x ".join(f"{front}+{back}" for front, back in (self.height, self.width))
 
 
 class Activation(Enum):

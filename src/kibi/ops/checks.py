@@ -82,3 +82,13 @@ def positive(name: str, values: tuple[int, ...]) -> None:
     """Attributes such as strides, which must be at least 1."""
     if any(value < 1 for value in values):
         raise OperatorError(f"{name} is {list(values)}, but each must be at least 1")
+
+
+def same_rows(site: Site) -> tuple[int, ...]:
+    """The shape of what is computed element by element: the output's own where it falls into the input's rows, else the input's.
+
+    TFLM takes both tensors as flat, and asks for no more than as many elements.
+    """
+    source, output = site["input"].type, site.output.type
+    fits = (source.rows, source.row_elements) == (output.rows, output.row_elements)
+    return output.shape if fits else source.shape

@@ -11,7 +11,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.accumulator import Requantization, check_scaling, folded_bias
-from kibi.ops.attributes import Activation, Padding
+from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.conv2d import convolution_call, convolution_rows
 from kibi.ops.overlap import window_distance
 from kibi.ops.registry import register
@@ -33,7 +33,7 @@ class DepthwiseConv2D(Operator):
     is_fast: ClassVar[bool] = True
 
     stride: tuple[int, int] = (1, 1)
-    padding: Padding = Padding.VALID
+    padding: Padding | ExplicitPadding = Padding.VALID
     dilation: tuple[int, int] = (1, 1)
     activation: Activation = Activation.NONE
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kibi.dtypes import DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
-from kibi.ops.attributes import Activation, Padding
+from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.overlap import window_distance
 from kibi.ops.window import Window, output_shape
 
@@ -29,7 +29,7 @@ class Pool2D(Operator):
 
     kernel: tuple[int, int] = (1, 1)
     stride: tuple[int, int] = (1, 1)
-    padding: Padding = Padding.VALID
+    padding: Padding | ExplicitPadding = Padding.VALID
     activation: Activation = Activation.NONE
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:

@@ -28,14 +28,14 @@ class Quantize(Operator):
     types: ClassVar[tuple[DType, ...]] = (DType.F32, DType.S8)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """The input's shape, type s8."""
+        """The input's shape, or another of the same rows, type s8."""
         if site["input"].type.dtype is DType.S8:
             checks.per_tensor(site, "input")
         checks.dtype(site, "output", DType.S8)
         checks.per_tensor(site, "output")
         if site["input"].type.dtype is DType.S8:
             _requantize_table(site)
-        return site["input"].type.shape, DType.S8
+        return checks.same_rows(site), DType.S8
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
         """Row by row."""

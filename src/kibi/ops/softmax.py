@@ -39,7 +39,7 @@ class Softmax(Operator):
     beta: float = 1.0
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """The input's shape, type s8."""
+        """The input's shape, or another of the same rows and vectors, type s8."""
         shape = checks.rank(site, "input", 1, 2, 3, 4)
         source = checks.per_tensor(site, "input")
         output = checks.per_tensor(site, "output")
@@ -52,7 +52,8 @@ class Softmax(Operator):
         if self._real_multiplier(source.scale) <= 1:
             what = f"beta {self.beta} * input scale {source.scale} is too small for fixed point"
             raise OperatorError(what, operand="input")
-        return shape, DType.S8
+        same_vectors = site.output.type.shape[-1:] == shape[-1:]
+        return checks.same_rows(site) if same_vectors else shape, DType.S8
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
         """Row by row; vectors along the last axis lie inside rows."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kibi.ir import OperatorError, RowAccess, Site
-from kibi.ops.attributes import Padding
+from kibi.ops.attributes import ExplicitPadding, Padding
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,18 @@ class Window:
 
     @staticmethod
     def of(
-        site: Site, kernel: tuple[int, int], stride: tuple[int, int], dilation: tuple[int, int], padding: Padding
+        site: Site,
+        kernel: tuple[int, int],
+        stride: tuple[int, int],
+        dilation: tuple[int, int],
+        padding: Padding | ExplicitPadding,
     ) -> "Window":
         """The geometry of a node with operands `input` and `output` of shape `[N, H, W, C]`."""
         batches, height, width, channels = site["input"].type.shape
         _, out_height, out_width, _ = site.output.type.shape
         sizes, outs = (height, width), (out_height, out_width)
-        pads = tuple(padding.before(*args) for args in zip(sizes, kernel, stride, dilation, outs, strict=True))
+        along = zip(sizes, kernel, stride, dilation, outs, strict=True)
+        pads = tuple(padding.along(axis).before(*arguments) for axis, arguments in enumerate(along))
         swapped = height == 1 and out_height == 1 and width > 1
         y, x = (1, 0) if swapped else (0, 1)
         return Window(
@@ -88,18 +93,27 @@ def output_shape(
     kernel: tuple[int, int],
     stride: tuple[int, int],
     dilation: tuple[int, int],
-    padding: Padding,
+    padding: Padding | ExplicitPadding,
     channels: int,
 ) -> tuple[int, int, int, int]:
     """The output's shape `[N, OH, OW, channels]`.
 
     Raises:
-        OperatorError: the window does not fit into the input.
+        OperatorError: the window does not fit into the input, or lies outside; or rows would lie across those of the input.
     """
     batches, height, width, _ = site["input"].type.shape
     sizes = zip((height, width), kernel, stride, dilation, strict=True)
-    out_height, out_width = (padding.output_size(*arguments) for arguments in sizes)
+    out_height, out_width = (padding.along(axis).output_size(*arguments) for axis, arguments in enumerate(sizes))
     if out_height < 1 or out_width < 1:
         what = f"a window of {list(kernel)} with dilation {list(dilation)} does not fit into {height} x {width}"
         raise OperatorError(what, operand="input")
+    for axis, (size, reach, step, gap) in enumerate(zip((height, width), kernel, stride, dilation, strict=True)):
+        output = (out_height, out_width)[axis]
+        front = padding.along(axis).before(size, reach, step, gap, output)
+        if front > (reach - 1) * gap or (output - 1) * step - front >= size:
+            what = f"{padding} puts a whole window of {list(kernel)} outside the input of {height} x {width}"
+            raise OperatorError(what, "Pad by less than the window", "input")
+    if height == 1 < min(width, out_height):
+        what = f"{padding} makes {out_height} rows of a single one, which falls into rows along its width"
+        raise OperatorError(what, "Pad with an operator of its own", "input")
     return batches, out_height, out_width, channels
