@@ -91,12 +91,18 @@ class Bench:
         """Other pointers in the same place."""
         self._core.write(address, struct.pack(f"<{len(pointers)}I", *pointers))
 
+    def write(self, address: int, array: Array) -> None:
+        """Elements to a place in a block."""
+        self._core.write(address, array.tobytes())
+
     def read(self, address: int, size_bytes: int) -> Array:
         """Elements of s8."""
         return np.frombuffer(self._core.read(address, size_bytes), np.int8)
 
 
-def run(kernels: Kernels, site: Site, inputs: Sequence[Array], rng: np.random.Generator) -> Array:
+def run(
+    kernels: Kernels, site: Site, inputs: Sequence[Array], rng: np.random.Generator, variant: KernelCall | None = None
+) -> Array:
     """The whole output of a node, step by step.
 
     Args:
@@ -104,8 +110,9 @@ def run(kernels: Kernels, site: Site, inputs: Sequence[Array], rng: np.random.Ge
         site: the node.
         inputs: its row inputs, whole.
         rng: draws addresses.
+        variant: what stands for the general call.
     """
-    call, bench, accesses = site.op.kernel_call(site), Bench(kernels, rng), site.op.accesses(site)
+    call, bench, accesses = variant or site.op.kernel_call(site), Bench(kernels, rng), site.op.accesses(site)
     params, scratch = bench.params(call), bench.scratch(call.scratch_bytes)
     sources = [bench.place("input", array) for array in inputs]
     constants = [

@@ -9,12 +9,14 @@ from kibi.kernels import closure, kernel_folder, struct_fields
 from kibi.ops import operators
 from kibi.targets import target
 from kibi.toolchain import compile_objects
+from kibi.variants.choice import VARIANTS
 from tests.toolchain.tools import check_cross, check_gcc
 
 FOLDER = kernel_folder("portable")
 SOURCES = tuple(sorted(FOLDER.glob("*.c")))
 HEADERS = tuple(sorted(FOLDER.glob("*.h")))
 KERNELS = frozenset(kernel for operator in operators().values() for kernel in operator.kernels)
+TWINS = frozenset(variant.kernel for variant in VARIANTS if (FOLDER / f"{variant.kernel}.h").is_file())
 _HEADER_TYPES = ("int8_t", "int32_t", "float")
 
 
@@ -49,8 +51,8 @@ def test_kernels_without_gnu_extensions_give_no_warning() -> None:
 
 
 def test_kernels_every_file_is_used() -> None:
-    """All files of the set are what the operators' kernels include, and no others."""
-    used = closure(KERNELS, ("portable",))
+    """All files of the set are what the operators' kernels and their variants include, and no others."""
+    used = closure(KERNELS | TWINS, ("portable",))
     assert set(used) == {path.name for path in (*SOURCES, *HEADERS)}
 
 

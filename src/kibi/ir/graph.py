@@ -1,6 +1,6 @@
 """Graphs: nodes in order, tensors by index."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -43,6 +43,7 @@ class Graph:
         tensors: all tensors; `tensors[i].index == i`.
         nodes: in an order in which each tensor is made before it is read.
         inputs, outputs: tensor indices.
+        is_roomy: whether kernels are given as much scratch as they can use, because speed is worth more than RAM.
         path: where the model file lies, or None for a graph that no file holds.
     """
 
@@ -52,6 +53,7 @@ class Graph:
     nodes: tuple[Node, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    is_roomy: bool = False
     path: Path | None = field(default=None, compare=False)
 
     @cached_property
@@ -61,8 +63,11 @@ class Graph:
 
     @cached_property
     def calls(self) -> tuple[KernelCall, ...]:
-        """The kernel call of each node, with its weights packed once for all that ask."""
-        return tuple(site.op.kernel_call(site) for site in self.sites)
+        """The kernel call of each node with the scratch that it is given; its weights are packed once for all that ask."""
+        calls = (site.op.kernel_call(site) for site in self.sites)
+        if not self.is_roomy:
+            return tuple(calls)
+        return tuple(replace(call, scratch_bytes=max(call.scratch_bytes, call.roomy_scratch_bytes)) for call in calls)
 
     @cached_property
     def streamed_inputs(self) -> dict[int, int]:

@@ -11,7 +11,8 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
-from kibi.ops.attributes import Activation, Padding
+from kibi.ops.attributes import Activation, ExplicitPadding, Padding
+from kibi.ops.convolution_blocks import blocks_scratch_bytes
 from kibi.ops.overlap import convolution_distance
 from kibi.ops.registry import register
 from kibi.ops.window import Window, output_shape
@@ -39,7 +40,7 @@ class Conv2D(Operator):
     is_fast: ClassVar[bool] = True
 
     stride: tuple[int, int] = (1, 1)
-    padding: Padding = Padding.VALID
+    padding: Padding | ExplicitPadding = Padding.VALID
     dilation: tuple[int, int] = (1, 1)
     activation: Activation = Activation.NONE
 
@@ -80,7 +81,7 @@ class Conv2D(Operator):
         return convolution_rows(site, self.window(site), weights, Requantization.of(site, self.activation))
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """One kernel for all geometries; where it gathers, the scratch holds the windows under two pixels."""
+        """One kernel for all geometries; the scratch holds the windows under two pixels or three, where they are copied."""
         weights = _filter_by_rows(site, self.window(site))
         return convolution_call(site, self.window(site), weights, Requantization.of(site, self.activation))
 
@@ -151,7 +152,8 @@ def convolution_call(site: Site, window: Window, weights: NDArray[np.int8], scal
         Param("dilation", window.dilation_width),
         Param("pad", window.pad_width),
     )
-    scratch_bytes = min(2, window.output_width) * rows * width * depth if gathers else 0
+    gathered_bytes = min(2, window.output_width) * rows * width * depth if gathers else 0
+    scratch_bytes = max(gathered_bytes, blocks_scratch_bytes(window, depth))
     distance = convolution_distance(window, output_channels, depth, gathers=gathers)
     return KernelCall("kibi_conv2d_s8", params, scratch_bytes, overlap_bytes=(distance,))
 

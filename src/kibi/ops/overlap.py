@@ -8,6 +8,7 @@ is the least one that is safe, and so is every larger one.
 from collections.abc import Iterable, Iterator
 
 from kibi.ir import RowAccess
+from kibi.ops.convolution_blocks import block_pixels, block_sizes
 from kibi.ops.window import Window
 
 
@@ -30,7 +31,7 @@ def window_distance(window: Window) -> int:
 
 
 def convolution_distance(window: Window, output_channels: int, depth: int, *, gathers: bool) -> int:
-    """For `kibi_conv2d_s8`, one byte for each element.
+    """For `kibi_conv2d_s8` and what may stand for it, one byte for each element.
 
     Args:
         window: its geometry.
@@ -38,7 +39,20 @@ def convolution_distance(window: Window, output_channels: int, depth: int, *, ga
         depth: input channels of each group.
         gathers: whether windows are copied into scratch before their outputs are written.
     """
-    return least_distance(_convolution_reads(window, output_channels, depth, gathers=gathers))
+    alone = _convolution_reads(window, output_channels, depth, gathers=gathers)
+    return least_distance((*alone, *_block_reads(window, output_channels, depth)))
+
+
+def _block_reads(window: Window, output_channels: int, depth: int) -> Iterator[tuple[int, int]]:
+    """The reads where pixels are computed in blocks: their windows are read before any of their channels is written."""
+    elements = window.kernel_rows * window.kernel_width * depth
+    pixels = block_pixels(window.output_width, elements, is_whole=depth % 4 == 0)
+    if depth != window.channels or not pixels:
+        return
+    x = 0
+    for size in block_sizes(window.output_width, pixels):
+        yield from ((window.first_inside(x + k) * depth, x * output_channels) for k in range(size))
+        x += size
 
 
 def _convolution_reads(window: Window, output_channels: int, depth: int, *, gathers: bool) -> Iterator[tuple[int, int]]:

@@ -124,6 +124,7 @@ class Plan:
         input, output: how model inputs are handed over, and outputs. Nodes are numbered as in the graph that
             `planned_graph` gives.
         supplied: further tensors that lie in buffers of the caller's, ascending.
+        is_roomy: whether scratch has as many bytes as kernels can use, for speed.
         regions: the memories that buffers lie in, each with offsets of its own; empty for a plan with one arena.
         weight_regions: constants that are assigned to regions, as (tensor, name of the region); empty unless asked for.
         cost_lower_bound: no assignment of the buffers and these constants to the regions has a lower `cost`.
@@ -141,6 +142,7 @@ class Plan:
     input: Handover = Handover.STORED
     output: Handover = Handover.STORED
     supplied: tuple[int, ...] = ()
+    is_roomy: bool = False
     regions: tuple[RegionUse, ...] = ()
     weight_regions: tuple[tuple[int, str], ...] = ()
     cost_lower_bound: float = 0.0

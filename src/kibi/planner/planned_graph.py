@@ -1,6 +1,7 @@
 """The graph that a plan is for: the model's, with its inputs and outputs where the plan wants them."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
@@ -19,6 +20,8 @@ def planned_graph(graph: Graph, plan: Plan) -> Graph:
         raise PlanError(
             f"the plan leaves tensor {unknown[0]} to the caller, but there are {len(graph.tensors)}. Make it again."
         )
+    if graph.is_roomy != plan.is_roomy:
+        graph = replace(graph, is_roomy=plan.is_roomy)
     return with_handover(graph, plan.input, plan.output, plan.supplied)
 
 

@@ -124,7 +124,8 @@ def plan(
             "weights are placed in regions" if regions is None else "a limit of RAM is for one arena, not for regions"
         )
         raise PlanError(f"{what}. Give {'regions' if regions is None else 'each region its bytes'}, or leave it out.")
-    wanted = with_handover(graph, inputs, outputs, supplied)
+    is_roomy = goal is Goal.SPEED
+    wanted = with_handover(replace(graph, is_roomy=is_roomy), inputs, outputs, supplied)
     if runs is not None or granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None):
         by_row = runs is not None and granularity is Granularity.ROW
         best = plan_by_row(wanted, target, runs=runs) if by_row else _plan_by_tensor(wanted, target, runs, scratch)
@@ -138,7 +139,12 @@ def plan(
     if ram_bytes is not None and best.arena_bytes > ram_bytes:
         raise PlanError(_too_large(best, inputs, ram_bytes))
     return replace(
-        best, input=inputs, output=outputs, supplied=tuple(sorted(supplied)), solve_seconds=perf_counter() - started
+        best,
+        input=inputs,
+        output=outputs,
+        supplied=tuple(sorted(supplied)),
+        is_roomy=is_roomy,
+        solve_seconds=perf_counter() - started,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kibi.ir import Graph, RowAccess, Site, Tensor
+from kibi.ir import Graph, KernelCall, RowAccess, Site, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,7 @@ def count_accesses(graph: Graph) -> Accesses:
     for index in (*graph.stored_inputs, *dict.fromkeys(graph.outputs)):
         if index in tensors:
             tensors[index] += graph.tensors[index].type.size_bytes
-    for site in graph.sites:
-        call = site.op.kernel_call(site)
+    for site, call in zip(graph.sites, graph.calls, strict=True):
         scratch.append(2 * call.scratch_bytes * site.steps)
         for index in site.node.outputs:
             if index in tensors:
@@ -53,7 +52,7 @@ def count_accesses(graph: Graph) -> Accesses:
                 weights[tensor.index] = weights.get(tensor.index, 0) + _row_reads(site, tensor, access)
             elif tensor.index in tensors:
                 tensors[tensor.index] += _row_reads(site, tensor, access)
-        for index, packed in packed_constants(site):
+        for index, packed in packed_constants(site, call):
             arrays.setdefault(index, {})[packed.dtype.str, packed.tobytes()] = packed.nbytes
             times = 1 if site.op.accumulates(site) else site.steps
             weights[index] = weights.get(index, 0) + packed.nbytes * times
@@ -61,10 +60,12 @@ def count_accesses(graph: Graph) -> Accesses:
     return Accesses(tensors, tuple(scratch), dict(sorted(weights.items())), sizes)
 
 
-def packed_constants(site: Site) -> Iterator[tuple[int, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]]:
+def packed_constants(
+    site: Site, call: KernelCall
+) -> Iterator[tuple[int, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]]:
     """The constants that the kernel takes as a parameter of the operand's name, each as (tensor, packed elements)."""
     constants = {name: tensor for name, tensor in site.operands if tensor is not None and tensor.is_constant}
-    for param in site.op.kernel_call(site).params:
+    for param in call.params:
         if param.name in constants and isinstance(param.value, np.ndarray):
             yield constants[param.name].index, param.value
 

@@ -82,8 +82,7 @@ def _accessed(graph: Graph, plan: Plan) -> Iterator[str]:
     counted = Counter[str | None]()
     for index in (*graph.stored_inputs, *set(graph.outputs)):
         counted[placed.get(index)] += graph.tensors[index].type.size_bytes
-    for node, site in enumerate(graph.sites):
-        call = site.op.kernel_call(site)
+    for node, (site, call) in enumerate(zip(graph.sites, graph.calls, strict=True)):
         for step in range(site.steps):
             counted[scratch.get(node)] += 2 * call.scratch_bytes
             for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
@@ -119,12 +118,12 @@ def _scattered(graph: Graph, plan: Plan) -> Iterator[str]:
 def _constant_sizes(graph: Graph, plan: Plan) -> dict[int, int]:
     """The bytes of each constant that a kernel reads: of all its different packed arrays, aligned."""
     arrays: dict[int, dict[bytes, int]] = {}
-    for site in graph.sites:
+    for site, call in zip(graph.sites, graph.calls, strict=True):
         for tensor in site.row_tensors:
             if tensor.is_constant:
                 arrays.setdefault(tensor.index, {})[b"rows"] = tensor.type.size_bytes
         operands = dict(site.operands)
-        for param in site.op.kernel_call(site).params:
+        for param in call.params:
             constant = operands.get(param.name)
             if constant is not None and constant.is_constant and isinstance(param.value, np.ndarray):
                 key = param.value.dtype.str.encode() + param.value.tobytes()

@@ -150,7 +150,7 @@ def row_steps(graph: Graph) -> RowSteps:
         steps,
         tuple(waits),
         tuple(slices),
-        tuple(site.op.kernel_call(site).scratch_bytes for site in sites),
+        tuple(call.scratch_bytes for call in graph.calls),
         tuple(site.op.accumulates(site) for site in sites),
     )
 

@@ -3,9 +3,10 @@
 from kibi.errors import InternalError
 from kibi.ir import KernelCall
 from kibi.targets import Target
+from kibi.variants.conv2d_blocks import CONV2D_BLOCKS
 from kibi.variants.variant import Goal, Variant
 
-VARIANTS: tuple[Variant, ...] = ()
+VARIANTS: tuple[Variant, ...] = (CONV2D_BLOCKS,)
 """All variants; of several that fit a layer, the first is taken."""
 
 

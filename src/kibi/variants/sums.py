@@ -1,0 +1,57 @@
+"""What is proven of the sums of a layer before a kernel may requantize them in few instructions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.quant import requantize
+
+_MOST_MAGNITUDE = 1 << 30
+"""Sums below it can be doubled in 32 bits."""
+_QUARTER = 1 << 30
+"""The multiplier that, with a shift to the right by one, divides by four."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimpleSums:
+    """Constants `[O]` with which six instructions requantize every sum: it can be doubled, and is shifted to the right.
+
+    Attributes:
+        bias: s32, with the input's zero point folded in, so that sums are of inputs as they are stored: -128 … 127.
+        multiplier: 0 … 2**31 - 1.
+        shift: -31 … -1.
+    """
+
+    bias: NDArray[np.int32]
+    multiplier: NDArray[np.int32]
+    shift: NDArray[np.int8]
+
+
+def simple_sums(
+    weights: NDArray[np.int8],
+    bias: NDArray[np.int32],
+    multiplier: NDArray[np.int32],
+    shift: NDArray[np.int8],
+) -> SimpleSums | None:
+    """Such constants with the same outputs, or None where there are none.
+
+    Args:
+        weights: `[O, K]`, of each output channel.
+        bias: `[O]`, as in the result.
+        multiplier: `[O]`, rule N4.
+        shift: `[O]`, rule N4.
+    """
+    bias, multiplier, shift = bias.copy(), multiplier.copy(), shift.copy()
+    # A channel without weights has one sum, however large: a small one with the same scaled value stands for it.
+    scaled = requantize(bias, multiplier, shift.astype(np.int32))
+    empty = ~weights.any(axis=1) & (abs(scaled) < _MOST_MAGNITUDE)
+    bias[empty] = 4 * np.clip(scaled[empty], -512, 512)
+    multiplier[empty], shift[empty] = _QUARTER, -1
+    wide = weights.astype(np.int64)
+    most = np.where(wide > 0, 127 * wide, -128 * wide).sum(axis=1) + bias
+    least = np.where(wide > 0, -128 * wide, 127 * wide).sum(axis=1) + bias
+    is_small = (most < _MOST_MAGNITUDE) & (least > -_MOST_MAGNITUDE)
+    if not np.all(is_small & (shift < 0) & (multiplier >= 0)):
+        return None
+    return SimpleSums(bias, multiplier, shift)

@@ -1,0 +1,52 @@
+"""A kernel's step on an emulated core with its output laid over an input row that it reads for the last time."""
+
+import numpy as np
+
+from kibi.dtypes import Array
+from kibi.ir import KernelCall, Site
+from tests.kernels.emulated import Bench, Kernels
+
+
+def differing_distances(
+    kernels: Kernels, site: Site, call: KernelCall, data: Array, distances: list[int]
+) -> tuple[list[int], int]:
+    """At which distances below the row the output differs from what it is apart from all rows.
+
+    The step is the middle one, the row the first that lies inside; every row is a block of its own.
+
+    Args:
+        kernels: with the call's kernel.
+        site: a node with one row input of s8.
+        call: what runs it: the general call or a variant.
+        data: the input, whole.
+        distances: in bytes.
+
+    Returns:
+        Those distances, and how many were tried.
+    """
+    (access,) = site.op.accesses(site)
+    positions = access.positions(site.steps // 2)
+    over = next(at for at in positions if at is not None)
+    apart = _step(kernels, site, call, data, None, over)
+    wrong = [each for each in distances if (_step(kernels, site, call, data, each, over) != apart).any()]
+    return wrong, len(distances)
+
+
+def _step(kernels: Kernels, site: Site, call: KernelCall, data: Array, distance: int | None, over: int) -> Array:
+    bench, (access,) = Bench(kernels, np.random.default_rng(0)), site.op.accesses(site)
+    kind, size = site["input"].type, len(site.made_rows(0)) * site.output.type.row_bytes
+    rows = data.reshape(-1, kind.row_bytes)
+    fill = bench.place("fill", np.full(kind.row_bytes, access.fill or 0, np.int8))
+    below = max(distance or 0, 0)
+    field = bench.place("field", np.zeros(below + kind.row_bytes + size + 64, np.int8), writable=True)
+    bench.write(field + below, rows[over])
+    addresses = {over: field + below}
+    for position in access.positions(site.steps // 2):
+        if position is not None and position not in addresses:
+            addresses[position] = bench.place("row", rows[position])
+    pointers = [fill if at is None else addresses[at] for at in access.positions(site.steps // 2)]
+    output = bench.place("output", np.zeros(size, np.int8), writable=True)
+    if distance is not None:
+        output = field + below - distance
+    bench.call(call.kernel, output, bench.rows(pointers), bench.params(call), bench.scratch(call.scratch_bytes))
+    return bench.read(output, size)

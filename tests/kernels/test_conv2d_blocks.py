@@ -1,0 +1,167 @@
+"""Convolutions in blocks: any shape at any address on each core, the plain C twin, in place, and what the packing proves."""
+
+import numpy as np
+import pytest
+
+import kibi
+from kibi.ir import Graph, KernelCall, Param
+from kibi.ops.convolution_blocks import block_bytes, block_pixels, block_sizes
+from kibi.quant import requantize
+from kibi.variants.conv2d_blocks import pack
+from kibi.variants.sums import simple_sums
+from tests.kernels.emulated import Bench, Kernels, linked, run
+from tests.kernels.in_place import differing_distances
+from tests.ops.comparison import assert_same, graph_of
+from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
+from tests.quant.boundaries import TRIPLES
+from tests.support.choices import Seeded
+from tests.support.operator_models import OPERATOR_MODELS, Case
+from tests.toolchain.tools import check_cross
+
+_BUILDS = (
+    ("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"), ("cortex-m3", "zig", "s"),
+    ("cortex-m0plus", "zig", "s"),
+)  # fmt: skip
+"""Cores of the set, then cores that run the plain C twin."""
+_KERNEL = "kibi_conv2d_s8_blocks"
+_DRAWN = 100
+_WIDER = tuple(
+    Geometry(channels, outputs, kernel=kernel, stride=stride, size=size, dilation=dilation)
+    for channels, outputs, kernel, stride, size, dilation in (
+        (64, 6, (1, 1), 1, (1, 5), 1), (61, 7, (1, 1), 1, (1, 2), 1), (20, 1, (1, 1), 2, (2, 7), 1),
+        (16, 5, (3, 3), 1, (3, 6), 1), (18, 4, (3, 3), 2, (3, 8), 1), (3, 9, (3, 3), 1, (4, 7), 1),
+        (3, 8, (3, 3), 2, (4, 9), 1), (1, 8, (4, 8), 2, (5, 20), 1), (1, 6, (5, 4), 2, (6, 10), 1),
+        (2, 3, (1, 2), 1, (1, 4), 1), (8, 4, (3, 3), 1, (5, 6), 2), (3, 4, (2, 3), 1, (4, 7), 2),
+        (1, 2, (1, 3), 1, (1, 3), 1), (12, 2, (3, 5), 1, (3, 4), 1), (64, 4, (3, 3), 1, (3, 4), 1),
+    )
+)  # fmt: skip
+
+
+@pytest.fixture(params=_BUILDS, ids=" ".join)
+def kernels(request: pytest.FixtureRequest) -> Kernels:
+    """The kernel, for a core by a compiler."""
+    target, compiler, optimize = request.param
+    if compiler == "gcc":
+        check_cross()
+    return linked((_KERNEL,), target, compiler, optimize)
+
+
+def _packed(graph: Graph) -> KernelCall | None:
+    call = graph.calls[0]
+    return pack(call) if call.kernel == "kibi_conv2d_s8" else None
+
+
+def _check(kernels: Kernels, case: Case, seed: int) -> bool:
+    graph = graph_of(case)
+    packed = _packed(graph)
+    if packed is None:
+        return False
+    assert packed.scratch_bytes <= graph.calls[0].scratch_bytes
+    found = run(kernels, graph.sites[0], case.inputs, np.random.default_rng(seed), packed)
+    assert_same(graph, [found], kibi.run(graph, None, case.inputs))
+    return True
+
+
+def test_drawn_models_equal_the_reference(kernels: Kernels) -> None:
+    """Shapes, paddings, scales and values of every kind give the same bits, and no byte outside is touched."""
+    cases = ((OPERATOR_MODELS["CONV_2D"](Seeded(seed)), seed) for seed in range(_DRAWN))
+    assert sum(_check(kernels, case, seed) for case, seed in cases) >= _DRAWN // 12
+
+
+def test_geometries_equal_the_reference(kernels: Kernels) -> None:
+    """Windows that are gathered, read by rows or by columns; edges on both sides; rests of pixels and channels."""
+    fitting = [
+        seed for seed, each in enumerate((*GEOMETRIES, *_WIDER)) if _check(kernels, convolution(each, seed), seed)
+    ]
+    assert len(fitting) >= len(_WIDER)
+
+
+@pytest.mark.parametrize(
+    ("zero_point", "low", "high"), [(0, -128, 127), (-128, -128, 127), (127, -128, 127), (5, -7, 90), (3, 60, 20)]
+)
+@pytest.mark.parametrize("pixels", [2, 3])
+def test_every_boundary_that_is_simple(kernels: Kernels, pixels: int, zero_point: int, low: int, high: int) -> None:
+    """Sums of nothing but the bias, each with its multiplier and shift, are rounded, moved and cut as Python does."""
+    triples = [each for each in TRIPLES if abs(each[0]) < 1 << 30 and each[1] >= 0 and each[2] < 0]
+    acc, multiplier, shift = np.array(triples, np.int32).T
+    channels = len(acc)
+    # One weight keeps each channel from being taken for a constant; its input is zero.
+    values: dict[str, object] = {
+        "filter": np.ones(channels, np.int8), "bias": acc.copy(), "multiplier": multiplier.copy(),
+        "shift": shift.astype(np.int8), "padding": np.zeros(1, np.int8), "input_width": pixels, "input_channels": 1,
+        "output_width": pixels, "output_channels": channels, "output_zero_point": zero_point, "activation_min": low,
+        "activation_max": high, "groups": 1, "gathers": 0, "kernel_rows": 1, "kernel_width": 1, "stride": 1,
+        "dilation": 1, "pad": 0,
+    }  # fmt: skip
+    acc_limit = (1 << 30) - 129
+    values["bias"] = np.clip(acc, -acc_limit, acc_limit)
+    general = KernelCall("kibi_conv2d_s8", tuple(Param(name, value) for name, value in values.items()), 96)  # type: ignore[arg-type]
+    packed = pack(general)
+    assert packed is not None
+    bench = Bench(kernels, np.random.default_rng(0))
+    output = bench.place("output", np.zeros(pixels * channels, np.int8), writable=True)
+    rows = bench.rows([bench.place("input", np.zeros(pixels, np.int8))])
+    bench.call(_KERNEL, output, rows, bench.params(packed), bench.scratch(packed.scratch_bytes))
+    scaled = requantize(np.clip(acc, -acc_limit, acc_limit), multiplier, shift).astype(np.int64) + zero_point
+    expected = np.minimum(np.maximum(scaled, low), high).astype(np.int8)
+    for row in bench.read(output, pixels * channels).reshape(pixels, channels):
+        np.testing.assert_array_equal(row, expected)
+
+
+def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels) -> None:
+    """At the distance of the general call, and at larger ones, no element is overwritten that is still to be read."""
+    tried = 0
+    for geometry in (*GEOMETRIES, *_WIDER):
+        case = convolution(geometry)
+        graph = graph_of(case)
+        packed = _packed(graph)
+        if packed is None:
+            continue
+        (distance,) = graph.calls[0].overlap_bytes
+        assert distance is not None
+        distances = [distance, distance + 1, distance + 2, distance + 5, distance + 16]
+        wrong, count = differing_distances(kernels, graph.sites[0], packed, case.inputs[0], distances)
+        assert not wrong, (geometry, distance, wrong)
+        tried += count
+    assert tried > len(_WIDER)
+
+
+def test_sums_that_may_leave_their_range_are_left_to_the_general_kernel() -> None:
+    """A bias near the end of 32 bits, or a shift that is not to the right, keeps a layer from being packed."""
+    weights, multiplier = np.full((2, 3), 7, np.int8), np.full(2, 1 << 30, np.int32)
+    right, large = np.full(2, -3, np.int8), np.array([0, (1 << 30) - 2000], np.int32)
+    assert simple_sums(weights, np.zeros(2, np.int32), multiplier, right) is not None
+    assert simple_sums(weights, large, multiplier, right) is None
+    assert simple_sums(weights, np.zeros(2, np.int32), multiplier, np.array([-1, 0], np.int8)) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_channels_without_weights_get_small_constants_with_the_same_output(seed: int) -> None:
+    """Whatever bias, multiplier and shift say, what stands for them gives the same after the zero point and the cut."""
+    rng = np.random.default_rng(seed)
+    bias = rng.integers(-(1 << 31), 1 << 31, 50).astype(np.int32) >> rng.integers(0, 31, 50)
+    multiplier = rng.integers(0, 1 << 31, 50).astype(np.int32)
+    shift = rng.integers(-31, 31, 50).astype(np.int32)
+    scaled = requantize(bias, multiplier, shift)
+    fit = abs(scaled) < 1 << 30
+    found = simple_sums(
+        np.zeros((int(fit.sum()), 4), np.int8), bias[fit].astype(np.int32), multiplier[fit], shift[fit].astype(np.int8)
+    )
+    assert found is not None
+    again = requantize(found.bias, found.multiplier, found.shift.astype(np.int32))
+    for zero_point in (-128, 0, 127):
+        np.testing.assert_array_equal(
+            np.clip(again + zero_point, -128, 127), np.clip(scaled[fit] + zero_point, -128, 127)
+        )
+
+
+@pytest.mark.parametrize("width", range(2, 40))
+@pytest.mark.parametrize("elements", [9, 28, 144, 288, 576, 700])
+def test_rows_fall_into_blocks_of_two_and_three(width: int, elements: int) -> None:
+    """Every pixel is in one block, and no block needs more scratch than is said."""
+    pixels = block_pixels(width, elements, is_whole=elements % 4 == 0)
+    if pixels:
+        sizes = block_sizes(width, pixels)
+        assert sum(sizes) == width
+        assert set(sizes) <= {2, 3}
+        assert block_bytes(max(sizes), elements, is_whole=True) <= block_bytes(pixels, elements, is_whole=True)
