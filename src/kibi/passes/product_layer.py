@@ -1,0 +1,144 @@
+"""Layers that multiply by weights, as one kind of thing: windows of products, summed up exactly."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.ir import Site
+from kibi.ops.accumulator import Requantization
+from kibi.ops.conv2d import Conv2D
+from kibi.ops.depthwise_conv2d import DepthwiseConv2D
+from kibi.ops.fully_connected import FullyConnected
+
+Int64 = NDArray[np.int64]
+Float64 = NDArray[np.float64]
+"""Integers below 2**53 in magnitude, which are exact, and multiply faster than integers do."""
+
+_LARGEST_SUM = (1 << 31) - (1 << 8)
+"""A scaled sum of at most that magnitude stays within 32 bits when the zero point is added."""
+_LARGEST_INPUT = 255
+"""The magnitude of an s8 element less a zero point."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProductLayer:
+    """A CONV_2D, DEPTHWISE_CONV_2D or FULLY_CONNECTED node.
+
+    Attributes:
+        site: the node.
+        weights: `[KH, KW, F, O]`: for each place under the window and each feature of the input, the weight of each output
+            channel; of a depthwise layer `[KH, KW, O]`. A grouped filter is filled up with zeros.
+        features: F; the input's channels, or the elements of the vector that a fully connected layer multiplies.
+        scaling: bias, multipliers, clamps.
+        stride, dilation, before: of height and width; `before` is the padding above and to the left.
+    """
+
+    site: Site
+    weights: Float64
+    features: int
+    scaling: Requantization
+    stride: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)
+    before: tuple[int, int] = (0, 0)
+
+    @staticmethod
+    def of(site: Site) -> "ProductLayer | None":
+        """The layer of a node, or None where the node is none."""
+        op = site.op
+        if type(op) is FullyConnected:
+            weights = site.constant("filter").astype(np.float64).T[None, None]
+            return ProductLayer(site, weights, weights.shape[2], Requantization.of(site, op.activation))
+        if type(op) is not Conv2D and type(op) is not DepthwiseConv2D:
+            return None
+        data = site.constant("filter").astype(np.float64)
+        channels = site["input"].type.shape[3]
+        weights = data[0] if type(op) is DepthwiseConv2D else _dense(data, channels)
+        sizes, outputs = site["input"].type.shape[1:3], site.output.type.shape[1:3]
+        places = zip(sizes, weights.shape[:2], op.stride, op.dilation, outputs, strict=True)
+        top, left = (op.padding.along(axis).before(*place) for axis, place in enumerate(places))
+        scaling = Requantization.of(site, op.activation)
+        return ProductLayer(site, weights, channels, scaling, op.stride, op.dilation, (top, left))
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each output channel reads one input channel."""
+        return self.weights.ndim == 3
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether it is a convolution in groups, whose channels cannot go one by one."""
+        return type(self.site.op) is Conv2D and self.site["filter"].type.shape[3] < self.features
+
+    @property
+    def is_safe(self) -> NDArray[np.bool_]:
+        """`[O]`: whether no input whatever makes the sum of an output channel leave 32 bits, shifted left or not."""
+        sums = np.abs(self.weights).reshape(-1, self.weights.shape[-1]).sum(axis=0)
+        largest = np.abs(self.scaling.bias.astype(np.float64)) + _LARGEST_INPUT * sums
+        safe: NDArray[np.bool_] = largest * 2.0 ** np.maximum(self.scaling.shift, 0) <= _LARGEST_SUM
+        return safe
+
+    def centred(self, elements: Int64) -> Float64:
+        """Elements of the input's shape, less its zero point, as `[N, H, W, F]`; of a depthwise layer `[N, H, W, O]`."""
+        values = (elements - self.site["input"].quantization.zero_point).astype(np.float64)
+        if type(self.site.op) is FullyConnected:
+            return values.reshape(-1, 1, 1, self.features)
+        return np.repeat(values, self.weights.shape[-1] // self.features, axis=3) if self.is_depthwise else values
+
+    def sums(self, values: Float64, weights: Float64) -> Float64:
+        """Sums of products under each window; outside the input lie zeros.
+
+        Args:
+            values: `[N, H, W, C]`.
+            weights: `[KH, KW, C, O]`, or, depthwise, `[KH, KW, O]` with C == O.
+
+        Returns:
+            `[N * OH * OW, O]`.
+        """
+        height, width = (1, 1) if type(self.site.op) is FullyConnected else self.site.output.type.shape[1:3]
+        (top, left), (rows, columns) = self.before, weights.shape[:2]
+        spans = [(outputs - 1) * stride + 1 for outputs, stride in zip((height, width), self.stride, strict=True)]
+        reach = [
+            span + (size - 1) * step for span, size, step in zip(spans, (rows, columns), self.dilation, strict=True)
+        ]
+        behind = [
+            max(0, end - start - size) for end, start, size in zip(reach, self.before, values.shape[1:3], strict=True)
+        ]
+        padded = np.pad(values, ((0, 0), (top, behind[0]), (left, behind[1]), (0, 0)))
+        total = np.zeros((len(values) * height * width, weights.shape[-1]))
+        for i, j in np.ndindex(rows, columns):
+            y, x = i * self.dilation[0], j * self.dilation[1]
+            part = padded[:, y : y + spans[0] : self.stride[0], x : x + spans[1] : self.stride[1]]
+            flat = part.reshape(-1, values.shape[3])
+            total += flat * weights[i, j] if self.is_depthwise else flat @ weights[i, j]
+        return total
+
+    def interval(self, low: Int64, high: Int64) -> tuple[Int64, Int64]:
+        """The least and the largest value of each output element, from those of each input element; each is attained.
+
+        A sum of `w * x` with `x` between `l` and `h` lies within half of `w * (l + h)` by half of `|w| * (h - l)`.
+        """
+        first, last = self.centred(low), self.centred(high)
+        middle = self.sums(first + last, self.weights)
+        spread = self.sums(last - first, np.abs(self.weights))
+        shape, scaling, safe = self.site.output.type.shape, self.scaling, self.is_safe
+        ends = []
+        for sums, end in (
+            ((middle - spread) / 2, min(scaling.low, scaling.high)),
+            ((middle + spread) / 2, scaling.high),
+        ):
+            ends.append(np.where(safe, scaling.apply(sums), end).astype(np.int64).reshape(shape))
+        return ends[0], ends[1]
+
+
+def _dense(data: Float64, channels: int) -> Float64:
+    """A filter `[O, KH, KW, C / groups]` as `[KH, KW, C, O]`."""
+    outputs, rows, columns, depth = data.shape
+    weights = np.zeros((rows, columns, channels, outputs))
+    each = outputs // (channels // depth)
+    for group in range(channels // depth):
+        block = data[group * each : (group + 1) * each]
+        weights[:, :, group * depth : (group + 1) * depth, group * each : (group + 1) * each] = block.transpose(
+            1, 2, 3, 0
+        )
+    return weights
