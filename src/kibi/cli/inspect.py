@@ -1,33 +1,84 @@
 """`kibi inspect`: what is in a model."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from kibi.cli.arguments import AsJson, ModelPath
+import typer
+
+from kibi.cli.arguments import AsJson, ModelPath, WithoutPasses
 from kibi.cli.terminal import QUIET, byte_text, facts, is_roomy, name_of, output, print_json, say, show, table
+from kibi.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kibi.ir import Tensor
+    from kibi.ir import Graph, Tensor
+    from kibi.passes import Simplified
     from kibi.reports.inspection import Inspection, OperatorFacts
 
 _WIDE_COLUMNS = ("constant", "scale", "zero")
 
 
-def inspect(model: ModelPath, *, as_json: AsJson = False) -> None:
+def inspect(
+    model: ModelPath,
+    *,
+    passes: Annotated[
+        bool, typer.Option("--passes", help="Show what the lossless passes change, why, and what it saves.")
+    ] = False,
+    without_pass: WithoutPasses = None,
+    as_json: AsJson = False,
+) -> None:
     """Show what is in a model.
 
     Its operators with their shapes, types, quantization, arithmetic and weights. A model that Kibi cannot run ends in
     a list of all that is unsupported.
     """
     import kibi  # noqa: PLC0415 - verbs pay for what they use, here and in the other files
+    from kibi.passes import simplify  # noqa: PLC0415
     from kibi.reports.inspection import inspect as look  # noqa: PLC0415
+    from kibi.reports.inspection import passes_record  # noqa: PLC0415
 
-    inspection = look(kibi.load(model))
+    if without_pass and not passes:
+        raise InputError("the model is shown as it is, without any pass. Give --passes, or leave --without-pass out.")
+    graph = kibi.load(model)
+    simplified = simplify(graph, without_pass or ()) if passes else None
     if as_json:
-        print_json(inspection.to_dict())
+        print_json({**look(graph).to_dict(), **({"passes": passes_record(simplified)} if simplified else {})})
+    elif simplified is None:
+        show_inspection(output(), look(graph))
     else:
-        show_inspection(output(), inspection)
+        show_passes(output(), graph, simplified)
+
+
+def show_passes(console: "Console", graph: "Graph", simplified: "Simplified") -> None:
+    """Print what the lossless passes change, and the totals before and after."""
+    from kibi.planner.tensor_names import printable  # noqa: PLC0415
+
+    after = simplified.graph
+    operators = f"{len(graph.nodes)} operators, {len(after.nodes)} after the passes"
+    facts(
+        console,
+        [
+            ("model", graph.source),
+            ("operators", operators),
+            ("weights", f"{byte_text(graph.weights_bytes)}, {byte_text(after.weights_bytes)} after the passes"),
+            ("arithmetic", f"{graph.macs:,} multiply-accumulates, {after.macs:,} after the passes"),
+        ],
+    )
+    say(console)
+    if not simplified.changes:
+        say(console, "The passes find nothing to leave out.")
+        return
+    rows = table(console, "!pass", "!operator", "why no bit changes", ">MACs saved", ">bytes saved")
+    for change in simplified.changes:
+        rows.add_row(change.by, change.where, printable(change.what), *_saved(change.macs, change.weights_bytes))
+    rows.add_section()
+    totals = [sum(change.macs for change in simplified.changes), sum(c.weights_bytes for c in simplified.changes)]
+    rows.add_row("total", "", "", *(f"{number:,}" for number in totals), style="bold")
+    show(console, rows)
+
+
+def _saved(*numbers: int) -> tuple[str, ...]:
+    return tuple(f"{number:,}" if number else "" for number in numbers)
 
 
 def show_inspection(console: "Console", inspection: "Inspection") -> None:

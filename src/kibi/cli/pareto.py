@@ -15,8 +15,10 @@ from kibi.cli.arguments import (
     PlanOptions,
     Seed,
     TargetName,
+    WithoutPasses,
     compiler_named,
     emulated_target,
+    load_simplified,
 )
 from kibi.cli.terminal import GOOD, QUIET, output, print_json, say, show, table, working
 from kibi.cli.variants import VARIANTS
@@ -40,6 +42,7 @@ def pareto(
         str, typer.Option("--levels", "-O", metavar="L", help="The compiler's levels to try, of 0, 1, 2, 3 and s.")
     ] = _LEVELS,
     seed: Seed = 0,
+    without_pass: WithoutPasses = None,
     as_json: AsJson = False,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw it as an SVG file.", show_default=False)
@@ -50,12 +53,11 @@ def pareto(
     Each way of planning it, at each of the compiler's levels, is compiled and run on the emulated core. Those that no
     other beats in all three are marked.
     """
-    import kibi  # noqa: PLC0415
     from kibi.reports.pareto import pareto_record  # noqa: PLC0415
 
     processor, tool = emulated_target(target), compiler_named(compiler)
     _check_levels(levels)
-    graph = kibi.load(model)
+    graph = load_simplified(model, without_pass)
     choices: list[Choice] = []
     left_out: list[str] = []
     for variant, options in VARIANTS.items():

@@ -18,11 +18,14 @@ from kibi.cli.arguments import (
     Supplied,
     SupplyOutputs,
     TargetName,
+    WithoutPasses,
+    load_simplified,
+    pass_words,
 )
 from kibi.cli.offline import check_alone, embedded, followed
 from kibi.cli.terminal import is_roomy, output, picture_columns, print_json, say, show, table, working
 from kibi.cli.variants import chosen_variants
-from kibi.errors import OutputError
+from kibi.errors import OutputError, PlanError
 
 if TYPE_CHECKING:
     from kibi.reports.plan_comparison import PlannedModel
@@ -48,6 +51,7 @@ def plan(
     ] = None,
     supply_outputs: SupplyOutputs = False,
     supply: Supplied = None,
+    without_pass: WithoutPasses = None,
     ram: RamLimit = None,
     optimize: Annotated[
         str | None,
@@ -88,12 +92,15 @@ def plan(
     is_comparison, remark = compare or len(models) > 1, ""
     if embed is not None or offline or ascii_only:
         check_alone(models, compare=compare, embed=embed is not None, offline=offline)
+    if without_pass and (embed is not None or offline):
+        raise PlanError(_raw_only(without_pass))
     if embed is not None:
         planned, remark = embedded(models[0], embed, given)
     elif offline:
         planned = followed(models[0], target, given)
     else:
-        planned = _planned(models, target, chosen_variants(given) if is_comparison else {"": given})
+        variants = chosen_variants(given) if is_comparison else {"": given}
+        planned = _planned(models, target, variants, without_pass)
     for path in (svg, png):
         if path is not None:
             _draw(path, planned, as_png=path is png)
@@ -111,6 +118,12 @@ def plan(
     for path in (svg, png):
         if path is not None:
             say(output(), f"\nThe plan{'s are' if is_comparison else ' is'} drawn in {path}.")
+
+
+def _raw_only(without: list[str]) -> str:
+    """Why no pass can be left out."""
+    words = " ".join(pass_words(without))
+    return f"--embed and --offline plan the file as it is, without any pass. Leave {words} out."
 
 
 def _given(
@@ -132,14 +145,15 @@ def _given(
 
 
 def _planned(
-    models: Sequence[Path], target: "str | Target", variants: Mapping[str, PlanOptions]
+    models: Sequence[Path], target: "str | Target", variants: Mapping[str, PlanOptions], without: list[str] | None
 ) -> "list[PlannedModel]":
     """Every model with every variant of its plan."""
     import kibi  # noqa: PLC0415
     from kibi.reports.plan_comparison import PlannedModel  # noqa: PLC0415
 
     processor = kibi.target(target) if isinstance(target, str) else target
-    graphs = [kibi.load(model) for model in models]
+    supply = [name for options in variants.values() for name in options.get("supply", ())]
+    graphs = [load_simplified(model, without, supply=supply) for model in models]
     with working("planning"):
         return [
             PlannedModel(graph, kibi.plan(graph, processor, **options), name)

@@ -19,8 +19,10 @@ from kibi.cli.arguments import (
     Supplied,
     SupplyOutputs,
     TargetName,
+    WithoutPasses,
     compiler_named,
     emulated_target,
+    load_simplified,
     plan_for,
     plan_options,
 )
@@ -49,8 +51,9 @@ def verify(
     input_mode: InputMode = "stored",
     supply_outputs: SupplyOutputs = False,
     supply: Supplied = None,
+    without_pass: WithoutPasses = None,
     ram: RamLimit = None,
-    optimize: Goal = "ram",
+    optimize: Goal = "balanced",
     as_json: AsJson = False,
 ) -> None:
     """Check that all engines give the same bits.
@@ -65,11 +68,14 @@ def verify(
     processor = kibi.target(target)
     if not processor.is_host:
         emulated_target(target)
-    tool, graph = compiler_named(compiler), kibi.load(model)
+    tool, original = compiler_named(compiler), kibi.load(model)
+    graph = load_simplified(model, without_pass, supply=options["supply"], plan=plan)
     inputs = read_runs(graph, files) if files else ()
     with working("verifying"):
         made = plan_for(graph, processor, plan, options)
-        found = kibi.verify(graph, made, target=processor, inputs=inputs, seed=seed, runs=runs, compiler=tool)
+        found = kibi.verify(
+            graph, made, target=processor, inputs=inputs, seed=seed, runs=runs, compiler=tool, original=original
+        )
     if as_json:
         print_json(found.to_dict())
     else:

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
-from kibi.passes import stream_inputs, supply_tensors
+from kibi.passes.stream_inputs import stream_inputs
+from kibi.passes.supply_tensors import supply_tensors
 from kibi.planner.plan import Handover, Plan
 
 

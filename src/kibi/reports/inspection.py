@@ -5,6 +5,8 @@ from enum import Enum
 from typing import Any
 
 from kibi.ir import Graph, Operator, Quantization, Site, Tensor
+from kibi.ops import ExplicitPadding
+from kibi.passes import Simplified
 
 Attribute = int | float | bool | str | tuple[int, ...]
 
@@ -78,6 +80,28 @@ def inspect(graph: Graph) -> Inspection:
     )
 
 
+def passes_record(simplified: Simplified) -> dict[str, Any]:
+    """What the lossless passes do to a model as plain data: each change, what all of them save, and what is left."""
+    changes = simplified.changes
+    return {
+        "changes": [
+            {
+                "pass": change.by,
+                "node": change.where,
+                "reason": change.what,
+                "macs_saved": change.macs,
+                "weights_bytes_saved": change.weights_bytes,
+            }
+            for change in changes
+        ],
+        "macs_saved": sum(change.macs for change in changes),
+        "weights_bytes_saved": sum(change.weights_bytes for change in changes),
+        "operators": len(simplified.graph.nodes),
+        "macs": simplified.graph.macs,
+        "weights_bytes": simplified.graph.weights_bytes,
+    }
+
+
 def tensor_record(tensor: Tensor) -> dict[str, Any]:
     """A tensor as plain data; its quantization is null where it has none."""
     quantization = tensor.type.quantization
@@ -111,7 +135,9 @@ def _attributes(operator: Operator) -> tuple[tuple[str, Attribute], ...]:
     found = []
     for field in fields(operator):  # type: ignore[arg-type]  # each operator is a dataclass; the abstract one is not
         value = getattr(operator, field.name)
-        found.append((field.name, value.name if isinstance(value, Enum) else value))
+        if isinstance(value, Enum | ExplicitPadding):
+            value = value.name if isinstance(value, Enum) else str(value)
+        found.append((field.name, value))
     return tuple(found)
 
 

@@ -15,10 +15,13 @@ from kibi.ir import Graph
 from kibi.ops import is_custom
 from kibi.oracle import Oracle, available
 from kibi.passes import expose_intermediates
+from kibi.planner import Granularity
 from kibi.planner import plan as make_plan
 from kibi.planner.plan import Plan
 from kibi.runtime import Interpreter, seeded_inputs
 from kibi.targets import Target, target
+
+_UNSIMPLIFIED = "Python, without passes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +31,9 @@ class Difference:
     Attributes:
         engine: the engine.
         run: number of the run.
-        operator: index in the model file; None where all operators agree one by one and only the planned layout differs.
-        op, tensor: the operator's name and its output's.
+        operator: index in the model file; None where all operators agree one by one and only the planned layout differs, or
+            what passes made of the model.
+        op, tensor: the operator's name and its output's; of no operator, what differs.
         elements: how many elements differ.
         total: of how many.
         largest: the largest difference.
@@ -45,7 +49,7 @@ class Difference:
     largest: float
 
     def __str__(self) -> str:
-        where = f"operator {self.operator} ({self.op})" if self.operator is not None else "the planned layout"
+        where = f"operator {self.operator} ({self.op})" if self.operator is not None else self.op
         count = f"{self.elements} of {self.total} elements differ, by at most {self.largest:g}"
         return f"{self.engine}, run {self.run}: {where}, tensor {self.tensor!r}: {count}"
 
@@ -88,6 +92,7 @@ def verify(
     seed: int = 0,
     runs: int = 3,
     compiler: str = "zig",
+    original: Graph | None = None,
 ) -> Verification:
     """Compare host C, the emulated device and TFLM with the Python runtime.
 
@@ -99,11 +104,18 @@ def verify(
         seed: of the random inputs.
         runs: how many random inputs.
         compiler: for the device.
+        original: the graph before passes that keep the bits; None: there were none.
     """
     tried = [list(run) for run in inputs] or [seeded_inputs(graph, seed + number) for number in range(runs)]
     planned = plan or make_plan(graph, device)
     expected = [Interpreter(graph, planned).run(run) for run in tried]
     names, differences = ["host C"], []
+    source, source_plan = graph, planned
+    if original is not None and original != graph:
+        source, source_plan = original, make_plan(original, target("host"), granularity=Granularity.TENSOR)
+        names.append(_UNSIMPLIFIED)
+        difference = _compare_passes(source, source_plan, tried, expected)
+        differences += [difference] if difference else []
     with tempfile.TemporaryDirectory(prefix="kibi-") as folder:
         difference = _compare_c(graph, planned, target("host"), tried, expected, Path(folder) / "host", compiler)
         differences += [difference] if difference else []
@@ -117,7 +129,7 @@ def verify(
         skipped.append(f"tflm: it does not have the custom operators {custom}")
     elif graph.path is not None and available():
         names.append("tflm")
-        difference = _compare_tflm(graph, planned, tried)
+        difference = _compare_tflm(source, source_plan, tried, expected)
         differences += [difference] if difference else []
     else:
         skipped.append(
@@ -156,7 +168,22 @@ def _compare_c(
     return None
 
 
-def _compare_tflm(graph: Graph, plan: Plan, inputs: Sequence[list[Array]]) -> Difference | None:
+def _compare_passes(
+    original: Graph, plan: Plan, inputs: Sequence[list[Array]], expected: Sequence[list[Array]]
+) -> Difference | None:
+    """The outputs before and after the passes."""
+    for number, (run, outputs) in enumerate(zip(inputs, expected, strict=True)):
+        found = Interpreter(original, plan).run(run)
+        difference = _layout_difference(_UNSIMPLIFIED, number, original, found, outputs, "what the passes left out")
+        if difference:
+            return difference
+    return None
+
+
+def _compare_tflm(
+    graph: Graph, plan: Plan, inputs: Sequence[list[Array]], expected: Sequence[list[Array]]
+) -> Difference | None:
+    """Each tensor on the graph as it was loaded, and the outputs of the model that was run."""
     if graph.path is None:
         return None
     with Oracle() as tflm:
@@ -166,6 +193,8 @@ def _compare_tflm(graph: Graph, plan: Plan, inputs: Sequence[list[Array]]) -> Di
         found = {index: np.asarray(value) for index, value in result.tensors.items()}
         found |= dict(zip(graph.outputs, result.outputs, strict=True))
         first = _first_difference("tflm", number, graph, found, observed)
+        outputs = [np.asarray(output) for output in result.outputs]
+        first = first or _layout_difference("tflm", number, graph, outputs, expected[number])
         if first:
             return first
     return None
@@ -190,12 +219,17 @@ def _first_difference(
 
 
 def _layout_difference(
-    engine: str, run: int, graph: Graph, found: Sequence[Array], expected: Sequence[Array]
+    engine: str,
+    run: int,
+    graph: Graph,
+    found: Sequence[Array],
+    expected: Sequence[Array],
+    what: str = "the planned layout",
 ) -> Difference | None:
     pairs: Iterator[tuple[int, Array, Array]] = zip(graph.outputs, found, expected, strict=True)
     for index, first, second in pairs:
         if first.tobytes() != second.tobytes():
-            return Difference(engine, run, None, "", graph.tensors[index].name, *_counts(first, second))
+            return Difference(engine, run, None, what, graph.tensors[index].name, *_counts(first, second))
     return None
 
 

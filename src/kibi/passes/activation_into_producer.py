@@ -1,0 +1,87 @@
+"""The pass `activation-into-producer`: operators that merely clamp become the clamp of the operator in front of them."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import DType
+from kibi.errors import InternalError
+from kibi.ir import Graph, Node, OperatorError, Site
+from kibi.ops import Activation, Conv2D, DepthwiseConv2D, FullyConnected, is_custom
+from kibi.ops.broadcast import Elementwise2
+from kibi.ops.pooling import Pool2D
+from kibi.passes.change import Change
+from kibi.passes.rewriting import apply, is_inner, maker, readers, rewritten, same_type
+from kibi.passes.tables import Table, tables_of
+
+NAME = "activation-into-producer"
+
+Clamping = Conv2D | DepthwiseConv2D | FullyConnected | Pool2D | Elementwise2
+"""Operators whose field `activation` is the last thing that happens to an element: a clamp of a 32-bit number."""
+
+Numbers = NDArray[np.int64]
+_BEYOND: Numbers = np.arange(-256, 257, dtype=np.int64)
+"""Numbers before the clamp: all of s8, and some on both sides, which behave like all others there."""
+
+
+def fuse_activations(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
+    """The graph with RELU, RELU6 and whatever else merely clamps inside the operators in front; and what was done.
+
+    An operator on single elements goes into its producer's fused activation where one of the activations gives the same for
+    every number that the producer may find before it clamps. Scale and zero point of what goes in and what comes out must
+    be equal, and nobody else may read what goes in.
+    """
+    return apply(graph, NAME, _rule)
+
+
+def limits_of(site: Site) -> tuple[int, int] | None:
+    """The closed range that an operator clamps its outputs to in the end; None for operators that do not."""
+    if not isinstance(site.op, Clamping) or is_custom(site.op):
+        return None
+    return site.op.activation.limits(DType.S8, site.output.quantization)
+
+
+def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
+    node, site = graph.nodes[place], graph.sites[place]
+    source = next((tensor for tensor in site.row_tensors if not tensor.is_constant), None)
+    if source is None or not same_type(source, site.output) or not is_inner(graph, source.index):
+        return None
+    made = maker(graph, source.index)
+    if made is None or readers(graph, source.index) != (place,) or node.inputs.count(source.index) > 1:
+        return None
+    tables = tables_of(site) if limits_of(graph.sites[made]) else ()
+    activation = _activation(graph.sites[made], tables[0]) if len(tables) == 1 else None
+    if activation is None:
+        return None
+    after = rewritten(graph, {made: _clamped(graph.nodes[made], activation, node.outputs), place: None})
+    what = "which gives the same for each number before it clamps"
+    return after, f"{graph.nodes[made].label} has it as its activation {activation.value}, {what}."
+
+
+def _clamped(node: Node, activation: Activation, outputs: tuple[int, ...]) -> Node:
+    if not isinstance(node.op, Clamping):
+        raise InternalError(f"{node.label} has no activation")
+    return replace(node, op=replace(node.op, activation=activation), outputs=outputs)
+
+
+def _activation(site: Site, table: Table) -> Activation | None:
+    """The activation that gives what the operator's own and the table behind it give; its own where that does."""
+    own = limits_of(site)
+    if own is None:
+        return None
+    wanted = table[_clamp(_BEYOND, own) + 128]
+    for activation in Activation:
+        try:
+            limits = activation.limits(DType.S8, site.output.quantization)
+        except OperatorError:
+            continue
+        if (_clamp(_BEYOND, limits) == wanted).all():
+            return activation
+    return None
+
+
+def _clamp(numbers: Numbers, limits: tuple[int, int]) -> Numbers:
+    """The upper bound wins where the range is empty, as in the kernels."""
+    low, high = limits
+    return np.minimum(np.maximum(numbers, low), high)

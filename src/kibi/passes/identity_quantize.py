@@ -1,0 +1,78 @@
+"""The pass `identity-quantize`: changes of scale that change nothing, and chains of them that are one."""
+
+from kibi.dtypes import DType
+from kibi.ir import Graph, Node, Site
+from kibi.ops import Dequantize, Quantize, is_custom
+from kibi.passes.change import Change
+from kibi.passes.rewriting import (
+    apply,
+    bypass,
+    is_accepted,
+    is_inner,
+    maker,
+    readers,
+    reading,
+    rewritten,
+    same_type,
+    without_unread,
+)
+from kibi.passes.tables import IDENTITY, Table, answers, table_of
+
+NAME = "identity-quantize"
+
+
+def join_quantizations(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
+    """The graph with fewer changes of scale; and what was done.
+
+    A QUANTIZE from s8 to s8 that maps each of the 256 values to itself, into an equal scale, is left out, and so is a
+    DEQUANTIZE with the QUANTIZE behind it. Two changes of scale one behind the other become one where one gives the same
+    for each of the 256 values.
+    """
+    return apply(graph, NAME, _rule)
+
+
+def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
+    site = graph.sites[place]
+    if not isinstance(site.op, Quantize) or is_custom(site.op):
+        return None
+    source = site["input"]
+    if source.type.dtype is DType.S8 and _is_identity(site, table_of(site), source.index, graph):
+        after = bypass(graph, place, source.index)
+        return None if after is None else (after, "It maps each of the 256 values to itself, at an equal scale.")
+    return _joined(graph, place)
+
+
+def _is_identity(site: Site, table: Table, source: int, graph: Graph) -> bool:
+    return same_type(graph.tensors[source], site.output) and bool((table == IDENTITY).all())
+
+
+def _joined(graph: Graph, place: int) -> tuple[Graph, str] | None:
+    """The change of scale at a place joined with the one in front of it."""
+    node, site = graph.nodes[place], graph.sites[place]
+    between = site["input"].index
+    made = maker(graph, between)
+    first = None if made is None else graph.sites[made]
+    if first is None or is_custom(first.op) or not isinstance(first.op, Dequantize | Quantize):
+        return None
+    if first["input"].type.dtype is not DType.S8:
+        return None
+    if isinstance(first.op, Quantize) and not (is_inner(graph, between) and readers(graph, between) == (place,)):
+        return None  # it stays anyhow, and its input would have to live longer
+    source = first["input"]
+    if source.is_variable:
+        return None
+    table = table_of(site, answers(first, IDENTITY))
+    both = f"{first.node.label} and it together"
+    if _is_identity(site, table, source.index, graph):
+        after = bypass(graph, place, source.index)
+        what = f"{both} map each of the 256 values to itself, at an equal scale."
+        return None if after is None else (without_unread(after, between), what)
+    direct = reading(node, between, source.index)
+    if not is_accepted(graph, direct) or not _agrees(graph, direct, table):
+        return None
+    after = without_unread(rewritten(graph, {place: direct}), between)
+    return after, f"It alone maps each of the 256 values as {both} do."
+
+
+def _agrees(graph: Graph, node: Node, table: Table) -> bool:
+    return bool((table_of(Site.of(graph, node)) == table).all())

@@ -1,0 +1,111 @@
+"""The pass `pad-into-window`: PAD as the border of the windows behind it."""
+
+from dataclasses import replace
+
+from kibi.dtypes import DType
+from kibi.ir import Graph, Node, Site
+from kibi.ops import Conv2D, DepthwiseConv2D, ExplicitPadding, MaxPool2D, Pad, Reshape, is_custom
+from kibi.ops.pooling import Pool2D
+from kibi.passes.activation_into_producer import limits_of
+from kibi.passes.change import Change
+from kibi.passes.rewriting import (
+    apply,
+    is_accepted,
+    is_inner,
+    maker,
+    readers,
+    reading,
+    rewritten,
+    row_input,
+    same_scale,
+)
+from kibi.passes.tables import tables_of
+
+NAME = "pad-into-window"
+
+Windowed = Conv2D | DepthwiseConv2D | MaxPool2D
+"""Operators whose windows may reach beyond the input at no cost."""
+
+
+def fold_pads(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
+    """The graph without PADs of height and width that only windows read; and what was done.
+
+    What a PAD adds is the zero point. A convolution takes that for what lies outside its input, too. A maximum pooling leaves
+    out what lies outside, which is the same where the zero point is never larger than what is inside or what the pooling
+    clamps to. An average pooling counts only what is inside, and keeps its PAD.
+    """
+    return apply(graph, NAME, _rule)
+
+
+def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
+    site = graph.sites[place]
+    if not isinstance(site.op, Pad) or is_custom(site.op):
+        return None
+    source, result = site["input"], site.output
+    pads = site.constant("paddings").tolist()
+    places = readers(graph, result.index)
+    if len(pads) != 4 or any(pads[0]) or any(pads[3]) or not same_scale(source, result) or source.is_variable:
+        return None
+    if not places or not is_inner(graph, result.index):
+        return None
+    changed: dict[int, Node | None] = {place: None}
+    for reader in places:
+        node = _widened(graph, reader, result.index, source.index, pads)
+        if node is None:
+            return None
+        changed[reader] = node
+    names = ", ".join(graph.nodes[reader].label for reader in places)
+    return rewritten(
+        graph, changed
+    ), f"The windows of {names} reach over the border, where they find the same zero point."
+
+
+def _widened(graph: Graph, place: int, padded: int, source: int, pads: list[list[int]]) -> Node | None:
+    """A node that reads what is not padded, in windows that reach as far; None where it would not give the same."""
+    node, site = graph.nodes[place], graph.sites[place]
+    if is_custom(node.op) or not isinstance(node.op, Windowed):
+        return None
+    if row_input(node) != padded or node.inputs.count(padded) > 1:
+        return None
+    sides = [_sides(site, node.op, axis, pads[axis + 1]) for axis in (0, 1)]
+    wide = replace(reading(node, padded, source), op=replace(node.op, padding=ExplicitPadding(*sides)))
+    if not is_accepted(graph, wide):
+        return None
+    if isinstance(node.op, MaxPool2D) and not _never_wins(graph, Site.of(graph, wide)):
+        return None
+    return wide
+
+
+def _sides(site: Site, op: Windowed, axis: int, pads: list[int]) -> tuple[int, int]:
+    """How far windows reach beyond what is not padded, along the height or the width."""
+    sizes, outputs = site["input"].type.shape[1:3], site.output.type.shape[1:3]
+    kernel = op.kernel if isinstance(op, MaxPool2D) else site["filter"].type.shape[1:3]
+    dilation = 1 if isinstance(op, MaxPool2D) else op.dilation[axis]
+    stride, size, output = op.stride[axis], sizes[axis], outputs[axis]
+    front = op.padding.along(axis).before(size, kernel[axis], stride, dilation, output)
+    reach = (output - 1) * stride + (kernel[axis] - 1) * dilation + 1
+    return pads[0] + front, max(0, reach - size - front + pads[1])
+
+
+def _never_wins(graph: Graph, site: Site) -> bool:
+    """Whether the zero point around the input of a maximum pooling is never larger than what the pooling gives without it."""
+    op, zero_point = site.op, site.output.quantization.zero_point
+    if not isinstance(op, MaxPool2D):
+        return False
+    low, _ = op.activation.limits(DType.S8, site.output.quantization)
+    return max(low, _least(graph, site["input"].index)) >= zero_point
+
+
+def _least(graph: Graph, tensor: int) -> int:
+    """A number that no element of a tensor is below, by the operator that makes it."""
+    made = maker(graph, tensor)
+    if made is None:
+        return -128
+    site = graph.sites[made]
+    limits, tables = limits_of(site), tables_of(site)
+    least = -128 if limits is None else max(-128, min(limits))
+    if tables:
+        least = max(least, min(int(table.min()) for table in tables))
+    if isinstance(site.op, Pool2D | Reshape) and not is_custom(site.op):
+        least = max(least, _least(graph, site["input"].index))
+    return least

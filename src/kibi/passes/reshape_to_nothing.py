@@ -1,0 +1,120 @@
+"""The pass `reshape-to-nothing`: RESHAPE where those around it do not look at shapes."""
+
+from dataclasses import replace
+
+from kibi.ir import Graph, Node, Operator, Site, TensorType
+from kibi.ops import FullyConnected, Mean, Reshape, Softmax, is_custom
+from kibi.passes.change import Change
+from kibi.passes.rewriting import (
+    apply,
+    bypass,
+    is_accepted,
+    is_inner,
+    maker,
+    readers,
+    reading,
+    rewritten,
+    row_input,
+    same_scale,
+)
+from kibi.passes.tables import is_unary
+
+NAME = "reshape-to-nothing"
+_LEAST_PIECE = 96
+"""Elements of a row that are worth a call: for less, a layer spends more on calls than a RESHAPE costs, and saves little memory."""
+
+
+def drop_reshapes(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
+    """The graph with fewer RESHAPEs; and what was done.
+
+    A RESHAPE vanishes where all who read it take the elements as they lie: a fully connected layer, which may then add up row
+    by row, if rows are not too short for that; another RESHAPE; an operator on single elements or on vectors along the last
+    axis, if rows stay rows. Or where its producer can write the new shape at once. Shapes of the model's inputs and outputs stay.
+    """
+    return apply(graph, NAME, _rule)
+
+
+def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
+    site = graph.sites[place]
+    if not isinstance(site.op, Reshape) or is_custom(site.op):
+        return None
+    source, result = site["input"], site.output
+    if source.is_variable or source.is_constant or not same_scale(source, result):
+        return None
+    if source.type.shape == result.type.shape:
+        after = bypass(graph, place, source.index)
+        return None if after is None else (after, "It keeps the shape.")
+    return _before_readers(graph, place, source.index) or _behind_maker(graph, place, source.index)
+
+
+def _before_readers(graph: Graph, place: int, source: int) -> tuple[Graph, str] | None:
+    """Without a RESHAPE, whose readers read its input."""
+    (result,) = graph.nodes[place].outputs
+    places = readers(graph, result)
+    if not places or not is_inner(graph, result):
+        return None
+    changed: dict[int, Node | None] = {place: None}
+    for reader in places:
+        node = graph.nodes[reader]
+        if row_input(node) != result or node.inputs.count(result) > 1:
+            return None
+        operator = _flat_reader(graph.sites[reader], graph.tensors[source].type.shape)
+        if operator is None or _is_chopped(graph.sites[reader], graph.tensors[source].type):
+            return None
+        changed[reader] = replace(reading(node, result, source), op=operator)
+        if not is_accepted(graph, replace(reading(node, result, source), op=operator)):
+            return None
+    names = ", ".join(graph.nodes[reader].label for reader in places)
+    return rewritten(
+        graph, changed
+    ), f"{names} take{'s' if len(places) == 1 else ''} the elements as they lie, in whatever shape."
+
+
+def _behind_maker(graph: Graph, place: int, source: int) -> tuple[Graph, str] | None:
+    """Without a RESHAPE, whose producer writes its output."""
+    made = maker(graph, source)
+    if made is None or not is_inner(graph, source) or readers(graph, source) != (place,):
+        return None
+    outputs = graph.nodes[place].outputs
+    operator = _flat_writer(graph.sites[made], graph.tensors[outputs[0]].type.shape)
+    if operator is None:
+        return None
+    node = replace(graph.nodes[made], op=operator, outputs=outputs)
+    if not is_accepted(graph, node):
+        return None
+    what = f"{graph.nodes[made].label} writes the elements in the same order, in whatever shape."
+    return rewritten(graph, {made: node, place: None}), what
+
+
+def _flat_reader(site: Site, shape: tuple[int, ...]) -> Operator | None:
+    """The operator that does the same to the same elements in another shape; None where there is none."""
+    if is_custom(site.op):
+        return None
+    if isinstance(site.op, Softmax):
+        return site.op if shape[-1:] == site["input"].type.shape[-1:] else None
+    return _flat(site)
+
+
+def _is_chopped(site: Site, source: TensorType) -> bool:
+    """Whether a fully connected layer would have to take its vectors in small pieces."""
+    if not isinstance(site.op, FullyConnected) or source.rows == 1:
+        return False
+    return source.row_elements < min(_LEAST_PIECE, site["filter"].type.shape[1])
+
+
+def _flat_writer(site: Site, shape: tuple[int, ...]) -> Operator | None:
+    """The operator that writes the same elements in another shape; None where there is none."""
+    if is_custom(site.op):
+        return None
+    if isinstance(site.op, Mean):
+        return replace(site.op, keep_dims=not site.op.keep_dims)
+    if isinstance(site.op, Softmax):
+        return site.op if shape[-1:] == site.output.type.shape[-1:] else None
+    return _flat(site)
+
+
+def _flat(site: Site) -> Operator | None:
+    """The operator where it looks at no shape, neither what it reads nor what it writes; else None."""
+    if isinstance(site.op, FullyConnected):
+        return replace(site.op, keep_dims=False)
+    return site.op if isinstance(site.op, Reshape) or is_unary(site) else None

@@ -1,0 +1,136 @@
+"""All passes that keep the bits, in order, until none finds anything more."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from kibi.errors import InputError
+from kibi.ir import Graph, verify
+from kibi.passes import (
+    activation_into_producer,
+    identity,
+    identity_quantize,
+    pad_into_window,
+    reshape_to_nothing,
+    unused,
+)
+from kibi.passes.change import Change
+from kibi.passes.constant_channels import fold_constant_channels
+
+ALL = "all"
+"""The name that stands for all passes where some are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A rewrite after which the model's outputs are the same, bit by bit, for every input.
+
+    Attributes:
+        name: on the command line, and in `Change.by`.
+        description: one line on what it does.
+        apply: from a verified graph to another and what was done; the same graph where there is nothing to do. Indices of
+            tensors stay, new constants come behind them, and inputs and outputs are the same.
+    """
+
+    name: str
+    description: str
+    apply: Callable[[Graph], tuple[Graph, tuple[Change, ...]]]
+
+
+def _fold_constant_channels(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
+    folding = fold_constant_channels(graph)
+    return folding.graph, folding.changes
+
+
+PASSES: tuple[Pass, ...] = (
+    Pass(
+        "constant-channels",
+        "Channels that do not depend on the input go into biases; channels that nobody uses go.",
+        _fold_constant_channels,
+    ),
+    Pass(
+        identity_quantize.NAME,
+        "QUANTIZE that changes nothing is left out; changes of scale in a row become one.",
+        identity_quantize.join_quantizations,
+    ),
+    Pass(
+        identity.NAME,
+        "Operators that give back what they are given are left out: an addition of zeros, a padding by nothing.",
+        identity.drop_identities,
+    ),
+    Pass(
+        activation_into_producer.NAME,
+        "RELU, RELU6 and whatever merely clamps becomes the activation of the operator in front.",
+        activation_into_producer.fuse_activations,
+    ),
+    Pass(
+        pad_into_window.NAME,
+        "PAD becomes the border of the convolutions and poolings behind it.",
+        pad_into_window.fold_pads,
+    ),
+    Pass(
+        reshape_to_nothing.NAME,
+        "RESHAPE is left out between operators that take elements as they lie.",
+        reshape_to_nothing.drop_reshapes,
+    ),
+    Pass(
+        unused.NAME,
+        "Operators whose results nobody reads are left out.",
+        unused.drop_unused,
+    ),
+)
+"""The passes in the order in which they run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simplified:
+    """A graph after the passes.
+
+    Attributes:
+        graph: it. Its tensors have the indices that they had; some are no longer made by any node.
+        changes: what was done, in order.
+    """
+
+    graph: Graph
+    changes: tuple[Change, ...]
+
+
+def simplify(graph: Graph, without: Collection[str] = (), keep: Collection[int] = ()) -> Simplified:
+    """Apply all passes that keep the bits, again and again while one enables another.
+
+    Args:
+        graph: a verified graph.
+        without: names of passes to leave out, or `all`.
+        keep: tensors that must stay, with the same bits, for instance because the caller supplies them.
+
+    Raises:
+        InputError: there is no pass of a name.
+    """
+    chosen = passes_without(without)
+    made = {index for node in graph.nodes for index in node.outputs}
+    kept = tuple(index for index in keep if index in made)
+    # What an output is no pass takes away.
+    after = replace(graph, outputs=tuple(dict.fromkeys((*graph.outputs, *kept))))
+    changes: list[Change] = []
+    grows = True
+    while grows:
+        before = len(changes)
+        for each in chosen:
+            after, found = each.apply(after)
+            changes += found
+        grows = len(changes) > before
+    if not changes:
+        return Simplified(graph, ())
+    return Simplified(verify(replace(after, outputs=graph.outputs)), tuple(changes))
+
+
+def passes_without(names: Collection[str]) -> tuple[Pass, ...]:
+    """The passes that are not named, in order.
+
+    Raises:
+        InputError: there is no pass of a name.
+    """
+    known = [each.name for each in PASSES]
+    unknown = [name for name in names if name not in (*known, ALL)]
+    if unknown:
+        raise InputError(f"there is no pass {unknown[0]!r} to leave out. Passes are: {', '.join(known)}; or say {ALL}.")
+    return () if ALL in names else tuple(each for each in PASSES if each.name not in names)

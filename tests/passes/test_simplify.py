@@ -1,0 +1,166 @@
+"""All passes together: the same bits, on drawn models and on real ones, in Python and in C."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from hypothesis import given, settings
+
+import kibi
+from kibi.errors import InputError, ModelError
+from kibi.ops import Relu, operators
+from kibi.oracle import Oracle
+from kibi.passes import PASSES, simplify
+from kibi.planner import Granularity, plan
+from kibi.runtime import Interpreter, seeded_inputs
+from kibi.targets import target
+from tests.ops.batch import Batch
+from tests.ops.comparison import assert_same, graph_of
+from tests.ops.orders import interleaved
+from tests.passes.comparison import check_same, only, outputs_of
+from tests.passes.networks import Chain, foldable, foldables
+from tests.support.choices import Seeded
+from tests.support.network_models import networks
+from tests.support.operator_models import Case
+from tests.support.zoo import catalog, digest, model_path, requires_zoo, seeded_runs
+from tests.toolchain.tools import check_gcc
+
+_KNOWN = [
+    name for name, entry in catalog().items() if not entry.refusal and entry.operators.keys() <= operators().keys()
+]
+
+
+@settings(max_examples=120)
+@given(case=foldables())
+def test_simplify_any_network_equals_tflm(case: Case, oracle: Oracle) -> None:
+    """What is left gives the bits that TFLM gives for the file; nothing more is found in it; ends stay."""
+    graph = graph_of(case)
+    simplified = simplify(graph)
+    assert_same(
+        simplified.graph, outputs_of(simplified.graph, case.inputs), oracle.run(case.model, [case.inputs])[0].outputs
+    )
+    assert simplify(simplified.graph).changes == ()
+    assert (simplified.graph.inputs, simplified.graph.outputs) == (graph.inputs, graph.outputs)
+
+
+@settings(max_examples=40)
+@given(case=networks())
+def test_simplify_any_ordinary_network_equals_tflm(case: Case, oracle: Oracle) -> None:
+    """The same for networks that were not drawn for it."""
+    simplified = simplify(graph_of(case))
+    assert_same(
+        simplified.graph, outputs_of(simplified.graph, case.inputs), oracle.run(case.model, [case.inputs])[0].outputs
+    )
+
+
+@pytest.mark.parametrize("name", [each.name for each in PASSES])
+def test_each_pass_alone_keeps_the_bits(name: str) -> None:
+    """Whichever passes are left out, the outputs are the same."""
+    for seed in range(12):
+        case = foldable(Seeded(seed))
+        graph = graph_of(case)
+        for without in (only(name), [name]):
+            simplified = simplify(graph, without)
+            assert {change.by for change in simplified.changes} & set(without) == set()
+            check_same(graph, simplified.graph, case.inputs)
+
+
+def test_drawn_networks_give_each_pass_something_to_do() -> None:
+    """The property tests are not empty, and each change says where and why."""
+    changes = [change for seed in range(60) for change in simplify(graph_of(foldable(Seeded(seed)))).changes]
+    counts = Counter(change.by for change in changes)
+    assert all(counts[each.name] >= 5 for each in PASSES), counts
+    assert all(change.what.endswith(".") and change.where for change in changes)
+
+
+def test_simplified_networks_in_c_under_sanitizers_equal_python(tmp_path: Path) -> None:
+    """With rows that take turns, C touches no wrong byte and gives the bits of the graph as it was."""
+    check_gcc()
+    cases = [foldable(Seeded(seed)) for seed in range(200, 216)]
+    graphs = [simplify(graph_of(case)).graph for case in cases]
+    plans = [plan(graph, target("host"), runs=interleaved(graph), granularity=Granularity.TENSOR) for graph in graphs]
+    batch = Batch(graphs, plans, tmp_path, compiler="gcc", optimize="1", sanitize=True)
+    for case, graph, outcome in zip(cases, graphs, batch.run([case.inputs for case in cases]), strict=True):
+        for run in outcome.outputs:
+            assert_same(graph, run, outputs_of(graph_of(case), case.inputs))
+
+
+@requires_zoo
+@pytest.mark.parametrize("name", _KNOWN)
+def test_simplify_a_real_model_equals_tflm(name: str) -> None:
+    """TFLM's outputs for the seeded inputs, in their order, state and all."""
+    try:
+        graph = kibi.load(model_path(name))
+    except ModelError as error:
+        pytest.skip(f"not supported: {error.problems[0].what}")
+    simplified = simplify(graph).graph
+    interpreter = Interpreter(simplified, plan(simplified, target("host"), granularity=Granularity.TENSOR))
+    for inputs, wanted in list(zip(seeded_runs(name), catalog()[name].output_digests, strict=True))[:2]:
+        assert tuple(map(digest, interpreter.run(inputs))) == wanted
+
+
+def _chain() -> tuple[kibi.Graph, list[int]]:
+    """A padded convolution with an activation and a flat classifier, and the tensors that passes would take."""
+    net = Chain((1, 6, 6, 2)).pad((0, 0), (1, 1), (1, 1), (0, 0)).conv(16, (3, 3), scale=(0.05, 4)).same("RELU")
+    net.reshape(1, 576).connected(3, 576)
+    return graph_of(net.case()), [value.index for value in net.made[1:]]
+
+
+def _tensors(graph: kibi.Graph) -> dict[int, bytes]:
+    """What is in each tensor that a run makes."""
+    seen: dict[int, bytes] = {}
+    Interpreter(graph).run(seeded_inputs(graph, 0), lambda index, array: seen.update({index: array.tobytes()}))
+    return seen
+
+
+def test_simplify_takes_one_pass_after_the_other_until_nothing_is_left() -> None:
+    """Three operators vanish from five, each by its pass."""
+    graph, _ = _chain()
+    simplified = simplify(graph)
+    assert [node.op.name for node in simplified.graph.nodes] == ["CONV_2D", "FULLY_CONNECTED"]
+    assert {change.by for change in simplified.changes} == {
+        *("activation-into-producer", "pad-into-window", "reshape-to-nothing")
+    }
+    assert kibi.simplify(graph) == simplified.graph
+    assert kibi.simplify(graph, ["all"]) is graph
+    assert simplify(simplified.graph).graph is simplified.graph
+
+
+def test_simplify_tensors_that_are_kept_have_the_same_bits() -> None:
+    """Each is still made, so that a caller can supply it."""
+    graph, tensors = _chain()
+    wanted = _tensors(graph)
+    for index in tensors:
+        kept = kibi.simplify(graph, keep=[index])
+        assert index in {output for node in kept.nodes for output in node.outputs}
+        assert kept.outputs == graph.outputs
+        assert _tensors(kept)[index] == wanted[index]
+        assert kibi.plan(kept, supply=[index]).arena_bytes > 0
+    named = kibi.simplify(graph, keep=[graph.tensors[tensors[0]].name])
+    assert named == kibi.simplify(graph, keep=tensors[:1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Rectifier(Relu):
+    """An operator of somebody else's, which looks like one of Kibi's own."""
+
+    name: ClassVar[str] = "RECTIFIER"
+
+
+def test_simplify_leaves_custom_operators_alone() -> None:
+    """Nobody knows what else a class does that is derived from one of Kibi's."""
+    graph = graph_of(Chain((1, 4, 4, 2)).conv(3, (1, 1)).same("RELU").same("RELU").case())
+    conv, first, second = graph.nodes
+    custom = replace(graph, nodes=(conv, replace(first, op=_Rectifier()), replace(second, op=_Rectifier())))
+    assert simplify(custom).graph is custom
+
+
+def test_simplify_without_a_pass_that_does_not_exist_is_refused() -> None:
+    """The error lists the passes."""
+    graph, _ = _chain()
+    with pytest.raises(InputError, match="there is no pass 'fast' to leave out") as caught:
+        kibi.simplify(graph, ["unused", "fast"])
+    assert all(each.name in str(caught.value) for each in PASSES)
+    assert all(each.description.endswith(".") for each in PASSES)
