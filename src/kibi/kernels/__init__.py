@@ -14,7 +14,11 @@ from kibi.errors import InputError, InternalError
 _FIELD = re.compile(r"^\s+(?:const\s+)?(?P<type>\w+)\s+(?P<star>\*?)(?P<name>\w+);", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "(?P<name>[\w.]+)"', re.MULTILINE)
 _FOLDERS: list[Path] = []
-_CONDITIONS = {"armv7em": "defined(__ARM_FEATURE_DSP)"}
+_CONDITIONS = {
+    "armv7em": "defined(__ARM_FEATURE_DSP)",
+    "armv7m": "defined(__ARM_ARCH_7M__) || defined(__ARM_ARCH_7EM__)",
+    "armv6m": "defined(__ARM_ARCH_6M__)",
+}
 """For each set but the portable one, when the compiler has its instructions."""
 
 

@@ -57,16 +57,15 @@ class Target:
 
 _SOFT = "thumb-freestanding-eabi"
 _HARD = "thumb-freestanding-eabihf"
-_PORTABLE = ("portable",)
 _DSP = ("armv7em", "portable")
 _TARGETS = (
     Target(
-        "cortex-m0plus", "Arm Cortex-M0+ (Armv6-M)", _PORTABLE, _SOFT, "cortex_m0plus",
+        "cortex-m0plus", "Arm Cortex-M0+ (Armv6-M)", ("armv6m", "portable"), _SOFT, "cortex_m0plus",
         ("-mcpu=cortex-m0plus", "-mthumb", "-mfloat-abi=soft"), "CORTEX_M0", 4, False, False, 48_000_000,
         Timing.CORTEX_M0PLUS,
     ),
     Target(
-        "cortex-m3", "Arm Cortex-M3 (Armv7-M)", _PORTABLE, _SOFT, "cortex_m3",
+        "cortex-m3", "Arm Cortex-M3 (Armv7-M)", ("armv7m", "portable"), _SOFT, "cortex_m3",
         ("-mcpu=cortex-m3", "-mthumb", "-mfloat-abi=soft"), "CORTEX_M3", 4, True, False, 72_000_000,
         Timing.CORTEX_M3,
     ),
@@ -85,7 +84,7 @@ _TARGETS = (
         "cortex_m33+dsp+fp_armv8d16sp", ("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
         "CORTEX_M33", 4, True, True, 100_000_000, None,
     ),
-    Target("host", "the machine that Kibi runs on", _PORTABLE, "", "", (), "", 8, True, True, 0, None),
+    Target("host", "the machine that Kibi runs on", ("host", "portable"), "", "", (), "", 8, True, True, 0, None),
 )  # fmt: skip
 _BY_NAME = {entry.name: entry for entry in _TARGETS}
 

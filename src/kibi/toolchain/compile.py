@@ -11,6 +11,7 @@ from kibi.targets import Target
 from kibi.toolchain.cache import ZIG_FOLDER, cache_folder, cached, digest, temporary_folder
 from kibi.toolchain.compilers import find_compiler
 from kibi.toolchain.flags import compile_flags
+from kibi.toolchain.host_cpu import host_cpu
 
 _WORKERS = 2
 _HEADER_SUFFIXES = (".h", ".hpp", ".inc")
@@ -30,11 +31,11 @@ def compile_objects(
     """Compile C files, with all warnings as errors.
 
     An object is compiled again when its source, the compiler, a flag, or any header in the include folders (at any
-    depth) or beside the source has changed.
+    depth) or beside the source has changed; for the host, when the processor is another one, too.
 
     Args:
         sources: the C files.
-        target: the processor; the host target gives position-independent code for this machine.
+        target: the processor; the host target gives position-independent code for this machine's own processor.
         compiler: `zig` or `gcc`.
         optimize: `0`, `1`, `2`, `3` or `s`.
         includes: folders of headers.
@@ -55,6 +56,7 @@ def compile_objects(
         *(f"-I{Path(folder).absolute()}" for folder in includes),
         *flags,
     ]
+    maker = (tool.identity, host_cpu() if target.is_host else "")
     paths = [Path(source).absolute() for source in sources]
     contents = {path: _read(path) for path in dict.fromkeys(paths)}
     shared_headers = _headers(path for folder in includes for path in Path(folder).rglob("*"))
@@ -63,9 +65,8 @@ def compile_objects(
     def compile_one(source: Path) -> Path:
         folders = {str(folder): f"#{number}" for number, folder in enumerate(includes)}
         flags_key = (folders.get(part.removeprefix("-I"), part) for part in command)
-        key = digest(
-            tool.identity, *flags_key, source.name, contents[source], shared_headers, near_headers[source.parent]
-        )
+        headers = (shared_headers, near_headers[source.parent])
+        key = digest(*maker, *flags_key, source.name, contents[source], *headers)
 
         def make(folder: Path) -> None:
             output = folder / f"{source.stem}.o"

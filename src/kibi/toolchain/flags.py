@@ -1,4 +1,7 @@
-"""The compiler flags: one list per compiler, target, language and purpose."""
+"""The compiler flags: one list per compiler, target, language and purpose.
+
+Code for the host is for its very processor, with all its instructions; the cache keeps that of each processor apart.
+"""
 
 from pathlib import Path
 
@@ -17,7 +20,8 @@ _DEVICE = (
     "-ffunction-sections", "-fdata-sections", "-fno-unwind-tables", "-fno-asynchronous-unwind-tables", "-fno-pic",
     "-fomit-frame-pointer", "-fno-common",
 )  # fmt: skip
-_HOST = ("-fPIC", "-fomit-frame-pointer")
+# Processors with fused multiply-adds round once where C says twice, and compilers may choose: the bits must not depend on it.
+_HOST = ("-fPIC", "-fomit-frame-pointer", "-ffp-contract=off")
 
 
 def compile_flags(compiler: str, target: Target, optimize: str, language: str, *, sanitize: bool) -> tuple[str, ...]:
@@ -50,9 +54,8 @@ def _no_runtime(target: Target) -> tuple[str, ...]:
 
 def _zig_machine(target: Target, *, sanitize: bool) -> tuple[str, ...]:
     if target.is_host:
-        # The native CPU model would make a cache on a shared home folder crash on an older machine.
         trap = ("-fsanitize=undefined", "-fsanitize-trap=undefined", "-g")
-        return ("-mcpu=baseline", *(trap if sanitize else ("-fno-sanitize=all",)))
+        return ("-march=native", *(trap if sanitize else ("-fno-sanitize=all",)))
     # A freestanding target would turn each four-byte memcpy into a call; hosted built-ins keep it one load.
     return (
         "-target", target.zig_target, f"-mcpu={target.zig_cpu}", "-fno-sanitize=all", "-fno-stack-protector",
@@ -63,4 +66,5 @@ def _zig_machine(target: Target, *, sanitize: bool) -> tuple[str, ...]:
 def _gcc_machine(target: Target, *, sanitize: bool) -> tuple[str, ...]:
     if not target.is_host:
         return target.gcc_flags
-    return ("-fsanitize=undefined", "-fno-sanitize-recover=all", "-g") if sanitize else ()
+    checks = ("-fsanitize=undefined", "-fno-sanitize-recover=all", "-g") if sanitize else ()
+    return ("-march=native", *checks)

@@ -1,0 +1,45 @@
+/* CONV_2D, and FULLY_CONNECTED as one: one output row, sixteen channels side by side. */
+#ifndef KIBI_CONV2D_S8_LANES_H
+#define KIBI_CONV2D_S8_LANES_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A window has kernel_rows * kernel_width * input_channels elements, at most 4096. Behind the last channel and the last
+ * element, packed arrays go on with zeros: up to a multiple of 16 and of 2. */
+typedef struct {
+    const int8_t *filter;      /* [channels / 16][elements / 2][16][2] */
+    const int32_t *bias;       /* [channels], with -input_zero_point * sum of the channel's filter in it */
+    const int32_t *multiplier; /* [channels], 0 … 2**31 - 1 */
+    const int32_t *left;       /* [channels], 0 … 30: the shift of the sum */
+    const int32_t *right;      /* [channels], 0 … 31: that of the product, which is rounded */
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t input_zero_point; /* -128 … 127 */
+    int32_t output_width;
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;   /* across; the rows' stride is in the pointers */
+    int32_t dilation; /* across */
+    int32_t pad;      /* in front of the first column */
+} kibi_conv2d_s8_lanes_params;
+
+/* output: [output_width][output_channels]; may overlap an input row where no pixel is written over elements that are still
+ * read: pixels are written in order, four at a time and then the rest, and the windows of those are read before.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds the zero point.
+ * scratch: none; windows are copied to the stack, 32 kB. */
+void kibi_conv2d_s8_lanes(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_lanes_params *params,
+                          void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,43 @@
+/* DEPTHWISE_CONV_2D with multiplier 1: one output row, sixteen channels side by side. */
+#ifndef KIBI_DEPTHWISE_CONV2D_S8_LANES_H
+#define KIBI_DEPTHWISE_CONV2D_S8_LANES_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Arrays go on with zeros behind the last channel: up to a multiple of 16. */
+typedef struct {
+    const int8_t *filter;      /* [channels / 16][kernel_rows][kernel_width][16] */
+    const int32_t *bias;       /* [channels], with -input_zero_point * sum of the channel's filter in it */
+    const int32_t *multiplier; /* [channels], 0 … 2**31 - 1 */
+    const int32_t *left;       /* [channels], 0 … 30: the shift of the sum */
+    const int32_t *right;      /* [channels], 0 … 31: that of the product, which is rounded */
+    int32_t input_width;
+    int32_t channels;
+    int32_t input_zero_point; /* -128 … 127 */
+    int32_t output_width;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;   /* across; the rows' stride is in the pointers */
+    int32_t dilation; /* across */
+    int32_t pad;      /* in front of the first column */
+} kibi_depthwise_conv2d_s8_lanes_params;
+
+/* output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
+ * elements are written in order, and the channels of a window are read right before they are written, sixteen at a time.
+ * rows: kernel_rows pointers to [input_width][channels]; a row outside the input holds input_zero_point.
+ * scratch: none. */
+void kibi_depthwise_conv2d_s8_lanes(int8_t *output, const int8_t *const *rows,
+                                    const kibi_depthwise_conv2d_s8_lanes_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

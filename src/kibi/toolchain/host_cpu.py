@@ -1,0 +1,28 @@
+"""The processor of this machine: what is compiled for it runs on its like alone."""
+
+import platform
+from functools import lru_cache
+from pathlib import Path
+
+_INFORMATION = Path("/proc/cpuinfo")
+_TELLING = frozenset(
+    {"vendor_id", "cpu family", "model", "stepping", "flags", "CPU implementer", "CPU part", "CPU variant", "Features"}
+)
+"""What the kernel says that a compiler looks at, on x86 and on Arm."""
+
+
+@lru_cache
+def host_cpu() -> str:
+    """Whatever tells this machine's processor from others: model and features where Linux lists them."""
+    try:
+        with _INFORMATION.open(encoding="utf-8") as stream:
+            return _told(stream.read())
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+
+
+def _told(information: str) -> str:
+    """The telling lines of the first processor; the others of a machine run the same code."""
+    first, _, _ = information.partition("\n\n")
+    lines = [line for line in first.splitlines() if line.partition(":")[0].strip() in _TELLING]
+    return "\n".join((platform.machine(), *lines))

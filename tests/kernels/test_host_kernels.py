@@ -1,0 +1,271 @@
+"""The kernels for this machine, by each set of its instructions: any shape at any address, in place, and nothing beside."""
+
+import ctypes
+import mmap
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kibi
+from kibi.dtypes import Array
+from kibi.ir import Graph, KernelCall, Param, Site
+from kibi.kernels import closure, kernel_folder, struct_fields
+from kibi.quant import requantize
+from kibi.targets import target
+from kibi.toolchain import compile_objects
+from kibi.toolchain.compilers import zig_command
+from kibi.variants.host_lanes import HOST_LANES
+from tests.kernels.overlaps import Probe, probes_of
+from tests.ops.comparison import assert_same, graph_of
+from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
+from tests.quant.boundaries import TRIPLES
+from tests.support.choices import Seeded
+from tests.support.operator_models import OPERATOR_MODELS
+from tests.toolchain.tools import check_gcc
+
+_HOST = target("host")
+_SETS = _HOST.kernel_sets
+_SOURCES = tuple(sorted(kernel_folder("host").glob("*.c")))
+_KERNELS = frozenset(variant.kernel for variant in HOST_LANES)
+_LESS = tuple(f"-U__{name}__" for name in ("AVX512BW", "AVX2", "SSE2", "ARM_NEON"))
+_INSTRUCTIONS = {"all": (), "without AVX-512": _LESS[:1], "without AVX": _LESS[:2], "none": _LESS}
+"""What the kernels may use of the machine's vectors."""
+_DRAWN = 30
+_GUARD = 0x5A
+_WIDER = tuple(
+    Geometry(channels, outputs, kernel=kernel, stride=stride, size=size, padding=padding)
+    for channels, outputs, kernel, stride, size, padding in (
+        (64, 70, (1, 1), 1, (1, 9), "SAME"), (61, 33, (1, 1), 1, (1, 3), "VALID"), (3, 8, (3, 3), 2, (4, 13), "SAME"),
+        (16, 48, (3, 3), 1, (3, 11), "SAME"), (7, 65, (2, 5), 1, (2, 6), "SAME"), (1, 16, (4, 10), 2, (6, 15), "SAME"),
+        (1, 20, (3, 3), 1, (3, 6), "SAME"), (1, 20, (3, 3), 1, (3, 7), "VALID"),
+    )
+)  # fmt: skip
+_DEPTHWISE = tuple(
+    Geometry(channels, channels, kernel=kernel, stride=stride, groups=0, size=(4, width))
+    for channels, kernel, stride, width in (
+        (8, (3, 3), 1, 7),
+        (16, (3, 3), 2, 9),
+        (37, (2, 4), 1, 5),
+        (64, (3, 3), 1, 3),
+    )
+)
+
+
+class _Kernels:
+    """The kernels of the set in a shared library, called by themselves in this process."""
+
+    def __init__(self, path: Path) -> None:
+        self._library, self._libc = ctypes.CDLL(str(path)), ctypes.CDLL(None, use_errno=True)
+        self._kept: list[object] = []
+
+    def call(self, call: KernelCall, output: int, rows: Sequence[int]) -> None:
+        """Call a kernel; scratch it has none."""
+        pointers = (ctypes.c_void_p * len(rows))(*rows)
+        self._library[call.kernel](ctypes.c_void_p(output), pointers, ctypes.byref(_struct(call)), None)
+
+    def place(self, data: Array) -> int:
+        """The address of a copy behind which memory ends: reading on would stop the process."""
+        room = -(-max(1, data.nbytes) // mmap.PAGESIZE) * mmap.PAGESIZE
+        memory = mmap.mmap(-1, room + mmap.PAGESIZE)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        assert self._libc.mprotect(ctypes.c_void_p(start + room), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
+        ctypes.memmove(start + room - data.nbytes, data.ctypes.data, data.nbytes)
+        self._kept.append(memory)
+        return start + room - data.nbytes
+
+
+def _struct(call: KernelCall) -> ctypes.Structure:
+    """The parameter struct of a call, as this machine lays it out."""
+    fields = struct_fields(call.kernel, _SETS)
+    kinds = [(field.name, ctypes.c_void_p if field.is_pointer else ctypes.c_int32) for field in fields]
+    kind = type("Params", (ctypes.Structure,), {"_fields_": kinds})
+    values = {param.name: param.value for param in call.params}
+    assert set(values) == {field.name for field in fields}
+    made: ctypes.Structure = kind(*(_number(values[field.name]) for field in fields))
+    return made
+
+
+def _number(value: float | Array | None) -> int:
+    return value.ctypes.data if isinstance(value, np.ndarray) else int(value or 0)
+
+
+@pytest.fixture(scope="module", params=_INSTRUCTIONS)
+def kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> _Kernels:
+    """All kernels of the set, for some of the machine's instructions."""
+    folder = tmp_path_factory.mktemp(request.param)
+    texts = closure(_KERNELS, _SETS)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    sources = [folder / name for name in texts if name.endswith(".c")]
+    objects = compile_objects(sources, _HOST, includes=[folder], flags=_INSTRUCTIONS[request.param])
+    path = folder / "kernels.so"
+    subprocess.run([zig_command(), "ld.lld", "-shared", *map(str, objects), "-o", str(path)], check=True)
+    return _Kernels(path)
+
+
+def _packed(general: KernelCall) -> KernelCall | None:
+    packs = (variant.pack for variant in HOST_LANES if variant.of == general.kernel)
+    return next((pack(general) for pack in packs), None)
+
+
+def _run(kernels: _Kernels, site: Site, call: KernelCall, inputs: Mapping[int, Array]) -> Array:
+    """The whole output of a node from the tensors that it is given, step by step, each row where memory ends behind it."""
+    kind = site.output.type
+    operands = []
+    for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
+        array = inputs[tensor.index] if tensor.data is None else tensor.data
+        parts = np.ascontiguousarray(array).reshape(-1, tensor.type.row_elements // access.parts)
+        fill = kernels.place(np.full(tensor.type.row_elements, access.fill or 0, np.int8))
+        operands.append((access, [kernels.place(part) for part in parts], fill))
+    made = kind.size_bytes // site.steps
+    whole = []
+    for step in range(site.steps):
+        rows = [
+            fill if at is None else places[at] for access, places, fill in operands for at in access.positions(step)
+        ]
+        output = np.full(made + 2, _GUARD, np.int8)
+        kernels.call(call, output.ctypes.data + 1, rows)
+        assert output[0] == output[-1] == _GUARD
+        whole.append(output[1:-1])
+    return np.concatenate(whole).reshape(kind.shape)
+
+
+@cache
+def _nodes() -> tuple[tuple[Graph, Sequence[Array], list[Array]], ...]:
+    """Nodes for the kernels as graphs, with inputs and outputs."""
+    drawn = (
+        OPERATOR_MODELS[name](Seeded(seed))
+        for name in ("ADD", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
+        for seed in range(_DRAWN)
+    )
+    chosen = (convolution(geometry, seed) for seed, geometry in enumerate((*GEOMETRIES, *_WIDER, *_DEPTHWISE)))
+    graphs = [(graph_of(case), case.inputs) for case in (*drawn, *chosen)]
+    return tuple((graph, inputs, kibi.run(graph, None, inputs)) for graph, inputs in graphs)
+
+
+def test_any_node_at_the_end_of_memory_equals_the_reference(kernels: _Kernels) -> None:
+    """Shapes, paddings, scales and values of every kind give the same bits; no byte outside is read or written."""
+    fitted: dict[str, int] = {}
+    for graph, inputs, expected in _nodes():
+        (site,) = graph.sites
+        call = _packed(site.op.kernel_call(site))
+        if call is not None:
+            fitted[site.op.name] = fitted.get(site.op.name, 0) + 1
+            given = dict(zip(graph.inputs, inputs, strict=True))
+            assert_same(graph, [_run(kernels, site, call, given)], expected)
+    assert len(fitted) == 4
+    assert min(fitted.values()) >= _DRAWN // 5
+
+
+def test_output_over_its_input_at_the_general_distance_is_right(kernels: _Kernels) -> None:
+    """Plans are made for the general kernels: as far below a dying row as those need, and farther, these are right, too."""
+    rng, probed = np.random.default_rng(0), 0
+    for graph, _, _ in _nodes():
+        for probe in probes_of(graph.sites[0], rng):
+            call = _packed(probe.call)
+            if call is not None:
+                distances = sorted({probe.declared, min(probe.declared + 1, probe.output_bytes), probe.output_bytes})
+                apart, *over = (_over(kernels, replace(probe, call=call), distance) for distance in (None, *distances))
+                assert all((found == apart).all() for found in over), probe
+                probed += 1
+    assert probed > 3 * _DRAWN
+
+
+def _over(kernels: _Kernels, probe: Probe, distance: int | None) -> Array:
+    """The output of a step that begins that many bytes below the probed row; None: elsewhere."""
+    data = np.frombuffer(probe.data, np.int8)[: probe.row_count * probe.row_bytes].reshape(probe.row_count, -1)
+    # The probed row has room below it for the output, and the others lie above it.
+    room = np.zeros(3 * probe.output_bytes + probe.row_bytes, np.int8)
+    below = 0 if distance is None else distance
+    start = room.ctypes.data + 2 * probe.output_bytes
+    output = room.ctypes.data if distance is None else start - below
+    room[2 * probe.output_bytes :][: probe.row_bytes] = data[probe.over]
+    fill = np.full(probe.row_bytes, probe.fill, np.int8)
+    others = data.copy()
+    bases = [start if row == probe.over else others[row].ctypes.data for row in range(probe.row_count)]
+    rows = [fill.ctypes.data if row < 0 else bases[row] + at for row, at in probe.pointers]
+    kernels.call(probe.call, output, rows)
+    first = output - room.ctypes.data
+    return room[first : first + probe.output_bytes].copy()
+
+
+@pytest.mark.parametrize(("zero_point", "low", "high"), [(0, -128, 127), (127, -128, 127), (5, -7, 90)])
+def test_every_boundary_of_accumulator_multiplier_and_shift(
+    kernels: _Kernels, zero_point: int, low: int, high: int
+) -> None:
+    """A channel for each: sums of nothing but the bias are rounded, moved and cut as Python does."""
+    acc, multiplier, shift = np.array(TRIPLES, np.int32).T
+    channels = len(acc)
+    values: dict[str, int | Array] = {
+        "filter": np.zeros(channels, np.int8), "bias": acc.copy(), "multiplier": multiplier.copy(),
+        "shift": shift.astype(np.int8), "padding": np.zeros(1, np.int8), "input_width": 5, "input_channels": 1,
+        "output_width": 5, "output_channels": channels, "output_zero_point": zero_point, "activation_min": low,
+        "activation_max": high, "groups": 1, "gathers": 0, "kernel_rows": 1, "kernel_width": 1, "stride": 1,
+        "dilation": 1, "pad": 0,
+    }  # fmt: skip
+    call = _packed(KernelCall("kibi_conv2d_s8", tuple(Param(name, value) for name, value in values.items())))
+    assert call is not None
+    found = np.zeros((5, channels), np.int8)
+    kernels.call(call, found.ctypes.data, [kernels.place(np.ones(5, np.int8))])
+    moved = (requantize(acc, multiplier, shift).astype(np.int64) + zero_point + (1 << 31)) % (1 << 32) - (1 << 31)
+    np.testing.assert_array_equal(found, np.tile(np.clip(moved, low, high).astype(np.int8), (5, 1)))
+
+
+def test_sums_of_the_largest_products_wrap(kernels: _Kernels) -> None:
+    """The longest window of -128 times -128, on a bias near the end of 32 bits, goes on at the other end."""
+    depth, channels = 4096, 3
+    bias = np.full(channels, (1 << 31) - 1, np.int32)
+    multiplier, shift = np.full(channels, 1 << 30, np.int32), np.full(channels, -20, np.int8)
+    values: dict[str, int | Array] = {
+        "filter": np.full(channels * depth, -128, np.int8), "bias": bias, "multiplier": multiplier, "shift": shift,
+        "depth": depth, "piece": depth, "pieces": 1, "vectors": 1, "vectors_per_row": 1, "output_channels": channels,
+        "output_zero_point": 0, "activation_min": -128, "activation_max": 127,
+    }  # fmt: skip
+    general = KernelCall("kibi_fully_connected_s8", tuple(Param(name, value) for name, value in values.items()))
+    call, found = _packed(general), np.zeros(channels, np.int8)
+    assert call is not None
+    kernels.call(call, found.ctypes.data, [kernels.place(np.full(depth, -128, np.int8))])
+    wrapped = (bias.astype(np.int64) + depth * 128 * 128 + (1 << 31)) % (1 << 32) - (1 << 31)
+    expected = np.clip(requantize(wrapped, multiplier, shift.astype(np.int32)), -128, 127)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_longer_windows_and_groups_stay_with_the_general_kernel() -> None:
+    """What the kernels have no room for, or no way to compute, they leave."""
+    for geometry in (Geometry(456, 2, size=(3, 3)), Geometry(6, 9, groups=3)):
+        (site,) = graph_of(convolution(geometry)).sites
+        assert _packed(site.op.kernel_call(site)) is None
+
+
+@pytest.mark.parametrize("language", ["c99", "c++17"])
+@pytest.mark.parametrize(
+    ("compiler", "optimize", "flags"),
+    [
+        ("zig", "0", ()),
+        *(
+            ("zig", "2", ("-target", f"{name}-linux-musl", "-mcpu=baseline"))
+            for name in ("x86_64", "aarch64", "riscv64")
+        ),
+        ("gcc", "2", ()),
+        ("gcc", "2", ("-march=x86-64-v3",)),
+    ],
+)
+def test_sources_give_no_warning(
+    compiler: str, optimize: str, flags: Sequence[str], language: str, tmp_path: Path
+) -> None:
+    """Each file of the set is clean, on each processor that it has a way for and on one that it has none for."""
+    if compiler == "gcc":
+        check_gcc()
+    for name in ("portable", "host"):
+        for path in kernel_folder(name).glob("*.h"):
+            shutil.copy(path, tmp_path)
+    sources = [Path(shutil.copy(path, tmp_path)) for path in _SOURCES]
+    compile_objects(
+        sources, _HOST, compiler=compiler, optimize=optimize, includes=[tmp_path], language=language, flags=flags
+    )
