@@ -1,80 +1,125 @@
 /* DEPTHWISE_CONV_2D, int8, portable. Source of the rule: TFLM, integer_ops/depthwise_conv.h. */
 #include "kibi_depthwise_conv2d_s8.h"
 
+#include <string.h>
+
+#include "kibi_dot_taps_s8.h"
 #include "kibi_requantize.h"
 
-static KIBI_NOINLINE void finish(int8_t *output, const int32_t *sums, const kibi_depthwise_conv2d_s8_params *p, int32_t channel,
-                                 int32_t count)
-{
-    kibi_requantize_channels(output + channel, sums, count, p->multiplier + channel, p->shift + channel,
-                             p->output_zero_point, p->activation_min, p->activation_max);
-}
+/* Taps that are listed at once. */
+enum { MOST_TAPS = 9 };
 
-/* Four neighbouring channels of one pixel. Taps outside the input meet the zero point, as the folded bias expects. */
-static KIBI_NOINLINE void four_channels(int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_params *p, int32_t start,
-                          int32_t c)
+/* The taps of a pixel's window that starts at column `start`: those that are listed, and the column and row of the next. */
+typedef struct {
+    const kibi_depthwise_conv2d_s8_params *params;
+    kibi_dot_taps_s8_inputs listed;
+    int32_t start;
+    int32_t column;
+    const int8_t *const *row;
+    const int8_t *const *rows;
+    const int8_t *const *rows_end;
+    int32_t has_more; /* whether the window has more taps than are listed at once */
+    int8_t outside[4];
+    const int8_t *taps[MOST_TAPS];
+} window;
+
+/* Lists the next taps, as many as there is room for. */
+static KIBI_NOINLINE void list_taps(window *v)
 {
+    const kibi_depthwise_conv2d_s8_params *const p = v->params;
+    const int32_t columns_end = v->start + p->kernel_width * p->dilation;
+    const uint32_t width = (uint32_t)p->input_width;
+    const int32_t dilation = p->dilation;
     const int32_t channels = p->channels;
-    const int32_t zero = p->input_zero_point;
-    const int8_t *w = p->filter + c;
-    int32_t s0 = p->bias[c];
-    int32_t s1 = p->bias[c + 1];
-    int32_t s2 = p->bias[c + 2];
-    int32_t s3 = p->bias[c + 3];
-    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
-        const int8_t *const row = rows[ky] + c;
-        int32_t column = start;
-        for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
-            if ((uint32_t)column < (uint32_t)p->input_width) {
-                const int8_t *const x = row + column * channels;
-                s0 += x[0] * w[0];
-                s1 += x[1] * w[1];
-                s2 += x[2] * w[2];
-                s3 += x[3] * w[3];
-            } else {
-                s0 += zero * w[0];
-                s1 += zero * w[1];
-                s2 += zero * w[2];
-                s3 += zero * w[3];
-            }
-            w += channels;
-            column += p->dilation;
+    const int8_t **const to_end = v->taps + MOST_TAPS;
+    const int8_t **to = v->taps;
+    int32_t column = v->column;
+    do {
+        const int8_t *const row = *v->row;
+        do {
+            *to++ = (uint32_t)column < width ? row + column * channels : NULL;
+            column += dilation;
+        } while (column != columns_end && to != to_end);
+        if (column == columns_end) {
+            column = v->start;
+            ++v->row;
         }
-    }
-    const int32_t sums[4] = {s0, s1, s2, s3};
-    finish(output, sums, p, c, 4);
+    } while (v->row != v->rows_end && to != to_end);
+    v->column = column;
+    v->listed.end = to;
 }
 
-static KIBI_NOINLINE void one_channel(int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_params *p, int32_t start,
-                        int32_t c)
+/* Adds the products of one channel; arguments and result as of kibi_dot_taps_s8. */
+static KIBI_NOINLINE const int8_t *one_channel(int32_t *sum, const int32_t *start, const int8_t *w,
+                                               const kibi_dot_taps_s8_inputs *x)
 {
-    const int8_t *w = p->filter + c;
-    int32_t sum = p->bias[c];
-    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
-        int32_t column = start;
-        for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
-            const int is_inside = (uint32_t)column < (uint32_t)p->input_width;
-            sum += (is_inside ? rows[ky][column * p->channels + c] : p->input_zero_point) * *w;
-            w += p->channels;
-            column += p->dilation;
-        }
+    const int8_t *const *tap = x->taps;
+    int32_t total = *start;
+    do {
+        total += (*tap != NULL ? (*tap)[x->channel] : *x->outside) * *w;
+        w += x->channels;
+    } while (++tap != x->end);
+    *sum = total;
+    return w;
+}
+
+/* Sums of the next four channels, or of one. */
+static inline void sum_taps(int32_t sums[4], int32_t count, window *v)
+{
+    const int32_t c = v->listed.channel;
+    const int8_t *w = v->params->filter + c;
+    const int32_t *from = v->params->bias + c;
+    if (c == 0 || v->has_more) {
+        v->column = v->start;
+        v->row = v->rows;
+        list_taps(v);
     }
-    finish(output, &sum, p, c, 1);
+    for (;;) {
+        if (count == 4) {
+            w = kibi_dot_taps_s8(sums, from, w, &v->listed);
+        } else {
+            w = one_channel(sums, from, w, &v->listed);
+        }
+        if (v->row == v->rows_end) {
+            return;
+        }
+        from = sums;
+        list_taps(v);
+    }
+}
+
+static inline void one_pixel(int8_t *output, window *v)
+{
+    const kibi_depthwise_conv2d_s8_params *const p = v->params;
+    int32_t c = 0;
+    do {
+        const int32_t count = p->channels - c >= 4 ? 4 : 1;
+        int32_t sums[4];
+        v->listed.channel = c;
+        sum_taps(sums, count, v);
+        kibi_requantize_channels(output + c, sums, count, p->multiplier + c, p->shift + c, p->output_zero_point,
+                                 p->activation_min, p->activation_max);
+        c += count;
+    } while (c != p->channels);
 }
 
 void kibi_depthwise_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_params *params,
                               void *scratch)
 {
+    window v;
     (void)scratch;
+    v.params = params;
+    v.rows = rows;
+    v.rows_end = rows + params->kernel_rows;
+    v.has_more = params->kernel_rows * params->kernel_width > MOST_TAPS;
+    v.start = -params->pad;
+    v.listed.taps = v.taps;
+    v.listed.channels = params->channels;
+    v.listed.outside = v.outside;
+    memset(v.outside, params->input_zero_point, sizeof(v.outside));
     for (int32_t x = 0; x < params->output_width; ++x) {
-        const int32_t start = x * params->stride - params->pad;
-        int32_t c = 0;
-        for (; c + 4 <= params->channels; c += 4) {
-            four_channels(output, rows, params, start, c);
-        }
-        for (; c < params->channels; ++c) {
-            one_channel(output, rows, params, start, c);
-        }
+        one_pixel(output, &v);
         output += params->channels;
+        v.start += params->stride;
     }
 }

@@ -28,13 +28,10 @@ static inline int32_t kibi_requantize(int32_t acc, int32_t multiplier, int32_t s
     if (shift >= 0) {
         return kibi_multiply_high((int32_t)((uint32_t)acc << shift), multiplier);
     }
-    /* As kibi_divide_by_power(…, -shift), in fewer instructions for exponents of 1 and more: the last bit that is shifted
-     * out decides. */
+    /* Half away from zero is half up once 1 was taken from what is negative. The product's magnitude is below 2**31 - 1, so
+     * that nothing overflows; the last bit that is shifted out decides. */
     const int32_t high = kibi_multiply_high(acc, multiplier);
-    const uint32_t sign = (uint32_t)(high >> 31);
-    const uint32_t magnitude = ((uint32_t)high ^ sign) - sign;
-    const uint32_t rounded = ((magnitude >> ~shift) + 1u) >> 1;
-    return (int32_t)((rounded ^ sign) - sign);
+    return (((high + (high >> 31)) >> ~shift) + 1) >> 1;
 }
 
 /* Two's complement addition: defined where the sum leaves the range, as extreme scales can make it. */

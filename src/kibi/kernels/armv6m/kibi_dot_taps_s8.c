@@ -1,0 +1,71 @@
+/* Sums of products of int8, Armv6-M. */
+#include "kibi_dot_taps_s8.h"
+
+/* Parameters are read from their registers, which the compiler does not see. */
+#define IN_REGISTER __attribute__((unused))
+
+/* One channel of a tap: r2 points to the weights, r1 to the inputs; the index may be r3. */
+#define CHANNEL(index, sum)         \
+    "ldrsb r4, [r1, " index "]\n"   \
+    "ldrsb r3, [r2, " index "]\n"   \
+    "muls r4, r3, r4\n"             \
+    "add " sum ", r4\n"
+
+__attribute__((naked)) const int8_t *kibi_dot_taps_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t start[4],
+                                                      IN_REGISTER const int8_t *w,
+                                                      IN_REGISTER const kibi_dot_taps_s8_inputs *x)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r4, r5, r6, r7, lr}\n"
+        "mov r4, r8\n"
+        "mov r5, r9\n"
+        "mov r6, r10\n"
+        "mov r7, r11\n"
+        "push {r0, r3, r4, r5, r6, r7}\n"
+        "ldm r1!, {r4, r5, r6, r7}\n"
+        "mov r8, r4\n"
+        "mov r9, r5\n"
+        "mov r10, r6\n"
+        "mov r11, r7\n"
+        "ldm r3!, {r0, r4, r5, r6}\n"
+        "mov r12, r5\n" /* channel */
+        "mov lr, r6\n"  /* channels */
+        "ldr r3, [r3]\n"
+        "movs r5, #1\n"
+        "movs r6, #2\n"
+        "movs r7, #3\n"
+        "push {r3, r4}\n" /* outside, end */
+        "1:\n"
+        "ldm r0!, {r1}\n"
+        "cmp r1, #0\n"
+        "beq 3f\n"
+        "add r1, r12\n"
+        "2:\n"
+        "movs r3, #0\n"
+        CHANNEL("r3", "r8")
+        CHANNEL("r5", "r9")
+        CHANNEL("r6", "r10")
+        CHANNEL("r7", "r11")
+        "add r2, lr\n"
+        "ldr r3, [sp, #4]\n"
+        "cmp r0, r3\n"
+        "bne 1b\n"
+        "add sp, #8\n"
+        "pop {r0, r1}\n"
+        "mov r4, r8\n"
+        "mov r5, r9\n"
+        "mov r6, r10\n"
+        "mov r7, r11\n"
+        "stm r0!, {r4, r5, r6, r7}\n"
+        "pop {r4, r5, r6, r7}\n"
+        "mov r8, r4\n"
+        "mov r9, r5\n"
+        "mov r10, r6\n"
+        "mov r11, r7\n"
+        "movs r0, r2\n"
+        "pop {r4, r5, r6, r7, pc}\n"
+        "3:\n"
+        "ldr r1, [sp]\n"
+        "b 2b\n");
+}

@@ -1,0 +1,59 @@
+/* Sums of products of int8, Armv7-M. */
+#include "kibi_dot_2x2_s8.h"
+
+/* Parameters are read from their registers, which the compiler does not see. */
+#define IN_REGISTER __attribute__((unused))
+
+/* One element of each: r4 … r7 are the sums, r0 the weights and r1 the distance to their second row, r2 the first input
+ * and r3 the distance to the second. */
+#define STEP                       \
+    "ldrsb.w r10, [r0, r1]\n"      \
+    "ldrsb.w r12, [r2, r3]\n"      \
+    "ldrsb.w r9, [r0], #1\n"       \
+    "ldrsb.w r11, [r2], #1\n"      \
+    "mla r7, r10, r12, r7\n"       \
+    "mla r5, r10, r11, r5\n"       \
+    "mla r4, r9, r11, r4\n"        \
+    "mla r6, r9, r12, r6\n"
+
+__attribute__((naked)) void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t bias[2],
+                                            IN_REGISTER const int8_t *w, IN_REGISTER const kibi_dot_2x2_s8_inputs *x)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r0, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, lr}\n"
+        "ldrd r4, r5, [r1]\n"
+        "mov r6, r4\n"
+        "mov r7, r5\n"
+        "mov r0, r2\n"
+        "ldr lr, [r3]\n"              /* the next piece's row */
+        "ldrd r10, r8, [r3, #12]\n"   /* pieces, count */
+        "mul r1, r10, r8\n"
+        "add r10, lr, r10, lsl #2\n"
+        "str r10, [sp, #40]\n"        /* behind the last row */
+        "1:\n"
+        "ldr r10, [sp, #4]\n"
+        "ldr r2, [lr], #4\n"
+        "ldrd r9, r3, [r10, #4]\n"    /* offset, distance */
+        "ldr r8, [r10, #16]\n"
+        "add r2, r2, r9\n"
+        "ands r9, r8, #3\n"
+        "add r8, r8, r0\n"
+        "beq 2f\n"
+        "cmp r9, #2\n"
+        "bhi 3f\n"
+        "beq 4f\n"
+        "b 5f\n"
+        "2:\n" STEP
+        "3:\n" STEP
+        "4:\n" STEP
+        "5:\n" STEP
+        "cmp r0, r8\n"
+        "bne 2b\n"
+        "ldr r10, [sp, #40]\n"
+        "cmp lr, r10\n"
+        "bne 1b\n"
+        "pop {r0, r3}\n"
+        "stm r0, {r4, r5, r6, r7}\n"
+        "pop {r4, r5, r6, r7, r8, r9, r10, r11, r12, pc}\n");
+}
