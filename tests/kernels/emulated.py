@@ -16,6 +16,7 @@ from kibi.kernels import closure, struct_fields
 from kibi.targets import Target
 from kibi.targets import target as target_named
 from kibi.toolchain import Image, build_image
+from tests.kernels.layout import struct_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,14 @@ class Bench:
         return address
 
     def params(self, call: KernelCall) -> int:
-        """The address of the call's struct, in the words of a 32-bit core."""
+        """The address of the call's struct, as a 32-bit core lays it out."""
         values = {param.name: param.value for param in call.params}
-        words = []
-        for field in struct_fields(call.kernel, self._kernels.target.kernel_sets):
+        fields = struct_fields(call.kernel, self._kernels.target.kernel_sets)
+        numbers = {}
+        for field in fields:
             value = values[field.name]
-            words.append(self.place(field.name, value) if isinstance(value, np.ndarray) else int(value or 0))
-        return self.place("params", np.array([word & 0xFFFF_FFFF for word in words], np.uint32))
+            numbers[field.name] = self.place(field.name, value) if isinstance(value, np.ndarray) else int(value or 0)
+        return self.place("params", np.frombuffer(struct_bytes(fields, numbers), np.uint32))
 
     def scratch(self, size_bytes: int) -> int:
         """The address of scratch, aligned as words and no more."""

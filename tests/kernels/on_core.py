@@ -11,6 +11,7 @@ from kibi.emulator import Core
 from kibi.kernels import closure, struct_fields
 from kibi.targets import target
 from kibi.toolchain import build_image
+from tests.kernels.layout import struct_bytes
 from tests.toolchain.tools import check_cross
 
 ARMV7EM = ("armv7em", "portable")
@@ -109,7 +110,7 @@ class KernelOnCore:
             self._core.write(self._pools[pool], data)
             values.update(zip(names, places, strict=True))
         fields = struct_fields(self._kernel, self._sets)
-        return np.array([values[field.name] & 0xFFFF_FFFF for field in fields], np.uint32).tobytes()
+        return struct_bytes(fields, values)
 
     def _place(
         self, case: Case, pool: str, size: int, pieces: Sequence[bytes], may_be_odd: bool = True

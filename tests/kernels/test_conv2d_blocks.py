@@ -33,6 +33,9 @@ _WIDER = tuple(
         (3, 8, (3, 3), 2, (4, 9), 1), (1, 8, (4, 8), 2, (5, 20), 1), (1, 6, (5, 4), 2, (6, 10), 1),
         (2, 3, (1, 2), 1, (1, 4), 1), (8, 4, (3, 3), 1, (5, 6), 2), (3, 4, (2, 3), 1, (4, 7), 2),
         (1, 2, (1, 3), 1, (1, 3), 1), (12, 2, (3, 5), 1, (3, 4), 1), (64, 4, (3, 3), 1, (3, 4), 1),
+        (8, 6, (1, 1), 1, (2, 8), 1), (16, 3, (3, 3), 2, (3, 16), 1), (3, 8, (3, 3), 2, (4, 24), 1),
+        (3, 4, (5, 5), 1, (4, 12), 1), (1, 4, (3, 3), 1, (3, 11), 1), (5, 2, (1, 1), 1, (2, 9), 1),
+        (2, 6, (3, 3), 3, (5, 21), 1), (4, 2, (2, 2), 1, (2, 10), 1), (7, 2, (3, 1), 1, (4, 13), 2),
     )
 )  # fmt: skip
 
@@ -65,7 +68,7 @@ def _check(kernels: Kernels, case: Case, seed: int) -> bool:
 def test_drawn_models_equal_the_reference(kernels: Kernels) -> None:
     """Shapes, paddings, scales and values of every kind give the same bits, and no byte outside is touched."""
     cases = ((OPERATOR_MODELS["CONV_2D"](Seeded(seed)), seed) for seed in range(_DRAWN))
-    assert sum(_check(kernels, case, seed) for case, seed in cases) >= _DRAWN // 12
+    assert sum(_check(kernels, case, seed) for case, seed in cases) >= _DRAWN // 40
 
 
 def test_geometries_equal_the_reference(kernels: Kernels) -> None:
@@ -79,10 +82,10 @@ def test_geometries_equal_the_reference(kernels: Kernels) -> None:
 @pytest.mark.parametrize(
     ("zero_point", "low", "high"), [(0, -128, 127), (-128, -128, 127), (127, -128, 127), (5, -7, 90), (3, 60, 20)]
 )
-@pytest.mark.parametrize("pixels", [2, 3])
+@pytest.mark.parametrize("pixels", [2, 3, 4])
 def test_every_boundary_that_is_simple(kernels: Kernels, pixels: int, zero_point: int, low: int, high: int) -> None:
     """Sums of nothing but the bias, each with its multiplier and shift, are rounded, moved and cut as Python does."""
-    triples = [each for each in TRIPLES if abs(each[0]) < 1 << 30 and each[1] >= 0 and each[2] < 0]
+    triples = [each for each in TRIPLES if abs(each[0]) < 1 << 23 and each[1] >= 0 and each[2] < 0]
     acc, multiplier, shift = np.array(triples, np.int32).T
     channels = len(acc)
     # One weight keeps each channel from being taken for a constant; its input is zero.
@@ -93,7 +96,7 @@ def test_every_boundary_that_is_simple(kernels: Kernels, pixels: int, zero_point
         "activation_max": high, "groups": 1, "gathers": 0, "kernel_rows": 1, "kernel_width": 1, "stride": 1,
         "dilation": 1, "pad": 0,
     }  # fmt: skip
-    acc_limit = (1 << 30) - 129
+    acc_limit = (1 << 23) - 129
     values["bias"] = np.clip(acc, -acc_limit, acc_limit)
     general = KernelCall("kibi_conv2d_s8", tuple(Param(name, value) for name, value in values.items()), 96)  # type: ignore[arg-type]
     packed = pack(general)
@@ -157,11 +160,12 @@ def test_channels_without_weights_get_small_constants_with_the_same_output(seed:
 
 @pytest.mark.parametrize("width", range(2, 40))
 @pytest.mark.parametrize("elements", [9, 28, 144, 288, 576, 700])
-def test_rows_fall_into_blocks_of_two_and_three(width: int, elements: int) -> None:
+def test_rows_fall_into_blocks_of_two_to_four(width: int, elements: int) -> None:
     """Every pixel is in one block, and no block needs more scratch than is said."""
     pixels = block_pixels(width, elements, is_whole=elements % 4 == 0)
     if pixels:
         sizes = block_sizes(width, pixels)
         assert sum(sizes) == width
-        assert set(sizes) <= {2, 3}
+        assert set(sizes) <= {2, 3, 4}
+        assert max(sizes) == pixels
         assert block_bytes(max(sizes), elements, is_whole=True) <= block_bytes(pixels, elements, is_whole=True)

@@ -14,6 +14,7 @@ from kibi.ir import Graph
 from kibi.planner import Plan
 from kibi.targets import target
 from kibi.toolchain import build_program
+from kibi.variants import Goal
 
 _HARNESS = Path(__file__).with_name("batch.c")
 CANARY = 0xC5
@@ -49,6 +50,8 @@ class Batch:
         optimize: the optimization level.
         sanitize: whether undefined behaviour and, with gcc, wrong accesses stop the program.
         plans: of each model.
+        processor: whose library it is. One for another core holds the plain C twins of its kernels, which run here.
+        goal: what its code is good at.
     """
 
     def __init__(
@@ -60,11 +63,13 @@ class Batch:
         compiler: str,
         optimize: str,
         sanitize: bool = False,
+        processor: str = "host",
+        goal: Goal = Goal.BALANCED,
     ) -> None:
         self._graphs = [replace(graph, name=f"m{number}") for number, graph in enumerate(graphs)]
         self._plans = [replace(plan, model=f"m{number}") for number, plan in enumerate(plans)]
         models = list(zip(self._graphs, self._plans, strict=True))
-        library = write(generate(models, target("host"), name="batch"), folder / "library")
+        library = write(generate(models, target(processor), name="batch", goal=goal), folder / "library")
         assert library.directory is not None
         main = folder / "main.c"
         main.write_text(_main(self._graphs))

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from kibi.ir import KernelCall
+from kibi.ops.conv2d import Conv2D
+from kibi.ops.convolution_blocks import blocks_scratch_bytes
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 
@@ -17,11 +19,17 @@ def _call(geometry: Geometry) -> KernelCall:
 
 
 @pytest.mark.parametrize("place", [place for place, geometry in enumerate(GEOMETRIES) if geometry.groups])
-def test_conv2d_scratch_holds_two_windows_where_it_gathers_and_is_none_elsewhere(place: int) -> None:
-    """Scratch is for the windows under two pixels of one group, and only where rows are not read where they lie."""
-    call = _call(GEOMETRIES[place])
+def test_conv2d_scratch_holds_two_windows_where_it_gathers_or_what_blocks_take(place: int) -> None:
+    """Scratch is for the windows under two pixels of one group where rows are not read where they lie, or for blocks."""
+    (site,) = graph_of(convolution(GEOMETRIES[place])).sites
+    assert isinstance(site.op, Conv2D)
+    call, window = site.op.kernel_call(site), site.op.window(site)
+    depth, outputs = window.channels // GEOMETRIES[place].groups, GEOMETRIES[place].outputs
     gathers = next(param.value for param in call.params if param.name == "gathers")
-    assert (gathers, call.scratch_bytes) == (int(place in _GATHERED), _GATHERED.get(place, 0))
+    blocks, roomy = blocks_scratch_bytes(window, depth, outputs)
+    gathered = _GATHERED.get(place, 0)
+    assert (gathers, call.scratch_bytes) == (int(place in _GATHERED), max(gathered, blocks))
+    assert call.roomy_scratch_bytes == max(gathered, roomy)
 
 
 @pytest.mark.parametrize(

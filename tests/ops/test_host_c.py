@@ -15,6 +15,7 @@ from kibi.oracle import Oracle
 from kibi.planner import Plan, plan
 from kibi.runtime import Interpreter
 from kibi.targets import target
+from kibi.variants import Goal
 from tests.ops.batch import CANARY, Batch, Outcome
 from tests.ops.comparison import assert_same, describe, graph_of
 from tests.ops.convolutions import GEOMETRIES, convolution
@@ -68,13 +69,19 @@ def _check(drawn: Sequence[tuple[Case, Graph]], wanted: Sequence[Sequence[Array]
     return outcomes
 
 
+@pytest.mark.parametrize(("processor", "goal"), [("host", Goal.FLASH), ("cortex-m4", Goal.SPEED)], ids=str)
 def test_host_c_under_sanitizers_equals_tflm(
-    drawn: Sequence[tuple[Case, Graph]], wanted: Sequence[Sequence[Array]], tmp_path: Path
+    drawn: Sequence[tuple[Case, Graph]], wanted: Sequence[Sequence[Array]], processor: str, goal: Goal, tmp_path: Path
 ) -> None:
-    """With sanitizers, checked preconditions, and canaries between buffers, C gives TFLM's bits and touches no other byte."""
+    """With sanitizers, checked preconditions, and canaries between buffers, C gives TFLM's bits and touches no other byte.
+
+    The general kernels, and the plain C twins of the variants for another core.
+    """
     check_gcc()
     plans = [spread(made) for made in _plans(drawn)]
-    batch = Batch([graph for _, graph in drawn], plans, tmp_path, compiler="gcc", optimize="1", sanitize=True)
+    graphs = [graph for _, graph in drawn]
+    how = {"compiler": "gcc", "optimize": "1"}
+    batch = Batch(graphs, plans, tmp_path, **how, sanitize=True, processor=processor, goal=goal)
     for (_, graph), made, outcome in zip(drawn, plans, _check(drawn, wanted, batch), strict=True):
         broken = [byte for byte in gaps(made) if outcome.arena[byte] != CANARY]
         assert not broken, f"arena bytes {broken} belong to no buffer; {describe(graph)}"

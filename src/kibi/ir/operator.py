@@ -56,6 +56,7 @@ class KernelCall:
         scratch_bytes: bytes of arena that a call may use; aligned to 4 on a 32-bit target.
         takes_step: whether the kernel takes the number of the step.
         roomy_scratch_bytes: more scratch than that, with which faster kernels may stand for this one; 0 where more is of no use.
+        features: macros of the kernel's files, for parts of it that this call needs; a library leaves out what none needs.
         overlap_bytes: for each row input, the least distance by which the output of a step must begin below an input row that
             it reads for the last time, so that it may overwrite that row meanwhile; None: it never may. Empty: never for all.
     """
@@ -66,6 +67,7 @@ class KernelCall:
     takes_step: bool = False
     overlap_bytes: tuple[int | None, ...] = ()
     roomy_scratch_bytes: int = 0
+    features: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,9 +153,9 @@ def convolution_call(site: Site, window: Window, weights: NDArray[np.int8], scal
         Param("pad", window.pad_width),
     )
     gathered_bytes = min(2, window.output_width) * rows * width * depth if gathers else 0
-    scratch_bytes = max(gathered_bytes, blocks_scratch_bytes(window, depth))
+    scratch_bytes, roomy = (max(gathered_bytes, each) for each in blocks_scratch_bytes(window, depth, output_channels))
     distance = convolution_distance(window, output_channels, depth, gathers=gathers)
-    return KernelCall("kibi_conv2d_s8", params, scratch_bytes, overlap_bytes=(distance,))
+    return KernelCall("kibi_conv2d_s8", params, scratch_bytes, roomy_scratch_bytes=roomy, overlap_bytes=(distance,))
 
 
 def _gathers(window: Window, weights: NDArray[np.int8]) -> bool:

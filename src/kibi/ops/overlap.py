@@ -8,7 +8,7 @@ is the least one that is safe, and so is every larger one.
 from collections.abc import Iterable, Iterator
 
 from kibi.ir import RowAccess
-from kibi.ops.convolution_blocks import block_pixels, block_sizes
+from kibi.ops.convolution_blocks import partitions
 from kibi.ops.window import Window
 
 
@@ -45,14 +45,13 @@ def convolution_distance(window: Window, output_channels: int, depth: int, *, ga
 
 def _block_reads(window: Window, output_channels: int, depth: int) -> Iterator[tuple[int, int]]:
     """The reads where pixels are computed in blocks: their windows are read before any of their channels is written."""
-    elements = window.kernel_rows * window.kernel_width * depth
-    pixels = block_pixels(window.output_width, elements, is_whole=depth % 4 == 0)
-    if depth != window.channels or not pixels:
+    if depth != window.channels:
         return
-    x = 0
-    for size in block_sizes(window.output_width, pixels):
-        yield from ((window.first_inside(x + k) * depth, x * output_channels) for k in range(size))
-        x += size
+    for sizes in partitions(window):
+        x = 0
+        for size in sizes:
+            yield from ((window.first_inside(x + k) * depth, x * output_channels) for k in range(size))
+            x += size
 
 
 def _convolution_reads(window: Window, output_channels: int, depth: int, *, gathers: bool) -> Iterator[tuple[int, int]]:

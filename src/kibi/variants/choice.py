@@ -1,29 +1,72 @@
 """Which kernel runs a node."""
 
-from kibi.errors import InternalError
+from collections.abc import Sequence
+
+from kibi.errors import InputError, InternalError
 from kibi.ir import KernelCall
 from kibi.targets import Target
+from kibi.variants.add_linear import ADD_LINEAR
+from kibi.variants.conv2d_3x3x1 import CONV2D_3X3X1
 from kibi.variants.conv2d_blocks import CONV2D_BLOCKS
+from kibi.variants.conv2d_columns import CONV2D_COLUMNS
+from kibi.variants.conv2d_winograd import CONV2D_WINOGRAD
+from kibi.variants.depthwise_3x3 import DEPTHWISE_3X3
+from kibi.variants.depthwise_columns import DEPTHWISE_COLUMNS
+from kibi.variants.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
+from kibi.variants.host_lanes import HOST_LANES
 from kibi.variants.variant import Goal, Variant
 
-VARIANTS: tuple[Variant, ...] = (CONV2D_BLOCKS,)
+VARIANTS: tuple[Variant, ...] = (
+    CONV2D_3X3X1,
+    CONV2D_WINOGRAD,
+    CONV2D_COLUMNS,
+    CONV2D_BLOCKS,
+    *DEPTHWISE_3X3,
+    DEPTHWISE_COLUMNS,
+    *FULLY_CONNECTED_BLOCKS,
+    *HOST_LANES,
+    ADD_LINEAR,
+)
 """All variants; of several that fit a layer, the first is taken."""
 
 
-def candidates(call: KernelCall, target: Target) -> tuple[KernelCall, ...]:
-    """The calls that may stand for a general call on a target: each variant that fits, and the call itself, last."""
-    packed = (_packed(variant, call) for variant in VARIANTS if _is_for(variant, call, target))
+def goal_named(name: str) -> Goal:
+    """The goal of that name; `ram`, which plans know, leaves code balanced.
+
+    Raises:
+        InputError: there is none; the text lists those that exist.
+    """
+    if name == "ram":
+        return Goal.BALANCED
+    try:
+        return Goal(name)
+    except ValueError:
+        known = ", ".join(each.value for each in Goal)
+        raise InputError(f"code cannot be optimized for {name!r}. It can be for: {known}.") from None
+
+
+def candidates(call: KernelCall, target: Target, goal: Goal | None = None) -> tuple[KernelCall, ...]:
+    """The calls that may stand for a general call on a target: each variant that fits, and the call itself, last.
+
+    Args:
+        call: the general call, with the scratch that it is given.
+        target: the processor.
+        goal: only variants that serve it; None: all.
+    """
+    fitting = (each for each in VARIANTS if _is_for(each, call, target) and (goal is None or goal in each.goals))
+    packed = (_packed(variant, call) for variant in fitting)
     return (*(each for each in packed if each is not None), call)
 
 
-def choose(call: KernelCall, target: Target, goal: Goal) -> KernelCall:
-    """The first candidate that serves the goal without measuring."""
-    for variant in VARIANTS:
-        if goal in variant.goals and _is_for(variant, call, target):
-            packed = _packed(variant, call)
-            if packed is not None:
-                return packed
-    return call
+def choose(calls: Sequence[KernelCall], target: Target, goal: Goal) -> tuple[KernelCall, ...]:
+    """For each general call of a model the first candidate that serves the goal, without measuring.
+
+    Balanced code has each kind of kernel once: where a layer needs a variant to which another one gives way, all take it.
+    """
+    found = [candidates(call, target, goal) for call in calls]
+    taken = {each[0].kernel for each in found}
+    yielding = {each.kernel for each in VARIANTS if goal is Goal.BALANCED and each.gives_way_to in taken}
+    return tuple(next(call for call in each if call.kernel not in yielding) for each in found)
 
 
 def _is_for(variant: Variant, call: KernelCall, target: Target) -> bool:

@@ -1,10 +1,13 @@
-"""CONV_2D in blocks of two output channels and two or three pixels."""
+"""CONV_2D in blocks of two output channels and two to four pixels."""
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.ir import KernelCall, Param
-from kibi.ops.convolution_blocks import block_bytes, block_pixels
+from kibi.ops.convolution_blocks import block_bytes, block_pixels, block_sizes
+from kibi.variants.halves import SUM_LIMIT, fit_words, halves, starts, words
 from kibi.variants.sums import SimpleSums, simple_sums
 from kibi.variants.variant import Goal, Variant
 
@@ -20,17 +23,19 @@ def pack(call: KernelCall) -> KernelCall | None:
     size = {name: int(value) for name, value in values.items() if isinstance(value, int)}
     array = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     channels = size["output_channels"]
-    weights = array["filter"].reshape(channels, -1)
+    weights = array["filter"].astype(np.int8).reshape(channels, -1)
     is_whole = size["input_channels"] % 4 == 0
-    pixels = block_pixels(size["output_width"], weights.shape[1], is_whole=is_whole)
+    most_bytes = call.scratch_bytes
+    pixels = block_pixels(size["output_width"], weights.shape[1], is_whole=is_whole, most_bytes=most_bytes)
     if size["groups"] > 1 or not pixels:
         return None
-    sums = simple_sums(weights, array["bias"], array["multiplier"], array["shift"])
-    if sums is None:
+    sums = simple_sums(weights, array["bias"], array["multiplier"], array["shift"], limit=SUM_LIMIT)
+    packed = halves(_in_order(weights, size["kernel_rows"], is_whole=is_whole))
+    if sums is None or not fit_words(packed):
         return None
     params = (
-        Param("filter", paired_words(weights)),
-        Param("channels", paired_channels(sums)),
+        Param("filter", paired_words(packed)),
+        Param("channels", paired_channels(replace(sums, bias=starts(sums.bias, packed)))),
         Param("padding", array["padding"]),
         *(Param(name, size[name]) for name in _KEPT),
         Param("pixels", pixels),
@@ -40,16 +45,41 @@ def pack(call: KernelCall) -> KernelCall | None:
         params,
         block_bytes(pixels, weights.shape[1], is_whole=is_whole),
         overlap_bytes=call.overlap_bytes,
+        features=_features(size, pixels),
     )
 
 
-def paired_words(weights: NDArray[np.int8]) -> NDArray[np.int32]:
-    """Weights `[O, K]` as `[pairs, groups, 2]` words of four, the first in the lowest byte; zeros fill up pairs and groups."""
-    channels, elements = weights.shape
-    filled = np.pad(weights, ((0, channels % 2), (0, -elements % 4)))
-    pairs = filled.reshape(-(-channels // 2), 2, -1, 4).transpose(0, 2, 1, 3)
-    words: NDArray[np.int32] = np.ascontiguousarray(pairs).astype(np.int8).view("<i4").astype(np.int32)
-    return words.reshape(-1)
+def _features(size: dict[str, int], pixels: int) -> frozenset[str]:
+    """The parts of the kernel that a layer needs."""
+    end = (size["output_width"] - 1) * size["stride"] - size["pad"] + (size["kernel_width"] - 1) * size["dilation"]
+    stays_inside = size["pad"] == 0 and end < size["input_width"] and size["dilation"] == 1
+    parts = {
+        **{f"OF_{count}": True for count in block_sizes(size["output_width"], pixels)},
+        "AT_EDGES": not stays_inside,
+        "OF_BYTES": size["input_channels"] % 4 != 0,
+        "OF_ODD_CHANNELS": size["output_channels"] % 2 != 0,
+    }
+    return frozenset(f"KIBI_CONV2D_BLOCKS_{name}" for name, is_needed in parts.items() if is_needed)
+
+
+def _in_order(weights: NDArray[np.int8], rows: int, *, is_whole: bool) -> NDArray[np.int8]:
+    """Weights `[O, K]` in reading order, filled up to whole fours with zeros.
+
+    Args:
+        weights: in the order of the window's elements.
+        rows: of the window.
+        is_whole: whether the input's channels are a multiple of four; else the rests of the window's rows come last.
+    """
+    runs = weights.reshape(len(weights), rows, -1)
+    whole = runs.shape[2] if is_whole else runs.shape[2] // 4 * 4
+    parts = (runs[:, :, :whole].reshape(len(runs), -1), runs[:, :, whole:].reshape(len(runs), -1))
+    return np.pad(np.hstack(parts), ((0, 0), (0, -weights.shape[1] % 4)))
+
+
+def paired_words(packed: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Halves `[O, 2 * groups]` as `[pairs, groups, 2]` words of four weights; zeros fill up pairs."""
+    even = words(np.pad(packed, ((0, len(packed) % 2), (0, 0))))
+    return np.ascontiguousarray(even.reshape(len(even) // 2, 2, -1).transpose(0, 2, 1)).reshape(-1)
 
 
 def paired_channels(sums: SimpleSums) -> NDArray[np.int32]:

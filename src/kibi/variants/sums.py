@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kibi.dtypes import Array
 from kibi.quant import requantize
 
 _MOST_MAGNITUDE = 1 << 30
@@ -30,9 +31,11 @@ class SimpleSums:
 
 def simple_sums(
     weights: NDArray[np.int8],
-    bias: NDArray[np.int32],
-    multiplier: NDArray[np.int32],
-    shift: NDArray[np.int8],
+    bias: Array,
+    multiplier: Array,
+    shift: Array,
+    *,
+    limit: int = _MOST_MAGNITUDE,
 ) -> SimpleSums | None:
     """Such constants with the same outputs, or None where there are none.
 
@@ -41,17 +44,16 @@ def simple_sums(
         bias: `[O]`, as in the result.
         multiplier: `[O]`, rule N4.
         shift: `[O]`, rule N4.
+        limit: sums stay below it in magnitude.
     """
-    bias, multiplier, shift = bias.copy(), multiplier.copy(), shift.copy()
+    sums = SimpleSums(bias.astype(np.int32), multiplier.astype(np.int32), shift.astype(np.int8))
     # A channel without weights has one sum, however large: a small one with the same scaled value stands for it.
-    scaled = requantize(bias, multiplier, shift.astype(np.int32))
+    scaled = requantize(sums.bias, sums.multiplier, sums.shift.astype(np.int32))
     empty = ~weights.any(axis=1) & (abs(scaled) < _MOST_MAGNITUDE)
-    bias[empty] = 4 * np.clip(scaled[empty], -512, 512)
-    multiplier[empty], shift[empty] = _QUARTER, -1
+    sums.bias[empty] = 4 * np.clip(scaled[empty], -512, 512)
+    sums.multiplier[empty], sums.shift[empty] = _QUARTER, -1
     wide = weights.astype(np.int64)
-    most = np.where(wide > 0, 127 * wide, -128 * wide).sum(axis=1) + bias
-    least = np.where(wide > 0, -128 * wide, 127 * wide).sum(axis=1) + bias
-    is_small = (most < _MOST_MAGNITUDE) & (least > -_MOST_MAGNITUDE)
-    if not np.all(is_small & (shift < 0) & (multiplier >= 0)):
-        return None
-    return SimpleSums(bias, multiplier, shift)
+    most = np.where(wide > 0, 127 * wide, -128 * wide).sum(axis=1) + sums.bias
+    least = np.where(wide > 0, -128 * wide, 127 * wide).sum(axis=1) + sums.bias
+    is_small = (most < limit) & (least > -limit)
+    return sums if np.all(is_small & (sums.shift < 0) & (sums.multiplier >= 0)) else None

@@ -29,6 +29,8 @@ class Variant:
         goals: the goals for which it is taken without measuring.
         pack: from the general call to its own; None where the layer does not fit it, which it proves from the constants. It
             keeps to the scratch, the overlaps and the order of steps of the general call: plans do not depend on the choice.
+        gives_way_to: the kernel of a variant that fits every layer that this one fits and is nearly as fast. Balanced code has
+            one of both: this one only where no layer needs the other. Empty: there is none.
     """
 
     kernel: str
@@ -36,3 +38,4 @@ class Variant:
     kernel_set: str
     goals: frozenset[Goal]
     pack: Callable[[KernelCall], KernelCall | None]
+    gives_way_to: str = ""

@@ -2,12 +2,35 @@
  * ConvPerChannel. */
 #include "kibi_conv2d_s8_blocks.h"
 
-#include "kibi_conv2d_s8_block2.h"
-#include "kibi_conv2d_s8_block3.h"
-#include "kibi_widen2_s8.h"
-#include "kibi_widen3_s8.h"
+#include "kibi_conv2d_s8_pixels2.h"
+#include "kibi_conv2d_s8_pixels3.h"
+#include "kibi_conv2d_s8_pixels4.h"
+#include "kibi_halves2_s8.h"
+#include "kibi_halves3_s8.h"
+#include "kibi_halves4_s8.h"
 
-enum { MOST_PIXELS = 3 };
+/* Parts that a library leaves out where no layer needs them: blocks of these sizes, windows that reach outside or whose rows
+ * are no whole words, odd numbers of output channels. */
+#ifndef KIBI_CONV2D_BLOCKS_OF_2
+#define KIBI_CONV2D_BLOCKS_OF_2 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_3
+#define KIBI_CONV2D_BLOCKS_OF_3 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_4
+#define KIBI_CONV2D_BLOCKS_OF_4 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_AT_EDGES
+#define KIBI_CONV2D_BLOCKS_AT_EDGES 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_BYTES
+#define KIBI_CONV2D_BLOCKS_OF_BYTES 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS
+#define KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS 1
+#endif
+
+enum { MOST_PIXELS = 4 };
 
 /* A row that is being computed, and in it the block whose first window starts at column `start`. */
 typedef struct {
@@ -15,10 +38,12 @@ typedef struct {
     const int8_t *const *rows;
     int32_t start;
     int32_t pixels;
-    int32_t run; /* neighbouring elements of a window's row */
-    int32_t size;     /* a window's elements, rounded up to whole fours */
-    int16_t *windows; /* where they are widened to */
-    int8_t *staged;   /* where they are gathered first, if they are */
+    int32_t run;    /* neighbouring elements of a window's row */
+    int32_t size;   /* a window's elements, rounded up to whole fours */
+    int stays_inside; /* whether all windows of the row lie inside */
+    int8_t *staged; /* where windows are gathered that reach outside, and the rests of their rows */
+    int16_t *windows;
+    kibi_conv2d_s8_pixels block;
 } task;
 
 /* The first element of a column, which may lie outside. */
@@ -27,45 +52,52 @@ static inline const int8_t *column_of(const kibi_conv2d_s8_blocks_params *p, con
     return column >= 0 && column < p->input_width ? row + column * p->input_channels : p->padding;
 }
 
-static inline void copy_word(int8_t *to, const int8_t *from)
+/* Copies elements: shorter than to call memcpy, which is large. Returns what is behind. */
+static inline int8_t *copy(int8_t *to, const int8_t *from, int32_t count)
 {
-    uint32_t word;
-    __builtin_memcpy(&word, from, sizeof(word));
-    __builtin_memcpy(to, &word, sizeof(word));
-    __asm__ volatile(""); /* else the compiler makes it a call of memcpy, which is large */
-}
-
-/* Copies elements, at least four: by words, the last of which may overlap the one before. */
-static inline void copy_words(int8_t *to, const int8_t *from, int32_t count)
-{
-    const int8_t *const last = from + count - 4;
-    copy_word(to + count - 4, last);
-    while (from < last) {
-        copy_word(to, from);
+    const int8_t *const end = from + count;
+    while (count >= 4) {
+        uint32_t word;
+        __builtin_memcpy(&word, from, sizeof(word));
+        __builtin_memcpy(to, &word, sizeof(word));
+        __asm__ volatile(""); /* else the compiler finds memcpy again */
         from += 4;
         to += 4;
+        count -= 4;
     }
-}
-
-/* Copies any number of elements; returns what is behind. */
-static KIBI_NOINLINE int8_t *copy(int8_t *to, const int8_t *from, int32_t count)
-{
-    if (count >= 4) {
-        copy_words(to, from, count);
-        return to + count;
-    }
-    for (; count > 0; --count) {
+    while (from != end) {
         *to++ = *from++;
+        __asm__ volatile("");
     }
     return to;
 }
 
-static int16_t *widen(int16_t *to, const int8_t *from, int32_t distance, int32_t count, int32_t pixels)
+/* Whether a block has that size, 4 or 3, as far as there are others. */
+static inline int is_size(int32_t size, int32_t pixels)
 {
-    if (pixels == MOST_PIXELS) {
-        return kibi_widen3_s8(to, from, from + distance, from + 2 * distance, count);
+    if (size == 4) {
+        return KIBI_CONV2D_BLOCKS_OF_4 && (pixels == 4 || !(KIBI_CONV2D_BLOCKS_OF_3 || KIBI_CONV2D_BLOCKS_OF_2));
     }
-    return kibi_widen2_s8(to, from, from + distance, count);
+    return KIBI_CONV2D_BLOCKS_OF_3 && (pixels == 3 || !KIBI_CONV2D_BLOCKS_OF_2);
+}
+
+/* Widens elements of the pixels of a block. */
+static KIBI_NOINLINE int16_t *widen_from(int16_t *to, const int8_t *const *from, int32_t count, int32_t pixels)
+{
+    if (is_size(4, pixels)) {
+        return kibi_halves4_s8(to, from, count);
+    }
+    if (is_size(3, pixels)) {
+        return kibi_halves3_s8(to, from, count);
+    }
+    return KIBI_CONV2D_BLOCKS_OF_2 ? kibi_halves2_s8(to, from, count) : to;
+}
+
+/* The same of pixels that are evenly apart. */
+static inline int16_t *widen(int16_t *to, const int8_t *from, int32_t distance, int32_t count, int32_t pixels)
+{
+    const int8_t *const all[MOST_PIXELS] = {from, from + distance, from + 2 * distance, from + 3 * distance};
+    return widen_from(to, all, count, pixels);
 }
 
 /* Whether a window lies inside its rows in one piece each. */
@@ -74,152 +106,204 @@ static inline int is_inside(const task *t, int32_t start)
     return t->params->dilation == 1 && start >= 0 && start + t->params->kernel_width <= t->params->input_width;
 }
 
-/* Gathers a window that reaches outside: each row from what is in front of the input, in it and behind it. */
-static KIBI_NOINLINE void gather_edge(int8_t *to, const task *t, int32_t start)
-{
-    const kibi_conv2d_s8_blocks_params *const p = t->params;
-    const int32_t depth = p->input_channels;
-    const int32_t behind = start + p->kernel_width - p->input_width;
-    const int32_t after = behind > 0 ? behind : 0;
-    const int32_t before = start < 0 ? -start : 0;
-    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
-        if (p->dilation == 1) {
-            to = copy(to, p->padding, before * depth);
-            to = copy(to, t->rows[ky] + (start + before) * depth, t->run - (before + after) * depth);
-            to = copy(to, p->padding, after * depth);
-            continue;
-        }
-        for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
-            to = copy(to, column_of(p, t->rows[ky], start + kx * p->dilation), depth);
-        }
-    }
-}
-
-/* Gathers a window. */
+/* Gathers a window, column by column: neighbours inside the input, or outside, as one. */
 static KIBI_NOINLINE void gather(int8_t *to, const task *t, int32_t start)
 {
-    if (t->run < 4 || !is_inside(t, start)) {
-        gather_edge(to, t, start);
-        return;
-    }
-    const int32_t offset = start * t->params->input_channels;
-    const int8_t *const *const end = t->rows + t->params->kernel_rows;
-    for (const int8_t *const *row = t->rows; row != end; ++row) {
-        copy_words(to, *row + offset, t->run);
-        to += t->run;
-    }
-}
-
-/* Widens the block's windows column by column; channels are whole fours. */
-static KIBI_NOINLINE void widen_columns(const task *t)
-{
     const kibi_conv2d_s8_blocks_params *const p = t->params;
-    int16_t *to = t->windows;
     for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
-        int32_t column = t->start;
-        for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
-            const int8_t *const a = column_of(p, t->rows[ky], column);
-            const int8_t *const b = column_of(p, t->rows[ky], column + p->stride);
-            if (t->pixels == MOST_PIXELS) {
-                to = kibi_widen3_s8(to, a, b, column_of(p, t->rows[ky], column + 2 * p->stride), p->input_channels);
-            } else {
-                to = kibi_widen2_s8(to, a, b, p->input_channels);
+        int32_t count = 1;
+        for (int32_t kx = 0; kx < p->kernel_width; kx += count) {
+            const int32_t column = start + kx * p->dilation;
+            count = 1;
+            if (p->dilation == 1 && column >= 0 && column < p->input_width) {
+                const int32_t most = p->kernel_width - kx;
+                count = p->input_width - column < most ? p->input_width - column : most;
             }
-            column += p->dilation;
+            to = copy(to, column_of(p, t->rows[ky], column), count * p->input_channels);
         }
     }
 }
 
-/* Widens the block's windows, which lie inside, row by row. */
-static inline void widen_rows(const task *t, int32_t distance)
+/* Gathers the block's windows that reach outside; returns a bit for each of them. */
+static inline int32_t gather_outside(const task *t)
+{
+    int32_t gathered = 0;
+    for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
+        const int32_t start = t->start + pixel * t->params->stride;
+        if (!is_inside(t, start)) {
+            gather(t->staged + pixel * t->size, t, start);
+            gathered |= 1 << pixel;
+        }
+    }
+    return gathered;
+}
+
+/* Moves the rests of a window's row, for each pixel, behind those of the rows before. Where there are enough elements, by words:
+ * what is too much lies behind, in front of the rows that are still to be read. */
+static inline void move_rests(const task *t, const int8_t *const *from, int32_t rest, int32_t ky)
+{
+    int8_t *rests = t->staged + ky * rest;
+    for (const int8_t *const *const end = from + t->pixels; from != end; ++from) {
+        if (t->run >= 4) {
+            uint32_t word;
+            __builtin_memcpy(&word, *from + t->run - 4, sizeof(word));
+            word >>= 32 - 8 * rest;
+            __builtin_memcpy(rests, &word, sizeof(word));
+        } else {
+            copy(rests, *from, rest);
+        }
+        rests += t->size;
+    }
+}
+
+/* Widens the block's windows row by row, where pixels are no whole words: first whole fours, then the rests of all rows, side
+ * by side. Windows that reach outside are gathered before. */
+static KIBI_NOINLINE void widen_bytes(const task *t, int is_at_edge)
+{
+    const kibi_conv2d_s8_blocks_params *const p = t->params;
+    const int32_t gathered = KIBI_CONV2D_BLOCKS_AT_EDGES && is_at_edge ? gather_outside(t) : 0;
+    const int32_t rest = t->run % 4;
+    const int32_t whole = t->run - rest;
+    int16_t *to = t->windows;
+    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
+        const int8_t *from[MOST_PIXELS];
+        const int8_t *row = t->rows[ky] + t->start * p->input_channels;
+        const int8_t *staged = t->staged + ky * t->run;
+        for (int32_t pixel = 0; pixel < MOST_PIXELS; ++pixel) {
+            from[pixel] = gathered >> pixel & 1 ? staged : row;
+            row += p->stride * p->input_channels;
+            staged += t->size;
+        }
+        if (whole != 0) {
+            to = widen_from(to, from, whole, t->pixels);
+        }
+        if (rest != 0) {
+            move_rests(t, from, rest, ky);
+        }
+    }
+    if (rest != 0) {
+        widen(to, t->staged, t->size, (p->kernel_rows * rest + 3) & ~3, t->pixels);
+    }
+}
+
+/* Widens the block's windows row by row, where all lie inside and pixels are whole words. */
+static inline void widen_rows(const task *t)
 {
     const kibi_conv2d_s8_blocks_params *const p = t->params;
     int16_t *to = t->windows;
     for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
         const int8_t *const from = t->rows[ky] + t->start * p->input_channels;
-        to = widen(to, from, distance, t->run, t->pixels);
+        to = widen(to, from, p->stride * p->input_channels, t->run, t->pixels);
     }
 }
 
-/* Widens the block's windows: where they lie, column by column, or where they were gathered. */
-static KIBI_NOINLINE void widen_windows(const task *t)
+/* Widens the block's windows column by column, each pixel's from where it is; channels are whole fours. */
+static KIBI_NOINLINE void widen_columns(const task *t)
 {
     const kibi_conv2d_s8_blocks_params *const p = t->params;
-    const int32_t last = t->start + (t->pixels - 1) * p->stride;
-    if (t->run % 4 == 0 && is_inside(t, t->start) && is_inside(t, last)) {
-        widen_rows(t, p->stride * p->input_channels);
-    } else if (p->input_channels % 4 == 0) {
+    int16_t *to = t->windows;
+    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
+        for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
+            const int8_t *from[MOST_PIXELS];
+            int32_t column = t->start + kx * p->dilation;
+            for (int32_t pixel = 0; pixel < MOST_PIXELS; ++pixel) {
+                from[pixel] = column_of(p, t->rows[ky], column);
+                column += p->stride;
+            }
+            to = widen_from(to, from, p->input_channels, t->pixels);
+        }
+    }
+}
+
+static inline void widen_windows(const task *t)
+{
+    const int32_t last = t->start + (t->pixels - 1) * t->params->stride;
+    const int stays_inside = t->stays_inside || (is_inside(t, t->start) && is_inside(t, last));
+    const int is_at_edge = KIBI_CONV2D_BLOCKS_AT_EDGES && !stays_inside;
+    if (KIBI_CONV2D_BLOCKS_OF_BYTES && t->params->input_channels % 4 != 0) {
+        widen_bytes(t, is_at_edge);
+    } else if (is_at_edge) {
         widen_columns(t);
     } else {
-        int8_t *to = t->staged;
-        for (int32_t start = t->start; start <= last; start += p->stride) {
-            gather(to, t, start);
-            to += t->size;
-        }
-        widen(t->windows, t->staged, t->size, t->size, t->pixels);
+        widen_rows(t);
     }
 }
 
-static void block(kibi_conv2d_s8_block *b, int32_t pixels)
+static inline void compute(const kibi_conv2d_s8_pixels *block, int32_t pixels)
 {
-    if (pixels == MOST_PIXELS) {
-        kibi_conv2d_s8_block3(b);
-    } else {
-        kibi_conv2d_s8_block2(b);
+    if (is_size(4, pixels)) {
+        kibi_conv2d_s8_pixels4(block);
+    } else if (is_size(3, pixels)) {
+        kibi_conv2d_s8_pixels3(block);
+    } else if (KIBI_CONV2D_BLOCKS_OF_2) {
+        kibi_conv2d_s8_pixels2(block);
     }
 }
 
-/* Computes the block's channels; behind the last pair an odd one, whose neighbour is thrown away. */
-static KIBI_NOINLINE void channels(int8_t *output, const task *t)
+/* Computes the last one of an odd number of channels, and throws its neighbour away. */
+static KIBI_NOINLINE void odd_channel(int8_t *output, const task *t)
 {
-    const kibi_conv2d_s8_blocks_params *const p = t->params;
-    const int32_t paired = p->output_channels & ~1;
-    const uint32_t each = 0x01010101u;
-    int8_t last[2 * MOST_PIXELS];
-    kibi_conv2d_s8_block b;
-    b.channels = p->channels;
-    b.output = output;
-    b.output_channels = p->output_channels;
-    b.end = output + paired;
-    b.rounding = 2 * p->output_zero_point + 1;
-    b.clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX;
-    b.low = (uint8_t)p->activation_min * each;
-    b.high = (uint8_t)p->activation_max * each;
-    b.filter = p->filter;
-    b.windows = t->windows;
-    b.windows_end = t->windows + t->size * t->pixels;
-    b.groups = t->size / 4;
-    if (paired != 0) {
-        block(&b, t->pixels);
+    const int32_t channels = t->params->output_channels;
+    int8_t both[2 * MOST_PIXELS];
+    kibi_conv2d_s8_pixels block = t->block;
+    block.channels += channels / 2 * 5;
+    block.filter += channels / 2 * 2 * block.groups;
+    block.output = both;
+    block.output_channels = 2;
+    block.end = both + 2;
+    compute(&block, t->pixels);
+    for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
+        output[pixel * channels] = both[2 * pixel];
     }
-    if (paired != p->output_channels) {
-        b.filter += paired * b.groups;
-        b.output = last;
-        b.output_channels = 2;
-        b.end = last + 2;
-        block(&b, t->pixels);
-        for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
-            output[paired + pixel * p->output_channels] = last[2 * pixel];
-        }
+}
+
+/* How many of the pixels that are left the next block has. */
+static inline int32_t next_pixels(int32_t left, int32_t pixels)
+{
+    if (pixels == 4) {
+        const int32_t is_four = left >= 4 && (left & 3) % 3 == 0;
+        return is_four ? 4 : left == 2 ? 2 : 3;
     }
+    return left == 2 || left == 4 ? 2 : pixels;
 }
 
 void kibi_conv2d_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *params, void *scratch)
 {
     const kibi_conv2d_s8_blocks_params *const p = params;
+    const int32_t paired = p->output_channels & ~1;
+    const uint32_t each = 0x01010101u;
     task t;
     t.params = p;
     t.rows = rows;
     t.start = -p->pad;
-    t.size = (p->kernel_rows * p->kernel_width * p->input_channels + 3) & ~3;
     t.run = p->kernel_width * p->input_channels;
+    t.size = (p->kernel_rows * t.run + 3) & ~3;
+    t.stays_inside = p->pad == 0 && is_inside(&t, (p->output_width - 1) * p->stride);
     t.windows = (int16_t *)scratch;
     t.staged = (int8_t *)(t.windows + t.size * p->pixels);
+    t.block.channels = p->channels;
+    t.block.windows = t.windows;
+    t.block.groups = t.size / 4;
+    t.block.rounding = 2 * p->output_zero_point + 1;
+    t.block.is_relu = p->activation_min >= p->output_zero_point;
+    t.block.output_channels = p->output_channels;
+    t.block.clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX;
+    t.block.low = (uint8_t)p->activation_min * each;
+    t.block.high = (uint8_t)p->activation_max * each;
+    t.block.filter = p->filter;
     KIBI_ASSERT(p->output_width > 1 && scratch != NULL);
     for (int32_t left = p->output_width; left > 0; left -= t.pixels) {
-        t.pixels = left == 2 || left == 4 ? 2 : p->pixels;
+        t.pixels = next_pixels(left, p->pixels);
         widen_windows(&t);
-        channels(output, &t);
+        t.block.windows_end = t.windows + t.size * t.pixels;
+        t.block.output = output;
+        t.block.end = output + paired;
+        if (paired != 0) {
+            compute(&t.block, t.pixels);
+        }
+        if (KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS && paired != p->output_channels) {
+            odd_channel(output + paired, &t);
+        }
         t.start += t.pixels * p->stride;
         output += t.pixels * p->output_channels;
     }

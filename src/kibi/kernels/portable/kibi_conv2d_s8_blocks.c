@@ -2,31 +2,32 @@
  * made for. Source of the rule: TFLM, integer_ops/conv.h, ConvPerChannel. */
 #include "kibi_conv2d_s8_blocks.h"
 
+#include "kibi_halves_s8.h"
 #include "kibi_requantize.h"
 
-/* Copies the window that starts at column `start`; what fills it up to whole fours meets zeros only. */
+/* Copies the window that starts at column `start`: of each row whole fours, then all rests. */
 static void gather(int8_t *to, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *p, int32_t start)
 {
+    const int32_t depth = p->input_channels;
+    const int32_t run = p->kernel_width * depth;
+    const int32_t whole = depth % 4 == 0 ? run : run & ~3;
+    int8_t *rests = to + p->kernel_rows * whole;
     for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
-        for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
-            const int32_t column = start + kx * p->dilation;
+        for (int32_t k = 0; k < run; ++k) {
+            const int32_t column = start + k / depth * p->dilation;
             const int is_inside = column >= 0 && column < p->input_width;
-            const int8_t *const from = is_inside ? rows[ky] + column * p->input_channels : p->padding;
-            for (int32_t c = 0; c < p->input_channels; ++c) {
-                *to++ = from[c];
-            }
+            const int8_t x = is_inside ? rows[ky][column * depth + k % depth] : p->padding[0];
+            *(k < whole ? to++ : rests++) = x;
         }
     }
 }
 
-/* Adds the products of a window with both channels whose weights begin at `words`. */
-static void add_window(int32_t *sums, const int32_t *words, const int8_t *window, int32_t size)
+/* Adds 256 times the products of a window with both channels whose weights begin at `words`. */
+static void add_window(uint32_t *sums, const int32_t *words, const int8_t *window, int32_t elements)
 {
-    for (int32_t k = 0; k < size; ++k) {
-        const int32_t *const both = words + k / 4 * 2;
-        const int32_t bits = k % 4 * 8;
-        sums[0] += window[k] * (int8_t)((uint32_t)both[0] >> bits);
-        sums[1] += window[k] * (int8_t)((uint32_t)both[1] >> bits);
+    for (int32_t k = 0; k < elements; k += 4) {
+        sums[0] = kibi_add_word_s8(sums[0], *words++, window + k, elements - k);
+        sums[1] = kibi_add_word_s8(sums[1], *words++, window + k, elements - k);
     }
 }
 
@@ -36,14 +37,26 @@ static void pixel(int8_t *output, const int8_t *window, const kibi_conv2d_s8_blo
     const int32_t *words = p->filter;
     const int32_t *channel = p->channels;
     for (int32_t o = 0; o < p->output_channels; o += 2) {
-        int32_t sums[2] = {channel[0], channel[1]};
+        uint32_t sums[2] = {(uint32_t)channel[0], (uint32_t)channel[1]};
+        int32_t whole[2];
         const int8_t shifts[2] = {(int8_t)~channel[4], (int8_t) ~(channel[4] >> 8)};
         add_window(sums, words, window, elements);
-        kibi_requantize_channels(output + o, sums, p->output_channels - o > 1 ? 2 : 1, channel + 2, shifts,
+        whole[0] = (int32_t)sums[0] >> 8;
+        whole[1] = (int32_t)sums[1] >> 8;
+        kibi_requantize_channels(output + o, whole, p->output_channels - o > 1 ? 2 : 1, channel + 2, shifts,
                                  p->output_zero_point, p->activation_min, p->activation_max);
         words += (elements + 3) / 4 * 2;
         channel += 5;
     }
+}
+
+/* How many of the pixels that are left the next block has. */
+static int32_t next_pixels(int32_t left, int32_t pixels)
+{
+    if (pixels == 4) {
+        return left >= 4 && (left & 3) % 3 == 0 ? 4 : left == 2 ? 2 : 3;
+    }
+    return left == 2 || left == 4 ? 2 : pixels;
 }
 
 void kibi_conv2d_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *params, void *scratch)
@@ -53,8 +66,7 @@ void kibi_conv2d_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi
     int8_t *const windows = (int8_t *)scratch;
     int32_t pixels;
     for (int32_t x = 0; x < p->output_width; x += pixels) {
-        const int32_t left = p->output_width - x;
-        pixels = left == 2 || left == 4 ? 2 : p->pixels;
+        pixels = next_pixels(p->output_width - x, p->pixels);
         for (int32_t k = 0; k < pixels; ++k) {
             gather(windows + k * elements, rows, p, (x + k) * p->stride - p->pad);
         }

@@ -1,4 +1,4 @@
-/* CONV_2D, one output row at a time, in blocks of two channels and two or three pixels. */
+/* CONV_2D, one output row at a time, in blocks of two channels and two to four pixels. */
 #ifndef KIBI_CONV2D_S8_BLOCKS_H
 #define KIBI_CONV2D_S8_BLOCKS_H
 
@@ -9,26 +9,29 @@ extern "C" {
 #endif
 
 typedef struct {
-    const int32_t *filter;   /* [pairs of channels][groups of four elements][2]: each four weights, the first in the lowest
-                                byte; zeros behind a window's last element, and for the channel behind an odd last one */
-    const int32_t *channels; /* [pairs of channels][5]: both biases, both multipliers, and ~shift of both in the two lowest
-                                bytes. The bias has -input_zero_point * sum of the channel's filter in it. Shifts are to the
-                                right by at least 1, and no sum reaches 2**30 in magnitude */
+    const int32_t *filter;   /* [pairs of channels][groups of four elements][2]: each four weights in halves, as
+                                kibi_halves_s8.h adds them up; zeros behind a window's last element, and for the channel
+                                behind an odd last one. Where the input's channels are no multiple of four, first come the
+                                whole fours of each of a window's rows, then the rests of all rows, side by side */
+    const int32_t *channels; /* [pairs of channels][5]: what both sums begin with, both multipliers, and ~shift of both in the
+                                two lowest bytes. Sums begin with 256 times the bias, which has -input_zero_point * sum of
+                                the channel's filter in it, less 127 times the channel's second weights. Shifts are to the
+                                right by at least 1, and no true sum reaches 2**23 in magnitude */
     const int8_t *padding;   /* the input's zero point, for the most neighbouring columns of a window outside the input */
-    int32_t input_width;
-    int32_t input_channels;
-    int32_t output_width; /* at least 2 */
-    int32_t output_channels;
-    int32_t output_zero_point;
-    int32_t activation_min; /* -128 … 127 */
-    int32_t activation_max;
-    int32_t kernel_rows;
-    int32_t kernel_width;
-    int32_t stride; /* across; the rows' stride is in the pointers */
-    int32_t dilation; /* across */
-    int32_t pad;      /* in front of the first column */
-    int32_t pixels;   /* 3: blocks of three pixels, and of two where one or two times two are left; 2: of two, where the
-                         output's width is even */
+    int16_t input_width;
+    int16_t input_channels;
+    int16_t output_width; /* at least 2 */
+    int16_t output_channels;
+    int16_t output_zero_point;
+    int16_t activation_min; /* -128 … 127 */
+    int16_t activation_max;
+    int16_t kernel_rows;
+    int16_t kernel_width;
+    int16_t stride; /* across; the rows' stride is in the pointers */
+    int16_t dilation; /* across */
+    int16_t pad;      /* in front of the first column */
+    int16_t pixels;   /* 4: blocks of four pixels, and of three and two for the rest; 3: of three, and of two for the rest;
+                         2: of two, where the output's width is even */
 } kibi_conv2d_s8_blocks_params;
 
 /* output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still

@@ -1,15 +1,15 @@
 /* Two channels of two pixels of a convolution. */
-#ifndef KIBI_CONV2D_S8_BLOCK2_H
-#define KIBI_CONV2D_S8_BLOCK2_H
+#ifndef KIBI_CONV2D_S8_PIXELS2_H
+#define KIBI_CONV2D_S8_PIXELS2_H
 
-#include "kibi_conv2d_s8_block.h"
+#include "kibi_conv2d_s8_pixels.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Computes the channels of two neighbouring pixels, two by two. */
-void kibi_conv2d_s8_block2(kibi_conv2d_s8_block *task);
+void kibi_conv2d_s8_pixels2(const kibi_conv2d_s8_pixels *task);
 
 #ifdef __cplusplus
 }

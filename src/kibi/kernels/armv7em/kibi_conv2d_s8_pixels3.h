@@ -1,15 +1,15 @@
 /* Two channels of three pixels of a convolution. */
-#ifndef KIBI_CONV2D_S8_BLOCK3_H
-#define KIBI_CONV2D_S8_BLOCK3_H
+#ifndef KIBI_CONV2D_S8_PIXELS3_H
+#define KIBI_CONV2D_S8_PIXELS3_H
 
-#include "kibi_conv2d_s8_block.h"
+#include "kibi_conv2d_s8_pixels.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Computes the channels of three neighbouring pixels, two by two. */
-void kibi_conv2d_s8_block3(kibi_conv2d_s8_block *task);
+void kibi_conv2d_s8_pixels3(const kibi_conv2d_s8_pixels *task);
 
 #ifdef __cplusplus
 }

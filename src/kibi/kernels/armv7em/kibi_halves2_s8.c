@@ -1,23 +1,25 @@
 /* Bytes of two arrays as 16 bits each, side by side, Armv7E-M. */
-#include "kibi_widen2_s8.h"
+#include "kibi_halves2_s8.h"
 
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 
-__attribute__((naked)) int16_t *kibi_widen2_s8(IN_REGISTER int16_t *to, IN_REGISTER const int8_t *a,
-                                               IN_REGISTER const int8_t *b, IN_REGISTER int32_t count)
+__attribute__((naked)) int16_t *kibi_halves2_s8(IN_REGISTER int16_t *to, IN_REGISTER const int8_t *const *from,
+                                                IN_REGISTER int32_t count)
 {
     __asm__ volatile(
         ".syntax unified\n"
         "push {r4, r5, r6, r7}\n"
+        "mov r3, r2\n"
+        "ldm r1, {r1, r2}\n"
         "add r3, r3, r1\n"
         "1:\n"
         "ldr r5, [r1], #4\n"
         "ldr r7, [r2], #4\n"
         "sxtb16 r4, r5\n"
-        "sxtb16 r5, r5, ror #8\n"
+        "eor r5, r5, #0x007F007F\n"
         "sxtb16 r6, r7\n"
-        "sxtb16 r7, r7, ror #8\n"
+        "eor r7, r7, #0x007F007F\n"
         "stm r0!, {r4, r5, r6, r7}\n"
         "cmp r1, r3\n"
         "bne 1b\n"

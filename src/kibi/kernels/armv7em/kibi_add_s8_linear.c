@@ -1,0 +1,61 @@
+/* ADD, int8, one rounding, Armv7E-M: the same instructions from every compiler. */
+#include "kibi_add_s8_linear.h"
+
+#if !defined(__ARM_FEATURE_DSP)
+#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
+#endif
+
+/* Parameters are read from their registers, which the compiler does not see. */
+#define IN_REGISTER __attribute__((unused))
+
+/* One sum in r12 of the upper or lower halves of r6 or r7 and r8 or r9: 256 times the elements. */
+#define SUM(half, first, second)                        \
+    "smlaw" half " r12, r3, " first ", r5\n"            \
+    "smlaw" half " r12, r4, " second ", r12\n"          \
+    "ssat r12, #8, r12, asr #20\n"
+
+/* r1 and r2 the inputs, r3 … r5 factors and start, lr elements left. */
+__attribute__((naked)) void kibi_add_s8_linear(IN_REGISTER int8_t *output, IN_REGISTER const int8_t *const *rows,
+                                               IN_REGISTER const kibi_add_s8_linear_params *params,
+                                               IN_REGISTER void *scratch)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r4, r5, r6, r7, r8, r9, r10, lr}\n"
+        "ldm r2, {r3, r4, r5, lr}\n"
+        "ldm r1, {r1, r2}\n"
+        "mov r10, #0xFF00FF00\n"
+        "subs lr, lr, #4\n"
+        "blo 2f\n"
+        "1:\n"
+        "ldr r6, [r1], #4\n"
+        "ldr r8, [r2], #4\n"
+        "and r7, r10, r6, lsl #8\n"
+        "and r9, r10, r8, lsl #8\n"
+        "and r6, r6, r10\n"
+        "and r8, r8, r10\n"
+        SUM("b", "r7", "r9")
+        "strb r12, [r0], #4\n"
+        SUM("b", "r6", "r8")
+        "strb r12, [r0, #-3]\n"
+        SUM("t", "r7", "r9")
+        "strb r12, [r0, #-2]\n"
+        SUM("t", "r6", "r8")
+        "strb r12, [r0, #-1]\n"
+        "subs lr, lr, #4\n"
+        "bhs 1b\n"
+        "2:\n"
+        "adds lr, lr, #4\n"
+        "beq 4f\n"
+        "3:\n"
+        "ldrsb r6, [r1], #1\n"
+        "ldrsb r8, [r2], #1\n"
+        "lsl r6, r6, #8\n"
+        "lsl r8, r8, #8\n"
+        SUM("b", "r6", "r8")
+        "strb r12, [r0], #1\n"
+        "subs lr, lr, #1\n"
+        "bne 3b\n"
+        "4:\n"
+        "pop {r4, r5, r6, r7, r8, r9, r10, pc}\n");
+}

@@ -1,0 +1,121 @@
+/* CONV_2D with a kernel three columns wide, int8, Armv7E-M, from constants that are packed for blocks that share columns.
+ * Source of the rule: TFLM, integer_ops/conv.h, ConvPerChannel. */
+#include "kibi_conv2d_s8_columns.h"
+
+#include "kibi_column_pointers.h"
+#include "kibi_conv2d_s8_columns_block.h"
+#include "kibi_widen4_columns_s8.h"
+#include "kibi_widen5_columns_s8.h"
+
+/* A part that a library leaves out where no layer has an odd number of output channels. */
+#ifndef KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS
+#define KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS 1
+#endif
+
+enum { MOST_PIXELS = 3, MORE_COLUMNS = 2 };
+
+/* Widens the columns of a pass, which begins at channel `first` of the rows; returns what is behind them. */
+static inline int16_t *widen(int16_t *to, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *p,
+                                    int32_t first, int32_t start, int32_t pixels)
+{
+    const int8_t *columns[MOST_PIXELS + MORE_COLUMNS];
+    const int8_t *const *const end = rows + p->rows_at_once;
+    const int32_t depth = p->input_channels;
+    const int32_t distance = start >= 0 && start + pixels + MORE_COLUMNS <= p->input_width ? depth : 0;
+    do {
+        const int8_t *const row = *rows + first;
+        const void *from = columns;
+        if (distance != 0) {
+            from = row + start * depth;
+        } else {
+            kibi_column_pointers(columns, pixels + MORE_COLUMNS, row, start, p->input_width, depth, p->padding);
+        }
+        if (pixels == MOST_PIXELS) {
+            to = kibi_widen5_columns_s8(to, from, distance, p->channels_at_once);
+        } else {
+            to = kibi_widen4_columns_s8(to, from, distance, p->channels_at_once);
+        }
+    } while (++rows != end);
+    return to;
+}
+
+/* Computes the last one of an odd number of channels, behind `paired` others, and throws its neighbour away. */
+static KIBI_NOINLINE void odd_channel(kibi_conv2d_s8_columns_task *b, int32_t paired)
+{
+    int8_t *const output = b->output + paired;
+    const int32_t second = b->second;
+    const int32_t third = b->third;
+    int8_t last[2 * MOST_PIXELS];
+    b->sums += 3 * paired;
+    b->output = last;
+    b->second = 2;
+    b->third = (b->todo & KIBI_TODO_THREE) != 0 ? 4 : 2;
+    b->end = last + 2;
+    kibi_conv2d_s8_columns_block(b);
+    output[third] = last[b->third];
+    output[second] = last[2];
+    output[0] = last[0];
+    b->sums -= 3 * paired;
+    b->output = output - paired;
+    b->second = second;
+    b->third = third;
+}
+
+/* Computes the channels of a block from its widened columns. */
+static inline void channels(kibi_conv2d_s8_columns_task *b, const kibi_conv2d_s8_columns_params *p)
+{
+    const int is_odd = KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS && (p->output_channels & 1) != 0;
+    const int is_last = (b->todo & KIBI_TODO_TO_SUMS) == 0;
+    const int32_t paired = is_odd ? p->output_channels + (is_last ? -1 : 1) : p->output_channels;
+    b->end = b->output + paired;
+    if (paired != 0) {
+        b->stream = kibi_conv2d_s8_columns_block(b);
+    }
+    if (is_odd && is_last) {
+        odd_channel(b, paired);
+    }
+}
+
+void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *params,
+                            void *scratch)
+{
+    const kibi_conv2d_s8_columns_params *const p = params;
+    const uint32_t each = 0x01010101u;
+    const int32_t clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX ? KIBI_TODO_CLAMPS : 0;
+    const int32_t elements = p->rows_at_once * p->channels_at_once;
+    int32_t start = -p->pad;
+    int32_t pixels;
+    kibi_conv2d_s8_columns_task b;
+    KIBI_ASSERT(p->output_width > 1 && scratch != NULL);
+    b.output = output;
+    b.second = p->output_channels;
+    b.columns = (const int16_t *)scratch;
+    b.rounding = 2 * p->output_zero_point + 1;
+    b.sums = (int32_t *)scratch + (p->pixels + MORE_COLUMNS) * elements / 2;
+    b.groups = elements / 4;
+    b.low = (uint8_t)p->activation_min * each;
+    b.high = (uint8_t)p->activation_max * each;
+    for (int32_t left = p->output_width; left > 0; left -= pixels) {
+        const int8_t *const *row = rows;
+        int32_t first = 0;
+        pixels = left == 2 || left == 4 ? 2 : p->pixels;
+        b.third = (pixels - 1) * p->output_channels;
+        b.stream = p->stream;
+        b.todo = clamps + KIBI_TODO_TO_SUMS + (pixels == MOST_PIXELS ? KIBI_TODO_THREE : 0);
+        do {
+            b.columns_end = widen((int16_t *)scratch, row, p, first, start, pixels);
+            first += p->channels_at_once;
+            if (first == p->input_channels) {
+                first = 0;
+                row += p->rows_at_once;
+                if (row == rows + p->kernel_rows) {
+                    b.todo -= KIBI_TODO_TO_SUMS;
+                }
+            }
+            channels(&b, p);
+            b.todo |= KIBI_TODO_FROM_SUMS;
+        } while ((b.todo & KIBI_TODO_TO_SUMS) != 0);
+        start += pixels;
+        b.output += pixels * p->output_channels;
+    }
+}

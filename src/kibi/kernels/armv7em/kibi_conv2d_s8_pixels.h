@@ -1,0 +1,145 @@
+/* Blocks of two channels of a convolution, Armv7E-M: what they are made from, and the parts that all sizes share. */
+#ifndef KIBI_CONV2D_S8_PIXELS_H
+#define KIBI_CONV2D_S8_PIXELS_H
+
+#include "kibi.h"
+
+#if !defined(__ARM_FEATURE_DSP)
+#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
+#endif
+
+/* The windows of neighbouring pixels and the channels to compute of them; kernels in assembly know where each field lies, and
+ * work on a copy. */
+typedef struct {
+    const int32_t *channels;    /* as in kibi_conv2d_s8_blocks_params */
+    const int16_t *windows_end;
+    const int16_t *windows;     /* [groups of four elements][pixels][4], of each group and pixel both even elements, and of
+                                   both odd ones 256 * the element - the one before + 127; of four pixels first the even
+                                   elements of all, then the others */
+    int32_t groups;
+    int32_t rounding;           /* twice the output's zero point, plus 1 */
+    int32_t is_relu;            /* 1: what is below the output's zero point is cut to it */
+    int8_t *output;             /* of the first pixel */
+    int32_t output_channels;    /* bytes from there to the second pixel's, and so on */
+    const int8_t *end;          /* where the first pixel's last channel ends: at least one pair of channels */
+    int32_t clamps;             /* 0: the activation's range is that of int8 */
+    uint32_t low;               /* the activation's range, in each byte */
+    uint32_t high;
+    const int32_t *filter;
+} kibi_conv2d_s8_pixels;
+
+/* Parameters are read from their registers, which the compiler does not see. */
+#define KIBI_IN_REGISTER __attribute__((unused))
+
+/* Every instruction of a step has four bytes, so that loops can be entered at any of their steps. r0: weights, r1: windows,
+ * r4 and up: the sums, of both channels of each pixel in turn. A word of weights times the even elements, then its second
+ * weights times the others. */
+#define KIBI_HALVES                 \
+    "ldrd r10, r11, [r0], #8\n"     \
+    "sxtb16 r2, r10\n"              \
+    "sxtb16 r3, r11\n"
+
+#define KIBI_HALVES_PIXEL(first, second)             \
+    "ldrd r12, lr, [r1], #8\n"                       \
+    "smlad " first ", r12, r10, " first "\n"         \
+    "smlad " second ", r12, r11, " second "\n"       \
+    "smlad " first ", lr, r2, " first "\n"           \
+    "smlad " second ", lr, r3, " second "\n"
+
+/* Copies the task to the stack; there the loop is entered at the address behind the windows, so that the last of its four
+ * steps is the last group; sums are requantized at that behind `rounding`, and stored at that behind `end`. */
+#define KIBI_PIXELS_BEGIN(step_bytes)                                      \
+    ".syntax unified\n"                                                    \
+    "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"                        \
+    "sub sp, sp, #48\n"                                                    \
+    "ldm r0, {r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"        \
+    "stm sp, {r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"        \
+    "ldr r0, [r0, #48]\n"                                                  \
+    "rsb r4, r4, #0\n"                                                     \
+    "and r4, r4, #3\n"                                                     \
+    "mov r1, #" step_bytes "\n"                                            \
+    "mul r4, r4, r1\n"                                                     \
+    "adr r1, 11f\n"                                                        \
+    "add r4, r4, r1\n"                                                     \
+    "orr r4, r4, #1\n"                                                     \
+    "str r4, [sp, #12]\n"                                                  \
+    "adr.w r1, 12f\n"                                                      \
+    "cbz r6, 1f\n"                                                         \
+    "adr.w r1, 13f\n"                                                      \
+    "1:\n"                                                                 \
+    "orr r1, r1, #1\n"                                                     \
+    "str r1, [sp, #20]\n"                                                  \
+    "adr.w r1, 15f\n"                                                      \
+    "cmp r10, #0\n"                                                        \
+    "beq 2f\n"                                                             \
+    "adr.w r1, 14f\n"                                                      \
+    "2:\n"                                                                 \
+    "orr r1, r1, #1\n"                                                     \
+    "str r1, [sp, #36]\n"                                                  \
+    "10:\n"                                                                \
+    "ldr r12, [sp]\n"                                                      \
+    "ldrd r4, r5, [r12]\n"                                                 \
+    "ldr r1, [sp, #8]\n"
+
+/* Enters the loop; between this and KIBI_PIXELS_LOOP_END four steps. */
+#define KIBI_PIXELS_LOOP                                                   \
+    "ldr pc, [sp, #12]\n"                                                  \
+    ".p2align 2\n"                                                         \
+    "11:\n"
+
+/* Ends the loop, then takes the constants of both channels: multipliers to r12 and lr, exponents to r2, in the two lowest
+ * bytes, what is added to r3. */
+#define KIBI_PIXELS_LOOP_END                                               \
+    "ldr r12, [sp, #4]\n"                                                  \
+    "cmp r1, r12\n"                                                        \
+    "bne 11b\n"                                                            \
+    "ldr r1, [sp]\n"                                                       \
+    "ldrd r12, lr, [r1, #8]\n"                                             \
+    "ldr r2, [r1, #16]\n"                                                  \
+    "adds r1, r1, #20\n"                                                   \
+    "str r1, [sp]\n"                                                       \
+    "ldr r3, [sp, #16]\n"                                                  \
+    "lsrs r1, r2, #8\n"                                                    \
+    "ldr pc, [sp, #20]\n"
+
+/* The high half of 2 * sum * multiplier, rounded half up; 1 is taken from what is negative, so that half up is half away from
+ * zero, unless it will be cut anyway; all bits but the last are shifted out, which goes after half of it was added, and with
+ * it twice the zero point. */
+#define KIBI_SCALE(sum, multiplier) "asr " sum ", " sum ", #7\n smmulr " sum ", " sum ", " multiplier "\n"
+#define KIBI_AWAY_FROM_ZERO(sum) "add " sum ", " sum ", " sum ", asr #31\n"
+#define KIBI_SHIFT(sum, exponent) "asr " sum ", " sum ", " exponent "\n qadd " sum ", " sum ", r3\n ssat " sum ", #8, " sum ", asr #1\n"
+
+/* Both channels of a pixel, packed into the first one's register. */
+#define KIBI_FINISH_PIXEL(first, second)                                   \
+    KIBI_SCALE(first, "r12") KIBI_AWAY_FROM_ZERO(first) KIBI_SHIFT(first, "r2")      \
+    KIBI_SCALE(second, "lr") KIBI_AWAY_FROM_ZERO(second) KIBI_SHIFT(second, "r1")    \
+    "bfi " first ", " second ", #8, #8\n"
+#define KIBI_FINISH_PIXEL_OF_RELU(first, second)                           \
+    KIBI_SCALE(first, "r12") KIBI_SHIFT(first, "r2")                       \
+    KIBI_SCALE(second, "lr") KIBI_SHIFT(second, "r1")                      \
+    "bfi " first ", " second ", #8, #8\n"
+
+/* The three ways behind the loop: numbers of the labels are those that KIBI_PIXELS_BEGIN knows. */
+#define KIBI_PIXELS_FINISH ".p2align 2\n 12:\n"
+#define KIBI_PIXELS_FINISH_RELU "ldr pc, [sp, #36]\n .p2align 2\n 13:\n"
+#define KIBI_PIXELS_CLAMP "ldr pc, [sp, #36]\n .p2align 2\n 14:\n ldrd r12, lr, [sp, #40]\n"
+
+/* Cuts packed channels to low … high, which r12 and lr hold in each byte. */
+#define KIBI_CUT_PIXEL(packed)                              \
+    "ssub8 r2, " packed ", r12\n"                           \
+    "sel " packed ", " packed ", r12\n"                     \
+    "ssub8 r2, lr, " packed "\n"                            \
+    "sel " packed ", " packed ", lr\n"
+
+/* The output to r1, the distance to r2, the end to r3. */
+#define KIBI_PIXELS_STORE ".p2align 2\n 15:\n ldr r1, [sp, #24]\n ldrd r2, r3, [sp, #28]\n"
+
+#define KIBI_PIXELS_END                                     \
+    "strh r4, [r1], #2\n"                                   \
+    "str r1, [sp, #24]\n"                                   \
+    "cmp r1, r3\n"                                          \
+    "bne.w 10b\n"                                           \
+    "add sp, sp, #48\n"                                     \
+    "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
+
+#endif

@@ -1,0 +1,18 @@
+/* Two channels of four pixels of a convolution. */
+#ifndef KIBI_CONV2D_S8_PIXELS4_H
+#define KIBI_CONV2D_S8_PIXELS4_H
+
+#include "kibi_conv2d_s8_pixels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Computes the channels of four neighbouring pixels, two by two. */
+void kibi_conv2d_s8_pixels4(const kibi_conv2d_s8_pixels *task);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,193 @@
+/* Pairs of channels of two or three tiles of a convolution by Winograd's F(2,3), Armv7E-M: the same instructions from every
+ * compiler. */
+#include "kibi_conv2d_s8_winograd_block.h"
+
+/* Every instruction of the loops has four bytes, so that they can be entered at any of their steps. r0: the stream, r1: a
+ * plane, r4 … r9: the sums, of both channels of each tile in turn. */
+#define WEIGHTS "ldm r0!, {r2, r3, r10, r11}\n"
+
+#define TILE(first, second)                          \
+    "ldrd r12, lr, [r1], #8\n"                       \
+    "smlad " first ", r12, r2, " first "\n"          \
+    "smlad " second ", r12, r10, " second "\n"       \
+    "smlad " first ", lr, r3, " first "\n"           \
+    "smlad " second ", lr, r11, " second "\n"
+
+/* Both channels of a tile, packed into the first one's register. */
+#define REQUANTIZE_TILE(first, second)               \
+    KIBI_THREE_WIDE_SCALE(first, "r10", "r2")        \
+    KIBI_THREE_WIDE_SCALE(second, "r11", "lr")       \
+    "bfi " first ", " second ", #8, #8\n"
+
+/* Goes through the plane whose end, and what follows, lie at `place` on the stack. */
+#define THROUGH_PLANE(place)                         \
+    "ldrd r2, r3, [sp, #" place "]\n"                \
+    "strd r2, r3, [sp, #52]\n"                       \
+    "ldr pc, [sp, #40]\n"
+
+/* The difference of a kept sum and another, and then, in place of the kept one, their sum. */
+#define BOTH(sum, kept)                              \
+    "sub " sum ", " kept ", " sum "\n"               \
+    "rsb " kept ", " sum ", " kept ", lsl #1\n"
+
+/* On the stack: 0: the first nine fields of the task; 36: the task; 40: where the loop is entered; 44: where scaling goes on;
+ * 48: what follows scaling; 52: the plane's end, and what follows the loop; 60, 68, 76, 84: these of each plane; 92: what
+ * follows the scaling's sums; 96: kept sums. */
+__attribute__((naked)) const int32_t *kibi_conv2d_s8_winograd_block(
+    KIBI_THREE_WIDE_IN_REGISTER const kibi_conv2d_s8_winograd_task *task)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
+        "sub sp, sp, #124\n"
+        "str r0, [sp, #36]\n"
+        "ldm r0!, {r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"
+        "stm sp, {r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"
+        "ldm r0, {r0, r2, r3, r12}\n"
+        /* The last of a loop's four steps is the last group: r4 is where it is entered, r5 where scaling goes on. */
+        "rsb r2, r2, #0\n"
+        "and r2, r2, #3\n"
+        "adr.w r4, 20f\n"
+        "adr.w r5, 51f\n"
+        "mov r6, #44\n"
+        "cmp r3, #3\n"
+        "bne 1f\n"
+        "adr.w r4, 30f\n"
+        "adr.w r5, 50f\n"
+        "mov r6, #64\n"
+        "1:\n"
+        "mla r4, r2, r6, r4\n"
+        "adr.w r6, 71f\n"
+        "cmp r12, #0\n"
+        "beq 2f\n"
+        "adr.w r6, 70f\n"
+        "2:\n"
+        "orr r4, r4, #1\n"
+        "orr r5, r5, #1\n"
+        "orr r6, r6, #1\n"
+        "strd r4, r5, [sp, #40]\n"
+        "str r6, [sp, #92]\n"
+        "add r2, r10, r11\n"
+        "adr.w r3, 11f\n"
+        "orr r3, r3, #1\n"
+        "add r4, r2, r11\n"
+        "adr.w r5, 12f\n"
+        "orr r5, r5, #1\n"
+        "add r6, r4, r11\n"
+        "adr.w r7, 13f\n"
+        "orr r7, r7, #1\n"
+        "add r8, r6, r11\n"
+        "adr.w r9, 14f\n"
+        "orr r9, r9, #1\n"
+        "add r12, sp, #60\n"
+        "stm r12, {r2, r3, r4, r5, r6, r7, r8, r9}\n");
+    /* A pair: the product of sums, that of differences; half the sum and half the difference of these, doubled like all. */
+    __asm__ volatile(
+        "10:\n"
+        "ldrd r4, r5, [r0], #8\n"
+        "mov r6, r4\n"
+        "mov r7, r5\n"
+        "mov r8, r4\n"
+        "mov r9, r5\n"
+        "ldr r1, [sp, #24]\n"
+        THROUGH_PLANE("60")
+        "11:\n"
+        "add r12, sp, #96\n"
+        "stm r12, {r4, r5, r6, r7, r8, r9}\n"
+        "mov r4, #0\n"
+        "mov r5, #0\n"
+        "mov r6, #0\n"
+        "mov r7, #0\n"
+        "mov r8, #0\n"
+        "mov r9, #0\n"
+        THROUGH_PLANE("68")
+        "12:\n"
+        "add r12, sp, #96\n"
+        "ldm r12, {r2, r3, r10, r11}\n"
+        BOTH("r4", "r2")
+        BOTH("r5", "r3")
+        BOTH("r6", "r10")
+        BOTH("r7", "r11")
+        "stm r12!, {r2, r3, r10, r11}\n"
+        "ldm r12, {r2, r3}\n"
+        BOTH("r8", "r2")
+        BOTH("r9", "r3")
+        "stm r12, {r2, r3}\n"
+        THROUGH_PLANE("76")
+        /* The second pixels. */
+        "13:\n"
+        "adr.w r12, 60f\n"
+        "b.w 40f\n"
+        "60:\n"
+        "ldm sp, {r2, r3, r10, r11}\n"
+        "strh r8, [r2, r11]\n"
+        "strh r6, [r2, r10]\n"
+        "strh r4, [r2, r3]\n"
+        "add r12, sp, #96\n"
+        "ldm r12, {r4, r5, r6, r7, r8, r9}\n"
+        THROUGH_PLANE("84")
+        /* The first pixels. */
+        "61:\n"
+        "ldm sp, {r2, r3}\n"
+        "ldrd r10, r11, [sp, #16]\n"
+        "strh r8, [r2, r10]\n"
+        "strh r6, [r2, r3, lsl #1]\n"
+        "strh r4, [r2], #2\n"
+        "str r2, [sp]\n"
+        "cmp r2, r11\n"
+        "bne.w 10b\n"
+        "add sp, sp, #124\n"
+        "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");
+    /* Two tiles. */
+    __asm__ volatile(
+        ".p2align 2\n"
+        "20:\n"
+        ".rept 4\n"
+        WEIGHTS
+        TILE("r4", "r5")
+        TILE("r6", "r7")
+        ".endr\n"
+        "ldr r12, [sp, #52]\n"
+        "cmp r1, r12\n"
+        "bne.w 20b\n"
+        "ldr pc, [sp, #56]\n");
+    /* Three tiles. */
+    __asm__ volatile(
+        ".p2align 2\n"
+        "30:\n"
+        ".rept 4\n"
+        WEIGHTS
+        TILE("r4", "r5")
+        TILE("r6", "r7")
+        TILE("r8", "r9")
+        ".endr\n"
+        "ldr r12, [sp, #52]\n"
+        "cmp r1, r12\n"
+        "bne.w 30b\n"
+        "ldr pc, [sp, #56]\n");
+    /* Exponents to r2 and lr, multipliers to r10 and r11, what is added to r3. */
+    __asm__ volatile(
+        "14:\n"
+        "adr.w r12, 61b\n"
+        "40:\n"
+        "str r12, [sp, #48]\n"
+        "ldm r0!, {r2, r10, r11}\n"
+        "ldr r3, [sp, #32]\n"
+        "lsr lr, r2, #8\n"
+        "ldr pc, [sp, #44]\n"
+        "50:\n"
+        REQUANTIZE_TILE("r8", "r9")
+        "51:\n"
+        REQUANTIZE_TILE("r4", "r5")
+        REQUANTIZE_TILE("r6", "r7")
+        "ldr pc, [sp, #92]\n"
+        "70:\n"
+        "ldr r12, [sp, #36]\n"
+        "ldrd r10, r11, [r12, #52]\n"
+        KIBI_THREE_WIDE_CLAMP("r4")
+        KIBI_THREE_WIDE_CLAMP("r6")
+        KIBI_THREE_WIDE_CLAMP("r8")
+        "71:\n"
+        "ldr r12, [sp, #48]\n"
+        "mov pc, r12\n");
+}

@@ -1,0 +1,20 @@
+/* DEPTHWISE_CONV_2D, three by three with a ReLU, int8, Armv7E-M. Source of the rule: TFLM, integer_ops/depthwise_conv.h. */
+#include "kibi_depthwise_conv2d_s8_3x3_relu.h"
+
+#include "kibi_depthwise_conv2d_s8_3x3_row.h"
+
+static KIBI_NOINLINE __attribute__((naked)) void compute(KIBI_IN_REGISTER const kibi_depthwise_pixels *at)
+{
+    KIBI_DEPTHWISE_3X3(KIBI_REQUANTIZE_BLOCK_RELU);
+}
+
+void kibi_depthwise_conv2d_s8_3x3_relu(int8_t *output, const int8_t *const *rows,
+                                       const kibi_depthwise_conv2d_s8_3x3_relu_params *params, void *scratch)
+{
+    const kibi_depthwise_conv2d_s8_3x3_relu_params *const p = params;
+    const kibi_depthwise_row row = {p->blocks,       p->input_width,    p->channels,       p->input_zero_point,
+                                    p->output_width, p->activation_min, p->activation_max, p->stride,
+                                    p->dilation,     p->pad};
+    (void)scratch;
+    kibi_depthwise_row_3x3(output, rows, &row, (uint32_t)(2 * p->output_zero_point + 257) * 0x10001u, compute);
+}

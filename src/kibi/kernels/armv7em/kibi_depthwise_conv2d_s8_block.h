@@ -1,0 +1,111 @@
+/* Four channels of a depthwise convolution, Armv7E-M: the pieces that its kernels in assembly are made of.
+ *
+ * Registers: r4 … r7 the sums of four channels, r8 the packed constants, r9 … r12 and lr free. */
+#ifndef KIBI_DEPTHWISE_CONV2D_S8_BLOCK_H
+#define KIBI_DEPTHWISE_CONV2D_S8_BLOCK_H
+
+#include "kibi.h"
+
+#if !defined(__ARM_FEATURE_DSP)
+#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
+#endif
+
+/* Parameters are read from their registers, which the compiler does not see. */
+#define KIBI_IN_REGISTER __attribute__((unused))
+
+/* Two taps, four channels of each in r9 and r10: the halves change places so that bytes widen to both taps of a channel. */
+#define KIBI_TWO_TAPS                    \
+    "pkhbt r11, r9, r10, lsl #16\n"      \
+    "pkhtb r10, r10, r9, asr #16\n"      \
+    "ldrd r12, lr, [r8], #8\n"           \
+    "sxtb16 r9, r11\n"                   \
+    "sxtb16 r11, r11, ror #8\n"          \
+    "smlad r4, r9, r12, r4\n"            \
+    "smlad r5, r11, lr, r5\n"            \
+    "ldrd r12, lr, [r8], #8\n"           \
+    "sxtb16 r9, r10\n"                   \
+    "sxtb16 r10, r10, ror #8\n"          \
+    "smlad r6, r9, r12, r6\n"            \
+    "smlad r7, r10, lr, r7\n"
+
+/* One tap, four channels in r9. */
+#define KIBI_ONE_TAP                     \
+    "ldrd r12, lr, [r8], #8\n"           \
+    "sxtb16 r10, r9\n"                   \
+    "sxtb16 r9, r9, ror #8\n"            \
+    "smlabb r4, r10, r12, r4\n"          \
+    "smlatt r6, r10, r12, r6\n"          \
+    "smlabb r5, r9, lr, r5\n"            \
+    "smlatt r7, r9, lr, r7\n"
+
+/* The same where every tap is what both halves of r9 hold; `first` and `second` address the weights. */
+#define KIBI_TWO_TAPS_OUTSIDE(first, second) \
+    "ldrd r12, lr, [r8" first "\n"       \
+    "smlad r4, r9, r12, r4\n"            \
+    "smlad r5, r9, lr, r5\n"             \
+    "ldrd r12, lr, [r8" second "\n"      \
+    "smlad r6, r9, r12, r6\n"            \
+    "smlad r7, r9, lr, r7\n"
+
+#define KIBI_ONE_TAP_OUTSIDE(first)      \
+    "ldrd r12, lr, [r8" first "\n"       \
+    "smlabb r4, r9, r12, r4\n"           \
+    "smlatt r6, r9, r12, r6\n"           \
+    "smlabb r5, r9, lr, r5\n"            \
+    "smlatt r7, r9, lr, r7\n"
+
+/* The sums, multiplied. A doubled multiplier, read as a signed number, is 2**32 too small, so that the sum is added. Then r9
+ * … r12 hold what the sums are to be shifted by, but for the last bit. */
+#define KIBI_MULTIPLY_BLOCK              \
+    "ldm r8!, {r9, r10, r11, r12}\n"     \
+    "smmlar r4, r4, r9, r4\n"            \
+    "smmlar r5, r5, r10, r5\n"           \
+    "smmlar r6, r6, r11, r6\n"           \
+    "smmlar r7, r7, r12, r7\n"           \
+    "ldm r8!, {r9, r10, r11, r12}\n"
+
+#define KIBI_SHIFT_BLOCK                 \
+    "asr r4, r4, r9\n"                   \
+    "asr r5, r5, r10\n"                  \
+    "asr r6, r6, r11\n"                  \
+    "asr r7, r7, r12\n"
+
+/* The four outputs in r4; the registers, r9 the first, then hold what the stack begins with: its first word is twice the
+ * output's zero point plus 1. 1 is taken from what is negative, so that half up is half away from zero; all bits but the
+ * last are shifted out, and that one goes with half of it and the zero point; that sum saturates as it may. */
+#define KIBI_REQUANTIZE_BLOCK(registers) \
+    KIBI_MULTIPLY_BLOCK                  \
+    "add r4, r4, r4, asr #31\n"          \
+    "add r5, r5, r5, asr #31\n"          \
+    "add r6, r6, r6, asr #31\n"          \
+    "add r7, r7, r7, asr #31\n"          \
+    KIBI_SHIFT_BLOCK                     \
+    "ldm sp, {" registers "}\n"          \
+    "qadd r4, r4, r9\n"                  \
+    "qadd r5, r5, r9\n"                  \
+    "qadd r6, r6, r9\n"                  \
+    "qadd r7, r7, r9\n"                  \
+    "ssat r4, #8, r4, asr #1\n"          \
+    "ssat r5, #8, r5, asr #1\n"          \
+    "ssat r6, #8, r6, asr #1\n"          \
+    "ssat r7, #8, r7, asr #1\n"          \
+    "bfi r4, r5, #8, #8\n"               \
+    "bfi r4, r6, #16, #8\n"              \
+    "bfi r4, r7, #24, #8\n"
+
+/* The same in halves of words, which shifted sums fit: the first word is twice the output's zero point plus 257, in both
+ * halves. Half up will do where the activation cuts off what is below the zero point: only there it would be wrong. */
+#define KIBI_REQUANTIZE_BLOCK_RELU(registers) \
+    KIBI_MULTIPLY_BLOCK                  \
+    KIBI_SHIFT_BLOCK                     \
+    "pkhbt r4, r4, r6, lsl #16\n"        \
+    "pkhbt r5, r5, r7, lsl #16\n"        \
+    "ldm sp, {" registers "}\n"          \
+    "shadd16 r4, r4, r9\n"               \
+    "shadd16 r5, r5, r9\n"               \
+    "usat16 r4, #8, r4\n"                \
+    "usat16 r5, #8, r5\n"                \
+    "orr r4, r4, r5, lsl #8\n"           \
+    "eor r4, r4, #0x80808080\n"
+
+#endif

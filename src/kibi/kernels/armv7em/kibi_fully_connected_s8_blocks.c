@@ -1,0 +1,217 @@
+/* FULLY_CONNECTED, int8, packed weights, Armv7E-M: the same instructions from every compiler. Source of the rule: TFLM,
+ * integer_ops/fully_connected.h. */
+#include "kibi_fully_connected_s8_blocks.h"
+
+#if !defined(__ARM_FEATURE_DSP)
+#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
+#endif
+
+/* Parameters are read from their registers, which the compiler does not see. */
+#define IN_REGISTER __attribute__((unused))
+
+/* Four elements in r2 as factors of whole halves of weights, x0 and x2 in r3, and of their lower bytes, 256 * x1 - x0 + 127
+ * and the same of x3 and x2: the upper byte of a half stays, and 127 - x0 is its lower one with all bits but the highest
+ * flipped. */
+#define PREPARE                      \
+    "sxtb16 r3, r2\n"                \
+    "eor r2, r2, #0x007F007F\n"
+
+/* Two channels' words from r0. */
+#define TWO(first, second)                        \
+    "ldrd r12, lr, [r0], #8\n"                    \
+    "smlad " first ", r12, r3, " first "\n"       \
+    "smlad " second ", lr, r3, " second "\n"      \
+    "sxtb16 r12, r12\n"                           \
+    "sxtb16 lr, lr\n"                             \
+    "smlad " first ", r12, r2, " first "\n"       \
+    "smlad " second ", lr, r2, " second "\n"
+
+#define EIGHT PREPARE TWO("r4", "r5") TWO("r6", "r7") TWO("r8", "r9") TWO("r10", "r11")
+
+/* r0 the weights, r1 the input, r4 … r11 the sums. On the stack: 0 where the weights of the piece's whole fours end, 4 elements
+ * behind these, 8 the next row, 12 where the vector's rows end, 16 eight sums, 48 the next scales, 52 output, 56 scale_step, 60
+ * rounding, 64 vectors left, 68 elements in front of the vector, 72 its rows, 76 channels left, 80 where a piece is begun, 84
+ * bytes of its whole fours' weights, 88 elements behind these, 92 params, 96 the next sum of the last channels. */
+__attribute__((naked, aligned(4))) void kibi_fully_connected_s8_blocks(IN_REGISTER int8_t *output,
+                                                           IN_REGISTER const int8_t *const *rows,
+                                                           IN_REGISTER const kibi_fully_connected_s8_blocks_params *params,
+                                                           IN_REGISTER void *scratch)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
+        "sub sp, sp, #100\n"
+        "str r0, [sp, #52]\n"
+        "str r2, [sp, #92]\n"
+        "ldr r4, [r2, #8]\n"  /* scale_step */
+        "ldr r5, [r2, #32]\n" /* rounding */
+        "strd r4, r5, [sp, #56]\n"
+        "ldr r4, [r2, #20]\n" /* vectors */
+        "movs r5, #0\n"
+        "1:\n" /* the next vector */
+        "strd r4, r5, [sp, #64]\n"
+        "str r1, [sp, #72]\n"
+        "ldrd r4, r3, [r2, #12]\n" /* piece, pieces */
+        "add r3, r1, r3, lsl #2\n"
+        "str r3, [sp, #12]\n"
+        "and r3, r4, #3\n"
+        "str r3, [sp, #88]\n"
+        "lsrs r5, r4, #2\n"
+        "adr.w r3, 10f\n"
+        "lsrs r6, r5, #1\n"
+        "it eq\n"
+        "adreq.w r3, 13f\n"
+        "it cs\n" /* an odd number of fours */
+        "adrcs.w r3, 11f\n"
+        "orr r3, r3, #1\n"
+        "lsls r5, r5, #5\n"
+        "strd r3, r5, [sp, #80]\n"
+        "ldrd r0, r3, [r2]\n" /* filter, scales */
+        "str r3, [sp, #48]\n"
+        "ldr r4, [r2, #28]\n" /* output_channels */
+        "2:\n" /* the next block */
+        "str r4, [sp, #76]\n"
+        "cmp r4, #8\n"
+        "blo 3f\n"
+        "ldm r0!, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
+        "5:\n"
+        "ldr r3, [sp, #72]\n"
+        "6:\n" /* the next piece */
+        "ldr r1, [r3], #4\n"
+        "str r3, [sp, #8]\n"
+        "ldr r2, [sp, #68]\n"
+        "add r1, r1, r2\n"
+        "ldrd r3, lr, [sp, #84]\n"
+        "add r3, r3, r0\n"
+        "strd r3, lr, [sp]\n"
+        "ldr pc, [sp, #80]\n"
+        "10:\n"
+        "ldr r2, [r1], #4\n" EIGHT
+        "11:\n"
+        "ldr r2, [r1], #4\n"
+        "12:\n" EIGHT
+        "ldr r3, [sp]\n"
+        "cmp r0, r3\n"
+        "bne 10b\n"
+        "13:\n"
+        "ldr r2, [sp, #4]\n"
+        "cmp r2, #0\n"
+        "bne 15f\n"
+        "ldrd r3, r12, [sp, #8]\n"
+        "cmp r3, r12\n"
+        "bne 6b\n"
+        "ldr r3, [sp, #76]\n"
+        "add r1, sp, #16\n"
+        "cmp r3, #8\n"
+        "blo 19f\n"
+        "stm r1, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
+        "movs r2, #8\n"
+        "20:\n" /* r2 channels: sums from r1; to the right, rounded half away from zero, as kibi_requantize_s8 */
+        "sub r10, r3, r2\n"
+        "ldrd r3, lr, [sp, #48]\n"
+        "ldrd r12, r11, [sp, #56]\n"
+        "21:\n"
+        "ldm r3, {r4, r8, r9}\n"
+        "ldrd r6, r7, [r1], #8\n"
+        "add r3, r3, r12\n"
+        "asrs r6, r6, #7\n"
+        "asrs r7, r7, #7\n"
+        "smmulr r6, r6, r8\n"
+        "smmulr r7, r7, r9\n"
+        "add r6, r6, r6, asr #31\n"
+        "add r7, r7, r7, asr #31\n"
+        "asrs r6, r6, r4\n"
+        "lsrs r4, r4, #8\n"
+        "asrs r7, r7, r4\n"
+        "qadd r6, r6, r11\n"
+        "qadd r7, r7, r11\n"
+        "ssat r6, #8, r6, asr #1\n"
+        "ssat r7, #8, r7, asr #1\n"
+        "subs r2, r2, #2\n"
+        "strb r6, [lr], #1\n"
+        "bmi 22f\n"
+        "strb r7, [lr], #1\n"
+        "bne 21b\n"
+        "22:\n"
+        "strd r3, lr, [sp, #48]\n"
+        "movs r4, r10\n"
+        "bne 2b\n"
+        "ldr r2, [sp, #92]\n"
+        "ldr r3, [r2, #36]\n" /* clamps */
+        "cbz r3, 31f\n"
+        "ldr r4, [r2, #28]\n"      /* output_channels */
+        "ldrd r5, r6, [r2, #40]\n" /* activation_min, activation_max */
+        "30:\n"
+        "ldrsb r3, [lr, #-1]!\n"
+        "cmp r3, r5\n"
+        "it lt\n"
+        "movlt r3, r5\n"
+        "cmp r3, r6\n"
+        "it gt\n"
+        "movgt r3, r6\n"
+        "strb r3, [lr]\n"
+        "subs r4, r4, #1\n"
+        "bne 30b\n"
+        "31:\n"
+        "ldrd r4, r5, [sp, #64]\n"
+        "ldr r6, [r2, #12]\n" /* piece */
+        "ldr r7, [r2, #24]\n" /* row_elements */
+        "ldr r1, [sp, #72]\n"
+        "add r5, r5, r6\n"
+        "cmp r5, r7\n"
+        "bne 32f\n"
+        "movs r5, #0\n"
+        "ldr r1, [sp, #12]\n"
+        "32:\n"
+        "subs r4, r4, #1\n"
+        "bne 1b\n"
+        "add sp, sp, #100\n"
+        "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
+        "15:\n" /* the last one to three elements of a piece, zeros behind them */
+        "movs r3, #0\n"
+        "str r3, [sp, #4]\n"
+        "16:\n"
+        "subs r2, r2, #1\n"
+        "ldrb r12, [r1, r2]\n"
+        "orr r3, r12, r3, lsl #8\n"
+        "bne 16b\n"
+        "mov r2, r3\n"
+        "ldr r3, [sp, #76]\n"
+        "cmp r3, #8\n"
+        "itt lo\n"
+        "addlo r6, r0, #8\n"
+        "blo 18f\n"
+        "add r3, r0, #32\n"
+        "str r3, [sp]\n"
+        "b 12b\n"
+        "3:\n" /* the channels behind the last eight, two by two */
+        "ldr r5, [sp, #84]\n"
+        "adr.w r3, 7f\n"
+        "lsrs r5, r5, #2\n"
+        "it eq\n"
+        "adreq.w r3, 13b\n"
+        "orr r3, r3, #1\n"
+        "strd r3, r5, [sp, #80]\n"
+        "add r3, sp, #16\n"
+        "str r3, [sp, #96]\n"
+        "4:\n"
+        "ldrd r4, r5, [r0], #8\n"
+        "b 5b\n"
+        "7:\n"
+        "mov r6, r3\n"
+        "17:\n"
+        "ldr r2, [r1], #4\n"
+        "18:\n" PREPARE TWO("r4", "r5")
+        "cmp r0, r6\n"
+        "bne 17b\n"
+        "b 13b\n"
+        "19:\n"
+        "ldr r2, [sp, #96]\n"
+        "stm r2!, {r4, r5}\n"
+        "str r2, [sp, #96]\n"
+        "subs r2, r2, r1\n"
+        "cmp r2, r3, lsl #2\n"
+        "blo 4b\n"
+        "mov r2, r3\n"
+        "b 20b\n");
+}

@@ -1,0 +1,33 @@
+/* Bytes of four arrays as 16 bits each, side by side, Armv7E-M. */
+#include "kibi_halves4_s8.h"
+
+/* Parameters are read from their registers, which the compiler does not see. */
+#define IN_REGISTER __attribute__((unused))
+
+__attribute__((naked)) int16_t *kibi_halves4_s8(IN_REGISTER int16_t *to, IN_REGISTER const int8_t *const *from,
+                                                IN_REGISTER int32_t count)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
+        "mov lr, r2\n"
+        "ldm r1, {r1, r2, r3, r12}\n"
+        "add lr, lr, r1\n"
+        "1:\n"
+        "ldr r8, [r1], #4\n"
+        "ldr r9, [r2], #4\n"
+        "ldr r10, [r3], #4\n"
+        "ldr r11, [r12], #4\n"
+        "sxtb16 r4, r8\n"
+        "sxtb16 r5, r9\n"
+        "sxtb16 r6, r10\n"
+        "sxtb16 r7, r11\n"
+        "eor r8, r8, #0x007F007F\n"
+        "eor r9, r9, #0x007F007F\n"
+        "eor r10, r10, #0x007F007F\n"
+        "eor r11, r11, #0x007F007F\n"
+        "stm r0!, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
+        "cmp r1, lr\n"
+        "bne 1b\n"
+        "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");
+}

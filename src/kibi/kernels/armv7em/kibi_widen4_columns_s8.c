@@ -1,0 +1,38 @@
+/* Bytes of four columns as 16 bits each, side by side, Armv7E-M. */
+#include "kibi_widen4_columns_s8.h"
+
+/* Parameters are read from their registers, which the compiler does not see. */
+#define IN_REGISTER __attribute__((unused))
+
+__attribute__((naked)) int16_t *kibi_widen4_columns_s8(IN_REGISTER int16_t *to, IN_REGISTER const void *from,
+                                                       IN_REGISTER int32_t distance, IN_REGISTER int32_t count)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
+        "add r4, r1, r2, lsl #1\n"
+        "add r5, r4, r2\n"
+        "cmp r2, #0\n"
+        "add r2, r1, r2\n"
+        "bne 2f\n"
+        "ldm r1, {r1, r2, r4, r5}\n"
+        "2:\n"
+        "add r3, r3, r1\n"
+        "1:\n"
+        "ldr r7, [r1], #4\n"
+        "ldr r9, [r2], #4\n"
+        "ldr r11, [r4], #4\n"
+        "ldr lr, [r5], #4\n"
+        "sxtb16 r6, r7\n"
+        "eor r7, r7, #0x007F007F\n"
+        "sxtb16 r8, r9\n"
+        "eor r9, r9, #0x007F007F\n"
+        "sxtb16 r10, r11\n"
+        "eor r11, r11, #0x007F007F\n"
+        "sxtb16 r12, lr\n"
+        "eor lr, lr, #0x007F007F\n"
+        "stm r0!, {r6, r7, r8, r9, r10, r11, r12, lr}\n"
+        "cmp r1, r3\n"
+        "bne 1b\n"
+        "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");
+}

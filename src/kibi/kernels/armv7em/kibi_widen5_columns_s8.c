@@ -1,0 +1,43 @@
+/* Bytes of five columns as 16 bits each, side by side, Armv7E-M. */
+#include "kibi_widen5_columns_s8.h"
+
+/* Parameters are read from their registers, which the compiler does not see. */
+#define IN_REGISTER __attribute__((unused))
+
+__attribute__((naked)) int16_t *kibi_widen5_columns_s8(IN_REGISTER int16_t *to, IN_REGISTER const void *from,
+                                                       IN_REGISTER int32_t distance, IN_REGISTER int32_t count)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
+        "add r4, r1, r2, lsl #1\n"
+        "add r5, r4, r2\n"
+        "add r6, r5, r2\n"
+        "cmp r2, #0\n"
+        "add r2, r1, r2\n"
+        "bne 2f\n"
+        "ldm r1, {r1, r2, r4, r5, r6}\n"
+        "2:\n"
+        "add r3, r3, r1\n"
+        "1:\n"
+        "ldr r8, [r1], #4\n"
+        "ldr r10, [r2], #4\n"
+        "ldr r12, [r4], #4\n"
+        "sxtb16 r7, r8\n"
+        "eor r8, r8, #0x007F007F\n"
+        "sxtb16 r9, r10\n"
+        "eor r10, r10, #0x007F007F\n"
+        "sxtb16 r11, r12\n"
+        "eor r12, r12, #0x007F007F\n"
+        "stm r0!, {r7, r8, r9, r10, r11, r12}\n"
+        "ldr r8, [r5], #4\n"
+        "ldr r10, [r6], #4\n"
+        "sxtb16 r7, r8\n"
+        "eor r8, r8, #0x007F007F\n"
+        "sxtb16 r9, r10\n"
+        "eor r10, r10, #0x007F007F\n"
+        "stm r0!, {r7, r8, r9, r10}\n"
+        "cmp r1, r3\n"
+        "bne 1b\n"
+        "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");
+}

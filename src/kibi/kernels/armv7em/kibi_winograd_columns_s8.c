@@ -1,0 +1,83 @@
+/* Winograd's F(2,3): what columns become before they are multiplied, Armv7E-M. */
+#include "kibi_winograd_columns_s8.h"
+
+/* Parameters are read from their registers, which the compiler does not see. */
+#define IN_REGISTER __attribute__((unused))
+
+/* Four elements of two columns, whose pointers lie at `place` on the stack, from byte r12 on: even and odd ones widened. */
+#define COLUMNS(place, even1, odd1, even2, odd2)     \
+    "ldrd " odd1 ", " odd2 ", [sp, #" place "]\n"    \
+    "ldr " odd1 ", [" odd1 ", r12]\n"                \
+    "ldr " odd2 ", [" odd2 ", r12]\n"                \
+    "sxtb16 " even1 ", " odd1 "\n"                   \
+    "sxtb16 " odd1 ", " odd1 ", ror #8\n"            \
+    "sxtb16 " even2 ", " odd2 "\n"                   \
+    "sxtb16 " odd2 ", " odd2 ", ror #8\n"
+
+/* A tile of four widened columns; of the first two nothing is left. */
+#define TILE(a, odd_a, b, odd_b, c, odd_c, d, odd_d) \
+    "ssub16 " a ", " a ", " c "\n"                   \
+    "ssub16 " odd_a ", " odd_a ", " odd_c "\n"       \
+    "strd " a ", " odd_a ", [r3], #8\n"              \
+    "sadd16 " a ", " b ", " c "\n"                   \
+    "sadd16 " odd_a ", " odd_b ", " odd_c "\n"       \
+    "strd " a ", " odd_a ", [r0], #8\n"              \
+    "ssub16 " a ", " d ", " b "\n"                   \
+    "ssub16 " odd_a ", " odd_d ", " odd_b "\n"       \
+    "strd " a ", " odd_a ", [r2], #8\n"              \
+    "ssub16 " b ", " c ", " b "\n"                   \
+    "ssub16 " odd_b ", " odd_c ", " odd_b "\n"       \
+    "strd " b ", " odd_b ", [r1], #8\n"
+
+/* r0 … r3: the planes. On the stack: eight pointers to columns, which of two tiles are six, and where the second tile leads. */
+__attribute__((naked)) int16_t *kibi_winograd_columns_s8(IN_REGISTER int16_t *to, IN_REGISTER const void *from,
+                                                         IN_REGISTER int32_t count, IN_REGISTER int32_t plane_bytes,
+                                                         IN_REGISTER int32_t tiles, IN_REGISTER int32_t distance)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        ".p2align 2\n"
+        "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
+        "mov lr, r2\n"
+        "ldrd r4, r12, [sp, #36]\n"
+        "adr.w r2, 2f\n"
+        "cmp r4, #3\n"
+        "beq 1f\n"
+        "adr.w r2, 3f\n"
+        "1:\n"
+        "orr r2, r2, #1\n"
+        "push {r2, r3}\n"
+        "mov r4, r1\n"
+        "add r5, r4, r12\n"
+        "add r6, r5, r12\n"
+        "add r7, r6, r12\n"
+        "add r8, r7, r12\n"
+        "add r9, r8, r12\n"
+        "add r10, r9, r12\n"
+        "add r11, r10, r12\n"
+        "cmp r12, #0\n"
+        "bne 4f\n"
+        "ldm r1, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
+        "4:\n"
+        "push {r4, r5, r6, r7, r8, r9, r10, r11}\n"
+        "add r1, r0, r3\n"
+        "add r2, r1, r3\n"
+        "add r3, r2, r3\n"
+        "mov r12, #0\n"
+        "5:\n"
+        COLUMNS("0", "r4", "r5", "r6", "r7")
+        COLUMNS("8", "r8", "r9", "r10", "r11")
+        TILE("r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11")
+        COLUMNS("16", "r4", "r5", "r6", "r7")
+        TILE("r8", "r9", "r10", "r11", "r4", "r5", "r6", "r7")
+        "ldr pc, [sp, #32]\n"
+        "2:\n"
+        COLUMNS("24", "r8", "r9", "r10", "r11")
+        TILE("r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11")
+        "3:\n"
+        "add r12, r12, #4\n"
+        "cmp r12, lr\n"
+        "bne.w 5b\n"
+        "add sp, sp, #40\n"
+        "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");
+}

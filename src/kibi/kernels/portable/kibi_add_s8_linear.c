@@ -1,0 +1,15 @@
+/* ADD, int8, one rounding, portable. */
+#include "kibi_add_s8_linear.h"
+
+/* floor(element * factor / 2**8). */
+static inline int32_t term(int32_t element, int32_t factor) { return (int32_t)(((int64_t)element * factor) >> 8); }
+
+void kibi_add_s8_linear(int8_t *output, const int8_t *const *rows, const kibi_add_s8_linear_params *params, void *scratch)
+{
+    const kibi_add_s8_linear_params *const p = params;
+    (void)scratch;
+    for (int32_t i = 0; i < p->elements; ++i) {
+        const int32_t sum = (term(rows[0][i], p->factor1) + term(rows[1][i], p->factor2) + p->start) >> 20;
+        output[i] = (int8_t)(sum < -128 ? -128 : sum > 127 ? 127 : sum);
+    }
+}

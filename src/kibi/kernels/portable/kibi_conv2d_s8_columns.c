@@ -1,0 +1,112 @@
+/* CONV_2D with a kernel three columns wide, int8, from constants that are packed for blocks that share columns, in plain C:
+ * for cores that lack the instructions which the blocks are made for. Source of the rule: TFLM, integer_ops/conv.h,
+ * ConvPerChannel. */
+#include "kibi_conv2d_s8_columns.h"
+
+#include <string.h>
+
+#include "kibi_halves_s8.h"
+#include "kibi_requantize.h"
+
+enum { WIDTH = 3 };
+
+/* The pixel that is computed: its window starts at column `start`, or lies in `gathered`, row by row, unless that is null. */
+typedef struct {
+    const kibi_conv2d_s8_columns_params *params;
+    const int8_t *const *rows;
+    int32_t start;
+    int8_t *gathered;
+} pixel;
+
+/* Where column `kx` of the window's row `ky` begins. */
+static const int8_t *column_of(const pixel *x, int32_t ky, int32_t kx)
+{
+    const int32_t column = x->start + kx;
+    const int is_inside = column >= 0 && column < x->params->input_width;
+    return is_inside ? x->rows[ky] + column * x->params->input_channels : x->params->padding;
+}
+
+/* Copies the window, which is then read before any channel is written. */
+static void gather(const pixel *x)
+{
+    const int32_t depth = x->params->input_channels;
+    for (int32_t i = 0; i < x->params->kernel_rows * WIDTH; ++i) {
+        memcpy(x->gathered + i * depth, column_of(x, i / WIDTH, i % WIDTH), (size_t)depth);
+    }
+}
+
+/* Adds 256 times the products of a pass with both channels' weights, from row `ky` and input channel `first` on; returns what is behind
+ * these in the stream. */
+static const int32_t *add_pass(uint32_t *sums, const int32_t *w, const pixel *x, int32_t ky, int32_t first)
+{
+    const kibi_conv2d_s8_columns_params *const p = x->params;
+    const int32_t end = ky + p->rows_at_once;
+    for (; ky < end; ++ky) {
+        for (int32_t c = first; c < first + p->channels_at_once; c += 4) {
+            for (int32_t kx = 0; kx < WIDTH; ++kx) {
+                const int32_t place = (ky * WIDTH + kx) * p->input_channels;
+                const int8_t *const from = (x->gathered != NULL ? x->gathered + place : column_of(x, ky, kx)) + c;
+                sums[0] = kibi_add_word_s8(sums[0], *w++, from, 4);
+                sums[1] = kibi_add_word_s8(sums[1], *w++, from, 4);
+            }
+        }
+    }
+    return w;
+}
+
+/* Computes a pair of channels, or an odd last one. */
+static void compute_pair(int8_t *output, const pixel *x, int32_t channel)
+{
+    const kibi_conv2d_s8_columns_params *const p = x->params;
+    const int32_t pairs = (p->output_channels + 1) / 2;
+    const int32_t weights = p->rows_at_once * p->channels_at_once / 4 * WIDTH * 2;
+    const int32_t *pass = p->stream;
+    const int32_t *from = pass;
+    int32_t in_front = 2;
+    uint32_t sums[2] = {0, 0};
+    int32_t whole[2];
+    int8_t shifts[2];
+    for (int32_t ky = 0; ky < p->kernel_rows; ky += p->rows_at_once) {
+        for (int32_t c = 0; c < p->input_channels; c += p->channels_at_once) {
+            const int is_last = ky + p->rows_at_once == p->kernel_rows && c + p->channels_at_once == p->input_channels;
+            const int32_t each = in_front + weights + (is_last ? 3 : 0);
+            from = pass + channel / 2 * each;
+            if (in_front != 0) {
+                sums[0] = (uint32_t)from[0];
+                sums[1] = (uint32_t)from[1];
+            }
+            from = add_pass(sums, from + in_front, x, ky, c);
+            pass += pairs * each;
+            in_front = 0;
+        }
+    }
+    shifts[0] = (int8_t)~from[0];
+    shifts[1] = (int8_t) ~(from[0] >> 8);
+    whole[0] = (int32_t)sums[0] >> 8;
+    whole[1] = (int32_t)sums[1] >> 8;
+    kibi_requantize_channels(output + channel, whole, p->output_channels - channel > 1 ? 2 : 1, from + 1, shifts,
+                             p->output_zero_point, p->activation_min, p->activation_max);
+}
+
+void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *params,
+                            void *scratch)
+{
+    const kibi_conv2d_s8_columns_params *const p = params;
+    const int has_passes = p->rows_at_once != p->kernel_rows || p->channels_at_once != p->input_channels;
+    pixel x = {p, rows, -p->pad, has_passes ? NULL : (int8_t *)scratch};
+    for (int32_t left = p->output_width; left > 0; --left) {
+        /* Scratch has room for a window; where there are passes, for a pixel, which is then written at once. */
+        int8_t *const to = has_passes ? (int8_t *)scratch : output;
+        if (!has_passes) {
+            gather(&x);
+        }
+        for (int32_t o = 0; o < p->output_channels; o += 2) {
+            compute_pair(to, &x, o);
+        }
+        if (has_passes) {
+            memcpy(output, to, (size_t)p->output_channels);
+        }
+        ++x.start;
+        output += p->output_channels;
+    }
+}

@@ -1,0 +1,64 @@
+"""CONV_2D with a kernel three columns wide by Winograd's F(2,3) along the width, in exact integers."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.ir import KernelCall, Param
+from kibi.ops.convolution_blocks import tiles_bytes, tiles_of_block
+from kibi.variants.conv2d_columns import KEPT, pairs, scaling, three_wide, weights_and_sums
+from kibi.variants.sums import SimpleSums
+from kibi.variants.variant import Goal, Variant
+
+_SUM_LIMIT = 1 << 30
+"""True sums stay below it in magnitude: they are doubled."""
+
+
+def pack(call: KernelCall) -> KernelCall | None:
+    """Weights and constants in the order of reading; None for other kernels, little scratch, or sums that are not simple.
+
+    Weights take 8 / 3 of the flash.
+    """
+    sizes, arrays = three_wide(call)
+    if not sizes:
+        return None
+    rows, depth = sizes["kernel_rows"], sizes["input_channels"]
+    tiles = tiles_of_block(sizes["output_width"], rows, depth, most_bytes=call.scratch_bytes)
+    weights, sums = weights_and_sums(sizes, arrays, _SUM_LIMIT)
+    if not tiles or sums is None:
+        return None
+    params = (
+        Param("stream", stream(weights, sums)),
+        Param("padding", np.full(depth, arrays["padding"][0], np.int8)),
+        *(Param(name, sizes[name]) for name in KEPT),
+        Param("tiles", tiles),
+    )
+    return KernelCall(
+        "kibi_conv2d_s8_winograd",
+        params,
+        tiles_bytes(tiles, rows, depth),
+        overlap_bytes=call.overlap_bytes,
+        features=frozenset({"KIBI_CONV2D_WINOGRAD_OF_ODD_CHANNELS"} if sizes["output_channels"] % 2 else ()),
+    )
+
+
+def stream(weights: NDArray[np.int8], sums: SimpleSums) -> NDArray[np.int32]:
+    """Biases, weights `[O, kernel rows, 3, C]` and the scaling's constants as `kibi_conv2d_s8_winograd` reads them.
+
+    All sums are doubled, so that the transformed weights are integers, of 10 bits: the true sums' bounds say that nothing is lost
+    modulo 2**32.
+    """
+    a, b, c = weights.astype(np.int64).transpose(2, 0, 1, 3)
+    scales = scaling(sums)
+    parts = (2 * pairs(sums.bias), _words(a + b + c), _words(a - b + c), _words(2 * c), scales, _words(2 * a), scales)
+    return np.hstack(parts).astype(np.int32).reshape(-1)
+
+
+def _words(weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Weights `[O, kernel rows, C]` as `[pairs, words]` of two: of each four, 0 and 2, then 1 and 3."""
+    channels = len(weights)
+    even = np.pad(weights.reshape(channels, -1), ((0, channels % 2), (0, 0)))
+    fours = even.reshape(-1, 2, even.shape[1] // 4, 2, 2).transpose(0, 2, 1, 4, 3)  # [pair, group, channel, odd, half]
+    return np.ascontiguousarray(fours).astype("<i2").view("<i4").astype(np.int64).reshape(len(fours), -1)
+
+
+CONV2D_WINOGRAD = Variant("kibi_conv2d_s8_winograd", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED}), pack)

@@ -1,0 +1,52 @@
+"""DEPTHWISE_CONV_2D with windows of three by three, four channels at a time."""
+
+from kibi.ir import KernelCall, Param
+from kibi.variants.depthwise_blocks import Depthwise, blocks_of, depthwise, one_tap, packed, two_taps
+from kibi.variants.variant import Goal, Variant
+
+_KEPT = (
+    "input_width", "channels", "input_zero_point", "output_width", "output_zero_point", "activation_min",
+    "activation_max", "stride", "dilation", "pad",
+)  # fmt: skip
+
+
+def pack(call: KernelCall) -> KernelCall | None:
+    """Weights column by column; None for other windows, windows whose middle lies outside, and what `depthwise` says."""
+    layer = depthwise(call)
+    return None if layer is None or not _fits(layer) else _packed(layer, call, "kibi_depthwise_conv2d_s8_3x3")
+
+
+def pack_relu(call: KernelCall) -> KernelCall | None:
+    """The same where outputs below the zero point are cut off, and sums fit 16 bits when they are scaled; else None."""
+    layer = depthwise(call)
+    if layer is None or not (_fits(layer) and layer.has_relu() and layer.fits_halves()):
+        return None
+    return _packed(layer, call, "kibi_depthwise_conv2d_s8_3x3_relu")
+
+
+def _fits(layer: Depthwise) -> bool:
+    return layer.weights.shape[:2] == (3, 3) and layer.middles_are_inside()
+
+
+def _packed(layer: Depthwise, call: KernelCall, kernel: str) -> KernelCall:
+    w = layer.weights[:, :, blocks_of(layer.size["channels"])]
+    words = [
+        *(two_taps(w[0, 0], w[1, 0]), two_taps(w[2, 0], w[2, 1]), two_taps(w[0, 1], w[1, 1])),
+        *(two_taps(w[0, 2], w[1, 2]), one_tap(w[2, 2])),
+    ]
+    params = (Param("blocks", packed(layer, words)), *(Param(name, layer.size[name]) for name in _KEPT))
+    return KernelCall(kernel, params, overlap_bytes=call.overlap_bytes)
+
+
+_GOALS = frozenset({Goal.SPEED, Goal.BALANCED})
+DEPTHWISE_3X3 = (
+    Variant(
+        "kibi_depthwise_conv2d_s8_3x3_relu",
+        "kibi_depthwise_conv2d_s8",
+        "armv7em",
+        _GOALS,
+        pack_relu,
+        gives_way_to="kibi_depthwise_conv2d_s8_3x3",
+    ),
+    Variant("kibi_depthwise_conv2d_s8_3x3", "kibi_depthwise_conv2d_s8", "armv7em", _GOALS, pack),
+)

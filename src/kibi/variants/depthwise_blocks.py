@@ -1,0 +1,98 @@
+"""What the kernels for depthwise convolutions share: constants in blocks of four channels, and what is proven of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.ir import KernelCall
+from kibi.quant import requantize
+from kibi.variants.normalized_sums import doubled, halves, normalized_sums
+from kibi.variants.sums import SimpleSums
+
+BLOCK = 4
+"""Channels of a block."""
+_MOST_HALF = (1 << 15) - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Depthwise:
+    """A general call whose layer the kernels can compute.
+
+    Attributes:
+        weights: `[kernel rows, kernel width, C]` s8.
+        sums: constants of its channels.
+        size: the general call's integers, by name.
+    """
+
+    weights: NDArray[np.int8]
+    sums: SimpleSums
+    size: dict[str, int]
+
+    def middles_are_inside(self) -> bool:
+        """Whether the middle columns of all windows lie inside the input, where windows are three wide."""
+        first = self.size["dilation"] - self.size["pad"]
+        last = first + (self.size["output_width"] - 1) * self.size["stride"]
+        return first >= 0 and last < self.size["input_width"]
+
+    def has_relu(self) -> bool:
+        """Whether the activation cuts off all outputs below the zero point."""
+        return self.size["activation_min"] >= self.size["output_zero_point"]
+
+    def fits_halves(self) -> bool:
+        """Whether all sums, scaled but for the last bit of the shift, fit 16 bits, signed, whatever the inputs."""
+        bias, weights = self.sums.bias.astype(np.int64), self.weights.astype(np.int64)
+        most = abs(bias) + 128 * abs(weights).sum(axis=(0, 1))
+        scaled = requantize(most, self.sums.multiplier, self.sums.shift.astype(np.int32) + 1)
+        return bool(scaled.max() < _MOST_HALF)
+
+
+def depthwise(call: KernelCall) -> Depthwise | None:
+    """The layer of a call of `kibi_depthwise_conv2d_s8`, or None.
+
+    None where there are fewer than four channels, where a channel is not shifted to the right, and where its sums are not
+    simple.
+    """
+    size = {param.name: int(param.value) for param in call.params if isinstance(param.value, int)}
+    array = {param.name: param.value for param in call.params if isinstance(param.value, np.ndarray)}
+    channels = size["channels"]
+    if channels < BLOCK:
+        return None
+    taps = array["filter"].reshape(-1, channels).T.astype(np.int8)
+    found = normalized_sums(taps, array["bias"], array["multiplier"], array["shift"])
+    if found is None:
+        return None
+    weights, sums = found
+    return Depthwise(weights.T.reshape(size["kernel_rows"], size["kernel_width"], channels), sums, size)
+
+
+def blocks_of(channels: int) -> NDArray[np.int64]:
+    """The channels of each block, `[blocks, 4]`: where they are no multiple of four, the last four make the last block."""
+    first = np.arange(0, channels, BLOCK)
+    first[-1] = channels - BLOCK
+    return first[:, None] + np.arange(BLOCK)
+
+
+def two_taps(first: NDArray[np.int8], second: NDArray[np.int8]) -> NDArray[np.int32]:
+    """The words of two taps, `[blocks, 4]` weights of each: both of a channel."""
+    return halves(first, second)
+
+
+def one_tap(weights: NDArray[np.int8]) -> NDArray[np.int32]:
+    """The words of one tap, `[blocks, 4]` weights: of channels 0 and 2, and of 1 and 3."""
+    return halves(weights[:, :2], weights[:, 2:])
+
+
+def packed(layer: Depthwise, weights: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """The constants of all blocks: biases, the words of the weights, doubled multipliers, inverted shifts.
+
+    Args:
+        layer: the layer.
+        weights: its words in the order of the kernel, `[blocks, …]` each.
+    """
+    blocks = blocks_of(layer.size["channels"])
+    inverted = ~layer.sums.shift.astype(np.int32)
+    words: NDArray[np.int32] = np.hstack(
+        [layer.sums.bias[blocks], *weights, doubled(layer.sums)[blocks], inverted[blocks]]
+    )
+    return np.ascontiguousarray(words).reshape(-1)

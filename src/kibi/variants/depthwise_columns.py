@@ -1,0 +1,34 @@
+"""DEPTHWISE_CONV_2D with any window, four channels at a time."""
+
+from kibi.ir import KernelCall, Param
+from kibi.variants.depthwise_blocks import blocks_of, depthwise, one_tap, packed, two_taps
+from kibi.variants.variant import Goal, Variant
+
+_KEPT = (
+    "input_width", "channels", "input_zero_point", "output_width", "output_zero_point", "activation_min",
+    "activation_max", "kernel_rows", "kernel_width", "stride", "dilation", "pad",
+)  # fmt: skip
+
+
+def pack(call: KernelCall) -> KernelCall | None:
+    """Weights column by column, in pairs of rows; None as `depthwise` says."""
+    layer = depthwise(call)
+    if layer is None:
+        return None
+    rows, columns, channels = layer.weights.shape
+    weights = layer.weights[:, :, blocks_of(channels)]
+    words = []
+    for column in range(columns):
+        words += [two_taps(weights[row, column], weights[row + 1, column]) for row in range(0, rows - 1, 2)]
+        words += [one_tap(weights[-1, column])] * (rows % 2)
+    params = (Param("blocks", packed(layer, words)), *(Param(name, layer.size[name]) for name in _KEPT))
+    return KernelCall("kibi_depthwise_conv2d_s8_columns", params, overlap_bytes=call.overlap_bytes)
+
+
+DEPTHWISE_COLUMNS = Variant(
+    "kibi_depthwise_conv2d_s8_columns",
+    "kibi_depthwise_conv2d_s8",
+    "armv7em",
+    frozenset({Goal.SPEED, Goal.BALANCED}),
+    pack,
+)

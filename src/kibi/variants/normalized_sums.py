@@ -1,0 +1,45 @@
+"""Constants for kernels that multiply sums by a doubled multiplier, which must not be below 2**31, and shift them right."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array
+from kibi.variants.sums import SimpleSums, simple_sums
+
+_LEAST_MULTIPLIER = 1 << 30
+
+
+def normalized_sums(
+    weights: NDArray[np.int8], bias: Array, multiplier: Array, shift: Array
+) -> tuple[NDArray[np.int8], SimpleSums] | None:
+    """Weights and constants that give the same outputs, each multiplier 2**30 … 2**31 - 1; or None where there are none.
+
+    Args:
+        weights: `[O, K]`, of each output channel.
+        bias: `[O]`, with the input's zero point folded in.
+        multiplier: `[O]`, rule N4.
+        shift: `[O]`, rule N4.
+    """
+    # A multiplier of zero makes nothing of any sum; no weights and no bias do, too.
+    is_alive = multiplier != 0
+    alive: NDArray[np.int8] = np.where(is_alive[:, None], weights, 0).astype(np.int8)
+    sums = simple_sums(
+        alive,
+        np.where(is_alive, bias, 0).astype(np.int32),
+        multiplier.astype(np.int32),
+        np.where(is_alive, shift, -1).astype(np.int8),
+    )
+    if sums is None or sums.multiplier.min() < _LEAST_MULTIPLIER:
+        return None
+    return alive, sums
+
+
+def doubled(sums: SimpleSums) -> NDArray[np.int32]:
+    """The multipliers doubled, less 2**32: what 32 bits make of them."""
+    return (sums.multiplier.astype(np.int64) * 2 - (1 << 32)).astype(np.int32)
+
+
+def halves(lower: NDArray[np.int8], upper: NDArray[np.int8]) -> NDArray[np.int32]:
+    """Words with a number in each half, of arrays of one shape."""
+    words: NDArray[np.int32] = ((upper.astype(np.int32) << 16) | (lower.astype(np.int32) & 0xFFFF)).astype(np.int32)
+    return words

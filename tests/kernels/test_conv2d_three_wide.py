@@ -1,0 +1,211 @@
+"""Kernels three columns wide: any shape at any address in any scratch on each core, their plain C twins, and in place."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from kibi.ir import KernelCall, Param
+from kibi.ops.convolution_blocks import block_sizes, shared_columns, tiles_of_block
+from kibi.quant import requantize
+from kibi.variants import conv2d_columns, conv2d_winograd
+from tests.kernels.emulated import Bench, Kernels, linked
+from tests.kernels.in_place import differing_distances
+from tests.ops.comparison import graph_of
+from tests.ops.convolutions import Geometry, convolution
+from tests.quant.boundaries import TRIPLES
+from tests.toolchain.tools import check_cross
+
+_BUILDS = (
+    ("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"), ("cortex-m3", "zig", "s"),
+)  # fmt: skip
+"""Cores of the set, then one that runs the plain C twins."""
+_PACKS: dict[str, Callable[[KernelCall], KernelCall | None]] = {
+    "kibi_conv2d_s8_columns": conv2d_columns.pack,
+    "kibi_conv2d_s8_winograd": conv2d_winograd.pack,
+}
+_SUM_LIMITS = {"kibi_conv2d_s8_columns": 1 << 23, "kibi_conv2d_s8_winograd": 1 << 30}
+_PLENTY = 1 << 15
+_CASES = 40
+_LIMITS = ((-128, 127), (-128, 127), (-10, 127), (-128, 20), (5, 6), (60, 20))
+_GEOMETRIES = tuple(
+    Geometry(channels, outputs, kernel=(rows, 3), size=size, padding=padding)
+    for channels, outputs, rows, size, padding in (
+        (16, 16, 3, (5, 12), "SAME"), (8, 5, 3, (4, 7), "SAME"), (4, 8, 3, (4, 9), "VALID"), (12, 3, 1, (3, 5), "SAME"),
+        (8, 16, 2, (4, 8), "SAME"), (16, 8, 3, (4, 6), "VALID"), (64, 64, 3, (3, 8), "SAME"), (96, 4, 3, (3, 4), "SAME"),
+        (4, 4, 3, (3, 17), "SAME"), (4, 20, 3, (3, 7), "SAME"), (32, 16, 3, (3, 2), "SAME"),
+        (64, 8, 3, (3, 2), "SAME"), (4, 2, 3, (3, 11), "SAME"),
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layer:
+    """A general call, its input rows `[kernel rows, input width, C]`, and the output row that it should make."""
+
+    call: KernelCall
+    rows: np.ndarray
+    expected: np.ndarray
+
+
+@pytest.fixture(params=_BUILDS, ids=" ".join)
+def kernels(request: pytest.FixtureRequest) -> Kernels:
+    """Both kernels, for a core by a compiler."""
+    target, compiler, optimize = request.param
+    if compiler == "gcc":
+        check_cross()
+    return linked(tuple(_PACKS), target, compiler, optimize)
+
+
+def _bytes(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Any bytes, or extreme ones alone."""
+    if rng.integers(3) == 0:
+        return rng.choice([-128, 127], shape).astype(np.int8)
+    return rng.integers(-128, 128, shape).astype(np.int8)
+
+
+def _layer(rng: np.random.Generator, sum_limit: int) -> _Layer:
+    """Any shape, padding, scales and offsets that a kernel is made for whose sums have a limit."""
+    rows, depth = int(rng.integers(1, 4)), int(rng.choice([4, 8, 12, 16, 20, 32, 64, 68]))
+    outputs, width = int(rng.integers(1, 8)), int(rng.integers(2, 16))
+    input_width, pad, zero_point = int(rng.integers(1, width + 4)), int(rng.integers(0, 5)), int(_bytes(rng, 1)[0])
+    weights = np.maximum(_bytes(rng, outputs, rows, 3, depth), -127)
+    most = sum_limit - 1 - 128 * np.abs(weights.astype(np.int64)).sum(axis=(1, 2, 3))
+    bias = rng.choice([-1, 1], outputs) * np.clip(rng.choice([0, 20000, 1 << 30], outputs), 0, np.maximum(most, 0))
+    multiplier = rng.choice([0, 1 << 30, (1 << 31) - 1, 1234567890, 1987654321], outputs)
+    shift = rng.choice([-1, -2, -8, -10, -12, -31], outputs)
+    low, high = _LIMITS[rng.integers(len(_LIMITS))]
+    sizes = {
+        "input_width": input_width, "input_channels": depth, "output_width": width, "output_channels": outputs,
+        "output_zero_point": int(_bytes(rng, 1)[0]), "activation_min": low, "activation_max": high, "groups": 1,
+        "gathers": 0, "kernel_rows": rows, "kernel_width": 3, "stride": 1, "dilation": 1, "pad": pad,
+    }  # fmt: skip
+    arrays = {
+        "filter": weights.reshape(-1), "bias": bias.astype(np.int32), "multiplier": multiplier.astype(np.int32),
+        "shift": shift.astype(np.int8), "padding": np.full(max(depth, 4 * depth), zero_point, np.int8),
+    }  # fmt: skip
+    data = _bytes(rng, rows, input_width, depth)
+    wide = np.full((rows, pad + input_width + width + 3, depth), zero_point, np.int64)
+    wide[:, pad : pad + input_width] = data
+    windows = np.stack([wide[:, x : x + 3] for x in range(width)])
+    sums = np.einsum("xrkc,orkc->xo", windows, weights.astype(np.int64)) + bias
+    scaled = requantize(sums, multiplier, shift).astype(np.int64) + sizes["output_zero_point"]
+    expected = np.minimum(np.maximum(scaled, low), high).astype(np.int8)
+    params = tuple(Param(name, value) for name, value in {**arrays, **sizes}.items())
+    return _Layer(KernelCall("kibi_conv2d_s8", params, _PLENTY), data, expected)
+
+
+def _ways(layer: _Layer, kernel: str) -> Iterator[KernelCall]:
+    """The packed calls for all scratch that makes a difference."""
+    call = layer.call
+    while (packed := _PACKS[kernel](call)) is not None:
+        assert packed.scratch_bytes <= call.scratch_bytes
+        yield packed
+        call = replace(call, scratch_bytes=packed.scratch_bytes - 1)
+
+
+def _run(kernels: Kernels, layer: _Layer, packed: KernelCall, rng: np.random.Generator) -> np.ndarray:
+    bench = Bench(kernels, rng)
+    output = bench.place("output", np.zeros(layer.expected.shape, np.int8), writable=True)
+    rows = bench.rows([bench.place("input", row) for row in layer.rows])
+    bench.call(packed.kernel, output, rows, bench.params(packed), bench.scratch(packed.scratch_bytes))
+    return bench.read(output, layer.expected.size).reshape(layer.expected.shape)
+
+
+@pytest.mark.parametrize("kernel", sorted(_PACKS))
+def test_drawn_rows_in_any_scratch_equal_the_definition(kernels: Kernels, kernel: str) -> None:
+    """Shapes, edges, scales, values and addresses of every kind give the same bits, and no byte outside is touched."""
+    rng = np.random.default_rng(0)
+    tried = 0
+    for _ in range(_CASES):
+        layer = _layer(rng, _SUM_LIMITS[kernel])
+        for packed in _ways(layer, kernel):
+            np.testing.assert_array_equal(_run(kernels, layer, packed, rng), layer.expected, str(layer.call))
+            tried += 1
+    assert tried > _CASES
+
+
+@pytest.mark.parametrize(("zero_point", "low", "high"), [(-128, -128, 127), (127, -128, 127), (5, -7, 90), (3, 60, 20)])
+@pytest.mark.parametrize("kernel", sorted(_PACKS))
+def test_every_boundary_that_is_simple(kernels: Kernels, kernel: str, zero_point: int, low: int, high: int) -> None:
+    """Sums of nothing but the bias, each with its multiplier and shift, are rounded, moved and cut as Python does."""
+    triples = [each for each in TRIPLES if abs(each[0]) < 1 << 30 and each[1] >= 0 and each[2] < 0]
+    acc, multiplier, shift = np.array(triples, np.int32).T
+    # One weight keeps each channel from being taken for a constant; its input is zero.
+    limit, channels, width = _SUM_LIMITS[kernel] - 129, len(acc), 5
+    bias, weights = np.clip(acc, -limit, limit), np.zeros((channels, 1, 3, 4), np.int8)
+    weights[:, 0, 1, 2] = 1
+    values: dict[str, object] = {
+        "filter": weights.reshape(-1), "bias": bias.astype(np.int32), "multiplier": multiplier.copy(),
+        "shift": shift.astype(np.int8), "padding": np.zeros(4, np.int8), "input_width": width, "input_channels": 4,
+        "output_width": width, "output_channels": channels, "output_zero_point": zero_point, "activation_min": low,
+        "activation_max": high, "groups": 1, "gathers": 0, "kernel_rows": 1, "kernel_width": 3, "stride": 1,
+        "dilation": 1, "pad": 1,
+    }  # fmt: skip
+    general = KernelCall("kibi_conv2d_s8", tuple(Param(name, value) for name, value in values.items()), _PLENTY)  # type: ignore[arg-type]
+    packed = _PACKS[kernel](general)
+    assert packed is not None
+    scaled = requantize(bias, multiplier, shift).astype(np.int64) + zero_point
+    expected = np.minimum(np.maximum(scaled, low), high).astype(np.int8)
+    layer = _Layer(general, np.zeros((1, width, 4), np.int8), np.tile(expected, (width, 1)))
+    np.testing.assert_array_equal(_run(kernels, layer, packed, np.random.default_rng(0)), layer.expected)
+
+
+@pytest.mark.parametrize("kernel", sorted(_PACKS))
+def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels, kernel: str) -> None:
+    """At the distance of the general call, and at larger ones, no element is overwritten that is still to be read."""
+    tried = 0
+    for geometry in _GEOMETRIES:
+        case = convolution(geometry)
+        graph = graph_of(case)
+        (call,) = graph.calls
+        packed = _PACKS[kernel](replace(call, scratch_bytes=max(call.scratch_bytes, call.roomy_scratch_bytes)))
+        if packed is None:
+            continue
+        (distance,) = call.overlap_bytes
+        assert distance is not None
+        distances = [distance, distance + 1, distance + 5, distance + 16]
+        wrong, count = differing_distances(kernels, graph.sites[0], packed, case.inputs[0], distances)
+        assert not wrong, (geometry, distance, wrong)
+        tried += count
+    assert tried > len(_GEOMETRIES)
+
+
+@pytest.mark.parametrize("geometry", _GEOMETRIES, ids=str)
+def test_layers_are_planned_with_scratch_for_a_kernel_of_columns(geometry: Geometry) -> None:
+    """What the general call asks for is enough for columns, and what it could use is enough for tiles."""
+    (call,) = graph_of(convolution(geometry)).calls
+    assert conv2d_columns.pack(call) is not None
+    if geometry.size[1] > 2:
+        assert conv2d_winograd.pack(replace(call, scratch_bytes=call.roomy_scratch_bytes)) is not None
+
+
+@pytest.mark.parametrize("bias", [(1 << 30) - 2000, -(1 << 30) + 2000])
+def test_sums_that_may_leave_their_range_are_left_to_others(bias: int) -> None:
+    """A bias near half the range of 32 bits keeps a layer from being packed, and so do groups, strides and dilation."""
+    layer = _layer(np.random.default_rng(5), 1 << 23)
+    params = {param.name: param for param in layer.call.params}
+    outputs = np.asarray(params["bias"].value).size
+    others = [
+        Param("bias", np.full(outputs, bias, np.int32)),
+        Param("stride", 2),
+        Param("dilation", 2),
+        Param("groups", 2),
+    ]
+    for pack in _PACKS.values():
+        assert pack(layer.call) is not None
+        for other in others:
+            assert pack(replace(layer.call, params=tuple({**params, other.name: other}.values()))) is None
+
+
+@pytest.mark.parametrize("width", range(1, 40))
+def test_the_fewest_pixels_are_taken_where_scratch_is_short(width: int) -> None:
+    """Less scratch never gives more pixels, and blocks of the pixels found make up the row."""
+    found = [shared_columns(width, 3, (16, 16), most_bytes=most) for most in (384, 480, _PLENTY)]
+    pixels = [way.pixels if way else 0 for way in found]
+    assert pixels == sorted(pixels)
+    assert all(sum(block_sizes(width, each)) == width for each in pixels if each)
+    tiles = [tiles_of_block(width, 3, 16, most_bytes=most) for most in (768, 1152)]
+    assert tiles == sorted(tiles)
+    assert all(sum(block_sizes((width + 1) // 2, each)) == (width + 1) // 2 for each in tiles if each)

@@ -1,0 +1,77 @@
+"""Which blocks a layer is computed in, and the scratch that plans keep for them."""
+
+from dataclasses import replace
+
+import pytest
+
+from kibi.ops.convolution_blocks import (
+    block_pixels,
+    blocks_scratch_bytes,
+    partitions,
+    shared_columns,
+    shares_columns,
+    tiles_of_block,
+)
+from kibi.ops.window import Window
+
+_LAYER = Window(
+    batches=1, input_rows=8, input_width=8, channels=64, output_rows=8, output_width=8, kernel_rows=3, kernel_width=3,
+    stride_rows=1, stride_width=1, dilation_rows=1, dilation_width=1, pad_rows=1, pad_width=1, is_swapped=False,
+)  # fmt: skip
+
+
+def _sized(channels: int, width: int) -> Window:
+    return replace(_LAYER, channels=channels, input_width=width, output_width=width)
+
+
+@pytest.mark.parametrize(
+    ("channels", "width", "scratch", "roomy"),
+    [
+        (16, 32, 3 * 5 * 16 * 2, 3 * 4 * 3 * 16 * 2),
+        (32, 16, 3 * 5 * 32 * 2, 3 * 4 * 3 * 32 * 2),
+        (64, 8, 5 * 32 * 2 + 64 * 12, 2 * 4 * 3 * 64 * 2),  # half a kernel row at once, and sums
+        (64, 7, 5 * 32 * 2 + 64 * 12, 2 * 4 * 3 * 64 * 2),
+        (8, 2, 3 * 4 * 8 * 2, 3 * 4 * 8 * 2),  # one tile makes no block of tiles
+        (8, 1, 0, 0),
+        (6, 5, 3 * 54 * 3 + 3 * 6, 3 * 54 * 3 + 3 * 6),  # gathered, and rounded up to whole fours
+    ],
+)
+def test_scratch_is_what_the_fastest_blocks_take_that_are_small(
+    channels: int, width: int, scratch: int, roomy: int
+) -> None:
+    """Columns of a block, or part of them with sums; and the planes of tiles, where there is room."""
+    assert blocks_scratch_bytes(_sized(channels, width), channels, channels) == (scratch, roomy)
+
+
+def test_large_windows_are_computed_in_parts_before_pixels_are_given_up() -> None:
+    """Three pixels of half a row take less than two of all rows; where nothing fits, there is no way."""
+    fitting = [shared_columns(8, 3, (64, 64), most_bytes=most) for most in (1920, 1919, 1408, 1407, 1088, 1087, 1023)]
+    found = [(way.pixels, way.rows_at_once, way.channels_at_once) if way else None for way in fitting]
+    assert found == [(3, 3, 64), (3, 1, 64), (3, 1, 64), (3, 1, 32), (3, 1, 32), (2, 1, 32), None]
+
+
+def test_blocks_and_tiles_need_their_scratch_to_the_byte() -> None:
+    """One byte less gives fewer pixels, or none."""
+    assert [block_pixels(6, 16, is_whole=True, most_bytes=most) for most in (96, 95, 64, 63)] == [3, 2, 2, 0]
+    assert [tiles_of_block(12, 3, 16, most_bytes=most) for most in (1152, 1151, 768, 767)] == [3, 2, 2, 0]
+
+
+@pytest.mark.parametrize("change", [{"stride_width": 2}, {"dilation_width": 2}, {"kernel_width": 4}, {"channels": 30}])
+def test_other_kernels_share_no_columns(change: dict[str, int]) -> None:
+    """Only windows three wide, one apart, of whole fours of channels, are computed from shared columns."""
+    assert shares_columns(_LAYER, 64)
+    assert not shares_columns(replace(_LAYER, **change), change.get("channels", 64))  # type: ignore[arg-type]
+
+
+def test_a_group_is_not_computed_in_blocks() -> None:
+    """Where a group has some of the channels, no scratch is asked for."""
+    assert blocks_scratch_bytes(_LAYER, 32, 64) == (0, 0)
+    assert not shares_columns(_LAYER, 32)
+
+
+@pytest.mark.parametrize("width", range(1, 30))
+def test_every_partition_is_of_the_whole_row(width: int) -> None:
+    """Blocks follow one another without gap, whatever they are made for."""
+    for sizes in partitions(_sized(16, width)):
+        assert sum(sizes) == width
+        assert all(0 < size <= 6 for size in sizes)
