@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from kibi.codegen.c_text import integer_bits, integer_type
-from kibi.dtypes import Array
+from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
 from kibi.ir import Graph, KernelCall, RowAccess, Site, Tensor
 from kibi.kernels import Field, struct_fields
@@ -46,13 +46,15 @@ class Bindings:
     @cached_property
     def calls(self) -> tuple[KernelCall, ...]:
         """The kernel call of each node, for this target."""
-        return tuple(self._call(number, general) for number, general in enumerate(self.graph.calls))
+        chosen = choose(self.graph.calls, self.target, self.goal)
+        return tuple(self._tuned(number, call) for number, call in enumerate(chosen))
 
-    def _call(self, number: int, general: KernelCall) -> KernelCall:
-        if number in self.tuned:
-            found = {call.kernel: call for call in candidates(general, self.target)}
-            return found[self.tuned[number]]
-        return choose(general, self.target, self.goal)
+    def _tuned(self, number: int, chosen: KernelCall) -> KernelCall:
+        """The call of the kernel that was measured to be the best for a node, if one was; else what was chosen."""
+        if number not in self.tuned:
+            return chosen
+        found = {call.kernel: call for call in candidates(self.graph.calls[number], self.target)}
+        return found[self.tuned[number]]
 
     @cached_property
     def accesses(self) -> tuple[tuple[RowAccess, ...], ...]:
@@ -158,7 +160,7 @@ class Bindings:
 
     @cached_property
     def _arrays(self) -> tuple[tuple[str, Array, str], ...]:
-        """Every constant array as (wanted name, elements, note), in the order of nodes, then row constants."""
+        """Every constant array as (wanted name, elements, note), in the order of nodes, then row constants, then rows outside."""
         packed = [
             (
                 f"{self.prefix}_{number}_{param.name}",
@@ -174,7 +176,16 @@ class Bindings:
             for tensor in self.row_constants
             if tensor.data is not None
         ]
-        return (*packed, *rows)
+        numpy_of = {dtype.c: dtype.numpy for dtype in DType}
+        fills = [
+            (
+                self._wanted_fill(c_type, value),
+                np.full(elements, value, numpy_of[c_type]),
+                f"rows outside of inputs: {value}, of at most {elements} elements",
+            )
+            for (c_type, value), elements in sorted(self.fills.items())
+        ]
+        return (*packed, *rows, *fills)
 
     def tensor_constant(self, tensor: Tensor) -> str:
         """The wanted C name of a constant that is read by the row."""
@@ -200,14 +211,11 @@ class Bindings:
 
     def fill_name(self, c_type: str, value: int) -> str:
         """The C name of a fill row."""
-        text = f"minus_{-value}" if value < 0 else str(value)
-        return f"fill_{text}" if c_type == "int8_t" else f"fill_{c_type}_{text}"
+        return self.constant_name(self._wanted_fill(c_type, value))
 
-    @cached_property
-    def row_tensors(self) -> tuple[Tensor, ...]:
-        """All tensors whose rows some step reads or makes, by index."""
-        used = {t.index for site in self.graph.sites for t in (*site.row_tensors, site.output)}
-        return tuple(self.graph.tensors[index] for index in sorted(used))
+    def _wanted_fill(self, c_type: str, value: int) -> str:
+        text = f"minus_{-value}" if value < 0 else str(value)
+        return f"{self.prefix}_fill_{text}" if c_type == "int8_t" else f"{self.prefix}_fill_{c_type}_{text}"
 
     def function(self, number: int) -> str:
         """The C name of the function that runs steps of a node."""

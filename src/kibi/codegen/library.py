@@ -1,6 +1,7 @@
 """Libraries: the files of one or several models and the kernels that they share, generated as text and written whole."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from kibi.targets import Target
 from kibi.variants import Goal
 from kibi.version import __version__
 
+_FEATURE = re.compile(r"^#ifndef (KIBI_\w+)\n#define \1 1\b", re.MULTILINE)
+"""How a kernel's file says that a part of it can be left out."""
 _WORD_BYTES = 8
 """Variables in a model's struct are aligned for any element."""
 
@@ -134,7 +137,8 @@ def generate(
         files[f"{library}_models.h"] = _joint_header(library, bindings)
     kernels = frozenset().union(*(b.kernels for b in bindings))
     shared = closure(kernels, target.kernel_sets)
-    files |= {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared)}
+    needed = frozenset().union(*(call.features for b in bindings for call in b.calls))
+    files |= {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}
     sources = [file for file in files if file.endswith(".c")]
     files["example_main.c"] = example_main(bindings[0])
     files = {file: f"/* {made_by.replace('*/', '* /')} */\n{text}" for file, text in files.items()}
@@ -191,17 +195,40 @@ def _joint_header(library: str, bindings: Sequence[Bindings]) -> str:
 """
 
 
-def _renamed(text: str, library: str, files: Mapping[str, str]) -> str:
-    """`kibi.h` with a prefix for each kernel function, so that libraries made apart link into one firmware."""
+def _renamed(text: str, library: str, files: Mapping[str, str], needed: frozenset[str]) -> str:
+    """`kibi.h` with a prefix for each kernel function, so that libraries made apart link into one firmware.
+
+    Args:
+        text: the header.
+        library: the prefix.
+        files: the texts of all kernels' files, by name.
+        needed: the features that some call needs; all others of these kernels are left out.
+    """
     functions = sorted(file.removesuffix(".c") for file in files if file.endswith(".c"))
     lines = "".join(f"#define {function} {library}_{function}\n" for function in functions)
     note = "/* This library's own copies of the kernels have names of their own, so that several libraries link together. */\n"
+    unused = sorted({name for file in files.values() for name in _FEATURE.findall(file)} - needed)
+    if unused:
+        note = f"/* Parts of kernels that no layer of this library needs. */\n{_left_out(unused)}\n{note}"
     head, guard, tail = text.rpartition("\n#endif\n")
     return f"{head}\n{note}{lines}{guard}{tail}"
+
+
+def _left_out(features: Sequence[str]) -> str:
+    return "".join(f"#define {name} 0\n" for name in features)
 
 
 def _record(b: Bindings) -> str:
     """The plan and what it is for; `solve_seconds` is left out, because equal inputs give equal bytes."""
     plan = asdict(replace(b.plan, solve_seconds=0.0))
-    record = {"kibi": __version__, "model": b.graph.source, "target": b.target.name, "plan": {"format": 1, **plan}}
+    kernels = [
+        {"operator": site.node.label, "kernel": call.kernel} for site, call in zip(b.graph.sites, b.calls, strict=True)
+    ]
+    record = {
+        "kibi": __version__,
+        "model": b.graph.source,
+        "target": b.target.name,
+        "kernels": kernels,
+        "plan": {"format": 1, **plan},
+    }
     return json.dumps(record, indent=1) + "\n"

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from kibi.codegen import memory_c
+from kibi.codegen import memory_c, shared_steps_c
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.c_text import array, comment, literal, plain
 from kibi.codegen.entry_c import declarations, definitions
 from kibi.codegen.order_c import order
-from kibi.codegen.rows_c import accessors, fill_rows, pointer_count, pointers
+from kibi.codegen.rows_c import accessors, pointer_count, pointers
+from kibi.codegen.shared_steps_c import SharedSteps, shared_steps
 from kibi.dtypes import DType
 from kibi.ir import KernelCall, Site, Tensor
 from kibi.planner.plan import Buffer, buffer_name
@@ -67,12 +68,15 @@ def _constants(b: Bindings, role: str, tensors: tuple[int, ...]) -> str:
 
 def _source(b: Bindings) -> str:
     includes = "".join(f'#include "{kernel}.h"\n' for kernel in sorted(b.kernels))
+    shared = shared_steps(b)
+    own = [number for number in range(len(b.graph.nodes)) if number not in shared.kinds]
     return "\n".join(
         [
             f'{_summary(b)}\n#include "{b.prefix}.h"\n\n{includes}#include "{b.prefix}_weights.h"\n{_library_includes(b)}',
             _arena_table(b),
-            fill_rows(b) + accessors(b),
-            "\n".join(_step_function(b, number) for number in range(len(b.graph.nodes))),
+            accessors(b, own),
+            shared_steps_c.definitions(b, shared)
+            + "\n".join(_step_function(b, shared, number) for number in range(len(b.graph.nodes))),
             order(b),
             definitions(b),
         ]
@@ -109,10 +113,13 @@ def _arena_table(b: Bindings) -> str:
     return f"/* {lines[0]}\n{body} */\n"
 
 
-def _step_function(b: Bindings, number: int) -> str:
+def _step_function(b: Bindings, shared: SharedSteps, number: int) -> str:
     site, call = b.graph.sites[number], b.calls[number]
     if site.op.receives:
         return _receiver(b, number)
+    if number in shared.kinds:
+        head = f"{_params(b, number, call)}\n{comment(_describe(b, number))}"
+        return head + shared_steps_c.steps_function(b, shared, number)
     scratch = memory_c.scratch(b, b.plan.scratch_of(number))
     memory = memory_c.argument(b)
     c_type = site.row_tensors[0].type.dtype.c

@@ -1,20 +1,22 @@
 """C text that turns a row number into a pointer, and a step into the pointers that its kernel reads."""
 
-import numpy as np
+from collections.abc import Iterable, Sequence
 
 from kibi.codegen.bindings import PLAN_TABLE_PREFIX, Bindings
-from kibi.codegen.c_text import comment, filled, plain, product, total
+from kibi.codegen.c_text import comment, plain, product, total
 from kibi.codegen.memory_c import argument, base, parameter
 from kibi.codegen.offsets_c import offsets_text
-from kibi.ir import RowAccess, Tensor
+from kibi.ir import RowAccess, Site, Tensor
 
 
-def accessors(b: Bindings) -> str:
-    """One function for each tensor: row number in, pointer out."""
-    return "\n".join(_accessor(b, tensor) for tensor in b.row_tensors)
+def accessors(b: Bindings, nodes: Iterable[int]) -> str:
+    """One function for each tensor whose rows these nodes read or make: row number in, pointer out."""
+    sites = [b.graph.sites[number] for number in nodes]
+    used = {tensor.index: tensor for site in sites for tensor in (*site.row_tensors, site.output)}
+    return "\n".join(_accessor(b, used[index], sites) for index in sorted(used))
 
 
-def _accessor(b: Bindings, tensor: Tensor) -> str:
+def _accessor(b: Bindings, tensor: Tensor, sites: Sequence[Site]) -> str:
     kind = tensor.type
     what = f"{plain(tensor.name)}: {kind}, {kind.rows} row{'s' if kind.rows > 1 else ''} of {kind.row_bytes} bytes"
     c_type = kind.dtype.c
@@ -28,7 +30,7 @@ def _accessor(b: Bindings, tensor: Tensor) -> str:
         start = f"({c_type} *)(void *){base(b, tensor, argument(b))}"
         place = f"{start} + {product('row', kind.row_elements)}"
         return f"{comment(f'{what}, {whose}')}{text}    return {place};\n}}\n"
-    uses = sum(tensor.index in {t.index for t in (*site.row_tensors, site.output)} for site in b.graph.sites)
+    uses = sum(tensor.index in {t.index for t in (*site.row_tensors, site.output)} for site in sites)
     name = f"{PLAN_TABLE_PREFIX}offsets_{tensor.index}"
     rows = offsets_text(b.plan.row_offsets(b.graph, tensor.index), name, uses)
     table = f"{rows.table}\n" if rows.table else ""
@@ -98,14 +100,3 @@ def _pointer(b: Bindings, tensor: Tensor, access: RowAccess, index: str) -> str:
 
 def _atom(text: str) -> str:
     return text if text.isidentifier() or text.isdigit() else f"({text})"
-
-
-def fill_rows(b: Bindings) -> str:
-    """The constant rows that stand outside inputs."""
-    text = ""
-    for (c_type, value), elements in sorted(b.fills.items()):
-        numbers = np.full(elements, value)
-        name = b.fill_name(c_type, value)
-        text += comment(f"Stands where a window leaves its input: {value}, for at most {elements} elements.")
-        text += f"static const {c_type} {name}[{elements}] = {{\n{filled(map(str, numbers.tolist()))}\n}};\n\n"
-    return text

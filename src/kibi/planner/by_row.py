@@ -15,7 +15,7 @@ from kibi.planner.row_order import row_orders
 from kibi.planner.row_steps import Ints
 from kibi.targets import Target
 
-_SEARCH_SECONDS = 0.25
+_SEARCH_SECONDS = 0.35
 """About how long placement may search; an amount of work, so that the plan does not depend on the machine."""
 _MOST_LAYOUTS = 8
 """Layouts that greedy orders are tried on."""

@@ -20,6 +20,7 @@ from kibi.planner.row_order import order_within
 from kibi.planner.topological import smallest_peak_order
 from kibi.targets import Target
 
+_GOALS_OF_CODE = ("balanced", "flash")
 _SHARES = (1.0, 0.95, 0.85)
 """Of the bytes that are allowed, what may live at once: placement may need a little more."""
 
@@ -43,15 +44,18 @@ class Granularity(StrEnum):
 
 
 def goal_named(name: str) -> Goal:
-    """The goal of that name.
+    """The goal of that name; `balanced` and `flash`, which code knows, mean RAM.
 
     Raises:
         PlanError: there is none; the text lists those that exist.
     """
+    if name in _GOALS_OF_CODE:
+        return Goal.RAM
     try:
         return Goal(name)
     except ValueError:
-        raise PlanError(f"plans cannot be optimized for {name!r}. They can be for: {', '.join(Goal)}.") from None
+        known = ", ".join((*Goal, *_GOALS_OF_CODE))
+        raise PlanError(f"plans cannot be optimized for {name!r}. They can be for: {known}.") from None
 
 
 def handover_named(name: str, *, is_output: bool = False) -> Handover:

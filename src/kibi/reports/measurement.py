@@ -37,7 +37,7 @@ class Measurement:
         ram_bytes: their sum, plus initialized and zeroed data of the code.
         code_bytes: flash for text and constants other than weights.
         plan_table_bytes: of these, the plan's tables: the order of row steps, and the offsets of rows that no formula gives.
-        weights_bytes: flash for filters, biases, multipliers, shifts and tables.
+        weights_bytes: flash for filters, biases, multipliers, shifts, tables, and the rows that stand outside of inputs.
         flash_bytes: their sum.
         instructions: executed by one inference.
         cycles_estimate: by Arm's tables; None where there is none for the core.
