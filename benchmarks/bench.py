@@ -36,6 +36,13 @@ MODELS = (
     "tflm_micro_speech",
     "tflm_hello_int8",
 )
+PUBLISHED_MILLISECONDS = {
+    "mlperf_kws_int8": 43.1,
+    "mlperf_vww_int8": 88.9,
+    "mlperf_ic_int8": 165.1,
+    "mlperf_ad_int8": 4.05,
+}
+"""The best times published for a Cortex-M4 at 120 MHz: MLPerf Tiny, any round. Kibi's are estimated from Arm's tables."""
 TOOLS = ("numpy", "unicorn", "ziglang", "tflite-micro")
 
 
@@ -71,14 +78,21 @@ def _paths() -> list[Path]:
 
 def _model(path: Path, compiler: str, optimize: str) -> dict[str, Any]:
     """Kibi's measurement, the activations' own arena, and TFLM's figures where there are some."""
-    model = kibi.load(path)
+    model = kibi.simplify(kibi.load(path))
     with tempfile.TemporaryDirectory() as folder:
         library = kibi.compile(model, kibi.plan(model), folder)
         measured = kibi.measure(library, compiler=compiler, optimize=optimize)
+        plan = kibi.plan(model, granularity="tensor", optimize="speed")
+        fast = kibi.compile(model, plan, Path(folder) / "speed", optimize="speed")
+        fastest = kibi.measure(fast, compiler=compiler, optimize=optimize, oracle=False)
+    clock = kibi.target("cortex-m4").clock_hz
     activations = make_plan(model, kibi.target("cortex-m4"), scratch=False)
     known = json.loads(BASELINES.read_text(encoding="utf-8"))["models"] if BASELINES.is_file() else {}
     return {
         **measured.to_dict(),
+        "milliseconds": round((measured.cycles_estimate or 0) / clock * 1000, 3),
+        "published_milliseconds": PUBLISHED_MILLISECONDS.get(path.stem),
+        "speed": {name: getattr(fastest, name) for name in ("instructions", "code_bytes", "arena_bytes", "bit_exact")},
         "activation_bytes": activations.arena_bytes,
         "activation_lower_bound_bytes": activations.lower_bound_bytes,
         "tflm": known.get(path.stem, {}).get("cortex_m4"),
@@ -105,10 +119,10 @@ def _timed(command: list[str], environment: dict[str, str]) -> float:
 
 
 def _print(results: dict[str, Any]) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 150)
+    console = Console(width=None if sys.stdout.isatty() else 180)
     tools = ", ".join(f"{name} {number}" for name, number in results["tools"].items())
     console.print(f"Cortex-M4, {results['compiler']} -O{results['optimize']}; {tools}")
-    table = Table(title="Kibi (portable kernels) beside TensorFlow Lite Micro")
+    table = Table(title="Kibi beside TensorFlow Lite Micro")
     for heading in (
         "model",
         "instructions",
@@ -121,7 +135,7 @@ def _print(results: dict[str, Any]) -> None:
         "TFLM",
     ):
         table.add_column(heading, justify="left" if heading == "model" else "right")
-    for heading in ("stack", "bits"):
+    for heading in ("stack", "ms", "published", "for speed", "bits"):
         table.add_column(heading, justify="right")
     for model in results["models"]:
         table.add_row(*_row(model))
@@ -151,6 +165,9 @@ def _row(model: dict[str, Any]) -> list[str]:
         f"{model['activation_bytes']:,}",
         f"{tflm['smallest_arena_bytes']:,}" if "smallest_arena_bytes" in tflm else "-",
         str(model["stack_bytes"]),
+        f"{model['milliseconds']:.2f}",
+        f"{model['published_milliseconds'] or '-'}",
+        f"{model['speed']['instructions']:,}",
         f"{bits}{', as TFLM' if model['oracle'] else ''}",
     ]
 

@@ -8,10 +8,10 @@
     lib = kibi.compile(model, plan, "build/")              # C99 files
     info = kibi.measure(lib)                               # emulated: instructions, stack, flash, RAM
 
-For a model that runs many times: `kibi.Interpreter(model, plan)`.
+`kibi.simplify(model)` takes out what costs and changes no bit. For a model that runs many times: `kibi.Interpreter(model, plan)`.
 """
 
-from kibi.api import compile, embed, load, measure, plan, run, verify  # noqa: A004 - the field's word
+from kibi.api import compile, embed, load, measure, plan, run, simplify, tune, verify  # noqa: A004 - the field's word
 from kibi.codegen import Library
 from kibi.errors import KibiError
 from kibi.ir import Graph
@@ -34,7 +34,9 @@ __all__ = [
     "measure",
     "plan",
     "run",
+    "simplify",
     "target",
     "targets",
+    "tune",
     "verify",
 ]

@@ -4,7 +4,7 @@ Each imports what it needs when it is called: `import kibi` stays quick, and nob
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from kibi.targets import target as target_named
 
 if TYPE_CHECKING:
     from kibi.codegen import Library
+    from kibi.engines.tuning import Tuning
     from kibi.planner.embedding import Embedding
     from kibi.planner.plan import Plan, Run
     from kibi.planner.region_file import Region
@@ -40,6 +41,30 @@ def load(path: str | os.PathLike[str]) -> Graph:
     from kibi.frontends import load as read  # noqa: PLC0415 - see the module's docstring, here and below
 
     return replace(read(path), path=Path(path))
+
+
+def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int | str]" = ()) -> Graph:
+    """Take out of a model what costs and changes no bit of its outputs.
+
+    For every input, the outputs are the same, bit by bit, and so are their shapes. Tensors in between may be others: what is
+    left out is no longer computed. A plan is for the graph that it was made for, simplified or not.
+
+    Args:
+        model: the graph.
+        without: names of passes to leave out, or `all`. `kibi.passes.PASSES` lists them; `kibi.passes.simplify` says what
+            each did.
+        keep: tensors, by name or index, that must stay, because they are to be supplied or looked at.
+
+    Returns:
+        The new graph, or the same one where there is nothing to do.
+
+    Raises:
+        InputError: there is no such pass, or no such tensor to keep.
+    """
+    from kibi.passes import simplify as apply_passes  # noqa: PLC0415
+    from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
+
+    return apply_passes(model, without, [tensor_index(model, tensor) for tensor in keep]).graph
 
 
 def plan(
@@ -70,7 +95,8 @@ def plan(
             never stored whole. `supplied`: they lie in the caller's own buffers, and take none of the arena.
         output: `stored` or `supplied`.
         supply: further tensors, by name or index, that lie in buffers of the caller's.
-        optimize: `ram`: the smallest arena. `speed`: the fewest instructions.
+        optimize: `ram`: the smallest arena, and so for `balanced` and `flash`, which tell code apart. `speed`: the fewest
+            instructions, with whole tensors and as much scratch as kernels can use.
         ram: the most bytes that the arena may have; of the plans that fit, the fastest is taken. None: no limit.
         regions: the memories of the board, or the path of a TOML file that lists them; buffers are shared out among them
             at the least cost of their use. None: there is one arena.
@@ -184,6 +210,8 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     target: str | Target | None = None,
     name: str | None = None,
     command: str | None = None,
+    optimize: str | None = None,
+    tunings: "Sequence[Tuning]" = (),
 ) -> "Library":
     """Write a C99 library.
 
@@ -194,13 +222,17 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
         target: the processor; None: the plan's, or Cortex-M4 without a plan.
         name: of the library; None: the first model's.
         command: what stands in each file's first line; None: the equal `kibi compile` line.
+        optimize: `balanced`: kernels that are packed for the core where what they store is about as large. `speed`: the
+            fewest instructions. `flash`: one kernel for all layers of a kind. None: speed where the plan is for speed, else
+            balanced.
+        tunings: for each model what `tune` found; its kernels go before those of `optimize`.
 
     Returns:
         The library, to be measured.
 
     Raises:
         TargetError: no such target.
-        InputError: models of equal names, or more or fewer plans than models.
+        InputError: models of equal names, more or fewer plans or tunings than models, or no such goal.
         PlanError: a plan is not right for its model.
         OutputError: the directory cannot be written.
     """
@@ -208,6 +240,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     from kibi.errors import InputError  # noqa: PLC0415
     from kibi.planner import validate  # noqa: PLC0415
     from kibi.planner.plan import Plan  # noqa: PLC0415
+    from kibi.variants import goal_named  # noqa: PLC0415
 
     models = [model] if isinstance(model, Graph) else list(model)
     given = [plan] if isinstance(plan, Plan) else list(plan or ())
@@ -217,8 +250,58 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
         validate(graph, its_plan)
     processor = _target(target or (given[0].target if given else _DEFAULT_TARGET))
     plans = given or [_default_plan(graph, processor) for graph in models]
-    library = generate(list(zip(models, plans, strict=True)), processor, name=name, command=command)
+    if tunings and len(tunings) != len(models):
+        raise InputError(f"{len(models)} models need as many tunings; {len(tunings)} were given.")
+    library = generate(
+        list(zip(models, plans, strict=True)),
+        processor,
+        name=name,
+        command=command,
+        goal=goal_named(optimize or ("speed" if any(each.is_roomy for each in plans) else "balanced")),
+        tuned=[each.kernels for each in tunings],
+    )
     return write(library, Path(directory))
+
+
+def tune(
+    model: Graph,
+    plan: "Plan | None" = None,
+    *,
+    target: str | Target | None = None,
+    optimize: str = "balanced",
+    compiler: str = "zig",
+    level: str = "s",
+) -> "Tuning":
+    """Count every kernel that may run a layer of a model on the emulated core, and choose the best for each.
+
+    Args:
+        model: the graph.
+        plan: its plan; None: the default plan.
+        target: the processor; None: the plan's, or Cortex-M4 without a plan.
+        optimize: `balanced` or `speed`: the fewest instructions; `flash`: the least flash.
+        compiler: `zig` (from pip) or `gcc` (`arm-none-eabi-gcc`).
+        level: the compiler's: `0`, `1`, `2`, `3` or `s`.
+
+    Returns:
+        The choice and the counts, for `compile`.
+
+    Raises:
+        TargetError: no such target.
+        InputError: there is no such goal.
+        PlanError: the plan is not right for the model.
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: nothing emulates the target.
+    """
+    from kibi.engines.tuning import tune as count  # noqa: PLC0415
+    from kibi.planner import validate  # noqa: PLC0415
+    from kibi.variants import goal_named  # noqa: PLC0415
+
+    processor = _target(target or (plan.target if plan else _DEFAULT_TARGET))
+    goal = goal_named(optimize)
+    if plan is not None:
+        validate(model, plan)
+    made = plan or _default_plan(model, processor)
+    return count(model, made, processor, goal, compiler=compiler, optimize=level)
 
 
 def measure(
@@ -252,6 +335,7 @@ def verify(
     seed: int = 0,
     runs: int = 3,
     compiler: str = "zig",
+    original: Graph | None = None,
 ) -> "Verification":
     """Run the same inputs in Python, in C on this machine, in C on the emulated core, and in TFLM where it is installed.
 
@@ -263,12 +347,14 @@ def verify(
         seed: of the random inputs.
         runs: how many random inputs.
         compiler: for the device.
+        original: the graph that `simplify` made the model of; the outputs of both are compared, and what TFLM has in between
+            is compared with this one. None: the model itself.
     """
     from kibi.reports.verification import verify as compare  # noqa: PLC0415
 
     processor = _target(target)
     made = plan or _default_plan(model, processor)
-    return compare(model, made, processor, inputs=inputs, seed=seed, runs=runs, compiler=compiler)
+    return compare(model, made, processor, inputs=inputs, seed=seed, runs=runs, compiler=compiler, original=original)
 
 
 def _target(target: str | Target) -> Target:

@@ -42,6 +42,33 @@ def test_model_equals_tflm_in_all_engines(name: str, tmp_path: Path) -> None:
     assert _digests(DeviceEngine(library), [runs[0], runs[3]]) == [expected[0], expected[3]]
 
 
+_RUNNABLE = sorted(n for n, e in zoo.catalog().items() if set(e.operators) <= set(operators()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m33"])
+@pytest.mark.parametrize("name", _RUNNABLE)
+def test_simplified_model_equals_tflm_on_every_core(name: str, core: str, tmp_path: Path) -> None:
+    """After the lossless passes, with the kernels for each core: two seeded runs."""
+    entry = zoo.catalog()[name]
+    model = kibi.simplify(_read(entry.path))
+    library = kibi.compile(model, kibi.plan(model, core), tmp_path)
+    runs = list(zoo.seeded_runs(name))
+    assert _digests(DeviceEngine(library), runs[:2]) == list(entry.output_digests[:2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("goal", ["speed", "flash"])
+@pytest.mark.parametrize("name", _RUNNABLE)
+def test_simplified_model_for_each_goal_equals_tflm(name: str, goal: str, tmp_path: Path) -> None:
+    """With plans and kernels for speed, and with the general kernels: two seeded runs."""
+    entry = zoo.catalog()[name]
+    model = kibi.simplify(_read(entry.path))
+    library = kibi.compile(model, kibi.plan(model, optimize=goal), tmp_path, optimize=goal)
+    runs = list(zoo.seeded_runs(name))
+    assert _digests(DeviceEngine(library), runs[:2]) == list(entry.output_digests[:2])
+
+
 def _operator_files() -> dict[str, tuple[Path, list[list[str]]]]:
     index = zoo.zoo_path() / "ops.json"
     entries = json.loads(index.read_text(encoding="utf-8")) if index.is_file() else {}

@@ -1,5 +1,6 @@
 """Arguments that several verbs take, and what they become."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
@@ -51,7 +52,26 @@ RegionsFile = Annotated[
     typer.Option("--regions", metavar="FILE", help="A TOML file that lists the board's memories.", show_default=False),
 ]
 PlaceWeights = Annotated[bool, typer.Option("--place-weights", help="Assign weights to regions, too.")]
-Goal = Annotated[str, typer.Option("--optimize", metavar="G", help="What the plan is good at: ram or speed.")]
+WithoutPasses = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without-pass",
+        metavar="NAME",
+        help="Leave out a lossless pass, or all; may be given again.",
+        show_default=False,
+    ),
+]
+Goal = Annotated[
+    str,
+    typer.Option(
+        "--optimize",
+        metavar="G",
+        help="balanced: the smallest arena, fast kernels. speed: the fewest instructions. flash: the least code.",
+    ),
+]
+Tune = Annotated[
+    bool, typer.Option("--tune", help="Count each kernel that may run a layer on the emulated core; take the best.")
+]
 CompilerName = Annotated[
     str, typer.Option("--compiler", metavar="C", help="zig, which came with Kibi, or gcc: arm-none-eabi-gcc.")
 ]
@@ -72,7 +92,7 @@ class PlanOptions(TypedDict, total=False):
 
 
 DEFAULTS: PlanOptions = {
-    "granularity": "row", "input": "stored", "output": "stored", "supply": [], "ram": None, "optimize": "ram"
+    "granularity": "row", "input": "stored", "output": "stored", "supply": [], "ram": None, "optimize": "balanced"
 }  # fmt: skip
 
 
@@ -93,6 +113,34 @@ def option_words(options: PlanOptions) -> list[str]:
     flags += [word for name in options.get("supply", []) for word in ("--supply", name)]
     given.pop("supply", None)
     return [*(word for name, value in given.items() for word in (f"--{name}", str(value))), *flags]
+
+
+def pass_words(without: list[str] | None) -> list[str]:
+    """The words of a command line that leave these passes out."""
+    return [word for name in without or () for word in ("--without-pass", name)]
+
+
+def load_simplified(
+    path: Path, without: list[str] | None, *, supply: Sequence[str] = (), plan: Path | None = None
+) -> "Graph":
+    """The model after the lossless passes; what is supplied, and what a saved plan leaves to the caller, stays.
+
+    Raises:
+        InputError: there is no such pass, or no such tensor to supply.
+        PlanError: the plan's file holds no plan.
+    """
+    import kibi  # noqa: PLC0415
+    from kibi.planner import load_plan  # noqa: PLC0415
+
+    graph = kibi.load(path)
+    supplied: Sequence[int | str] = supply if plan is None else [*supply, *_made(graph, load_plan(plan).supplied)]
+    return kibi.simplify(graph, without or (), supplied)
+
+
+def _made(graph: "Graph", tensors: Sequence[int]) -> list[int]:
+    """Those of some tensors that nodes make; a plan that names others is refused later, with a reason."""
+    made = {index for node in graph.nodes for index in node.outputs}
+    return [index for index in tensors if index in made]
 
 
 def emulated_target(name: str) -> "Target":
@@ -134,10 +182,13 @@ def plan_for(graph: "Graph", target: "Target", path: Path | None, options: PlanO
 
     if path is None:
         return kibi.plan(graph, target, **options)
-    if words := option_words(options):
+    if words := option_words({**options, "optimize": DEFAULTS["optimize"]}):  # code has goals of its own
         raise PlanError(f"{path} is a plan already, so that {' '.join(words)} cannot change it. Leave one of them out.")
     loaded = load_plan(path)
     if loaded.target != target.name:
         raise PlanError(f"{path}: the plan is for {loaded.target!r}, not for {target.name!r}. Make it for that target.")
-    validate(graph, loaded)
+    try:
+        validate(graph, loaded)
+    except PlanError as error:
+        raise PlanError(f"{error}\nA plan is for one graph: leave the same passes out as when it was made.") from None
     return loaded

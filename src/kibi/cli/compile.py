@@ -14,17 +14,21 @@ from kibi.cli.arguments import (
     Goal,
     GranularityName,
     InputMode,
-    PlanOptions,
     PlanPath,
     RamLimit,
     Supplied,
     SupplyOutputs,
     TargetName,
+    Tune,
+    WithoutPasses,
+    load_simplified,
     option_words,
+    pass_words,
     plan_for,
     plan_options,
 )
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
+from kibi.cli.tuning import show_tunings, tuning_record, tunings_for
 from kibi.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,8 +54,10 @@ def compile_models(
     input_mode: InputMode = "stored",
     supply_outputs: SupplyOutputs = False,
     supply: Supplied = None,
+    without_pass: WithoutPasses = None,
     ram: RamLimit = None,
-    optimize: Goal = "ram",
+    optimize: Goal = "balanced",
+    tune: Tune = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a C99 library for a model.
@@ -64,17 +70,28 @@ def compile_models(
     options = plan_options(granularity, input_mode, supply_outputs, supply, ram, optimize)
     processor = kibi.target(target)
     _check(models, name, plan)
-    graphs = [kibi.load(model) for model in models]
+    graphs = [load_simplified(model, without_pass, supply=options["supply"], plan=plan) for model in models]
     with working("compiling"):
         plans = [plan_for(graph, processor, plan, options) for graph in graphs]
         if name is not None and len(graphs) == 1:
             graphs, plans = [replace(graphs[0], name=name)], [replace(plans[0], model=name)]
-        command = _command(graphs, target, name, plan, options)
-        library = kibi.compile(graphs, plans, directory, target=processor, name=name, command=command)
+        chosen = [*option_words(options), *pass_words(without_pass), *(["--tune"] if tune else [])]
+        tunings = tunings_for(graphs, plans, optimize) if tune else []
+        library = kibi.compile(
+            graphs,
+            plans,
+            directory,
+            target=processor,
+            name=name,
+            command=_command(graphs, target, name, plan, chosen),
+            optimize=optimize,
+            tunings=tunings,
+        )
     if as_json:
-        print_json(_record(library, directory))
+        print_json({**_record(library, directory), **({"tuning": tuning_record(tunings)} if tune else {})})
     else:
         _show(library, directory)
+        show_tunings(tunings)
 
 
 def _check(models: Sequence[Path], name: str | None, plan: Path | None) -> None:
@@ -91,11 +108,13 @@ def _check(models: Sequence[Path], name: str | None, plan: Path | None) -> None:
         raise InputError(f"--name {name!r} cannot prefix C symbols. Take, for example, {identifier(name)!r}.")
 
 
-def _command(graphs: "Sequence[Graph]", target: str, name: str | None, plan: Path | None, options: PlanOptions) -> str:
+def _command(
+    graphs: "Sequence[Graph]", target: str, name: str | None, plan: Path | None, options: Sequence[str]
+) -> str:
     """The command that makes the same files: without folders, so that the same input gives the same bytes."""
     words = ["kibi", "compile", *(graph.source for graph in graphs), "--target", target]
     words += ["--name", name] if name else []
-    words += option_words(options)
+    words += options
     words += ["--plan", plan.name] if plan else []
     line = " ".join(shlex.quote(word) for word in words)
     return "".join(each if each.isprintable() else "?" for each in line)

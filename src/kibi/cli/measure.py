@@ -19,12 +19,16 @@ from kibi.cli.arguments import (
     Supplied,
     SupplyOutputs,
     TargetName,
+    Tune,
+    WithoutPasses,
     compiler_named,
     emulated_target,
+    load_simplified,
     plan_for,
     plan_options,
 )
 from kibi.cli.terminal import BAD, FIGURE, GOOD, facts, is_roomy, name_of, output, print_json, say, show, table, working
+from kibi.cli.tuning import show_tunings, tuning_record, tunings_for
 from kibi.errors import MismatchError
 
 if TYPE_CHECKING:
@@ -50,8 +54,10 @@ def measure(
     input_mode: InputMode = "stored",
     supply_outputs: SupplyOutputs = False,
     supply: Supplied = None,
+    without_pass: WithoutPasses = None,
     ram: RamLimit = None,
-    optimize: Goal = "ram",
+    optimize: Goal = "balanced",
+    tune: Tune = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -63,17 +69,20 @@ def measure(
 
     options = plan_options(granularity, input_mode, supply_outputs, supply, ram, optimize)
     processor, tool = emulated_target(target), compiler_named(compiler)
-    graph = kibi.load(model)
+    graph = load_simplified(model, without_pass, supply=options["supply"], plan=plan)
     with working(f"measuring on {processor.name}"), tempfile.TemporaryDirectory(prefix="kibi-") as folder:
-        library = kibi.compile(graph, plan_for(graph, processor, plan, options), folder)
+        made = plan_for(graph, processor, plan, options)
+        tunings = tunings_for([graph], [made], optimize, compiler=tool, level=level) if tune else []
+        library = kibi.compile(graph, made, folder, optimize=optimize, tunings=tunings)
         found = kibi.measure(library, compiler=tool, optimize=level, seed=seed)
     if as_json:
-        print_json(found.to_dict())
+        print_json({**found.to_dict(), **({"tuning": tuning_record(tunings)} if tune else {})})
     else:
         console = output()
         _show_totals(console, found, processor)
         say(console)
         _show_operators(console, found)
+        show_tunings(tunings)
     if not found.bit_exact:
         raise MismatchError(f"{graph.source}: the device's bits differ. Run `kibi verify` to find the operator.")
 

@@ -1,0 +1,105 @@
+"""What layers and models take on emulated cores, recorded in `counts.json`, which no change may make worse unnoticed.
+
+    python benchmarks/counts.py            measure, and show what differs from the record
+    python benchmarks/counts.py --write    ... and record it
+    python benchmarks/counts.py --check    ... and end with 1 where a count is more than 1 % above the record
+
+Layers: four of usual shapes, on four cores. Models: those of `bench.py`, on the Cortex-M4. Counts depend on the compiler: a
+record made with another version of it is not compared (exit code 3). Models that are not there are left out.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from bench import MODELS, ZOO
+from layers import layers
+
+import kibi
+
+RECORD = Path(__file__).with_name("counts.json")
+CORES = ("cortex-m4", "cortex-m33", "cortex-m3", "cortex-m0plus")
+TOOLS = ("ziglang", "unicorn")
+MOST_GROWTH = 0.01
+OTHER_TOOLS = 3
+"""Exit code: the record was made with other tools."""
+
+Counts = dict[str, dict[str, int]]
+
+
+def main() -> None:
+    """Measure, compare, and record or fail where that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="record what was measured")
+    parser.add_argument("--check", action="store_true", help="fail where a count has risen by more than 1 %%")
+    parser.add_argument("--only", help="measure only entries whose name holds this text")
+    arguments = parser.parse_args()
+    tools = {name: version(name) for name in TOOLS}
+    known: dict[str, Any] = {"tools": tools, "counts": {}}
+    if RECORD.is_file():
+        known = json.loads(RECORD.read_text(encoding="utf-8"))
+    if arguments.check and known["tools"] != tools:
+        print(f"recorded with {known['tools']}, here are {tools}: not compared")
+        sys.exit(OTHER_TOOLS)
+    found = measured(arguments.only or "")
+    worse = compare(known["counts"], found)
+    if arguments.write:
+        counts = {**known["counts"], **found}
+        text = json.dumps({"tools": tools, "counts": dict(sorted(counts.items()))}, indent=1)
+        RECORD.write_text(text + "\n", encoding="utf-8")
+    if arguments.check and worse:
+        print("Counts have risen: " + "; ".join(worse))
+        print("Find out why; if it is worth it, record it: python benchmarks/counts.py --write")
+        sys.exit(1)
+
+
+def measured(only: str) -> Counts:
+    """The counts of everything whose name holds that text, by name."""
+    found: Counts = {}
+    for core in CORES:
+        for name, graph in layers().items():
+            entry = f"layer {name} on {core}"
+            if only in entry:
+                found[entry] = _counts(graph, core)
+    for model in MODELS:
+        path = ZOO / "models" / f"{model}.tflite"
+        if only in f"model {model}" and path.is_file():
+            found[f"model {model}"] = _counts(kibi.simplify(kibi.load(path)), "cortex-m4")
+    return found
+
+
+def _counts(graph: kibi.Graph, core: str) -> dict[str, int]:
+    with tempfile.TemporaryDirectory() as folder:
+        library = kibi.compile(graph, kibi.plan(graph, core), folder)
+        taken = kibi.measure(library, oracle=False)
+    return {
+        "instructions": taken.instructions,
+        "code_bytes": taken.code_bytes,
+        "stack_bytes": taken.stack_bytes,
+        "arena_bytes": taken.arena_bytes,
+        "macs": taken.macs,
+    }
+
+
+def compare(known: Counts, found: Counts) -> list[str]:
+    """Print each entry beside its record; what has become worse by more than is allowed."""
+    worse = []
+    for entry, counts in found.items():
+        before = known.get(entry, {})
+        parts = []
+        for name, count in counts.items():
+            was = before.get(name)
+            parts.append(f"{name} {count:,}" + (f" (was {was:,})" if was not in (None, count) else ""))
+            if was is not None and name != "macs" and count > was * (1 + MOST_GROWTH):
+                worse.append(f"{entry}: {name} {was:,} -> {count:,}")
+        per_mac = f"{counts['instructions'] / counts['macs']:.2f} per MAC" if counts["macs"] else ""
+        print(f"{entry}: {', '.join(parts)}; {per_mac}")
+    return worse
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""Which kernel runs each layer of one model best: every candidate is run on the emulated core, and counted."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from kibi.codegen import Library, generate, write
+from kibi.engines.device import DeviceEngine
+from kibi.ir import Graph, KernelCall
+from kibi.planner import Plan, planned_graph
+from kibi.runtime import seeded_inputs
+from kibi.targets import Target
+from kibi.toolchain.cache import cached, digest, temporary_folder
+from kibi.toolchain.compilers import find_compiler
+from kibi.variants import Goal, candidates
+from kibi.version import __version__
+
+_FILE = "counts.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A kernel that may run a layer.
+
+    Attributes:
+        kernel: its C name.
+        instructions: that the layer takes with it in one inference.
+        weights_bytes: of the constants that are packed for it.
+    """
+
+    kernel: str
+    instructions: int
+    weights_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TunedLayer:
+    """A layer with more than one candidate.
+
+    Attributes:
+        node: its place in the planned graph.
+        label: how reports name it.
+        candidates: what may run it.
+        chosen: the C name of the one that serves the goal.
+    """
+
+    node: int
+    label: str
+    candidates: tuple[Candidate, ...]
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """The kernels that were measured for a model, and those that were chosen."""
+
+    goal: Goal
+    layers: tuple[TunedLayer, ...]
+
+    @property
+    def kernels(self) -> dict[int, str]:
+        """For each tuned node the kernel that was chosen."""
+        return {layer.node: layer.chosen for layer in self.layers}
+
+
+def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str = "zig", optimize: str = "s") -> Tuning:
+    """Count every candidate for every layer of a model, and choose.
+
+    For speed, and balanced, the fewest instructions are chosen, of equal ones the fewest bytes of constants; for flash the
+    kernels with which the whole program is smallest, tried one after another. Counts are kept in the cache of compiled files.
+
+    Args:
+        graph: the model.
+        plan: its plan.
+        target: a processor that is emulated.
+        goal: what the code is to be good at. Balanced takes no kernel that is meant for speed alone.
+        compiler: `zig` or `gcc`.
+        optimize: the compiler's level: `0`, `1`, `2`, `3` or `s`.
+
+    Raises:
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: the target is not emulated, or a kernel goes wrong.
+    """
+    planned = planned_graph(graph, plan)
+    calls = [candidates(call, target, None if goal is Goal.FLASH else goal) for call in planned.calls]
+    several = [node for node, found in enumerate(calls) if len(found) > 1]
+    trials = [
+        {node: calls[node][min(turn, len(calls[node]) - 1)].kernel for node in several}
+        for turn in range(max((len(calls[node]) for node in several), default=0))
+    ]
+    build = _Build(graph, plan, target, compiler, optimize)
+    counts = [build.counted(trial) for trial in trials]
+    layers = []
+    for node in several:
+        taken = {trial[node]: count.instructions[node] for trial, count in zip(trials, counts, strict=True)}
+        found = tuple(Candidate(call.kernel, taken[call.kernel], _constant_bytes(call)) for call in calls[node])
+        best = min(found, key=lambda each: (each.instructions, each.weights_bytes))
+        layers.append(TunedLayer(node, planned.nodes[node].label, found, best.kernel))
+    return Tuning(goal, _smallest(layers, build) if goal is Goal.FLASH else tuple(layers))
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """What a program took: instructions of each node in one inference, and bytes of flash."""
+
+    instructions: tuple[int, ...]
+    flash_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """How the programs are made that are counted; fields as the arguments of `tune`."""
+
+    graph: Graph
+    plan: Plan
+    target: Target
+    compiler: str
+    optimize: str
+
+    def counted(self, kernels: Mapping[int, str]) -> _Counts:
+        """What the model takes with these kernels, by node; from the cache where it is known."""
+        library = generate([(self.graph, self.plan)], self.target, command="counted by Kibi", tuned=[kernels])
+        identity = find_compiler(self.compiler, self.target).identity
+        texts = [part for name, text in library.files.items() for part in (name, text)]
+        key = digest(__version__, identity, self.optimize, self.target.name, *texts)
+        folder = cached("counts", key, lambda place: self._count(library, place / _FILE))
+        known = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+        return _Counts(tuple(known["instructions"]), known["flash_bytes"])
+
+    def _count(self, library: Library, path: Path) -> None:
+        """Run one inference behind another, and write what the second took."""
+        with temporary_folder() as folder:
+            written = write(library, folder / "library")
+            engine = DeviceEngine(written, compiler=self.compiler, optimize=self.optimize)
+            inputs = seeded_inputs(library.model.graph, 0)
+            engine.run(inputs)
+            engine.run(inputs)
+            nodes = range(len(library.model.graph.nodes))
+            flash = engine.image.code_bytes + engine.image.weights_bytes
+            counts = {"instructions": [engine.instructions_of(node) for node in nodes], "flash_bytes": flash}
+        path.write_text(json.dumps(counts), encoding="utf-8")
+
+
+def _constant_bytes(call: KernelCall) -> int:
+    return sum(param.value.nbytes for param in call.params if isinstance(param.value, np.ndarray))
+
+
+def _smallest(layers: Sequence[TunedLayer], build: _Build) -> tuple[TunedLayer, ...]:
+    """The layers with general kernels, but for each variant with which the program becomes smaller."""
+    best = [replace(layer, chosen=layer.candidates[-1].kernel) for layer in layers]
+    flash = build.counted({layer.node: layer.chosen for layer in best}).flash_bytes
+    for kernel in dict.fromkeys(each.kernel for layer in layers for each in layer.candidates[:-1]):
+        tried = [
+            replace(layer, chosen=kernel) if any(each.kernel == kernel for each in layer.candidates) else layer
+            for layer in best
+        ]
+        needed = build.counted({layer.node: layer.chosen for layer in tried}).flash_bytes
+        if needed < flash:
+            best, flash = tried, needed
+    return tuple(best)

@@ -1,0 +1,47 @@
+"""What layers and models take on emulated cores has not become more than the record says."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import zoo
+
+ROOT = Path(__file__).resolve().parents[2]
+_OTHER_TOOLS = 3
+_PEER = {
+    "cortex-m3": {"pw": 3.1, "dw": 9.4, "c3": 3.3, "fc": 3.4},
+    "cortex-m0plus": {"pw": 7.6, "dw": 35.7, "c3": 7.6, "fc": 6.2},
+}
+"""Instructions per multiply-accumulate that CMSIS-NN takes for these layers, measured with gcc at -O2."""
+
+
+def _check(only: str) -> None:
+    command = [sys.executable, "benchmarks/counts.py", "--check", "--only", only]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode == _OTHER_TOOLS:
+        pytest.skip(done.stdout.splitlines()[-1])
+    assert not done.returncode, f"{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m33", "cortex-m3", "cortex-m0plus"])
+def test_layers_take_no_more_than_recorded(core: str) -> None:
+    """Instructions, code, stack and arena of four layers."""
+    _check(f"on {core}")
+
+
+@zoo.requires_zoo
+def test_models_take_no_more_than_recorded() -> None:
+    """The same of eight models."""
+    _check("model ")
+
+
+@pytest.mark.parametrize("core", sorted(_PEER))
+def test_small_cores_are_no_slower_than_the_peer(core: str) -> None:
+    """On cores without the DSP extension, too, each layer takes no more instructions than CMSIS-NN's kernels."""
+    counts = json.loads((ROOT / "benchmarks" / "counts.json").read_text(encoding="utf-8"))["counts"]
+    for layer, most in _PEER[core].items():
+        entry = counts[f"layer {layer} on {core}"]
+        assert entry["instructions"] / entry["macs"] <= most

@@ -1,0 +1,72 @@
+"""Tuning: every kernel that may run a layer is counted, and the choice is what the library calls."""
+
+from pathlib import Path
+
+import pytest
+
+import kibi
+import kibi.demo
+from kibi.engines.tuning import Tuning, tune
+from kibi.variants import Goal, candidates
+
+
+@pytest.fixture(scope="module")
+def model() -> kibi.Graph:
+    """The shipped model."""
+    return kibi.load(kibi.demo.model_path())
+
+
+@pytest.fixture(scope="module")
+def plan(model: kibi.Graph) -> kibi.Plan:
+    """Its plan."""
+    return kibi.plan(model)
+
+
+def _measured(model: kibi.Graph, plan: kibi.Plan, tuning: Tuning | None, folder: Path) -> tuple[int, int]:
+    """Instructions and bytes of flash with the kernels of a tuning, or with the general ones."""
+    tunings = [tuning] if tuning else []
+    library = kibi.compile(model, plan, folder, optimize="balanced" if tuning else "flash", tunings=tunings)
+    found = kibi.measure(library, oracle=False)
+    assert found.bit_exact
+    return found.instructions, found.flash_bytes
+
+
+@pytest.mark.parametrize("goal", [Goal.BALANCED, Goal.SPEED])
+def test_the_fastest_candidate_is_chosen_and_called(
+    model: kibi.Graph, plan: kibi.Plan, goal: Goal, tmp_path: Path
+) -> None:
+    """Each layer names all its candidates with their counts; the library calls the ones with the fewest instructions."""
+    tuning = tune(model, plan, kibi.target("cortex-m4"), goal)
+    assert tuning.layers
+    for layer in tuning.layers:
+        least = min(each.instructions for each in layer.candidates)
+        assert {each.kernel: each.instructions for each in layer.candidates}[layer.chosen] == least
+        assert all(each.weights_bytes > 0 for each in layer.candidates)
+    library = kibi.compile(model, plan, tmp_path / "library", tunings=[tuning])
+    assert all(library.model.kernels[node] == kernel for node, kernel in tuning.kernels.items())
+    instructions, _ = _measured(model, plan, tuning, tmp_path / "tuned")
+    general, _ = _measured(model, plan, None, tmp_path / "general")
+    assert instructions < general
+
+
+def test_for_flash_no_program_that_was_tried_is_smaller(model: kibi.Graph, plan: kibi.Plan, tmp_path: Path) -> None:
+    """Neither the general kernels nor the fastest ones take less flash."""
+    target = kibi.target("cortex-m4")
+    smallest, fastest = (tune(model, plan, target, goal) for goal in (Goal.FLASH, Goal.BALANCED))
+    _, flash = _measured(model, plan, smallest, tmp_path / "small")
+    assert flash <= _measured(model, plan, fastest, tmp_path / "fast")[1]
+    assert flash <= _measured(model, plan, None, tmp_path / "general")[1]
+
+
+def test_cores_without_variants_have_nothing_to_choose(model: kibi.Graph) -> None:
+    """Where every layer has one candidate, nothing is measured."""
+    target = kibi.target("cortex-m3")
+    planned = kibi.plan(model, target)
+    if all(len(candidates(call, target)) == 1 for call in model.calls):
+        assert tune(model, planned, target, Goal.BALANCED).layers == ()
+
+
+def test_an_unknown_goal_is_refused_with_those_that_exist(model: kibi.Graph) -> None:
+    """The text lists the goals."""
+    with pytest.raises(kibi.KibiError, match="balanced"):
+        kibi.tune(model, optimize="small")
