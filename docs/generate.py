@@ -4,8 +4,8 @@
     python docs/generate.py --check                 check all: 1 where something is stale
     python docs/generate.py --check docs/tutorial.md README.md
 
-Written are the pages `operators.md`, `errors.md` and `commands.md`, the pictures, the figures of the shipped model, and
-what the code blocks of every document print.
+Written are the pages `operators.md`, `errors.md` and `commands.md`, the pictures, the figures of the shipped model, the
+recorded counts, and what the code blocks of every document print.
 """  # noqa: INP001 - a folder of documents and scripts, no package
 
 import argparse
@@ -17,9 +17,9 @@ from pathlib import Path
 
 from blocks import ROOT, BlockError, replaced, run_blocks
 from pictures import pictures
-from tables import circumstances, figures, operators_sentence, pages, rows_sentence
+from tables import circumstances, figures, operators_sentence, pages, recorded_counts, rows_sentence
 
-_README = ROOT / "README.md"
+_README, _KERNELS = ROOT / "README.md", ROOT / "docs" / "kernels.md"
 _STALE, _OTHER_TOOLS = 1, 3
 _PAGES, _PICTURES = cache(pages), cache(pictures)
 
@@ -54,6 +54,8 @@ def _document(path: Path) -> str:
             ("rows", rows_sentence()),
         ):
             text = replaced(text, name, contents)
+    if path == _KERNELS:
+        text = replaced(text, "counts", recorded_counts())
     return run_blocks(text)
 
 

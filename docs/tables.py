@@ -1,6 +1,7 @@
 """The generated reference pages and tables: operators, errors, commands, the shipped model's figures."""  # noqa: INP001
 
 import inspect
+import json
 import os
 import re
 import subprocess
@@ -24,6 +25,7 @@ from kibi.ops import operators
 from kibi.planner import Run
 from kibi.reports.measurement import Measurement
 
+_COUNTS = Path(__file__).resolve().parent.parent / "benchmarks" / "counts.json"
 _NOTE = "<!-- Written by `make docs`; change docs/tables.py or the code that it reads, not this file. -->\n"
 _RULE = re.compile(r"\b[Rr]ule (N\d+)")
 _ATTRIBUTE = re.compile(r"^ +(?P<name>[\w, ]+): (?P<text>.+)$", re.MULTILINE)
@@ -297,3 +299,58 @@ def circumstances() -> str:
     except PackageNotFoundError:
         oracle = "bits not compared with tflite-micro"
     return f"Compiled by ziglang {version('ziglang')} with `-Os`; {oracle}."
+
+
+def recorded_counts() -> str:
+    """What layers and models take on emulated cores, from the record; a sentence where there is none."""
+    if not _COUNTS.is_file():
+        return "Nothing is recorded yet: `python benchmarks/counts.py --write` does it.\n"
+    record = json.loads(_COUNTS.read_text(encoding="utf-8"))
+    tools = ", ".join(f"{name} {number}" for name, number in sorted(record["tools"].items()))
+    tables = [_layers_table(record["counts"]), _models_table(record["counts"])]
+    return "\n".join([*filter(None, tables), f"Recorded with {tools}.", ""])
+
+
+def _layers_table(counts: Mapping[str, Mapping[str, int]]) -> str:
+    """Instructions per multiply-accumulate of each layer on each core; empty where no layer is recorded."""
+    found = {
+        (match["layer"], match["core"]): counts[name]
+        for name in counts
+        if (match := re.fullmatch(r"layer (?P<layer>\S+) on (?P<core>\S+)", name))
+    }
+    if not found:
+        return ""
+    cores = sorted({core for _, core in found})
+    lines = ["Instructions for each multiply-accumulate of a layer, everything included:", ""]
+    lines += [f"| layer | {' | '.join(cores)} |", f"|---|{'---:|' * len(cores)}"]
+    for layer in sorted({layer for layer, _ in found}):
+        shares = (found.get((layer, core)) for core in cores)
+        cells = (f"{each['instructions'] / each['macs']:.2f}" if each else "-" for each in shares)
+        lines.append(f"| {_LAYERS.get(layer, f'`{layer}`')} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+_LAYERS = {
+    "pw": "`pw`: 1 x 1, 64 channels to 64, on 25 x 5",
+    "dw": "`dw`: depthwise 3 x 3, 64 channels, on 25 x 5",
+    "c3": "`c3`: 3 x 3, 16 channels to 16, on 32 x 32",
+    "fc": "`fc`: fully connected, 640 to 128",
+}
+"""What the recorded layers are: `benchmarks/layers.py`."""
+
+
+def _models_table(counts: Mapping[str, Mapping[str, int]]) -> str:
+    """What each model takes on the Cortex-M4; empty where none is recorded."""
+    models = sorted(name for name in counts if name.startswith("model "))
+    if not models:
+        return ""
+    lines = ["Whole models on the Cortex-M4, balanced, after the lossless passes:", ""]
+    lines += [
+        "| model | multiply-accumulates | instructions | code | stack | arena |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for name in models:
+        columns = ("macs", "instructions", "code_bytes", "stack_bytes", "arena_bytes")
+        cells = " | ".join(f"{counts[name][column]:,}" for column in columns)
+        lines.append(f"| `{name.removeprefix('model ')}` | {cells} |")
+    return "\n".join([*lines, ""])

@@ -286,11 +286,11 @@ def tune(
         The choice and the counts, for `compile`.
 
     Raises:
-        TargetError: no such target.
+        TargetError: no such target, or nothing emulates it.
         InputError: there is no such goal.
         PlanError: the plan is not right for the model.
         ToolchainError: the compiler is missing or fails.
-        EmulationError: nothing emulates the target.
+        EmulationError: a kernel goes wrong.
     """
     from kibi.engines.tuning import tune as count  # noqa: PLC0415
     from kibi.planner import validate  # noqa: PLC0415

@@ -143,3 +143,22 @@ run()
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "kibi: interrupted\n")
     assert [path.name for path in (tmp_path / "lib").iterdir()] == []
+
+
+def test_compile_tuned_for_what_is_not_emulated_is_refused(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
+    """Nothing can be counted there, and nothing is written."""
+    done = kibi("compile", glyphs, "--target", "host", "--tune", "-o", tmp_path / "a")
+    assert done.code
+    assert "not emulated" in done.err
+    assert not (tmp_path / "a").exists()
+
+
+def test_compile_for_a_goal_names_it_in_the_first_line_and_records_each_kernel(
+    kibi: Kibi, glyphs: Path, tmp_path: Path
+) -> None:
+    """The same command makes the same files; the record says which kernel runs which operator."""
+    assert kibi("compile", glyphs, "--optimize", "flash", "--tune", "-o", tmp_path / "a").code == 0
+    assert "--optimize flash --tune" in (tmp_path / "a" / "glyphs.c").read_text().splitlines()[0]
+    record = json.loads((tmp_path / "a" / "glyphs.json").read_text())
+    source = (tmp_path / "a" / "glyphs.c").read_text()
+    assert all(f"{each['kernel']}(" in source for each in record["kernels"])

@@ -107,3 +107,23 @@ def test_measure_with_gcc_gives_the_same_bits(kibi: Kibi, glyphs: Path) -> None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("arm-none-eabi-gcc is not installed")
     record = kibi("measure", glyphs, "--compiler", "gcc", "--level", "s", "--json").record
     assert record["bit_exact"] is True
+
+
+def test_measure_tuned_shows_every_candidate_and_what_was_chosen(kibi: Kibi, glyphs: Path) -> None:
+    """As text and as JSON; the layers that the table marks are those that the record names."""
+    shown, record = kibi("measure", glyphs, "--tune"), kibi("measure", glyphs, "--tune", "--json").record
+    (layers,) = record["tuning"]
+    assert layers
+    assert shown.out.count(" yes\n") + shown.out.count("yes") >= len(layers)
+    for layer in layers:
+        counts = {each["kernel"]: each["instructions"] for each in layer["candidates"]}
+        assert counts[layer["kernel"]] == min(counts.values())
+        assert layer["kernel"] in shown.out
+
+
+def test_measure_for_an_unknown_goal_lists_those_that_exist(kibi: Kibi, glyphs: Path) -> None:
+    """Nothing is measured."""
+    done = kibi("measure", glyphs, "--optimize", "small")
+    assert done.code
+    assert "balanced" in done.err
+    assert "flash" in done.err

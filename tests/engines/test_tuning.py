@@ -41,7 +41,7 @@ def test_the_fastest_candidate_is_chosen_and_called(
     for layer in tuning.layers:
         least = min(each.instructions for each in layer.candidates)
         assert {each.kernel: each.instructions for each in layer.candidates}[layer.chosen] == least
-        assert all(each.weights_bytes > 0 for each in layer.candidates)
+        assert len({each.kernel for each in layer.candidates}) == len(layer.candidates) > 1
     library = kibi.compile(model, plan, tmp_path / "library", tunings=[tuning])
     assert all(library.model.kernels[node] == kernel for node, kernel in tuning.kernels.items())
     instructions, _ = _measured(model, plan, tuning, tmp_path / "tuned")

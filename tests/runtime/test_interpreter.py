@@ -55,7 +55,7 @@ def test_arena_that_cannot_be_written_is_refused(memory: object) -> None:
 def test_write_into_a_free_byte_is_found() -> None:
     """Canaries lie in every byte that no buffer owns; a broken one names itself."""
     model = residual_network()
-    plan = kibi.plan(model)
+    plan = kibi.plan(model, granularity="tensor")
     memory = bytearray(plan.arena_bytes)
     interpreter = kibi.Interpreter(model, plan, np.frombuffer(memory, np.uint8))
     free = next(

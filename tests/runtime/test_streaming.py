@@ -119,11 +119,13 @@ def test_unknown_ways_of_handing_over_are_refused(wish: dict[str, str], named: s
 
 def test_ram_limit_takes_the_fastest_plan_that_fits() -> None:
     """Whole tensors where they fit; rows where only they do; an error with the smallest possible where nothing does."""
-    model = residual_network()
+    model = residual_network(height=40)
     whole, by_row = (kibi.plan(model, granularity=granularity).arena_bytes for granularity in ("tensor", "row"))
     assert kibi.plan(model, granularity="row", ram=whole).arena_bytes == whole
     assert by_row <= kibi.plan(model, granularity="row", ram=whole - 1).arena_bytes < whole
-    assert kibi.plan(model, granularity="row", optimize="speed").arena_bytes == whole
+    fastest = kibi.plan(model, granularity="row", optimize="speed")  # whole tensors, and more scratch
+    assert len(fastest.runs) == len(model.nodes)
+    assert fastest.arena_bytes >= whole
     with pytest.raises(PlanError, match=f"fits {by_row - 1} bytes: the smallest that was found needs {by_row}"):
         kibi.plan(model, granularity="row", ram=by_row - 1)
     with pytest.raises(PlanError, match="cannot be optimized for 'fun'"):

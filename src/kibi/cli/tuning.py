@@ -58,6 +58,9 @@ def show_tunings(tunings: "Sequence[Tuning]") -> None:
     for tuning in tunings:
         console = output()
         say(console)
+        if not tuning.layers:
+            say(console, "Each layer has one kernel on this core: there is nothing to choose.")
+            continue
         rows = table(console, "!operator", "kernel", ">instructions", ">constants", "chosen")
         for layer in tuning.layers:
             for number, each in enumerate(layer.candidates):

@@ -45,9 +45,17 @@ class Bindings:
 
     @cached_property
     def calls(self) -> tuple[KernelCall, ...]:
-        """The kernel call of each node, for this target."""
+        """The kernel call of each node, for this target.
+
+        Where the plan puts constants of a node into a region, it counted those of the general kernel, which then runs it.
+        """
         chosen = choose(self.graph.calls, self.target, self.goal)
-        return tuple(self._tuned(number, call) for number, call in enumerate(chosen))
+        placed = {index for index, _ in self.plan.weight_regions}
+        is_placed = [any(index in placed for index in node.inputs) for node in self.graph.nodes]
+        return tuple(
+            self.graph.calls[number] if is_placed[number] else self._tuned(number, call)
+            for number, call in enumerate(chosen)
+        )
 
     def _tuned(self, number: int, chosen: KernelCall) -> KernelCall:
         """The call of the kernel that was measured to be the best for a node, if one was; else what was chosen."""

@@ -9,10 +9,11 @@ import numpy as np
 
 from kibi.codegen import Library, generate, write
 from kibi.engines.device import DeviceEngine
+from kibi.errors import TargetError
 from kibi.ir import Graph, KernelCall
 from kibi.planner import Plan, planned_graph
 from kibi.runtime import seeded_inputs
-from kibi.targets import Target
+from kibi.targets import Target, targets
 from kibi.toolchain.cache import cached, digest, temporary_folder
 from kibi.toolchain.compilers import find_compiler
 from kibi.variants import Goal, candidates
@@ -81,9 +82,15 @@ def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str 
         optimize: the compiler's level: `0`, `1`, `2`, `3` or `s`.
 
     Raises:
+        TargetError: nothing emulates the target.
         ToolchainError: the compiler is missing or fails.
-        EmulationError: the target is not emulated, or a kernel goes wrong.
+        EmulationError: a kernel goes wrong.
     """
+    if not target.emulated_cpu:
+        known = ", ".join(each.name for each in targets() if each.emulated_cpu)
+        raise TargetError(
+            f"target {target.name!r} is not emulated, so no kernel can be counted on it. Take one of: {known}."
+        )
     planned = planned_graph(graph, plan)
     calls = [candidates(call, target, None if goal is Goal.FLASH else goal) for call in planned.calls]
     several = [node for node, found in enumerate(calls) if len(found) > 1]

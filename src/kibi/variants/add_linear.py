@@ -1,4 +1,4 @@
-"""Additions of rows of the same shape as one linear function, rounded once."""
+"""Additions of rows of the same shape as one linear function, rounded once: rule N22."""
 
 from fractions import Fraction
 

@@ -64,7 +64,7 @@ def choose(calls: Sequence[KernelCall], target: Target, goal: Goal) -> tuple[Ker
     Balanced code has each kind of kernel once: where a layer needs a variant to which another one gives way, all take it.
     """
     found = [candidates(call, target, goal) for call in calls]
-    taken = {each[0].kernel for each in found}
+    taken = {each[0].kernel for each in found if each[0].kernel}
     yielding = {each.kernel for each in VARIANTS if goal is Goal.BALANCED and each.gives_way_to in taken}
     return tuple(next(call for call in each if call.kernel not in yielding) for each in found)
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kibi.ir import KernelCall, Param
 from kibi.ops.convolution_blocks import block_bytes, block_pixels, block_sizes
 from kibi.variants.halves import SUM_LIMIT, fit_words, halves, starts, words
-from kibi.variants.sums import SimpleSums, simple_sums
+from kibi.variants.sums import MOST_SIZE, SimpleSums, simple_sums
 from kibi.variants.variant import Goal, Variant
 
 _KEPT = (
@@ -27,7 +27,7 @@ def pack(call: KernelCall) -> KernelCall | None:
     is_whole = size["input_channels"] % 4 == 0
     most_bytes = call.scratch_bytes
     pixels = block_pixels(size["output_width"], weights.shape[1], is_whole=is_whole, most_bytes=most_bytes)
-    if size["groups"] > 1 or not pixels:
+    if size["groups"] > 1 or not pixels or max(size.values()) > MOST_SIZE:
         return None
     sums = simple_sums(weights, array["bias"], array["multiplier"], array["shift"], limit=SUM_LIMIT)
     packed = halves(_in_order(weights, size["kernel_rows"], is_whole=is_whole))

@@ -1,4 +1,4 @@
-"""CONV_2D with a kernel three columns wide by Winograd's F(2,3) along the width, in exact integers."""
+"""CONV_2D with a kernel three columns wide by Winograd's F(2,3) along the width, in exact integers: rule N21."""
 
 import numpy as np
 from numpy.typing import NDArray

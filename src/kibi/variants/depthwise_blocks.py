@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kibi.ir import KernelCall
 from kibi.quant import requantize
 from kibi.variants.normalized_sums import doubled, halves, normalized_sums
-from kibi.variants.sums import SimpleSums
+from kibi.variants.sums import MOST_SIZE, SimpleSums
 
 BLOCK = 4
 """Channels of a block."""
@@ -56,7 +56,7 @@ def depthwise(call: KernelCall) -> Depthwise | None:
     size = {param.name: int(param.value) for param in call.params if isinstance(param.value, int)}
     array = {param.name: param.value for param in call.params if isinstance(param.value, np.ndarray)}
     channels = size["channels"]
-    if channels < BLOCK:
+    if channels < BLOCK or max(size.values()) > MOST_SIZE:
         return None
     taps = array["filter"].reshape(-1, channels).T.astype(np.int8)
     found = normalized_sums(taps, array["bias"], array["multiplier"], array["shift"])

@@ -3,6 +3,7 @@
 A half is 256 * the first of two weights + the second. Times the first element it makes 256 times the first product, and too much by
 the second weight times the first element. That goes again with the second product, for which the second weight is taken times
 256 * the second element - the first + 127: 16 bits for any two elements. So sums begin lower by 127 times the second weights.
+Rule N19.
 """
 
 import numpy as np

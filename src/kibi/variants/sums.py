@@ -1,4 +1,4 @@
-"""What is proven of the sums of a layer before a kernel may requantize them in few instructions."""
+"""What is proven of the sums of a layer before a kernel may requantize them in few instructions: rule N20."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array
 from kibi.quant import requantize
 
+MOST_SIZE = (1 << 15) - 1
+"""Of a layer, in a packed struct: it has 16 bits."""
 _MOST_MAGNITUDE = 1 << 30
 """Sums below it can be doubled in 32 bits."""
 _QUARTER = 1 << 30
