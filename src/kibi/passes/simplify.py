@@ -7,6 +7,7 @@ from kibi.errors import InputError
 from kibi.ir import Graph, verify
 from kibi.passes import (
     activation_into_producer,
+    channel_reasons,
     identity,
     identity_quantize,
     pad_into_window,
@@ -14,7 +15,7 @@ from kibi.passes import (
     unused,
 )
 from kibi.passes.change import Change
-from kibi.passes.constant_channels import fold_constant_channels
+from kibi.passes.constant_channels import drop_constant_channels
 
 ALL = "all"
 """The name that stands for all passes where some are left out."""
@@ -36,16 +37,11 @@ class Pass:
     apply: Callable[[Graph], tuple[Graph, tuple[Change, ...]]]
 
 
-def _fold_constant_channels(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
-    folding = fold_constant_channels(graph)
-    return folding.graph, folding.changes
-
-
 PASSES: tuple[Pass, ...] = (
     Pass(
-        "constant-channels",
+        channel_reasons.NAME,
         "Channels that do not depend on the input go into biases; channels that nobody uses go.",
-        _fold_constant_channels,
+        drop_constant_channels,
     ),
     Pass(
         identity_quantize.NAME,
