@@ -53,3 +53,18 @@ def test_reference_depthwise_with_bias_left_out_equals_one_without() -> None:
         b.operator("DEPTHWISE_CONV_2D", [x, weights, *bias], [y], stride_h=1, stride_w=1, depth_multiplier=1)
         results.append(Interpreter(graph_of(Case("DEPTHWISE_CONV_2D", b.finish([y]), ()))).run([data])[0])
     assert results[0].tobytes() == results[1].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(2.774003505706787, 0.6164452433586121), (0.011402309872210026, 0.0039660208858549595)]
+)
+def test_reference_relu_with_scales_whose_quotient_rounds_otherwise_in_float32_equals_tflm(
+    first: float, second: float, oracle: Oracle
+) -> None:
+    """The quotient of the scales is a double in TFLM's build: in float32 several of the 256 outputs would be others."""
+    b = ModelBuilder()
+    x, y = b.input([256], DType.S8, first, 0), b.tensor([256], DType.S8, second, 0)
+    b.operator("RELU", [x], [y])
+    case = Case("RELU", b.finish([y]), (np.arange(-128, 128, dtype=np.int8),))
+    wanted = oracle.run(case.model, [case.inputs])[0].outputs
+    assert_same(graph_of(case), Interpreter(graph_of(case)).run(case.inputs), wanted)
