@@ -17,7 +17,8 @@ from kibi.quant import requantize, wrap_s32
 class Relu(Lookup):
     """max(x, 0), requantized: input s8 → output s8.
 
-    The quotient of the scales is in double precision, as TFLM's build has it. Source: TFLM `micro/kernels/activations.h`, `ReluQuantized`.
+    The quotient of the scales is in double precision, as TFLM's build has it. Source: TFLM `micro/kernels/activations.h`,
+    `ReluQuantized`.
     """
 
     name: ClassVar[str] = "RELU"
