@@ -4,8 +4,9 @@
     python benchmarks/counts.py --write    ... and record it
     python benchmarks/counts.py --check    ... and end with 1 where a count is more than 1 % above the record
 
-Layers: four of usual shapes, on four cores. Models: those of `bench.py`, on the Cortex-M4. Counts depend on the compiler: a
-record made with another version of it is not compared (exit code 3). Models that are not there are left out.
+Layers: four of usual shapes, on four cores. Models: those of `bench.py`, on the Cortex-M4. Counts depend on the compiler, whose
+version is in the record; most are the same from one version to the next, because the inner loops are assembly. Models that
+are not there are left out.
 """
 
 import argparse
@@ -25,8 +26,6 @@ RECORD = Path(__file__).with_name("counts.json")
 CORES = ("cortex-m4", "cortex-m33", "cortex-m3", "cortex-m0plus")
 TOOLS = ("ziglang", "unicorn")
 MOST_GROWTH = 0.01
-OTHER_TOOLS = 3
-"""Exit code: the record was made with other tools."""
 
 Counts = dict[str, dict[str, int]]
 
@@ -42,9 +41,6 @@ def main() -> None:
     known: dict[str, Any] = {"tools": tools, "counts": {}}
     if RECORD.is_file():
         known = json.loads(RECORD.read_text(encoding="utf-8"))
-    if arguments.check and known["tools"] != tools:
-        print(f"recorded with {known['tools']}, here are {tools}: not compared")
-        sys.exit(OTHER_TOOLS)
     found = measured(arguments.only or "")
     worse = compare(known["counts"], found)
     if arguments.write:
@@ -53,6 +49,7 @@ def main() -> None:
         RECORD.write_text(text + "\n", encoding="utf-8")
     if arguments.check and worse:
         print("Counts have risen: " + "; ".join(worse))
+        print(f"The record was made with {known['tools']}; here are {tools}.")
         print("Find out why; if it is worth it, record it: python benchmarks/counts.py --write")
         sys.exit(1)
 

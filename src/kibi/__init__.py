@@ -11,14 +11,19 @@
 `kibi.simplify(model)` takes out what costs and changes no bit. For a model that runs many times: `kibi.Interpreter(model, plan)`.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from kibi.api import compile, embed, load, measure, plan, run, simplify, tune, verify  # noqa: A004 - the field's word
-from kibi.codegen import Library
 from kibi.errors import KibiError
 from kibi.ir import Graph
-from kibi.planner.plan import Plan
-from kibi.runtime import Interpreter
 from kibi.targets import Target, target, targets
 from kibi.version import __version__
+
+if TYPE_CHECKING:
+    from kibi.codegen import Library
+    from kibi.planner.plan import Plan
+    from kibi.runtime import Interpreter
 
 __all__ = [
     "Graph",
@@ -40,3 +45,19 @@ __all__ = [
     "tune",
     "verify",
 ]
+_LATE = {"Interpreter": "kibi.runtime", "Library": "kibi.codegen", "Plan": "kibi.planner.plan"}
+"""Classes that are imported when somebody asks for them, so that `import kibi` stays quick; each with its module."""
+
+
+def __getattr__(name: str) -> Any:
+    """A class of `_LATE`."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_LATE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """What there is, with what is imported late."""
+    return sorted({*globals(), *_LATE})

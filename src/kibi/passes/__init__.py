@@ -1,11 +1,15 @@
 """Rewrites of graphs: one in each file, pure, verified."""
 
+from typing import TYPE_CHECKING, Any
+
 from kibi.passes.change import Change
 from kibi.passes.expose import expose_intermediates
 from kibi.passes.reorder import reorder
-from kibi.passes.simplify import PASSES, Pass, Simplified, simplify
 from kibi.passes.stream_inputs import stream_inputs
 from kibi.passes.supply_tensors import supply_tensors
+
+if TYPE_CHECKING:
+    from kibi.passes.lossless import PASSES, Pass, Simplified, simplify
 
 __all__ = [
     "PASSES",
@@ -18,3 +22,13 @@ __all__ = [
     "stream_inputs",
     "supply_tensors",
 ]
+_LATE = ("PASSES", "Pass", "Simplified", "simplify")
+
+
+def __getattr__(name: str) -> Any:
+    """What the lossless passes export: they are imported when somebody asks for them, so that `import kibi` stays quick."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from kibi.passes import lossless  # noqa: PLC0415 - see above
+
+    return getattr(lossless, name)
