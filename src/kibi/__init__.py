@@ -47,10 +47,13 @@ __all__ = [
 ]
 _LATE = {"Interpreter": "kibi.runtime", "Library": "kibi.codegen", "Plan": "kibi.planner.plan"}
 """Classes that are imported when somebody asks for them, so that `import kibi` stays quick; each with its module."""
+_PACKAGES = ("codegen", "ops", "passes", "planner", "runtime")
 
 
 def __getattr__(name: str) -> Any:
-    """A class of `_LATE`."""
+    """A class of `_LATE`, or one of the packages that people reach through this one."""
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(_LATE[name]), name)
