@@ -230,3 +230,10 @@ def test_interrupted_writing_leaves_nothing_half_written(
     with pytest.raises(KeyboardInterrupt):
         kibi.compile(glyphs, None, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_streamed_model_has_the_kernels_of_the_stored_one(glyphs: Graph, tmp_path: Path) -> None:
+    """The nodes that receive rows, which call no kernel, change nothing for the others."""
+    stored = kibi.compile(glyphs, kibi.plan(glyphs), tmp_path / "a").model.kernels
+    streamed = kibi.compile(glyphs, kibi.plan(glyphs, input="streamed"), tmp_path / "b").model.kernels
+    assert tuple(kernel for kernel in streamed if kernel) == stored

@@ -1,6 +1,6 @@
 """Which kernel runs a node."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kibi.errors import InputError, InternalError
 from kibi.ir import KernelCall
@@ -53,9 +53,7 @@ def candidates(call: KernelCall, target: Target, goal: Goal | None = None) -> tu
         target: the processor.
         goal: only variants that serve it; None: all.
     """
-    fitting = (each for each in VARIANTS if _is_for(each, call, target) and (goal is None or goal in each.goals))
-    packed = (_packed(variant, call) for variant in fitting)
-    return (*(each for each in packed if each is not None), call)
+    return tuple(_fitting(call, target, goal))
 
 
 def choose(calls: Sequence[KernelCall], target: Target, goal: Goal) -> tuple[KernelCall, ...]:
@@ -63,10 +61,25 @@ def choose(calls: Sequence[KernelCall], target: Target, goal: Goal) -> tuple[Ker
 
     Balanced code has each kind of kernel once: where a layer needs a variant to which another one gives way, all take it.
     """
-    found = [candidates(call, target, goal) for call in calls]
-    taken = {each[0].kernel for each in found if each[0].kernel}
+    first = [next(_fitting(call, target, goal)) for call in calls]
+    taken = {call.kernel for call in first if call.kernel}
     yielding = {each.kernel for each in VARIANTS if goal is Goal.BALANCED and each.gives_way_to in taken}
-    return tuple(next(call for call in each if call.kernel not in yielding) for each in found)
+    return tuple(
+        next(each for each in _fitting(call, target, goal) if each.kernel not in yielding)
+        if chosen.kernel in yielding
+        else chosen
+        for call, chosen in zip(calls, first, strict=True)
+    )
+
+
+def _fitting(call: KernelCall, target: Target, goal: Goal | None) -> Iterator[KernelCall]:
+    """The candidates one after another, each packed only when it is asked for; arguments as of `candidates`."""
+    for variant in VARIANTS:
+        if _is_for(variant, call, target) and (goal is None or goal in variant.goals):
+            packed = _packed(variant, call)
+            if packed is not None:
+                yield packed
+    yield call
 
 
 def _is_for(variant: Variant, call: KernelCall, target: Target) -> bool:

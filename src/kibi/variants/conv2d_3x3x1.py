@@ -4,7 +4,7 @@ import numpy as np
 
 from kibi.ir import KernelCall, Param
 from kibi.ops.overlap import least_distance
-from kibi.variants.normalized_sums import doubled, halves, normalized_sums
+from kibi.variants.normalized_sums import doubled, normalized_sums, side_by_side
 from kibi.variants.variant import Goal, Variant
 
 _KEPT = (
@@ -26,7 +26,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         return None
     weights, sums = found
     pairs = np.pad(weights, ((0, 0), (0, 1))).reshape(-1, 5, 2)
-    columns = (sums.bias, halves(pairs[..., 0], pairs[..., 1]), doubled(sums), ~sums.shift.astype(np.int32))
+    columns = (sums.bias, side_by_side(pairs[..., 0], pairs[..., 1]), doubled(sums), ~sums.shift.astype(np.int32))
     params = (
         Param("channels", np.column_stack(columns).astype(np.int32).reshape(-1)),
         Param("input_zero_point", int(array["padding"].reshape(-1)[0]) if array["padding"].size else 0),

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
 from kibi.quant import requantize
-from kibi.variants.normalized_sums import doubled, halves, normalized_sums
+from kibi.variants.normalized_sums import doubled, normalized_sums, side_by_side
 from kibi.variants.sums import MOST_SIZE, SimpleSums
 
 BLOCK = 4
@@ -75,12 +75,12 @@ def blocks_of(channels: int) -> NDArray[np.int64]:
 
 def two_taps(first: NDArray[np.int8], second: NDArray[np.int8]) -> NDArray[np.int32]:
     """The words of two taps, `[blocks, 4]` weights of each: both of a channel."""
-    return halves(first, second)
+    return side_by_side(first, second)
 
 
 def one_tap(weights: NDArray[np.int8]) -> NDArray[np.int32]:
     """The words of one tap, `[blocks, 4]` weights: of channels 0 and 2, and of 1 and 3."""
-    return halves(weights[:, :2], weights[:, 2:])
+    return side_by_side(weights[:, :2], weights[:, 2:])
 
 
 def packed(layer: Depthwise, weights: list[NDArray[np.int32]]) -> NDArray[np.int32]:

@@ -49,7 +49,7 @@ static KIBI_NOINLINE void odd_channel(kibi_conv2d_s8_columns_task *b, int32_t pa
     b->sums += 3 * paired;
     b->output = last;
     b->second = 2;
-    b->third = (b->todo & KIBI_TODO_THREE) != 0 ? 4 : 2;
+    b->third = (b->flags & KIBI_PASS_THREE) != 0 ? 4 : 2;
     b->end = last + 2;
     kibi_conv2d_s8_columns_block(b);
     output[third] = last[b->third];
@@ -65,7 +65,7 @@ static KIBI_NOINLINE void odd_channel(kibi_conv2d_s8_columns_task *b, int32_t pa
 static inline void channels(kibi_conv2d_s8_columns_task *b, const kibi_conv2d_s8_columns_params *p)
 {
     const int is_odd = KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS && (p->output_channels & 1) != 0;
-    const int is_last = (b->todo & KIBI_TODO_TO_SUMS) == 0;
+    const int is_last = (b->flags & KIBI_PASS_TO_SUMS) == 0;
     const int32_t paired = is_odd ? p->output_channels + (is_last ? -1 : 1) : p->output_channels;
     b->end = b->output + paired;
     if (paired != 0) {
@@ -81,7 +81,7 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
 {
     const kibi_conv2d_s8_columns_params *const p = params;
     const uint32_t each = 0x01010101u;
-    const int32_t clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX ? KIBI_TODO_CLAMPS : 0;
+    const int32_t clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX ? KIBI_PASS_CLAMPS : 0;
     const int32_t elements = p->rows_at_once * p->channels_at_once;
     int32_t start = -p->pad;
     int32_t pixels;
@@ -101,7 +101,7 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
         pixels = left == 2 || left == 4 ? 2 : p->pixels;
         b.third = (pixels - 1) * p->output_channels;
         b.stream = p->stream;
-        b.todo = clamps + KIBI_TODO_TO_SUMS + (pixels == MOST_PIXELS ? KIBI_TODO_THREE : 0);
+        b.flags = clamps + KIBI_PASS_TO_SUMS + (pixels == MOST_PIXELS ? KIBI_PASS_THREE : 0);
         do {
             b.columns_end = widen((int16_t *)scratch, row, p, first, start, pixels);
             first += p->channels_at_once;
@@ -109,12 +109,12 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
                 first = 0;
                 row += p->rows_at_once;
                 if (row == rows + p->kernel_rows) {
-                    b.todo -= KIBI_TODO_TO_SUMS;
+                    b.flags -= KIBI_PASS_TO_SUMS;
                 }
             }
             channels(&b, p);
-            b.todo |= KIBI_TODO_FROM_SUMS;
-        } while ((b.todo & KIBI_TODO_TO_SUMS) != 0);
+            b.flags |= KIBI_PASS_FROM_SUMS;
+        } while ((b.flags & KIBI_PASS_TO_SUMS) != 0);
         start += pixels;
         b.output += pixels * p->output_channels;
     }

@@ -10,10 +10,10 @@ extern "C" {
 
 /* What is to be done, added up. */
 enum {
-    KIBI_TODO_FROM_SUMS = 1, /* start from sums of earlier rows, not from biases */
-    KIBI_TODO_TO_SUMS = 2,   /* keep sums for later rows, instead of scaling them */
-    KIBI_TODO_CLAMPS = 4,    /* the activation's range is not that of int8 */
-    KIBI_TODO_THREE = 8      /* three pixels */
+    KIBI_PASS_FROM_SUMS = 1, /* start from sums of earlier rows, not from biases */
+    KIBI_PASS_TO_SUMS = 2,   /* keep sums for later rows, instead of scaling them */
+    KIBI_PASS_CLAMPS = 4,    /* the activation's range is not that of int8 */
+    KIBI_PASS_THREE = 8      /* three pixels */
 };
 
 /* A block and the channels to compute of it; the kernel, in assembly, knows where each field lies. */
@@ -28,7 +28,7 @@ typedef struct {
     int32_t *sums;          /* [pairs][6], of both channels of each pixel in turn */
     const int32_t *stream;  /* as in kibi_conv2d_s8_columns_params */
     int32_t groups;
-    int32_t todo;
+    int32_t flags;
     uint32_t low;           /* the activation's range, in each byte */
     uint32_t high;
 } kibi_conv2d_s8_columns_task;
