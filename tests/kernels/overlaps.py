@@ -146,11 +146,12 @@ def _main(probes: Sequence[Probe], kernels: Sequence[str]) -> str:
         call, (source, output) = probe.call, probe.types
         fields = ", ".join(f".{param.name} = {_literal(param.value)}" for param in call.params)
         step = f", {probe.step}" if call.takes_step else ""
-        rows = f"(const {source.c} *const *)rows"
+        rows = "rows" if call.is_untyped else f"(const {source.c} *const *)rows"
+        place = "output" if call.is_untyped else f"({output.c} *)output"
         lines += [
             f"static const {call.kernel}_params params_{number} = {{{fields}}};",
             f"static void run_{number}(void *output, const void *const *rows, void *scratch)",
-            f"{{ {call.kernel}(({output.c} *)output, {rows}, &params_{number}, scratch{step}); }}",
+            f"{{ {call.kernel}({place}, {rows}, &params_{number}, scratch{step}); }}",
             f"static const int32_t pointers_{number}[][2] = {{{', '.join(f'{{{a}, {b}}}' for a, b in probe.pointers)}}};",
         ]
     lines.append("int main(void)\n{")
