@@ -23,6 +23,7 @@ _TIGHT = (
 _CONSERVATIVE = {
     "kibi_average_pool2d_s8": "a mean may hide one element",
     "kibi_average_pool2d_s8_accumulate": "the last call reads everything before it writes",
+    "kibi_concatenation_any": "of several rows that a step reads, the last decides",
     "kibi_copy_f32": "of several rows that a step reads, the last decides",
     "kibi_copy_s8": "of several rows that a step reads, the last decides",
     "kibi_fully_connected_s8_accumulate": "the last call reads everything before it writes",
@@ -32,6 +33,7 @@ _CONSERVATIVE = {
     "kibi_pad_s8": "of several rows that a step reads, the last decides",
     "kibi_quantize_f32_s8": "reading is four times as fast as writing",
     "kibi_softmax_s8": "outputs may be at an end of their range whatever the inputs",
+    "kibi_view_any": "of several rows that a step reads, the last decides",
 }
 """Kernels with inputs for which less would do, and why."""
 
