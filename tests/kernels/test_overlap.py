@@ -24,6 +24,7 @@ _CONSERVATIVE = {
     "kibi_average_pool2d_s8": "a mean may hide one element",
     "kibi_average_pool2d_s8_accumulate": "the last call reads everything before it writes",
     "kibi_concatenation_any": "of several rows that a step reads, the last decides",
+    "kibi_copy_any": "of several rows that a step reads, the last decides",
     "kibi_copy_f32": "of several rows that a step reads, the last decides",
     "kibi_copy_s8": "of several rows that a step reads, the last decides",
     "kibi_fully_connected_s8_accumulate": "the last call reads everything before it writes",

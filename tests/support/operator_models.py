@@ -12,7 +12,19 @@ import numpy as np
 from hypothesis import strategies as st
 
 from kibi.dtypes import Array, DType
-from kibi.ops import Concatenation, Pack, Slice, Split, SplitV, StridedSlice, Transpose, Unpack
+from kibi.ops import (
+    Concatenation,
+    ExpandDims,
+    Pack,
+    Reshape,
+    Slice,
+    Split,
+    SplitV,
+    Squeeze,
+    StridedSlice,
+    Transpose,
+    Unpack,
+)
 from tests.support.choices import Choices, Drawn, elements, flip, scale, zero_point
 from tests.support.tflite_builder import Attribute, ModelBuilder
 
@@ -368,13 +380,9 @@ def reshape(c: Choices) -> Case:
     shape = _shape(c, c.integer(0, 5), 6)
     total = prod(shape)
     output_shape = _factors(c, total, c.integer(1, 5)) if total > 1 or flip(c) else ()
-    is_float, quantization = flip(c), (scale(c), zero_point(c))
-    data: Array = elements(c, shape)
-    if is_float:
-        source, output = b.input(shape, DType.F32), b.tensor(output_shape, DType.F32)
-        data = data.astype(np.float32)
-    else:
-        source, output = b.input(shape, DType.S8, *quantization), b.tensor(output_shape, DType.S8, *quantization)
+    dtype = c.one_of((DType.S8, DType.F32, c.one_of(Reshape.types)))
+    data, quantization = _values(c, shape, dtype), _moved_quantization(c, dtype)
+    source, output = b.input(shape, dtype, *quantization), b.tensor(output_shape, dtype, *quantization)
     how = c.one_of(("input", "attribute", "nowhere")) if output_shape else "nowhere"
     operands = [source, b.constant(np.array(output_shape, np.int32))] if how == "input" else [source]
     if how == "attribute":
@@ -596,6 +604,28 @@ def transpose(c: Choices) -> Case:
     return moved.case("TRANSPOSE", [0, moved.numbers(order)], [moved.output([shape[axis] for axis in order])])
 
 
+def squeeze(c: Choices) -> Case:
+    """SQUEEZE of named axes, or of all that are 1."""
+    shape = _mixed_shape(c, 1, 5)
+    moved = _Moved.of(c, shape, Squeeze.types)
+    ones = [axis for axis, size in enumerate(shape) if size == 1]
+    named = [axis for axis in ones if flip(c)]
+    gone = named or ones
+    output = moved.output([size for axis, size in enumerate(shape) if axis not in gone])
+    dims = [axis - len(shape) if flip(c) else axis for axis in named]
+    return moved.case("SQUEEZE", [0], [output], **({"squeeze_dims": dims} if dims else {}))
+
+
+def expand_dims(c: Choices) -> Case:
+    """EXPAND_DIMS at any axis."""
+    shape = _mixed_shape(c, 0, 4)
+    moved = _Moved.of(c, shape, ExpandDims.types)
+    axis = c.integer(0, len(shape))
+    output = moved.output([*shape[:axis], 1, *shape[axis:]])
+    named = axis - len(shape) - 1 if flip(c) else axis
+    return moved.case("EXPAND_DIMS", [0, moved.numbers(named if flip(c) else [named])], [output])
+
+
 OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "ADD": add,
     "AVERAGE_POOL_2D": average_pool_2d,
@@ -603,6 +633,7 @@ OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "CONV_2D": conv_2d,
     "DEPTHWISE_CONV_2D": depthwise_conv_2d,
     "DEQUANTIZE": dequantize,
+    "EXPAND_DIMS": expand_dims,
     "FULLY_CONNECTED": fully_connected,
     "LOGISTIC": logistic,
     "MAX_POOL_2D": max_pool_2d,
@@ -618,6 +649,7 @@ OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "SOFTMAX": softmax,
     "SPLIT": split,
     "SPLIT_V": split_v,
+    "SQUEEZE": squeeze,
     "STRIDED_SLICE": strided_slice,
     "TRANSPOSE": transpose,
     "UNPACK": unpack,

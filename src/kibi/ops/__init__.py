@@ -8,6 +8,7 @@ from kibi.ops.conv2d import Conv2D
 from kibi.ops.custom_operator import CustomOperator, CustomOptions
 from kibi.ops.depthwise_conv2d import DepthwiseConv2D
 from kibi.ops.dequantize import Dequantize
+from kibi.ops.expand_dims import ExpandDims
 from kibi.ops.fully_connected import FullyConnected
 from kibi.ops.logistic import Logistic
 from kibi.ops.max_pool2d import MaxPool2D
@@ -32,6 +33,7 @@ from kibi.ops.slice import Slice
 from kibi.ops.softmax import Softmax
 from kibi.ops.split import Split
 from kibi.ops.split_v import SplitV
+from kibi.ops.squeeze import Squeeze
 from kibi.ops.strided_slice import StridedSlice
 from kibi.ops.transpose import Transpose
 from kibi.ops.unpack import Unpack
@@ -46,6 +48,7 @@ __all__ = [
     "CustomOptions",
     "DepthwiseConv2D",
     "Dequantize",
+    "ExpandDims",
     "ExplicitPadding",
     "FullyConnected",
     "Logistic",
@@ -63,6 +66,7 @@ __all__ = [
     "Softmax",
     "Split",
     "SplitV",
+    "Squeeze",
     "StridedSlice",
     "Transpose",
     "Unpack",
