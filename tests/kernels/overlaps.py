@@ -12,7 +12,7 @@ from kibi.ir import KernelCall, Param, Site
 from kibi.kernels import closure, kernel_folder
 from kibi.toolchain import build_program
 
-_TRIALS = 6
+_TRIALS = 12
 _HARNESS = Path(__file__).with_name("overlap_check.c")
 _PLAIN: dict[str, int] = {
     "activation_min": -128, "activation_max": 127, "output_zero_point": 0, "zero_point": 0, "zero_point1": 0,

@@ -42,11 +42,10 @@ _CONSERVATIVE = {
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     """For each kernel its probes; for each its answers at distances from one unit above the row downward."""
-    rng = np.random.default_rng(0)
     seeds = [(name, seed) for name in operators() for seed in range(30 if name.endswith("2D") else 10)]
     graphs = [graph_of(OPERATOR_MODELS[name](Seeded(seed))) for name, seed in seeds]
     graphs += [graph_of(convolution(geometry)) for geometry in GEOMETRIES]
-    probes = [probe for graph in graphs for site in graph.sites for probe in probes_of(site, rng)]
+    probes = [probe for graph in graphs for site in graph.sites for probe in probes_of(site, np.random.default_rng(0))]
     found: dict[str, list[tuple[Probe, Sequence[bool]]]] = {}
     for probe, right in zip(probes, run(probes, tmp_path_factory.mktemp("overlap")), strict=True):
         found.setdefault(probe.call.kernel, []).append((probe, right))
