@@ -45,7 +45,7 @@ def operators_page() -> str:
         _NOTE,
         f"Kibi runs these {len(known)} operators. Each gives the same bits as TensorFlow Lite Micro (TFLM) in Python, in C on",
         "your machine and in C on the device. `kibi operators` prints the same list, and `kibi inspect` says what a model",
-        "needs that is not in it. Element types are `s8` (int8), `s32` (int32) and `f32` (float32). A rule such as N4 is a",
+        "needs that is not in it. Element types are `s8` (int8), `s32` (int32), `f32` (float32) and so on. A rule such as N4 is a",
         "section of [numerics.md](numerics.md).",
         "",
         "| operator | input | kernels |",
@@ -90,7 +90,7 @@ def _role(operator: type[Operator], name: str) -> str:
 def _attribute(name: str, default: object) -> str:
     if isinstance(default, Enum):
         return f"`{name}` ({', '.join(type(default).__members__)})"
-    if isinstance(default, tuple):
+    if isinstance(default, tuple) and default:
         return f"`{name}` (height, width)"
     return f"`{name}`"
 

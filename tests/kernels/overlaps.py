@@ -12,7 +12,7 @@ from kibi.ir import KernelCall, Param, Site
 from kibi.kernels import closure, kernel_folder
 from kibi.toolchain import build_program
 
-_TRIALS = 6
+_TRIALS = 12
 _HARNESS = Path(__file__).with_name("overlap_check.c")
 _PLAIN: dict[str, int] = {
     "activation_min": -128, "activation_max": 127, "output_zero_point": 0, "zero_point": 0, "zero_point1": 0,
@@ -146,11 +146,12 @@ def _main(probes: Sequence[Probe], kernels: Sequence[str]) -> str:
         call, (source, output) = probe.call, probe.types
         fields = ", ".join(f".{param.name} = {_literal(param.value)}" for param in call.params)
         step = f", {probe.step}" if call.takes_step else ""
-        rows = f"(const {source.c} *const *)rows"
+        rows = "rows" if call.is_untyped else f"(const {source.c} *const *)rows"
+        place = "output" if call.is_untyped else f"({output.c} *)output"
         lines += [
             f"static const {call.kernel}_params params_{number} = {{{fields}}};",
             f"static void run_{number}(void *output, const void *const *rows, void *scratch)",
-            f"{{ {call.kernel}(({output.c} *)output, {rows}, &params_{number}, scratch{step}); }}",
+            f"{{ {call.kernel}({place}, {rows}, &params_{number}, scratch{step}); }}",
             f"static const int32_t pointers_{number}[][2] = {{{', '.join(f'{{{a}, {b}}}' for a, b in probe.pointers)}}};",
         ]
     lines.append("int main(void)\n{")

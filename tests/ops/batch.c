@@ -128,7 +128,7 @@ static void run(const entry *model, uint8_t *arena, uint8_t *const *inputs, cons
  * The sizes end with a 0. */
 static void check(const entry *model, const size_t *input_bytes, const size_t *output_bytes)
 {
-    uint8_t *inputs[8] = {NULL};
+    uint8_t *inputs[10] = {NULL};
     for (unsigned i = 0; input_bytes[i] != 0; ++i) {
         expect(i < sizeof(inputs) / sizeof(*inputs), model, "too many inputs");
         inputs[i] = (uint8_t *)malloc(input_bytes[i]);

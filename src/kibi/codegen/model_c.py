@@ -122,7 +122,7 @@ def _step_function(b: Bindings, shared: SharedSteps, number: int) -> str:
         return head + shared_steps_c.steps_function(b, shared, number)
     scratch = memory_c.scratch(b, b.plan.scratch_of(number))
     memory = memory_c.argument(b)
-    c_type = site.row_tensors[0].type.dtype.c
+    c_type = "void" if call.is_untyped else site.row_tensors[0].type.dtype.c
     return (
         f"{_params(b, number, call)}\n{comment(_describe(b, number))}"
         f"static KIBI_NOINLINE void {b.function(number)}({memory_c.parameter(b)}, int32_t step, int32_t end)\n{{\n"

@@ -81,7 +81,8 @@ def _kind(b: Bindings, number: int) -> Kind | None:
     if access.fill is None and not access.stays_inside:
         return None
     fill = None if access.stays_inside else access.fill
-    return Kind(call.kernel, tensor.type.dtype.c, site.output.type.dtype.c, access.count, fill)
+    types = ("void", "void") if call.is_untyped else (tensor.type.dtype.c, site.output.type.dtype.c)
+    return Kind(call.kernel, *types, access.count, fill)
 
 
 def _place(offsets: Sequence[int], first: int) -> Place:

@@ -100,7 +100,7 @@ class BoundOperator:
 
     def needs(self, step: int) -> dict[str, tuple[int, ...]]:
         """For each input that is read by the row, the rows that a step reads, ascending."""
-        names = self._op.row_inputs
+        names = self._run.site.row_names
         return {name: access.needs(step) for name, access in zip(names, self._run.accesses, strict=True)}
 
     def eval(self) -> Operand:
@@ -156,7 +156,7 @@ class BoundOperator:
         Of each tensor the last one comes first: what arrives row by row, such as a camera's, then takes the place of others
         before any of them is used, and not meanwhile.
         """
-        sources = [self._operands[name] for name in self._op.row_inputs]
+        sources = [self._operands[name] for name in self._run.site.row_names]
         wanted: dict[int, set[int]] = {}
         for source, access in zip(sources, self._run.accesses, strict=True):
             wanted.setdefault(id(source), set()).update(access.needs(step))

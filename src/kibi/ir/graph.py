@@ -162,6 +162,11 @@ class Site:
         return range(step * rows // self.steps, (step + 1) * rows // self.steps)
 
     @property
+    def row_names(self) -> tuple[str, ...]:
+        """Those of `op.row_inputs` that are there, in order; optional ones may be left out."""
+        return tuple(name for name in self.op.row_inputs if self.find(name) is not None)
+
+    @property
     def row_tensors(self) -> tuple[Tensor, ...]:
-        """The tensors that are read by the row, in the order of `op.row_inputs`."""
-        return tuple(self[name] for name in self.op.row_inputs)
+        """The tensors that are read by the row, in the order of `row_names`."""
+        return tuple(self[name] for name in self.row_names)

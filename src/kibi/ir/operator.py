@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kibi.ir.operands import Operand
 
 Rows = Sequence[Sequence[Array | None]]
-"""For each row input of an operator, in order, the rows that `RowAccess.positions` names; None where there is none."""
+"""For each row input of a node that is there, in order, the rows that `RowAccess.positions` names; None where there is none."""
 
 
 class OperatorError(Exception):
@@ -57,14 +57,17 @@ class KernelCall:
         takes_step: whether the kernel takes the number of the step.
         roomy_scratch_bytes: more scratch than that, with which faster kernels may stand for this one; 0 where more is of no use.
         features: macros of the kernel's files, for parts of it that this call needs; a library leaves out what none needs.
-        overlap_bytes: for each row input, the least distance by which the output of a step must begin below an input row that
-            it reads for the last time, so that it may overwrite that row meanwhile; None: it never may. Empty: never for all.
+        is_untyped: whether the kernel takes `void *output, const void *const *rows`: it moves elements of any type.
+        overlap_bytes: for each row input that is there, the least distance by which the output of a step must begin below an
+            input row that it reads for the last time, so that it may overwrite that row meanwhile; None: it never may. Empty:
+            never for all.
     """
 
     kernel: str
     params: tuple[Param, ...] = ()
     scratch_bytes: int = 0
     takes_step: bool = False
+    is_untyped: bool = False
     overlap_bytes: tuple[int | None, ...] = ()
     roomy_scratch_bytes: int = 0
     features: frozenset[str] = frozenset()
@@ -96,7 +99,10 @@ class Operator(ABC):
     """Names of the inputs in order; a question mark behind a name makes it optional."""
     outputs: ClassVar[tuple[str, ...]] = ("output",)
     row_inputs: ClassVar[tuple[str, ...]] = ("input",)
-    """The inputs that are read by the row while the model runs; all others must be constants, packed ahead of time."""
+    """The inputs that are read by the row while the model runs; all others must be constants, packed ahead of time.
+
+    Those that a node leaves out are skipped: `accesses` and `KernelCall.overlap_bytes` have an entry for each that is there.
+    """
     kernels: ClassVar[tuple[str, ...]]
     """The C kernels that `kernel_call` may choose."""
     types: ClassVar[tuple[DType, ...]]
@@ -116,7 +122,7 @@ class Operator(ABC):
 
     @abstractmethod
     def accesses(self, site: "Site") -> tuple[RowAccess, ...]:
-        """For each of `row_inputs`, which rows an output row reads."""
+        """For each of `row_inputs` that is there, which rows an output row reads."""
 
     def steps(self, site: "Site") -> int:
         """Row steps that make the output: one for each row, unless the operator makes several rows at once.

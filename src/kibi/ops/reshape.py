@@ -15,15 +15,15 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class Reshape(Operator):
-    """The same elements in another shape: input s8 or f32, shape s32 (ignored: the output's type says it) → output.
+    """The same elements in another shape: input of any type, shape s32 (ignored: the output's type says it) → output.
 
     Source: TFLM `micro/kernels/reshape_common.cc`.
     """
 
     name: ClassVar[str] = "RESHAPE"
     inputs: ClassVar[tuple[str, ...]] = ("input", "shape?")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_copy_s8", "kibi_copy_f32")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_copy_s8", "kibi_copy_f32", "kibi_copy_any")
+    types: ClassVar[tuple[DType, ...]] = tuple(DType)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The declared shape, when it has as many elements."""
@@ -54,10 +54,13 @@ class Reshape(Operator):
         """A copy of pieces."""
         access = self.accesses(site)[0]
         piece = site.output.type.row_elements // access.count
-        params = (Param("pieces", access.count), Param("elements", piece))
         dtype = site.output.type.dtype
         distance = pieces_distance(access, site.steps, piece * dtype.size_bytes)
-        return KernelCall(f"kibi_copy_{dtype}", params, overlap_bytes=(distance,))
+        if dtype in (DType.S8, DType.F32):
+            params = (Param("pieces", access.count), Param("elements", piece))
+            return KernelCall(f"kibi_copy_{dtype}", params, overlap_bytes=(distance,))
+        params = (Param("pieces", access.count), Param("bytes", piece * dtype.size_bytes))
+        return KernelCall("kibi_copy_any", params, is_untyped=True, overlap_bytes=(distance,))
 
 
 register(Reshape)

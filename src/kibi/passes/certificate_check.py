@@ -126,7 +126,7 @@ class _Checker:
         """A node that carries channels one by one loses the same ones on all sides."""
         output = old.output
         left = self._elements(output)
-        for name in old.op.row_inputs:
+        for name in old.row_names:
             source, other = old[name], new[name]
             if source.is_constant:
                 fits = _same_constant(source, other, self.kept(output) if _channels(source) > 1 else slice(None))

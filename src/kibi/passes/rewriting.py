@@ -70,7 +70,8 @@ def same_type(one: Tensor, other: Tensor) -> bool:
 def row_input(node: Node) -> int | None:
     """The one tensor that a node reads by the row; None where there are more, or none."""
     names = [name.rstrip("?") for name in node.op.inputs]
-    found = [node.inputs[names.index(name.rstrip("?"))] for name in node.op.row_inputs]
+    given = dict(zip(names, node.inputs, strict=False))
+    found = [index for name in node.op.row_inputs if (index := given.get(name)) is not None]
     return found[0] if len(found) == 1 else None
 
 

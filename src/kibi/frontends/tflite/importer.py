@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from kibi.dtypes import DType
 from kibi.errors import ModelError, Problem
@@ -72,7 +73,19 @@ def _import(reader: ModelReader, source: str) -> Graph:
         problems += _rule_problems(source, (node for node in nodes if not _waits(node, tensors, made)), tensors)
         raise ModelError(source, list(dict.fromkeys(problems)))
     every = tuple(tensors.get(index) or unused(index) for index in range(reader.tensor_count))
-    return verify(Graph(identifier(source), source, every, tuple(nodes), reader.inputs, reader.outputs))
+    graph = verify(Graph(identifier(source), source, every, tuple(nodes), reader.inputs, reader.outputs))
+    return replace(graph, nodes=tuple(_without_unread_parts(graph)))
+
+
+def _without_unread_parts(graph: Graph) -> Iterator[Node]:
+    """The nodes but those that make one of several outputs of an operator, and one that nobody reads.
+
+    All were verified. Where nobody reads any, the first one stays, so that the operator is still there to be seen.
+    """
+    used = {*graph.outputs, *(index for node in graph.nodes for index in node.inputs)}
+    for _, parts in groupby(graph.nodes, lambda node: node.source):
+        nodes = list(parts)
+        yield from [node for node in nodes if used.intersection(node.outputs)] or nodes[:1]
 
 
 def _corrupt(error: CorruptError | OverlapError, operator: int | None = None, tensor: str | None = None) -> Problem:
@@ -174,7 +187,10 @@ def _connect(drafts: Iterable[_Draft], tensors: Mapping[int, Tensor]) -> tuple[l
             )
             problems += found
             if not found:
-                nodes.append(Node(draft.op, draft.inputs, draft.record.outputs, draft.index))
+                try:
+                    nodes += draft.importer.nodes(draft.op, draft.inputs, draft.record.outputs, draft.index)
+                except OptionsError as error:
+                    problems.append(Problem(f"{draft.record.name}: {error.what}", error.remedy, draft.index))
     return nodes, problems
 
 

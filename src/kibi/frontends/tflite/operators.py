@@ -5,33 +5,43 @@ Options that an operator leaves out have the schema's defaults.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from kibi.errors import InputError
 from kibi.frontends.tflite.reader import ACTIVATIONS, PADDINGS, WEIGHTS_FORMATS, Options
-from kibi.ir import Operator, OperatorError, Tensor
+from kibi.ir import Node, Operator, OperatorError, Tensor
 from kibi.ops import (
     Activation,
     Add,
     AveragePool2D,
+    Concatenation,
     Conv2D,
     CustomOperator,
     CustomOptions,
     DepthwiseConv2D,
     Dequantize,
+    ExpandDims,
     FullyConnected,
     Logistic,
     MaxPool2D,
     Mean,
     Mul,
+    Pack,
     Pad,
     Padding,
     Quantize,
     Relu,
     Relu6,
     Reshape,
+    Slice,
     Softmax,
+    Split,
+    SplitV,
+    Squeeze,
+    StridedSlice,
+    Transpose,
+    Unpack,
     find_custom,
 )
 
@@ -58,11 +68,37 @@ class Importer:
         make: the operator from its options.
         options_type: the schema's table of options; None where the operator has none that matter.
         check: looks at options beside the input tensors, None for those left out, and raises `OptionsError`.
+        part: where there are several outputs, from the operator to the one that makes output `number` of `count`; it raises
+            `OptionsError` for another count than it should be.
+        order: where the schema has the inputs in another order than the operator, their places there.
     """
 
     make: Callable[[Options], Operator]
     options_type: str | None = None
     check: Callable[[Options, Sequence[Tensor | None]], None] | None = None
+    part: Callable[[Operator, int, int], Operator] | None = None
+    order: tuple[int, ...] | None = None
+
+    def nodes(
+        self, op: Operator, inputs: tuple[int | None, ...], outputs: tuple[int, ...], source: int
+    ) -> tuple[Node, ...]:
+        """The nodes of an operator: one, or one for each of several outputs.
+
+        Args:
+            op: what `make` gave.
+            inputs: tensor indices in the schema's order; None for an optional input that is left out.
+            outputs: tensor indices.
+            source: the operator's index in the file.
+
+        Raises:
+            OptionsError: it should have another number of outputs.
+        """
+        if self.order is not None and len(inputs) == len(self.order):
+            inputs = tuple(inputs[place] for place in self.order)
+        if self.part is None or not outputs:
+            return (Node(op, inputs, outputs, source),)
+        parts = (self.part(op, number, len(outputs)) for number in range(len(outputs)))
+        return tuple(Node(each, inputs, (output,), source) for each, output in zip(parts, outputs, strict=True))
 
 
 def _padding(options: Options) -> Padding:
@@ -98,6 +134,22 @@ def _conv2d(options: Options) -> Operator:
         dilation=_pair(options, "dilation", "DilationHFactor", "DilationWFactor"),
         activation=_activation(options),
     )
+
+
+def _concatenation(options: Options) -> Operator:
+    activation = _activation(options)
+    if activation is not Activation.NONE:
+        remedy = "Make the activation an operator of its own"
+        raise OptionsError(f"fused activation {activation.name} is not supported, neither by TFLM", remedy)
+    return Concatenation(axis=options.integer("Axis"))
+
+
+def _check_values_count(options: Options, inputs: Sequence[Tensor | None]) -> None:
+    """TFLM takes the number of inputs from the options. Source: `micro/kernels/pack.cc`."""
+    count = options.integer("ValuesCount")
+    if count != len(inputs):
+        what = f"its options say {count} inputs, but it has {len(inputs)}"
+        raise OptionsError(what, "Export the model again; the file is damaged")
 
 
 def _depthwise_conv2d(options: Options) -> Operator:
@@ -159,6 +211,31 @@ def _softmax(options: Options) -> Operator:
     return Softmax(beta=beta)
 
 
+def _strided_slice(options: Options) -> Operator:
+    for name, text in (("EllipsisMask", "an ellipsis mask"), ("NewAxisMask", "a new axis mask")):
+        if options.integer(name):
+            what = f"{text} ({options.integer(name)}) is not supported; TFLM takes it for 0"
+            raise OptionsError(what, "Export the model with a begin, end and stride for each axis of the input")
+    if options.flag("Offset"):
+        what = "ends that are counted from the begins are not supported; TFLM counts them from the front"
+        raise OptionsError(what, "Export the model with ends that are indices")
+    masks = {"begin_mask": "BeginMask", "end_mask": "EndMask", "shrink_axis_mask": "ShrinkAxisMask"}
+    return StridedSlice(**{field: options.integer(name) for field, name in masks.items()})
+
+
+def _unpack_part(op: Operator, number: int, count: int) -> Operator:
+    """One output of UNPACK; TFLM takes the number of outputs from the options."""
+    if not isinstance(op, Unpack) or count != op.parts:
+        raise OptionsError(
+            f"its options say another number of outputs than {count}", "Export the model again; the file is damaged"
+        )
+    return replace(op, part=number)
+
+
+def _unpack(options: Options) -> Operator:
+    return Unpack(axis=options.integer("Axis"), parts=options.integer("Num"))
+
+
 def _plain(operator: Callable[[], Operator]) -> Importer:
     """An operator without attributes."""
     return Importer(lambda _: operator())
@@ -167,20 +244,30 @@ def _plain(operator: Callable[[], Operator]) -> Importer:
 IMPORTERS: Mapping[str, Importer] = {
     "ADD": Importer(lambda options: Add(activation=_activation(options)), "AddOptions"),
     "AVERAGE_POOL_2D": Importer(_average_pool2d, "Pool2DOptions"),
+    "CONCATENATION": Importer(_concatenation, "ConcatenationOptions"),
     "CONV_2D": Importer(_conv2d, "Conv2DOptions"),
     "DEPTHWISE_CONV_2D": Importer(_depthwise_conv2d, "DepthwiseConv2DOptions", _check_depth_multiplier),
     "DEQUANTIZE": _plain(Dequantize),
+    "EXPAND_DIMS": _plain(ExpandDims),
     "FULLY_CONNECTED": Importer(_fully_connected, "FullyConnectedOptions"),
     "LOGISTIC": _plain(Logistic),
     "MAX_POOL_2D": Importer(_max_pool2d, "Pool2DOptions"),
     "MEAN": Importer(lambda options: Mean(keep_dims=options.flag("KeepDims")), "ReducerOptions"),
     "MUL": Importer(lambda options: Mul(activation=_activation(options)), "MulOptions"),
+    "PACK": Importer(lambda options: Pack(axis=options.integer("Axis")), "PackOptions", _check_values_count),
     "PAD": _plain(Pad),
     "QUANTIZE": _plain(Quantize),
     "RELU": _plain(Relu),
     "RELU6": _plain(Relu6),
     "RESHAPE": _plain(Reshape),
+    "SLICE": _plain(Slice),
     "SOFTMAX": Importer(_softmax, "SoftmaxOptions"),
+    "SPLIT": Importer(lambda _: Split(), part=lambda _, number, count: Split(number, count), order=(1, 0)),
+    "SPLIT_V": Importer(lambda _: SplitV(), part=lambda _, number, count: SplitV(number, count)),
+    "SQUEEZE": Importer(lambda options: Squeeze(dims=options.integers("SqueezeDims")), "SqueezeOptions"),
+    "STRIDED_SLICE": Importer(_strided_slice, "StridedSliceOptions"),
+    "TRANSPOSE": _plain(Transpose),
+    "UNPACK": Importer(_unpack, "UnpackOptions", part=_unpack_part),
 }
 """By the schema's name of the operator."""
 

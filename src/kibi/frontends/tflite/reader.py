@@ -121,6 +121,11 @@ class Options:
         with reading():
             return int(getattr(self._table, name)())
 
+    def integers(self, name: str) -> tuple[int, ...]:
+        """A vector of numbers; empty where the file leaves it out."""
+        with reading():
+            return _integers(getattr(self._table, f"{name}AsNumpy")())
+
     def real(self, name: str) -> float:
         """A float32."""
         with reading():

@@ -1,0 +1,29 @@
+/* STRIDED_SLICE, SLICE, SPLIT, SPLIT_V, UNPACK, TRANSPOSE: elements of one input in another order. */
+#ifndef KIBI_VIEW_ANY_H
+#define KIBI_VIEW_ANY_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t bytes;         /* of a piece: neighbours in the input and in the output */
+    int32_t first_pointer; /* where the first piece begins */
+    int32_t first_byte;
+    int32_t axes;         /* 1 to 8 */
+    const int32_t *loops; /* [axes][3], the outermost first: steps, at least 1; pointers and bytes from one step to the next */
+} kibi_view_any_params;
+
+/* output: [steps of axis 0]…[steps of the last axis][bytes]; may overlap an input row where no piece is written over one
+ * that is still to be read: they are written in order, each as if it had been read before.
+ * rows: pointers to rows or parts of rows; each piece lies in one of them.
+ * scratch: none. */
+void kibi_view_any(void *output, const void *const *rows, const kibi_view_any_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
