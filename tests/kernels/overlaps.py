@@ -116,7 +116,7 @@ def _plain(call: KernelCall, rng: np.random.Generator) -> KernelCall:
 
 def _contents(kind: DType, count: int, rng: np.random.Generator) -> bytes:
     if kind is DType.F32:
-        return rng.integers(-100, 101, _TRIALS * count // 4).astype(np.float32).tobytes()
+        return rng.integers(-100, 101, -(-_TRIALS * count // 4)).astype(np.float32).tobytes()[: _TRIALS * count]
     return rng.integers(-128, 128, _TRIALS * count).astype(np.int8).tobytes()
 
 

@@ -30,6 +30,10 @@ _CONSERVATIVE = {
     "kibi_max_pool2d_s8_accumulate": "the last call reads everything before it writes",
     "kibi_mean_s8": "the last call reads everything before it writes",
     "kibi_pad_s8": "of several rows that a step reads, the last decides",
+    **dict.fromkeys(
+        ("kibi_pick_s8", "kibi_pick_s16", "kibi_pick_s32", "kibi_pick_f32"),
+        "of several rows that a step reads, the last decides",
+    ),
     "kibi_quantize_f32_s8": "reading is four times as fast as writing",
     "kibi_softmax_s8": "outputs may be at an end of their range whatever the inputs",
 }

@@ -4,16 +4,22 @@ Quantization is drawn to the ends of what TFLM computes without overflow: zero p
 above 1, elements at the extremes. Where TFLM itself relies on undefined behaviour, the draw stays out, and says so.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from hypothesis import strategies as st
 
 from kibi.dtypes import Array, DType
+from tests.support.case import Case
+from tests.support.case import drawn_shape as _shape
+from tests.support.case import one as _one
 from tests.support.choices import Choices, Drawn, elements, flip, scale, zero_point
+from tests.support.moving_models import MOVING_MODELS
 from tests.support.tflite_builder import Attribute, ModelBuilder
+
+__all__ = ["OPERATOR_MODELS", "Case", "cases"]
 
 _ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 _UNIT = (1 / 256, -128)
@@ -25,44 +31,12 @@ _LARGEST_BIAS = (1 << 31) - (1 << 25)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A model and inputs for it.
-
-    Attributes:
-        operator: the operator's name, or `NETWORK`.
-        model: the `.tflite` file.
-        inputs: one array for each of its inputs.
-    """
-
-    operator: str
-    model: bytes = field(repr=False)
-    inputs: tuple[Array, ...] = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class _Weights:
     """Scales that belong together: those of the filter, and the output's."""
 
     filter_scales: tuple[float, ...]
     output_scale: float
     is_above_one: bool
-
-
-def _one(
-    name: str,
-    builder: ModelBuilder,
-    operands: Sequence[int],
-    output: int,
-    inputs: Sequence[Array],
-    **attributes: Attribute,
-) -> Case:
-    """The model of one operator."""
-    builder.operator(name, operands, [output], attributes)
-    return Case(name, builder.finish(outputs=[output]), tuple(inputs))
-
-
-def _shape(c: Choices, rank: int, most: int = 5) -> tuple[int, ...]:
-    return tuple(c.integer(1, most) for _ in range(rank))
 
 
 def _weights_scales(c: Choices, channels: int, input_scale: float) -> _Weights:
@@ -406,7 +380,7 @@ def dequantize(c: Choices) -> Case:
     return _one("DEQUANTIZE", b, [source], b.tensor(shape, DType.F32), [elements(c, shape)])
 
 
-OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "ADD": add,
     "AVERAGE_POOL_2D": average_pool_2d,
     "CONV_2D": conv_2d,
@@ -424,6 +398,7 @@ OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "RESHAPE": reshape,
     "SOFTMAX": softmax,
 }
+OPERATOR_MODELS = dict(sorted({**_MODELS, **MOVING_MODELS}.items()))
 """How models of each operator are drawn."""
 
 
