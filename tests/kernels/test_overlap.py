@@ -35,6 +35,12 @@ _CONSERVATIVE = {
         "of several rows that a step reads, the last decides",
     ),
     "kibi_quantize_f32_s8": "reading is four times as fast as writing",
+    **dict.fromkeys((f"kibi_shape_{dtype}" for dtype in ("s8", "s16", "s32", "f32")), "the input is not read"),
+    **dict.fromkeys(operators()["CAST"].kernels, "elements lose bits, and alignment allows no nearer place"),
+    **dict.fromkeys(
+        ("kibi_reduce_extreme_f32", "kibi_reduce_extreme_s8", "kibi_sum_f32"),
+        "the last call reads everything before it writes",
+    ),
     "kibi_softmax_s8": "outputs may be at an end of their range whatever the inputs",
 }
 """Kernels with inputs for which less would do, and why."""

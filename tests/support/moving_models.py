@@ -176,16 +176,72 @@ def fill(c: Choices) -> Case:
     return one("FILL", b, [dims, source], b.tensor(shape, dtype, *quantization), [value])
 
 
+def shape_of(c: Choices) -> Case:
+    """SHAPE of a tensor of any type that it knows."""
+    b, shape, dtype = ModelBuilder(), drawn_shape(c, c.integer(1, 5)), c.one_of((*_S8_F32, DType.S16, DType.S32))
+    source = b.input(shape, dtype, *((scale(c), 0) if dtype in (DType.S8, DType.S16) else ()))
+    return one("SHAPE", b, [source], b.tensor((len(shape),), DType.S32), [data_of(c, shape, dtype)])
+
+
+_CAST_FROM = (DType.S8, DType.S16, DType.S32, DType.F32, DType.BOOL)
+
+
+def cast(c: Choices) -> Case:
+    """CAST between any two types; floats with a fraction, and far outside."""
+    # One draw for the pair, so that few seeds have them all.
+    pair = c.integer(0, 4 * len(_CAST_FROM) - 1)
+    b, shape, dtype, target = (
+        ModelBuilder(),
+        drawn_shape(c, c.integer(0, 4)),
+        _CAST_FROM[pair // 4],
+        _CAST_FROM[pair % 4],
+    )
+    data = data_of(c, shape, dtype)
+    if dtype is DType.F32:
+        data = (data * np.float32(c.one_of((1, 100, 2.0**25, 2.0**28)))).astype(np.float32)
+    return one("CAST", b, [b.input(shape, dtype)], b.tensor(shape, target), [data])
+
+
+def _reduced(c: Choices, name: str, dtypes: Sequence[DType]) -> Case:
+    """A reduction over any axes."""
+    rank, keeps = c.integer(1, 4), flip(c)
+    shape = drawn_shape(c, rank, 6)
+    axes = [axis for axis in range(rank) if flip(c)] or [c.integer(0, rank - 1)]
+    output = [1 if axis in axes else size for axis, size in enumerate(shape) if keeps or axis not in axes]
+    named = np.array([axis - rank if flip(c) else axis for axis in axes], np.int32)
+    return _moved(c, name, shape, output, [named], dtypes, keep_dims=keeps)
+
+
+def reduce_max(c: Choices) -> Case:
+    """REDUCE_MAX over any axes."""
+    return _reduced(c, "REDUCE_MAX", _S8_F32)
+
+
+def reduce_min(c: Choices) -> Case:
+    """REDUCE_MIN over any axes."""
+    return _reduced(c, "REDUCE_MIN", _S8_F32)
+
+
+def sum_over_axes(c: Choices) -> Case:
+    """SUM of floats over any axes."""
+    return _reduced(c, "SUM", (DType.F32,))
+
+
 MOVING_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "BATCH_TO_SPACE_ND": batch_to_space_nd,
     "BROADCAST_TO": broadcast_to,
+    "CAST": cast,
     "DEPTH_TO_SPACE": depth_to_space,
     "FILL": fill,
     "GATHER": gather,
     "GATHER_ND": gather_nd,
     "MIRROR_PAD": mirror_pad,
     "PADV2": padv2,
+    "REDUCE_MAX": reduce_max,
+    "REDUCE_MIN": reduce_min,
+    "SUM": sum_over_axes,
     "RESIZE_NEAREST_NEIGHBOR": resize_nearest_neighbor,
+    "SHAPE": shape_of,
     "SPACE_TO_BATCH_ND": space_to_batch_nd,
     "SPACE_TO_DEPTH": space_to_depth,
     "ZEROS_LIKE": zeros_like,

@@ -5,6 +5,7 @@ from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.average_pool2d import AveragePool2D
 from kibi.ops.batch_to_space_nd import BatchToSpaceNd
 from kibi.ops.broadcast_to import BroadcastTo
+from kibi.ops.cast import Cast
 from kibi.ops.conv2d import Conv2D
 from kibi.ops.custom_operator import CustomOperator, CustomOptions
 from kibi.ops.depth_to_space import DepthToSpace
@@ -22,6 +23,8 @@ from kibi.ops.mul import Mul
 from kibi.ops.pad import Pad
 from kibi.ops.padv2 import PadV2
 from kibi.ops.quantize import Quantize
+from kibi.ops.reduce_max import ReduceMax
+from kibi.ops.reduce_min import ReduceMin
 from kibi.ops.registry import (
     custom_operators,
     find_custom,
@@ -35,9 +38,11 @@ from kibi.ops.relu import Relu
 from kibi.ops.relu6 import Relu6
 from kibi.ops.reshape import Reshape
 from kibi.ops.resize_nearest_neighbor import ResizeNearestNeighbor
+from kibi.ops.shape import Shape
 from kibi.ops.softmax import Softmax
 from kibi.ops.space_to_batch_nd import SpaceToBatchNd
 from kibi.ops.space_to_depth import SpaceToDepth
+from kibi.ops.sum import Sum
 from kibi.ops.zeros_like import ZerosLike
 
 __all__ = [
@@ -46,6 +51,7 @@ __all__ = [
     "AveragePool2D",
     "BatchToSpaceNd",
     "BroadcastTo",
+    "Cast",
     "Conv2D",
     "CustomOperator",
     "CustomOptions",
@@ -66,13 +72,17 @@ __all__ = [
     "PadV2",
     "Padding",
     "Quantize",
+    "ReduceMax",
+    "ReduceMin",
     "Relu",
     "Relu6",
     "Reshape",
     "ResizeNearestNeighbor",
+    "Shape",
     "Softmax",
     "SpaceToBatchNd",
     "SpaceToDepth",
+    "Sum",
     "ZerosLike",
     "custom_operators",
     "find_custom",

@@ -17,6 +17,7 @@ from kibi.ops import (
     AveragePool2D,
     BatchToSpaceNd,
     BroadcastTo,
+    Cast,
     Conv2D,
     CustomOperator,
     CustomOptions,
@@ -36,13 +37,17 @@ from kibi.ops import (
     Padding,
     PadV2,
     Quantize,
+    ReduceMax,
+    ReduceMin,
     Relu,
     Relu6,
     Reshape,
     ResizeNearestNeighbor,
+    Shape,
     Softmax,
     SpaceToBatchNd,
     SpaceToDepth,
+    Sum,
     ZerosLike,
     find_custom,
 )
@@ -202,6 +207,7 @@ IMPORTERS: Mapping[str, Importer] = {
     "AVERAGE_POOL_2D": Importer(_average_pool2d, "Pool2DOptions"),
     "BATCH_TO_SPACE_ND": _plain(BatchToSpaceNd),
     "BROADCAST_TO": _plain(BroadcastTo),
+    "CAST": _plain(Cast),
     "CONV_2D": Importer(_conv2d, "Conv2DOptions"),
     "DEPTHWISE_CONV_2D": Importer(_depthwise_conv2d, "DepthwiseConv2DOptions", _check_depth_multiplier),
     "DEPTH_TO_SPACE": Importer(
@@ -220,15 +226,19 @@ IMPORTERS: Mapping[str, Importer] = {
     "PAD": _plain(Pad),
     "PADV2": _plain(PadV2),
     "QUANTIZE": _plain(Quantize),
+    "REDUCE_MAX": Importer(lambda options: ReduceMax(keep_dims=options.flag("KeepDims")), "ReducerOptions"),
+    "REDUCE_MIN": Importer(lambda options: ReduceMin(keep_dims=options.flag("KeepDims")), "ReducerOptions"),
     "RELU": _plain(Relu),
     "RELU6": _plain(Relu6),
     "RESHAPE": _plain(Reshape),
     "RESIZE_NEAREST_NEIGHBOR": Importer(_resize_nearest_neighbor, "ResizeNearestNeighborOptions"),
+    "SHAPE": _plain(Shape),
     "SOFTMAX": Importer(_softmax, "SoftmaxOptions"),
     "SPACE_TO_BATCH_ND": _plain(SpaceToBatchNd),
     "SPACE_TO_DEPTH": Importer(
         lambda options: SpaceToDepth(block_size=options.integer("BlockSize")), "SpaceToDepthOptions"
     ),
+    "SUM": Importer(lambda options: Sum(keep_dims=options.flag("KeepDims")), "ReducerOptions"),
     "ZEROS_LIKE": _plain(ZerosLike),
 }
 """By the schema's name of the operator."""
