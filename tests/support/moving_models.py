@@ -51,6 +51,16 @@ def resize_nearest_neighbor(c: Choices) -> Case:
     )  # fmt: skip
 
 
+def resize_bilinear(c: Choices) -> Case:
+    """RESIZE_BILINEAR to any size, often a multiple; half-pixel centers and aligned corners exclude each other."""
+    shape = drawn_shape(c, 4, 6)
+    factors = (c.one_of((1, 2, 2, 3, 4)), c.integer(1, 3))
+    size = (shape[1] * factors[0], shape[2] * factors[1]) if flip(c) else drawn_shape(c, 2, 12)
+    how = c.one_of(({}, {"half_pixel_centers": True}, {"align_corners": True}))
+    output = (shape[0], *size, shape[3])
+    return _moved(c, "RESIZE_BILINEAR", shape, output, [np.array(size, np.int32)], (DType.S8,), **how)
+
+
 def depth_to_space(c: Choices) -> Case:
     """DEPTH_TO_SPACE of any block."""
     block, (n, h, w, depth) = c.integer(1, 3), drawn_shape(c, 4, 4)
@@ -198,7 +208,7 @@ def cast(c: Choices) -> Case:
     )
     data = data_of(c, shape, dtype)
     if dtype is DType.F32:
-        data = (data * np.float32(c.one_of((1, 100, 2.0**25, 2.0**28)))).astype(np.float32)
+        data = data.astype(np.float32) * np.float32(c.one_of((1, 100, 2.0**25, 2.0**28)))
     return one("CAST", b, [b.input(shape, dtype)], b.tensor(shape, target), [data])
 
 
@@ -240,6 +250,7 @@ MOVING_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "REDUCE_MAX": reduce_max,
     "REDUCE_MIN": reduce_min,
     "SUM": sum_over_axes,
+    "RESIZE_BILINEAR": resize_bilinear,
     "RESIZE_NEAREST_NEIGHBOR": resize_nearest_neighbor,
     "SHAPE": shape_of,
     "SPACE_TO_BATCH_ND": space_to_batch_nd,

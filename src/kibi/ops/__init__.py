@@ -37,6 +37,7 @@ from kibi.ops.registry import (
 from kibi.ops.relu import Relu
 from kibi.ops.relu6 import Relu6
 from kibi.ops.reshape import Reshape
+from kibi.ops.resize_bilinear import ResizeBilinear
 from kibi.ops.resize_nearest_neighbor import ResizeNearestNeighbor
 from kibi.ops.shape import Shape
 from kibi.ops.softmax import Softmax
@@ -77,6 +78,7 @@ __all__ = [
     "Relu",
     "Relu6",
     "Reshape",
+    "ResizeBilinear",
     "ResizeNearestNeighbor",
     "Shape",
     "Softmax",

@@ -20,6 +20,7 @@ class Shape(Operator):
 
     name: ClassVar[str] = "SHAPE"
     inputs: ClassVar[tuple[str, ...]] = ("input",)
+    ignores_elements: ClassVar[bool] = True
     kernels: ClassVar[tuple[str, ...]] = ("kibi_shape_s8", "kibi_shape_s16", "kibi_shape_s32", "kibi_shape_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
 

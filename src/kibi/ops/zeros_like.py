@@ -20,6 +20,7 @@ class ZerosLike(IndexMap):
     """
 
     name: ClassVar[str] = "ZEROS_LIKE"
+    ignores_elements: ClassVar[bool] = True
     kernels: ClassVar[tuple[str, ...]] = ("kibi_pick_s8", "kibi_pick_s32", "kibi_pick_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S32, DType.F32)
 

@@ -42,6 +42,7 @@ from kibi.ops import (
     Relu,
     Relu6,
     Reshape,
+    ResizeBilinear,
     ResizeNearestNeighbor,
     Shape,
     Softmax,
@@ -172,6 +173,12 @@ def _max_pool2d(options: Options) -> Operator:
     )
 
 
+def _resize_bilinear(options: Options) -> Operator:
+    return ResizeBilinear(
+        align_corners=options.flag("AlignCorners"), half_pixel_centers=options.flag("HalfPixelCenters")
+    )
+
+
 def _gather(options: Options) -> Operator:
     return Gather(axis=options.integer("Axis"), batch_dims=options.integer("BatchDims"))
 
@@ -231,6 +238,7 @@ IMPORTERS: Mapping[str, Importer] = {
     "RELU": _plain(Relu),
     "RELU6": _plain(Relu6),
     "RESHAPE": _plain(Reshape),
+    "RESIZE_BILINEAR": Importer(_resize_bilinear, "ResizeBilinearOptions"),
     "RESIZE_NEAREST_NEIGHBOR": Importer(_resize_nearest_neighbor, "ResizeNearestNeighborOptions"),
     "SHAPE": _plain(Shape),
     "SOFTMAX": Importer(_softmax, "SoftmaxOptions"),
