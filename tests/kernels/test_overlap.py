@@ -42,6 +42,7 @@ _CONSERVATIVE = {
         "the last call reads everything before it writes",
     ),
     "kibi_resize_bilinear_s8": "it has no overlap at all",
+    **dict.fromkeys(("kibi_arg_extreme_f32", "kibi_arg_extreme_s8"), "it has no overlap at all"),
     "kibi_softmax_s8": "outputs may be at an end of their range whatever the inputs",
 }
 """Kernels with inputs for which less would do, and why."""

@@ -237,7 +237,30 @@ def sum_over_axes(c: Choices) -> Case:
     return _reduced(c, "SUM", (DType.F32,))
 
 
+def _arg(c: Choices, name: str) -> Case:
+    """The place of an extreme along any axis, often the last; with equals."""
+    shape, dtype = drawn_shape(c, c.integer(1, 4), 5), c.one_of(_S8_F32)
+    axis = c.one_of((len(shape) - 1, c.integer(0, len(shape) - 1)))
+    b = ModelBuilder()
+    source = b.input(shape, dtype, *((scale(c), zero_point(c)) if dtype is DType.S8 else ()))
+    named = np.array(axis - len(shape) if flip(c) else axis, np.int32).reshape(c.one_of(((), (1,))))
+    output = b.tensor((*shape[:axis], *shape[axis + 1 :]), DType.S32)
+    return one(name, b, [source, b.constant(named)], output, [data_of(c, shape, dtype)])
+
+
+def arg_max(c: Choices) -> Case:
+    """ARG_MAX along any axis."""
+    return _arg(c, "ARG_MAX")
+
+
+def arg_min(c: Choices) -> Case:
+    """ARG_MIN along any axis."""
+    return _arg(c, "ARG_MIN")
+
+
 MOVING_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+    "ARG_MAX": arg_max,
+    "ARG_MIN": arg_min,
     "BATCH_TO_SPACE_ND": batch_to_space_nd,
     "BROADCAST_TO": broadcast_to,
     "CAST": cast,

@@ -1,6 +1,8 @@
 """Operators: one file each, and the registry."""
 
 from kibi.ops.add import Add
+from kibi.ops.arg_max import ArgMax
+from kibi.ops.arg_min import ArgMin
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.average_pool2d import AveragePool2D
 from kibi.ops.batch_to_space_nd import BatchToSpaceNd
@@ -49,6 +51,8 @@ from kibi.ops.zeros_like import ZerosLike
 __all__ = [
     "Activation",
     "Add",
+    "ArgMax",
+    "ArgMin",
     "AveragePool2D",
     "BatchToSpaceNd",
     "BroadcastTo",

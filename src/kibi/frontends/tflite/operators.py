@@ -14,6 +14,8 @@ from kibi.ir import Operator, OperatorError, Tensor
 from kibi.ops import (
     Activation,
     Add,
+    ArgMax,
+    ArgMin,
     AveragePool2D,
     BatchToSpaceNd,
     BroadcastTo,
@@ -211,6 +213,8 @@ def _plain(operator: Callable[[], Operator]) -> Importer:
 
 IMPORTERS: Mapping[str, Importer] = {
     "ADD": Importer(lambda options: Add(activation=_activation(options)), "AddOptions"),
+    "ARG_MAX": _plain(ArgMax),
+    "ARG_MIN": _plain(ArgMin),
     "AVERAGE_POOL_2D": Importer(_average_pool2d, "Pool2DOptions"),
     "BATCH_TO_SPACE_ND": _plain(BatchToSpaceNd),
     "BROADCAST_TO": _plain(BroadcastTo),
