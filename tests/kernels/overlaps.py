@@ -104,7 +104,7 @@ def _plain(call: KernelCall, rng: np.random.Generator) -> KernelCall:
             return 1.0
         if param.name == "table":
             return rng.permutation(np.arange(-128, 128)).astype(np.int8)
-        if param.name == "bias" and isinstance(param.value, np.ndarray):
+        if param.name in ("bias", "filler") and isinstance(param.value, np.ndarray):
             return np.zeros_like(param.value)
         if param.name == "filter" and isinstance(param.value, np.ndarray):
             signs = rng.choice([-1, 1], param.value.shape)

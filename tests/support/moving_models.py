@@ -123,7 +123,10 @@ def padv2(c: Choices) -> Case:
     pads = [(c.one_of((0, 0, 1, 2, 3)), c.one_of((0, 0, 1, 2, 3))) for _ in shape]
     quantization = (scale(c), zero_point(c)) if dtype is DType.S8 else ()
     source = b.input(shape, dtype, *quantization)
-    value = b.constant(data_of(c, c.one_of(((), (1,))), dtype), *quantization)
+    given = data_of(c, c.one_of(((), (1,))), dtype)
+    if dtype is DType.F32 and flip(c):
+        given = np.full_like(given, -np.inf)  # as converters pad in front of a maximum
+    value = b.constant(given, *quantization)
     output = b.tensor([size + sum(pair) for size, pair in zip(shape, pads, strict=True)], dtype, *quantization)
     operands = [source, b.constant(np.array(pads, np.int32)), value]
     return one("PADV2", b, operands, output, [data_of(c, shape, dtype)])

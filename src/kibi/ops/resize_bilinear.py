@@ -101,7 +101,9 @@ class ResizeBilinear(Operator):
                 start = int(rows[:, :2].min())
                 count = int(rows[:, :2].max()) - start + 1
                 access = RowAccess(height, out_height // made, count, made * scale // _ONE, start)
-                return Geometry(access, batches * out_height // made, rows - [start, start, 0], columns, *steps)
+                return Geometry(
+                    access, batches * out_height // made, rows - np.array([start, start, 0], np.int64), columns, *steps
+                )
         rows = self._neighbours(height, out_height)
         return Geometry(RowAccess.every(source.rows_per_batch, 1), batches, rows, columns, *steps)
 
@@ -136,7 +138,8 @@ class ResizeBilinear(Operator):
             sums = np.stack(made)
             rounded = np.sign(sums) * ((np.abs(sums) + _ONE**2 // 2) // _ONE**2)
             ordered = rounded if g.row_step >= g.column_step else rounded.transpose(1, 0, 2)
-            return ordered.astype(np.int8)
+            outputs: Array = ordered.astype(np.int8)
+            return outputs
 
         return step
 
