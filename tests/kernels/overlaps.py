@@ -104,7 +104,7 @@ def _plain(call: KernelCall, rng: np.random.Generator) -> KernelCall:
             return 1.0
         if param.name == "table":
             return rng.permutation(np.arange(-128, 128)).astype(np.int8)
-        if param.name == "bias" and isinstance(param.value, np.ndarray):
+        if param.name in ("bias", "filler") and isinstance(param.value, np.ndarray):
             return np.zeros_like(param.value)
         if param.name == "filter" and isinstance(param.value, np.ndarray):
             signs = rng.choice([-1, 1], param.value.shape)
@@ -116,7 +116,7 @@ def _plain(call: KernelCall, rng: np.random.Generator) -> KernelCall:
 
 def _contents(kind: DType, count: int, rng: np.random.Generator) -> bytes:
     if kind is DType.F32:
-        return rng.integers(-100, 101, _TRIALS * count // 4).astype(np.float32).tobytes()
+        return rng.integers(-100, 101, -(-_TRIALS * count // 4)).astype(np.float32).tobytes()[: _TRIALS * count]
     return rng.integers(-128, 128, _TRIALS * count).astype(np.int8).tobytes()
 
 

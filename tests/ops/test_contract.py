@@ -16,7 +16,7 @@ from tests.ops.comparison import graph_of
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 
-_SAMPLES = 60
+_SAMPLES = 160
 _S32 = (-(1 << 31), (1 << 31) - 1)
 
 each_operator = pytest.mark.parametrize("operator", operators().values(), ids=lambda operator: operator.name)

@@ -1,6 +1,7 @@
 """Small pieces of C text: literals, arrays, comments, identifiers."""
 
 from collections.abc import Iterable, Sequence
+from math import isfinite, isnan
 from textwrap import wrap
 
 import numpy as np
@@ -12,6 +13,9 @@ LINE_WIDTH = 120
 
 def literal(value: float, c_type: str) -> str:
     """A C99 literal of an `int32_t` or `float` value."""
+    if c_type == "float" and not isfinite(value):
+        # Constant expressions that need no header.
+        return "(0.0f / 0.0f)" if isnan(value) else f"({'-' if value < 0 else ''}1.0f / 0.0f)"
     if c_type == "float":
         # Decimal digits that give back the very same float32, in C99 and C++17 alike.
         text = repr(float(np.float32(value))) if float(np.float32(value)) == value else f"{value:.9g}"

@@ -109,6 +109,8 @@ class Operator(ABC):
     """The element types of the first input that are supported."""
     receives: ClassVar[bool] = False
     """Whether its rows come from the caller, one at a time, while the plan waits."""
+    ignores_elements: ClassVar[bool] = False
+    """Whether its output follows from its inputs' types alone."""
     is_fast: ClassVar[bool] = False
     """Whether it is marked fast: bound by hand, it reaches the bytes of tensors that have them, not only their interface."""
 

@@ -1,22 +1,35 @@
 """Operators: one file each, and the registry."""
 
 from kibi.ops.add import Add
+from kibi.ops.arg_max import ArgMax
+from kibi.ops.arg_min import ArgMin
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.average_pool2d import AveragePool2D
+from kibi.ops.batch_to_space_nd import BatchToSpaceNd
+from kibi.ops.broadcast_to import BroadcastTo
+from kibi.ops.cast import Cast
 from kibi.ops.concatenation import Concatenation
 from kibi.ops.conv2d import Conv2D
 from kibi.ops.custom_operator import CustomOperator, CustomOptions
+from kibi.ops.depth_to_space import DepthToSpace
 from kibi.ops.depthwise_conv2d import DepthwiseConv2D
 from kibi.ops.dequantize import Dequantize
 from kibi.ops.expand_dims import ExpandDims
+from kibi.ops.fill import Fill
 from kibi.ops.fully_connected import FullyConnected
+from kibi.ops.gather import Gather
+from kibi.ops.gather_nd import GatherNd
 from kibi.ops.logistic import Logistic
 from kibi.ops.max_pool2d import MaxPool2D
 from kibi.ops.mean import Mean
+from kibi.ops.mirror_pad import MirrorPad
 from kibi.ops.mul import Mul
 from kibi.ops.pack import Pack
 from kibi.ops.pad import Pad
+from kibi.ops.padv2 import PadV2
 from kibi.ops.quantize import Quantize
+from kibi.ops.reduce_max import ReduceMax
+from kibi.ops.reduce_min import ReduceMin
 from kibi.ops.registry import (
     custom_operators,
     find_custom,
@@ -29,47 +42,74 @@ from kibi.ops.registry import (
 from kibi.ops.relu import Relu
 from kibi.ops.relu6 import Relu6
 from kibi.ops.reshape import Reshape
+from kibi.ops.resize_bilinear import ResizeBilinear
+from kibi.ops.resize_nearest_neighbor import ResizeNearestNeighbor
+from kibi.ops.shape import Shape
 from kibi.ops.slice import Slice
 from kibi.ops.softmax import Softmax
+from kibi.ops.space_to_batch_nd import SpaceToBatchNd
+from kibi.ops.space_to_depth import SpaceToDepth
 from kibi.ops.split import Split
 from kibi.ops.split_v import SplitV
 from kibi.ops.squeeze import Squeeze
 from kibi.ops.strided_slice import StridedSlice
+from kibi.ops.sum import Sum
 from kibi.ops.transpose import Transpose
 from kibi.ops.unpack import Unpack
+from kibi.ops.zeros_like import ZerosLike
 
 __all__ = [
     "Activation",
     "Add",
+    "ArgMax",
+    "ArgMin",
     "AveragePool2D",
+    "BatchToSpaceNd",
+    "BroadcastTo",
+    "Cast",
     "Concatenation",
     "Conv2D",
     "CustomOperator",
     "CustomOptions",
+    "DepthToSpace",
     "DepthwiseConv2D",
     "Dequantize",
     "ExpandDims",
     "ExplicitPadding",
+    "Fill",
     "FullyConnected",
+    "Gather",
+    "GatherNd",
     "Logistic",
     "MaxPool2D",
     "Mean",
+    "MirrorPad",
     "Mul",
     "Pack",
     "Pad",
+    "PadV2",
     "Padding",
     "Quantize",
+    "ReduceMax",
+    "ReduceMin",
     "Relu",
     "Relu6",
     "Reshape",
+    "ResizeBilinear",
+    "ResizeNearestNeighbor",
+    "Shape",
     "Slice",
     "Softmax",
+    "SpaceToBatchNd",
+    "SpaceToDepth",
     "Split",
     "SplitV",
     "Squeeze",
     "StridedSlice",
+    "Sum",
     "Transpose",
     "Unpack",
+    "ZerosLike",
     "custom_operators",
     "find_custom",
     "is_custom",

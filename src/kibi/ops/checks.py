@@ -2,6 +2,8 @@
 
 from math import isfinite
 
+import numpy as np
+
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Quantization, Site, Tensor
 from kibi.quant import Multiplier, quantize_multiplier
@@ -92,3 +94,13 @@ def same_rows(site: Site) -> tuple[int, ...]:
     source, output = site["input"].type, site.output.type
     fits = (source.rows, source.row_elements) == (output.rows, output.row_elements)
     return output.shape if fits else source.shape
+
+
+def paddings(site: Site) -> tuple[tuple[int, int], ...]:
+    """For each axis of the input what the constant `paddings` `[rank, 2]` adds in front and behind; none is negative."""
+    rank = len(site["input"].type.shape)
+    pairs = site.constant("paddings").astype(np.int64)
+    if pairs.shape != (rank, 2) or (pairs < 0).any():
+        what = f"paddings {pairs.tolist()} must be {rank} pairs of numbers that are not negative"
+        raise OperatorError(what, operand="paddings")
+    return tuple((int(low), int(high)) for low, high in pairs.tolist())

@@ -8,6 +8,7 @@ from kibi.dtypes import DType
 from kibi.errors import ModelError, Problem
 from kibi.frontends.naming import identifier
 from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
+from kibi.frontends.tflite.folding import fold
 from kibi.frontends.tflite.operators import IMPORTERS, Importer, OptionsError, importer_of, remedy_for
 from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, Options
 from kibi.frontends.tflite.tensors import import_tensor, unused
@@ -67,6 +68,7 @@ def _import(reader: ModelReader, source: str) -> Graph:
     index_problems = list(_index_problems(reader, drafts))
     tensors, tensor_problems = _read_tensors(reader, drafts)
     nodes, operand_problems = _connect(drafts, tensors)
+    tensors, nodes = fold(source, tensors, nodes, reader.outputs)
     problems = [*_model_problems(reader), *operator_problems, *index_problems, *tensor_problems, *operand_problems]
     if problems:
         made = {*reader.inputs, *(index for node in nodes for index in node.outputs)}

@@ -14,36 +14,59 @@ from kibi.ir import Node, Operator, OperatorError, Tensor
 from kibi.ops import (
     Activation,
     Add,
+    ArgMax,
+    ArgMin,
     AveragePool2D,
+    BatchToSpaceNd,
+    BroadcastTo,
+    Cast,
     Concatenation,
     Conv2D,
     CustomOperator,
     CustomOptions,
+    DepthToSpace,
     DepthwiseConv2D,
     Dequantize,
     ExpandDims,
+    Fill,
     FullyConnected,
+    Gather,
+    GatherNd,
     Logistic,
     MaxPool2D,
     Mean,
+    MirrorPad,
     Mul,
     Pack,
     Pad,
     Padding,
+    PadV2,
     Quantize,
+    ReduceMax,
+    ReduceMin,
     Relu,
     Relu6,
     Reshape,
+    ResizeBilinear,
+    ResizeNearestNeighbor,
+    Shape,
     Slice,
     Softmax,
+    SpaceToBatchNd,
+    SpaceToDepth,
     Split,
     SplitV,
     Squeeze,
     StridedSlice,
+    Sum,
     Transpose,
     Unpack,
+    ZerosLike,
     find_custom,
 )
+
+# The schema's `MirrorPadMode`.
+_REFLECT, _SYMMETRIC = 0, 1
 
 
 class OptionsError(Exception):
@@ -204,6 +227,30 @@ def _max_pool2d(options: Options) -> Operator:
     )
 
 
+def _resize_bilinear(options: Options) -> Operator:
+    return ResizeBilinear(
+        align_corners=options.flag("AlignCorners"), half_pixel_centers=options.flag("HalfPixelCenters")
+    )
+
+
+def _gather(options: Options) -> Operator:
+    return Gather(axis=options.integer("Axis"), batch_dims=options.integer("BatchDims"))
+
+
+def _mirror_pad(options: Options) -> Operator:
+    """TFLM takes every mode but REFLECT for SYMMETRIC; one that the schema lacks is refused."""
+    code = options.integer("Mode")
+    if code not in (_REFLECT, _SYMMETRIC):
+        raise OptionsError(f"mode {code} is unknown", "Use REFLECT or SYMMETRIC")
+    return MirrorPad(is_reflecting=code == _REFLECT)
+
+
+def _resize_nearest_neighbor(options: Options) -> Operator:
+    return ResizeNearestNeighbor(
+        align_corners=options.flag("AlignCorners"), half_pixel_centers=options.flag("HalfPixelCenters")
+    )
+
+
 def _softmax(options: Options) -> Operator:
     beta = options.real("Beta")
     if not isfinite(beta):
@@ -243,20 +290,35 @@ def _plain(operator: Callable[[], Operator]) -> Importer:
 
 IMPORTERS: Mapping[str, Importer] = {
     "ADD": Importer(lambda options: Add(activation=_activation(options)), "AddOptions"),
+    "ARG_MAX": _plain(ArgMax),
+    "ARG_MIN": _plain(ArgMin),
     "AVERAGE_POOL_2D": Importer(_average_pool2d, "Pool2DOptions"),
     "CONCATENATION": Importer(_concatenation, "ConcatenationOptions"),
+    "BATCH_TO_SPACE_ND": _plain(BatchToSpaceNd),
+    "BROADCAST_TO": _plain(BroadcastTo),
+    "CAST": _plain(Cast),
     "CONV_2D": Importer(_conv2d, "Conv2DOptions"),
     "DEPTHWISE_CONV_2D": Importer(_depthwise_conv2d, "DepthwiseConv2DOptions", _check_depth_multiplier),
+    "DEPTH_TO_SPACE": Importer(
+        lambda options: DepthToSpace(block_size=options.integer("BlockSize")), "DepthToSpaceOptions"
+    ),
     "DEQUANTIZE": _plain(Dequantize),
     "EXPAND_DIMS": _plain(ExpandDims),
+    "FILL": _plain(Fill),
     "FULLY_CONNECTED": Importer(_fully_connected, "FullyConnectedOptions"),
+    "GATHER": Importer(_gather, "GatherOptions"),
+    "GATHER_ND": _plain(GatherNd),
     "LOGISTIC": _plain(Logistic),
     "MAX_POOL_2D": Importer(_max_pool2d, "Pool2DOptions"),
     "MEAN": Importer(lambda options: Mean(keep_dims=options.flag("KeepDims")), "ReducerOptions"),
+    "MIRROR_PAD": Importer(_mirror_pad, "MirrorPadOptions"),
     "MUL": Importer(lambda options: Mul(activation=_activation(options)), "MulOptions"),
     "PACK": Importer(lambda options: Pack(axis=options.integer("Axis")), "PackOptions", _check_values_count),
     "PAD": _plain(Pad),
+    "PADV2": _plain(PadV2),
     "QUANTIZE": _plain(Quantize),
+    "REDUCE_MAX": Importer(lambda options: ReduceMax(keep_dims=options.flag("KeepDims")), "ReducerOptions"),
+    "REDUCE_MIN": Importer(lambda options: ReduceMin(keep_dims=options.flag("KeepDims")), "ReducerOptions"),
     "RELU": _plain(Relu),
     "RELU6": _plain(Relu6),
     "RESHAPE": _plain(Reshape),
@@ -268,6 +330,15 @@ IMPORTERS: Mapping[str, Importer] = {
     "STRIDED_SLICE": Importer(_strided_slice, "StridedSliceOptions"),
     "TRANSPOSE": _plain(Transpose),
     "UNPACK": Importer(_unpack, "UnpackOptions", part=_unpack_part),
+    "RESIZE_BILINEAR": Importer(_resize_bilinear, "ResizeBilinearOptions"),
+    "RESIZE_NEAREST_NEIGHBOR": Importer(_resize_nearest_neighbor, "ResizeNearestNeighborOptions"),
+    "SHAPE": _plain(Shape),
+    "SPACE_TO_BATCH_ND": _plain(SpaceToBatchNd),
+    "SPACE_TO_DEPTH": Importer(
+        lambda options: SpaceToDepth(block_size=options.integer("BlockSize")), "SpaceToDepthOptions"
+    ),
+    "SUM": Importer(lambda options: Sum(keep_dims=options.flag("KeepDims")), "ReducerOptions"),
+    "ZEROS_LIKE": _plain(ZerosLike),
 }
 """By the schema's name of the operator."""
 

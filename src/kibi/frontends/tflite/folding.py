@@ -1,0 +1,101 @@
+"""Numbers about shapes, computed ahead of time: converters write chains of operators for shapes that are known all along.
+
+Only small integer tensors are folded. Larger ones would trade arena for flash, and activations stay what the model says.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.errors import ModelError
+from kibi.ir import Graph, Node, RowAccess, Site, Tensor, verify
+
+_DTYPES = (DType.S32, DType.S64)
+_MOST_ELEMENTS = 64
+
+
+def fold(
+    source: str, tensors: Mapping[int, Tensor], nodes: Sequence[Node], outputs: Sequence[int]
+) -> tuple[dict[int, Tensor], list[Node]]:
+    """Nodes with known small integer outputs become constants, in the order of the nodes.
+
+    A SHAPE is known whatever its input; another operator where all its inputs are constants. What breaks a rule stays, for
+    `verify` to say so, and so do the model's outputs.
+
+    Args:
+        source: the model file's name.
+        tensors: by index.
+        nodes: in order.
+        outputs: of the model.
+
+    Returns:
+        The tensors, some of them constants now, and the nodes that are left.
+    """
+    known, left = dict(tensors), []
+    for node in nodes:
+        data = _known_output(source, known, node) if set(node.outputs).isdisjoint(outputs) else None
+        if data is None:
+            left.append(node)
+        else:
+            known[node.outputs[0]] = replace(known[node.outputs[0]], data=data)
+    return known, left
+
+
+def _known_output(source: str, tensors: Mapping[int, Tensor], node: Node) -> Array | None:
+    """The output of a node whose output is known and small, and that breaks no rule; else None."""
+    inputs = [tensors[index] for index in node.inputs if index is not None]
+    if len(node.outputs) != 1 or not inputs:
+        return None
+    output = tensors[node.outputs[0]]
+    is_small = output.type.dtype in _DTYPES and output.type.elements <= _MOST_ELEMENTS
+    # One that ignores its inputs' elements gives the same for zeros, which `_rows` makes.
+    is_known = node.op.ignores_elements or all(tensor.is_constant for tensor in inputs)
+    if not is_small or not is_known or output.is_constant or output.is_variable:
+        return None
+    site = _site(source, tensors, node)
+    if site is None or site.op.accumulates(site):
+        return None
+    step = site.op.reference(site)
+    rows = [step([list(_rows(*pair, y)) for pair in _row_inputs(site)]) for y in range(site.steps)]
+    data: Array = np.concatenate([np.asarray(row).reshape(-1) for row in rows]).reshape(output.type.shape)
+    data.flags.writeable = False
+    return data
+
+
+def _site(source: str, tensors: Mapping[int, Tensor], node: Node) -> Site | None:
+    """The node as a graph of its own; None where it breaks a rule."""
+    places = {
+        index: place for place, index in enumerate(dict.fromkeys((*filter(_is_there, node.inputs), *node.outputs)))
+    }
+    alone = tuple(replace(tensors[index], index=place) for index, place in places.items() if index is not None)
+    inputs = tuple(None if index is None else places[index] for index in node.inputs)
+    outputs = tuple(places[index] for index in node.outputs)
+    free = tuple(dict.fromkeys(place for place in inputs if place is not None and not alone[place].is_constant))
+    try:
+        return verify(
+            Graph("node", source, alone, (replace(node, inputs=inputs, outputs=outputs),), free, outputs)
+        ).sites[0]
+    except ModelError:
+        return None
+
+
+def _is_there(index: int | None) -> bool:
+    return index is not None
+
+
+def _row_inputs(site: Site) -> Iterator[tuple[Tensor, RowAccess]]:
+    return zip(site.row_tensors, site.op.accesses(site), strict=True)
+
+
+def _rows(tensor: Tensor, access: RowAccess, step: int) -> Iterator[Array | None]:
+    """The rows, or parts of rows, that a step reads."""
+    kind = tensor.type
+    data = np.zeros(kind.shape, kind.dtype.numpy) if tensor.data is None else tensor.data
+    parts = data.reshape(kind.rows * access.parts, -1)
+    for position in access.positions(step):
+        if position is not None:
+            yield parts[position]
+        else:
+            yield None if access.fill is None else np.full(parts.shape[1], access.fill, parts.dtype)

@@ -1,0 +1,24 @@
+/* ARG_MAX and ARG_MIN, float, portable. Source of the rule: TFLM, reference/arg_min_max.h. */
+#include "kibi_arg_extreme_f32.h"
+
+void kibi_arg_extreme_f32(int32_t *output, const float *const *rows, const kibi_arg_extreme_f32_params *params, void *scratch)
+{
+    const kibi_arg_extreme_f32_params *const p = params;
+    (void)scratch;
+    for (int32_t o = 0; o < p->outer; ++o) {
+        for (int32_t i = 0; i < p->inner; ++i) {
+            int32_t at = o * p->size * p->inner + i;
+            int32_t place = 0;
+            float found = rows[at / p->row_elements][at % p->row_elements];
+            for (int32_t k = 1; k < p->size; ++k) {
+                at += p->inner;
+                const float value = rows[at / p->row_elements][at % p->row_elements];
+                if (p->is_max ? value > found : value < found) {
+                    found = value;
+                    place = k;
+                }
+            }
+            *output++ = place;
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/* RESIZE_BILINEAR: the output rows that one step makes. */
+#ifndef KIBI_RESIZE_BILINEAR_S8_H
+#define KIBI_RESIZE_BILINEAR_S8_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    const int32_t *rows; /* [row_count][3]: pointers to the two neighbours, weight of the second in 1/1024 */
+    int32_t row_count;
+    const int32_t *columns; /* [column_count][3]: first elements of the two neighbours in their rows, weight of the second */
+    int32_t column_count;
+    int32_t channels;
+    int32_t row_step;    /* elements of the output from row to row */
+    int32_t column_step; /* and from column to column */
+} kibi_resize_bilinear_s8_params;
+
+/* output: [row_count * column_count][channels], which the steps lead through; may not overlap an input row.
+ * rows: as many pointers as the table names; of two neighbours one may be null: the other then counts alone.
+ * scratch: none. */
+void kibi_resize_bilinear_s8(int8_t *output, const int8_t *const *rows,
+                             const kibi_resize_bilinear_s8_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,25 @@
+/* SHAPE of int16: numbers that are known ahead of time. */
+#ifndef KIBI_SHAPE_S16_H
+#define KIBI_SHAPE_S16_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    const int32_t *sizes; /* [rank] */
+    int32_t rank;
+} kibi_shape_s16_params;
+
+/* output: [rank]; may overlap the input row.
+ * rows: one pointer, which is not read.
+ * scratch: none. */
+void kibi_shape_s16(int32_t *output, const int16_t *const *rows, const kibi_shape_s16_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,11 @@
+/* SHAPE, int8, portable. Source of the rule: TFLM, micro/kernels/shape.cc. */
+#include "kibi_shape_s8.h"
+
+#include <string.h>
+
+void kibi_shape_s8(int32_t *output, const int8_t *const *rows, const kibi_shape_s8_params *params, void *scratch)
+{
+    (void)rows;
+    (void)scratch;
+    memmove(output, params->sizes, (size_t)params->rank * sizeof(*output));
+}

@@ -1,0 +1,19 @@
+/* Floats as integers, saturating, without undefined behaviour. */
+#ifndef KIBI_TRUNCATE_H
+#define KIBI_TRUNCATE_H
+
+#include "kibi.h"
+
+/* What stands in front of the point, cut to low … high; 0 for NaN. */
+static inline int32_t kibi_truncate(float value, int32_t low, int32_t high)
+{
+    if (value != value) {
+        return 0;
+    }
+    if (value <= (float)low) {
+        return low;
+    }
+    return value >= (float)high ? high : (int32_t)value;
+}
+
+#endif

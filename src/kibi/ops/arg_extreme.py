@@ -1,0 +1,81 @@
+"""What ARG_MAX and ARG_MIN share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ops import checks
+
+
+@dataclass(frozen=True, slots=True)
+class ArgExtreme(Operator):
+    """The first place of an extreme along an axis: input s8 or f32, axis s32 constant → output s32 without that axis.
+
+    Source of the rules: TFLM `micro/kernels/arg_min_max.cc`.
+    """
+
+    inputs: ClassVar[tuple[str, ...]] = ("input", "axis")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_arg_extreme_s8", "kibi_arg_extreme_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+    is_max: ClassVar[bool]
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape without the axis, type s32."""
+        shape = site["input"].type.shape
+        checks.dtype(site, "axis", DType.S32)
+        checks.dtype(site, "output", DType.S32)
+        axis = site.constant("axis")
+        if axis.size != 1 or not -len(shape) <= int(axis.reshape(-1)[0]) < len(shape):
+            raise OperatorError(f"axis {axis.tolist()} must be one axis of {list(shape)}", operand="axis")
+        at = _axis(site)
+        return (*shape[:at], *shape[at + 1 :]), DType.S32
+
+    def steps(self, site: Site) -> int:
+        """Row by row where the axis is the last and both tensors fall into the same rows; else one."""
+        source, output = site["input"].type, site.output.type
+        goes_by_row = _axis(site) == len(source.shape) - 1 and source.rows == output.rows and source.row_axis != 0
+        return source.rows if goes_by_row else 1
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """The row at the same place, or all."""
+        rows, steps = site["input"].type.rows, site.steps
+        return (RowAccess.same(rows) if steps == rows else RowAccess.every(rows, 1),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """NumPy's, which take the first of equals, too."""
+        loops = _loops(site)
+        find = np.argmax if self.is_max else np.argmin
+
+        def step(rows: Rows) -> Array:
+            data = np.concatenate([np.asarray(row).reshape(-1) for row in rows[0]]).reshape(loops)
+            return np.asarray(find(data, axis=1)).astype(np.int32)
+
+        return step
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """One kernel for each type; its output lies apart from the input."""
+        outer, size, inner = _loops(site)
+        params = (
+            Param("outer", outer),
+            Param("size", size),
+            Param("inner", inner),
+            Param("row_elements", site["input"].type.row_elements),
+            Param("is_max", int(self.is_max)),
+        )
+        made_bytes = site.output.type.size_bytes // site.steps
+        return KernelCall(f"kibi_arg_extreme_{site['input'].type.dtype}", params, overlap_bytes=(made_bytes,))
+
+
+def _axis(site: Site) -> int:
+    return int(site.constant("axis").reshape(-1)[0]) % len(site["input"].type.shape)
+
+
+def _loops(site: Site) -> tuple[int, int, int]:
+    """Elements in front of the axis in one step, along it, and behind it."""
+    shape, axis = site["input"].type.shape, _axis(site)
+    return prod(shape[:axis]) // site.steps, shape[axis], prod(shape[axis + 1 :])

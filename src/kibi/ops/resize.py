@@ -1,0 +1,21 @@
+"""What the two operators that resize images share: the type rule."""
+
+import numpy as np
+
+from kibi.dtypes import DType
+from kibi.ir import OperatorError, Site
+from kibi.ops import checks
+
+
+def resized_shape(site: Site) -> tuple[int, int, int, int]:
+    """The output's shape, from the constant `size`: `[N, OH, OW, C]`.
+
+    Raises:
+        OperatorError: the input has no rank of 4, or the size is not two numbers of at least 1.
+    """
+    batches, _, _, channels = checks.rank(site, "input", 4)
+    checks.dtype(site, "size", DType.S32)
+    size = site.constant("size").astype(np.int64)
+    if size.shape != (2,) or (size < 1).any():
+        raise OperatorError(f"size {size.tolist()} must be two numbers of at least 1", operand="size")
+    return batches, int(size[0]), int(size[1]), channels

@@ -1,0 +1,50 @@
+"""SHAPE."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class Shape(Operator):
+    """The shape of the input, s8, s16, s32 or f32 of rank 1 or more → output [rank] s32; the elements do not matter.
+
+    Source: TFLM `micro/kernels/shape.cc`.
+    """
+
+    name: ClassVar[str] = "SHAPE"
+    inputs: ClassVar[tuple[str, ...]] = ("input",)
+    ignores_elements: ClassVar[bool] = True
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_shape_s8", "kibi_shape_s16", "kibi_shape_s32", "kibi_shape_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """One number for each axis, type s32."""
+        rank = len(site["input"].type.shape)
+        if rank == 0:
+            raise OperatorError("input has no axes, so that its shape has no elements", operand="input")
+        return (rank,), DType.S32
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """The first row, which is not looked at."""
+        return (RowAccess(rows=site["input"].type.rows, output_rows=1, stride=0),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """The shape."""
+        shape = np.array(site["input"].type.shape, np.int32)
+        return lambda _: shape
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """A copy of constant numbers."""
+        shape = np.array(site["input"].type.shape, np.int32)
+        params = (Param("sizes", shape), Param("rank", len(shape)))
+        return KernelCall(f"kibi_shape_{site['input'].type.dtype}", params, overlap_bytes=(0,))
+
+
+register(Shape)

@@ -1,0 +1,55 @@
+"""A drawn model with its inputs, and the words in which models of one operator are drawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kibi.dtypes import Array
+from tests.support.choices import Choices
+from tests.support.tflite_builder import Attribute, ModelBuilder
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A model and inputs for it.
+
+    Attributes:
+        operator: the operator's name, or `NETWORK`.
+        model: the `.tflite` file.
+        inputs: one array for each of its inputs.
+    """
+
+    operator: str
+    model: bytes = field(repr=False)
+    inputs: tuple[Array, ...] = field(repr=False)
+
+
+def one(
+    name: str,
+    builder: ModelBuilder,
+    operands: Sequence[int],
+    output: int,
+    inputs: Sequence[Array],
+    **attributes: Attribute,
+) -> Case:
+    """The model of one operator."""
+    builder.operator(name, operands, [output], attributes)
+    return Case(name, builder.finish(outputs=[output]), tuple(inputs))
+
+
+def drawn_shape(c: Choices, rank: int, most: int = 5) -> tuple[int, ...]:
+    """A shape of that rank, each axis from 1 to `most`."""
+    return tuple(c.integer(1, most) for _ in range(rank))
+
+
+def factors(c: Choices, total: int, rank: int) -> tuple[int, ...]:
+    """A shape of that rank and number of elements."""
+    cuts = [1, *(c.one_of([k for k in range(1, total + 1) if total % k == 0]) for _ in range(rank - 1)), total]
+    shape = [1] * rank
+    rest = total
+    for axis, cut in enumerate(cuts[1:rank]):
+        shape[axis] = int(np.gcd(cut, rest))
+        rest //= shape[axis]
+    shape[-1] = rest
+    return tuple(shape)
