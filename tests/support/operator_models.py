@@ -264,35 +264,154 @@ def _broadcast_shapes(c: Choices) -> tuple[tuple[int, ...], tuple[int, ...], tup
     return shapes[0], shapes[1], tuple(int(size) for size in np.broadcast_shapes(*shapes))
 
 
-def _elementwise(c: Choices, name: str, scales: tuple[float, float, float]) -> Case:
-    """ADD or MUL of two inputs, of an input and a constant, or of an input and itself."""
+Scales = tuple[float, float, float] | None
+"""Of both inputs and the output; None where there are none."""
+
+
+def _values(c: Choices, shape: Sequence[int], dtype: DType) -> Array:
+    """Elements of any type: of floats and long integers also far ones, but no infinities and no NaN, whose bits differ."""
+    if dtype is DType.S8:
+        return elements(c, shape)
+    rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))
+    if dtype is not DType.F32:
+        low, high = dtype.limits
+        style = c.one_of(("uniform", "near", "ends"))
+        if style == "ends":
+            return rng.choice(np.array([low, low + 1, -1, 0, 1, high - 1, high], dtype.numpy), tuple(shape))
+        near = style == "near"
+        return rng.integers(-9 if near else low, 10 if near else high, tuple(shape), endpoint=True).astype(dtype.numpy)
+    powers = {"ordinary": (-3, 4), "far": (-120, 120), "halves": (0, 1)}[c.one_of(("ordinary", "far", "halves"))]
+    real = rng.uniform(-1.0, 1.0, tuple(shape)) * 2.0 ** rng.integers(*powers, tuple(shape))
+    if powers == (0, 1):
+        real = np.round(real * 20) / 2
+    return np.asarray(real, np.float32)
+
+
+def _zero_point(c: Choices, dtype: DType) -> int:
+    """Any of s8; 0 of s16."""
+    return zero_point(c) if dtype is DType.S8 else 0
+
+
+def _pair(
+    c: Choices,
+    name: str,
+    dtype: DType,
+    scales: Scales,
+    *,
+    divisor: Callable[[Array, int], Array] | None = None,
+    **attributes: Attribute,
+) -> Case:
+    """An operator on two inputs that broadcast: two inputs, an input and a constant, or an input and itself.
+
+    `divisor` changes the elements of the second input, whose zero point it is given.
+    """
     b, inputs, operands = ModelBuilder(), [], []
     *shapes, output_shape = _broadcast_shapes(c)
     constant = c.one_of((None, None, 0, 1))
     for number, shape in enumerate(shapes):
-        data, quantization = elements(c, shape), (scales[number], zero_point(c))
+        zero = _zero_point(c, dtype)
+        data = _values(c, shape, dtype)
+        if divisor is not None and number == 1:
+            data = divisor(data, zero)
+        quantization = () if scales is None else (scales[number], zero)
         if number == constant:
             operands.append(b.constant(data, *quantization))
         else:
-            operands.append(b.input(shape, DType.S8, *quantization))
+            operands.append(b.input(shape, dtype, *quantization))
             inputs.append(data)
-    if constant is None and shapes[0] == shapes[1] == output_shape and flip(c):
+    if constant is None and shapes[0] == shapes[1] == output_shape and divisor is None and flip(c):
         operands = [operands[0]] * 2
-    output = b.tensor(output_shape, DType.S8, max(_SMALLEST_OUTPUT_SCALE, scales[2]), zero_point(c))
-    return _one(name, b, operands, output, inputs, fused_activation_function=c.one_of(_ACTIVATIONS))
+    quantization = () if scales is None else (max(_SMALLEST_OUTPUT_SCALE, scales[2]), _zero_point(c, dtype))
+    output = b.tensor(output_shape, dtype, *quantization)
+    return _one(name, b, operands, output, inputs, **attributes)
+
+
+def _arithmetic(c: Choices, name: str, scales: tuple[float, float, float]) -> Case:
+    """ADD, SUB or MUL of any type."""
+    dtype = c.one_of((DType.S8, DType.S8, DType.S16, DType.S32, DType.F32))
+    quantized = scales if dtype in (DType.S8, DType.S16) else None
+    return _pair(c, name, dtype, quantized, fused_activation_function=c.one_of(_ACTIVATIONS))
+
+
+def _sum_scales(c: Choices, highest_power: int = 16) -> tuple[float, float, float]:
+    """Scales of which the output's is at least 2**-13 of the larger input's: below that the factor of s16 is not below 1."""
+    first = scale(c, -12, 2)
+    second = float(np.float32(first * scale(c, -9, 9)))
+    return first, second, float(np.float32(max(first, second) * scale(c, -13, highest_power)))
 
 
 def add(c: Choices) -> Case:
-    """ADD with any broadcasting."""
-    first = scale(c, -12, 2)
-    second = float(np.float32(first * scale(c, -9, 9)))
-    return _elementwise(c, "ADD", (first, second, float(np.float32(max(first, second) * scale(c, -17, 16)))))
+    """ADD of any type, with any broadcasting."""
+    return _arithmetic(c, "ADD", _sum_scales(c))
+
+
+def sub(c: Choices) -> Case:
+    """SUB of any type, with any broadcasting; TFLM does not survive a factor that is 0."""
+    return _arithmetic(c, "SUB", _sum_scales(c, 10))
 
 
 def mul(c: Choices) -> Case:
-    """MUL with any broadcasting, and factors from 2**-20 to 2**14."""
+    """MUL of any type, with any broadcasting, and factors from 2**-20 to 2**14."""
     first, second = scale(c, -12, 2), scale(c, -12, 2)
-    return _elementwise(c, "MUL", (first, second, float(np.float32(first * second / scale(c, -20, 13)))))
+    return _arithmetic(c, "MUL", (first, second, float(np.float32(first * second / scale(c, -20, 13)))))
+
+
+def div(c: Choices) -> Case:
+    """DIV of any type by what is not 0; s8 by divisors whose quotients TFLM shifts by no more bits than there are."""
+    dtype = c.one_of((DType.S8, DType.S8, DType.S32, DType.F32))
+    power = c.integer(1, 20)
+
+    def divisor(data: Array, zero: int) -> Array:
+        most = min(1 << min(power, 8), 256) - 1 if dtype is DType.S8 else 1 << 30
+        centred = data.astype(np.float64 if dtype is DType.F32 else np.int64) - zero
+        wanted = np.where(centred == 0, 1, np.clip(centred, -most, most)) + zero
+        # A divisor of -1 would overflow at the least s32.
+        wanted = np.where(wanted == -1, 3, wanted) if dtype is DType.S32 else wanted
+        if dtype is DType.S8:
+            wanted = np.where(
+                (wanted < -128) | (wanted > 127) | (wanted == zero), zero + (1 if zero < 127 else -1), wanted
+            )
+        return wanted.astype(dtype.numpy)
+
+    first, second = scale(c, -12, 2), scale(c, -12, 2)
+    factor = (1 + c.integer(0, 255) / 256) * 2.0 ** (power - 1)
+    scales = (first, second, float(np.float32(first / second / factor))) if dtype is DType.S8 else None
+    return _pair(c, "DIV", dtype, scales, divisor=divisor, fused_activation_function=c.one_of(_ACTIVATIONS))
+
+
+def _extreme(c: Choices, name: str) -> Case:
+    dtype = c.one_of((DType.S8, DType.S8, DType.S16, DType.S32, DType.S64, DType.F32))
+    return _pair(c, name, dtype, (scale(c), scale(c), scale(c)) if dtype in (DType.S8, DType.S16) else None)
+
+
+def maximum(c: Choices) -> Case:
+    """MAXIMUM of any type, and of any scales, which do not count."""
+    return _extreme(c, "MAXIMUM")
+
+
+def minimum(c: Choices) -> Case:
+    """MINIMUM of any type, and of any scales, which do not count."""
+    return _extreme(c, "MINIMUM")
+
+
+def squared_difference(c: Choices) -> Case:
+    """SQUARED_DIFFERENCE of any type."""
+    dtype = c.one_of((DType.S8, DType.S8, DType.S16, DType.S32, DType.F32))
+    first = scale(c, -12, 2)
+    second = float(np.float32(first * scale(c, -5, 5)))
+    largest = max(first, second)
+    # Squares of s8 have 14 bits more than those of the inputs.
+    output = largest * largest * scale(c, -8, 12)
+    scales = (first, second, float(np.float32(output)))
+    return _pair(c, "SQUARED_DIFFERENCE", dtype, scales if dtype in (DType.S8, DType.S16) else None)
+
+
+def prelu(c: Choices) -> Case:
+    """PRELU with slopes that broadcast, or are broadcast to."""
+    dtype = c.one_of((DType.S8, DType.F32))
+    first, second = scale(c, -12, 2), scale(c, -12, 2)
+    output = float(np.float32(first * scale(c, -10, 10)))
+    return _pair(c, "PRELU", dtype, (first, second, output) if dtype is DType.S8 else None)
 
 
 def mean(c: Choices) -> Case:
@@ -324,27 +443,119 @@ def pad(c: Choices) -> Case:
     return _one("PAD", b, [source, b.constant(np.array(pads, np.int32))], output, [elements(c, shape)])
 
 
-def _lookup(c: Choices, name: str, source: tuple[float, int], output: tuple[float, int]) -> Case:
+def _lookup(
+    c: Choices, name: str, source: tuple[float, int], output: tuple[float, int], **attributes: Attribute
+) -> Case:
     """An elementwise operator; the input holds all 256 elements where it is large enough."""
     b = ModelBuilder()
     every = flip(c)
     shape = c.one_of(((256,), (1, 4, 8, 8), (2, 128), (16, 16))) if every else _shape(c, c.integer(0, 4))
     data = np.arange(-128, 128).astype(np.int8).reshape(shape) if every else elements(c, shape)
     operand, result = b.input(shape, DType.S8, *source), b.tensor(shape, DType.S8, *output)
-    return _one(name, b, [operand], result, [data])
+    return _one(name, b, [operand], result, [data], **attributes)
+
+
+def _unary(
+    c: Choices, name: str, dtype: DType, *scales: float, data: Array | None = None, **attributes: Attribute
+) -> Case:
+    """An elementwise operator of s16 or f32 on one input; scales of input and output where there are any."""
+    b, shape = ModelBuilder(), _shape(c, c.integer(0, 4))
+    if data is None:
+        data = _values(c, shape, dtype)
+    quantizations: Sequence[tuple[float | None, int | None]] = [(each, 0) for each in scales] or [(None, None)] * 2
+    operand, result = (each(data.shape, dtype, *q) for each, q in zip((b.input, b.tensor), quantizations, strict=True))
+    return _one(name, b, [operand], result, [data], **attributes)
+
+
+def _other_scale(c: Choices, source: float) -> float:
+    """A scale at up to 2**16 from another, or the very same."""
+    return c.one_of((source, float(np.float32(source * scale(c, -16, 16)))))
 
 
 def relu(c: Choices) -> Case:
     """RELU between any two scales."""
-    source = scale(c)
-    output = float(np.float32(source * scale(c, -16, 16)))
-    return _lookup(c, "RELU", (source, zero_point(c)), (c.one_of((source, output)), zero_point(c)))
+    source, dtype = scale(c), c.one_of((DType.S8, DType.S8, DType.S16, DType.F32))
+    output = _other_scale(c, source)
+    if dtype is DType.S8:
+        return _lookup(c, "RELU", (source, zero_point(c)), (output, zero_point(c)))
+    return _unary(c, "RELU", dtype, *((source, output) if dtype is DType.S16 else ()))
 
 
 def relu6(c: Choices) -> Case:
     """RELU6; the output's quantization is mostly the input's, as converters write it; TFLM ignores any other."""
-    source = (scale(c, -24, 10), zero_point(c))
-    return _lookup(c, "RELU6", source, c.one_of((source, source, (scale(c), zero_point(c)))))
+    dtype = c.one_of((DType.S8, DType.S8, DType.S16, DType.F32))
+    if dtype is DType.S8:
+        source = (scale(c, -24, 10), zero_point(c))
+        return _lookup(c, "RELU6", source, c.one_of((source, source, (scale(c), zero_point(c)))))
+    source_scale = scale(c, -24, 10)
+    return _unary(c, "RELU6", dtype, *((source_scale, source_scale) if dtype is DType.S16 else ()))
+
+
+def leaky_relu(c: Choices) -> Case:
+    """LEAKY_RELU of any slope, also negative, and between any two scales."""
+    source, dtype = scale(c), c.one_of((DType.S8, DType.S8, DType.S16, DType.F32))
+    output = _other_scale(c, source)
+    alpha = c.one_of((0.0, 0.25, 1.5, -1.0, -0.3, c.integer(-400, 400) / 123))
+    if dtype is DType.S8:
+        return _lookup(c, "LEAKY_RELU", (source, zero_point(c)), (output, zero_point(c)), alpha=alpha)
+    return _unary(c, "LEAKY_RELU", dtype, *((source, output) if dtype is DType.S16 else ()), alpha=alpha)
+
+
+def hard_swish(c: Choices) -> Case:
+    """HARD_SWISH; of s8 with factors that TFLM shifts by less than the 16 bits that it has."""
+    if flip(c):
+        return _unary(c, "HARD_SWISH", DType.F32)
+    source = scale(c, -15, 6)
+    output = float(np.float32(source * scale(c, -6, 6)))
+    return _lookup(c, "HARD_SWISH", (source, zero_point(c)), (output, zero_point(c)))
+
+
+def tanh(c: Choices) -> Case:
+    """TANH of the input scales of LOGISTIC."""
+    return _lookup(c, "TANH", (scale(c, -26, 3), zero_point(c)), (1 / 128, 0))
+
+
+def elu(c: Choices) -> Case:
+    """ELU between any two scales."""
+    source = scale(c, -20, 4)
+    return _lookup(c, "ELU", (source, zero_point(c)), (_other_scale(c, source), zero_point(c)))
+
+
+def absolute(c: Choices) -> Case:
+    """ABS between any two scales; of s16 also without."""
+    source, dtype = scale(c), c.one_of((DType.S8, DType.S8, DType.S16, DType.F32))
+    output = _other_scale(c, source)
+    if dtype is DType.S8:
+        return _lookup(c, "ABS", (source, zero_point(c)), (output, zero_point(c)))
+    if dtype is DType.S16 and flip(c):
+        # The magnitude of the least s16 wraps in TFLM, and in Kibi it is cut.
+        data = np.maximum(_values(c, (3, 5), dtype), -(1 << 15) + 1).astype(np.int16)
+        return _unary(c, "ABS", dtype, data=data)
+    return _unary(c, "ABS", dtype, *((source, output) if dtype is DType.S16 else ()))
+
+
+def rsqrt(c: Choices) -> Case:
+    """RSQRT of what is not negative, at which TFLM stops."""
+    if flip(c):
+        shape = _shape(c, c.integer(0, 4))
+        return _unary(c, "RSQRT", DType.F32, data=np.abs(_values(c, shape, DType.F32)) + np.float32(2.0**-100))
+    source, zero = scale(c, -12, 6), zero_point(c)
+    output = float(np.float32(scale(c, -10, 4) / np.sqrt(source)))
+    b = ModelBuilder()
+    data = np.arange(zero, 128).astype(np.int8)
+    operand = b.input(data.shape, DType.S8, source, zero)
+    return _one("RSQRT", b, [operand], b.tensor(data.shape, DType.S8, output, zero_point(c)), [data])
+
+
+def sqrt(c: Choices) -> Case:
+    """SQRT of what is not negative, also of numbers below the normal ones."""
+    data = np.abs(_values(c, _shape(c, c.integer(0, 4)), DType.F32))
+    return _unary(c, "SQRT", DType.F32, data=(data * np.float32(2.0 ** c.one_of((0, 0, -126)))).astype(np.float32))
+
+
+def _real(name: str) -> Callable[[Choices], Case]:
+    """How models of an operator that has f32 alone are drawn."""
+    return lambda c: _unary(c, name, DType.F32)
 
 
 def logistic(c: Choices) -> Case:
@@ -407,22 +618,40 @@ def dequantize(c: Choices) -> Case:
 
 
 OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+    "ABS": absolute,
     "ADD": add,
     "AVERAGE_POOL_2D": average_pool_2d,
+    "CEIL": _real("CEIL"),
     "CONV_2D": conv_2d,
     "DEPTHWISE_CONV_2D": depthwise_conv_2d,
     "DEQUANTIZE": dequantize,
+    "DIV": div,
+    "ELU": elu,
+    "FLOOR": _real("FLOOR"),
     "FULLY_CONNECTED": fully_connected,
+    "HARD_SWISH": hard_swish,
+    "LEAKY_RELU": leaky_relu,
     "LOGISTIC": logistic,
+    "MAXIMUM": maximum,
     "MAX_POOL_2D": max_pool_2d,
     "MEAN": mean,
+    "MINIMUM": minimum,
     "MUL": mul,
+    "NEG": _real("NEG"),
     "PAD": pad,
+    "PRELU": prelu,
     "QUANTIZE": quantize,
     "RELU": relu,
     "RELU6": relu6,
     "RESHAPE": reshape,
+    "ROUND": _real("ROUND"),
+    "RSQRT": rsqrt,
     "SOFTMAX": softmax,
+    "SQRT": sqrt,
+    "SQUARE": _real("SQUARE"),
+    "SQUARED_DIFFERENCE": squared_difference,
+    "SUB": sub,
+    "TANH": tanh,
 }
 """How models of each operator are drawn."""
 

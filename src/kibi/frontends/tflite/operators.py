@@ -12,26 +12,44 @@ from kibi.errors import InputError
 from kibi.frontends.tflite.reader import ACTIVATIONS, PADDINGS, WEIGHTS_FORMATS, Options
 from kibi.ir import Operator, OperatorError, Tensor
 from kibi.ops import (
+    Abs,
     Activation,
     Add,
     AveragePool2D,
+    Ceil,
     Conv2D,
     CustomOperator,
     CustomOptions,
     DepthwiseConv2D,
     Dequantize,
+    Div,
+    Elu,
+    Floor,
     FullyConnected,
+    HardSwish,
+    LeakyRelu,
     Logistic,
+    Maximum,
     MaxPool2D,
     Mean,
+    Minimum,
     Mul,
+    Neg,
     Pad,
     Padding,
+    Prelu,
     Quantize,
     Relu,
     Relu6,
     Reshape,
+    Round,
+    Rsqrt,
     Softmax,
+    Sqrt,
+    Square,
+    SquaredDifference,
+    Sub,
+    Tanh,
     find_custom,
 )
 
@@ -159,28 +177,53 @@ def _softmax(options: Options) -> Operator:
     return Softmax(beta=beta)
 
 
+def _leaky_relu(options: Options) -> Operator:
+    alpha = options.real("Alpha")
+    if not isfinite(alpha):
+        raise OptionsError(f"alpha is {alpha}", "Export the model again; the file is damaged")
+    return LeakyRelu(alpha=alpha)
+
+
 def _plain(operator: Callable[[], Operator]) -> Importer:
     """An operator without attributes."""
     return Importer(lambda _: operator())
 
 
 IMPORTERS: Mapping[str, Importer] = {
+    "ABS": _plain(Abs),
     "ADD": Importer(lambda options: Add(activation=_activation(options)), "AddOptions"),
     "AVERAGE_POOL_2D": Importer(_average_pool2d, "Pool2DOptions"),
+    "CEIL": _plain(Ceil),
     "CONV_2D": Importer(_conv2d, "Conv2DOptions"),
     "DEPTHWISE_CONV_2D": Importer(_depthwise_conv2d, "DepthwiseConv2DOptions", _check_depth_multiplier),
     "DEQUANTIZE": _plain(Dequantize),
+    "DIV": Importer(lambda options: Div(activation=_activation(options)), "DivOptions"),
+    "ELU": _plain(Elu),
+    "FLOOR": _plain(Floor),
     "FULLY_CONNECTED": Importer(_fully_connected, "FullyConnectedOptions"),
+    "HARD_SWISH": _plain(HardSwish),
+    "LEAKY_RELU": Importer(_leaky_relu, "LeakyReluOptions"),
     "LOGISTIC": _plain(Logistic),
+    "MAXIMUM": _plain(Maximum),
     "MAX_POOL_2D": Importer(_max_pool2d, "Pool2DOptions"),
     "MEAN": Importer(lambda options: Mean(keep_dims=options.flag("KeepDims")), "ReducerOptions"),
+    "MINIMUM": _plain(Minimum),
     "MUL": Importer(lambda options: Mul(activation=_activation(options)), "MulOptions"),
+    "NEG": _plain(Neg),
     "PAD": _plain(Pad),
+    "PRELU": _plain(Prelu),
     "QUANTIZE": _plain(Quantize),
     "RELU": _plain(Relu),
     "RELU6": _plain(Relu6),
     "RESHAPE": _plain(Reshape),
+    "ROUND": _plain(Round),
+    "RSQRT": _plain(Rsqrt),
     "SOFTMAX": Importer(_softmax, "SoftmaxOptions"),
+    "SQRT": _plain(Sqrt),
+    "SQUARE": _plain(Square),
+    "SQUARED_DIFFERENCE": _plain(SquaredDifference),
+    "SUB": Importer(lambda options: Sub(activation=_activation(options)), "SubOptions"),
+    "TANH": _plain(Tanh),
 }
 """By the schema's name of the operator."""
 
