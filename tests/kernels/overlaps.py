@@ -17,10 +17,13 @@ _HARNESS = Path(__file__).with_name("overlap_check.c")
 _PLAIN: dict[str, int] = {
     "activation_min": -128, "activation_max": 127, "output_zero_point": 0, "zero_point": 0, "zero_point1": 0,
     "zero_point2": 0, "shift1": 0, "shift2": 0, "multiplier1": 1 << 30, "multiplier2": 1 << 30,
-    "output_multiplier": 1 << 30,
+    "output_multiplier": 1 << 30, "alpha": 1,
 }  # fmt: skip
 """Values under which an output shows each change of an input; geometry stays as it was drawn."""
-_OUTPUT_SHIFTS = {"kibi_add_s8": -18, "kibi_mul_s8": -6}
+_OUTPUT_SHIFTS = {
+    "kibi_add_s8": -18, "kibi_add_s16": -14, "kibi_sub_s8": -18, "kibi_sub_s16": -14, "kibi_mul_s8": -6, "kibi_mul_s16": -15,
+    "kibi_squared_difference_s8": -19, "kibi_squared_difference_s16": -15, "kibi_div_s8": 5,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,8 @@ def _plain(call: KernelCall, rng: np.random.Generator) -> KernelCall:
         if param.name == "shift":
             is_conv = isinstance(param.value, np.ndarray)
             return np.full_like(param.value, -6) if is_conv else -1
+        if param.name.startswith("activation_") and call.kernel.endswith("_s16"):
+            return -(1 << 15) if param.name.endswith("min") else (1 << 15) - 1
         if param.name == "output_shift":
             return _OUTPUT_SHIFTS[call.kernel]
         if param.name == "scale":

@@ -68,3 +68,16 @@ def test_reference_relu_with_scales_whose_quotient_rounds_otherwise_in_float32_e
     case = Case("RELU", b.finish([y]), (np.arange(-128, 128, dtype=np.int8),))
     wanted = oracle.run(case.model, [case.inputs])[0].outputs
     assert_same(graph_of(case), Interpreter(graph_of(case)).run(case.inputs), wanted)
+
+
+@pytest.mark.parametrize("operator", ["RELU", "LEAKY_RELU", "ABS"])
+def test_reference_every_s16_equals_tflm(operator: str, oracle: Oracle) -> None:
+    """All 65,536 inputs agree: quotients of scales are doubles in TFLM's build, and float32 would miss some outputs."""
+    data = np.arange(-(1 << 15), 1 << 15).astype(np.int16)
+    for source, output in ((0.0200225, 0.0172012), (0.0107, 0.0131), (0.0193, 0.0191)):
+        b = ModelBuilder()
+        x, y = b.input([1 << 16], DType.S16, source, 0), b.tensor([1 << 16], DType.S16, output, 0)
+        b.operator(operator, [x], [y], {"alpha": 0.3} if operator == "LEAKY_RELU" else {})
+        case = Case(operator, b.finish([y]), (data,))
+        graph = graph_of(case)
+        assert_same(graph, Interpreter(graph).run([data]), oracle.run(case.model, [[data]])[0].outputs)

@@ -1,5 +1,6 @@
 """Operators: one file each, and the registry."""
 
+from kibi.ops.abs import Abs
 from kibi.ops.add import Add
 from kibi.ops.arg_max import ArgMax
 from kibi.ops.arg_min import ArgMin
@@ -8,25 +9,35 @@ from kibi.ops.average_pool2d import AveragePool2D
 from kibi.ops.batch_to_space_nd import BatchToSpaceNd
 from kibi.ops.broadcast_to import BroadcastTo
 from kibi.ops.cast import Cast
+from kibi.ops.ceil import Ceil
 from kibi.ops.concatenation import Concatenation
 from kibi.ops.conv2d import Conv2D
 from kibi.ops.custom_operator import CustomOperator, CustomOptions
 from kibi.ops.depth_to_space import DepthToSpace
 from kibi.ops.depthwise_conv2d import DepthwiseConv2D
 from kibi.ops.dequantize import Dequantize
+from kibi.ops.div import Div
+from kibi.ops.elu import Elu
 from kibi.ops.expand_dims import ExpandDims
 from kibi.ops.fill import Fill
+from kibi.ops.floor import Floor
 from kibi.ops.fully_connected import FullyConnected
 from kibi.ops.gather import Gather
 from kibi.ops.gather_nd import GatherNd
+from kibi.ops.hard_swish import HardSwish
+from kibi.ops.leaky_relu import LeakyRelu
 from kibi.ops.logistic import Logistic
 from kibi.ops.max_pool2d import MaxPool2D
+from kibi.ops.maximum import Maximum
 from kibi.ops.mean import Mean
+from kibi.ops.minimum import Minimum
 from kibi.ops.mirror_pad import MirrorPad
 from kibi.ops.mul import Mul
+from kibi.ops.neg import Neg
 from kibi.ops.pack import Pack
 from kibi.ops.pad import Pad
 from kibi.ops.padv2 import PadV2
+from kibi.ops.prelu import Prelu
 from kibi.ops.quantize import Quantize
 from kibi.ops.reduce_max import ReduceMax
 from kibi.ops.reduce_min import ReduceMin
@@ -44,6 +55,8 @@ from kibi.ops.relu6 import Relu6
 from kibi.ops.reshape import Reshape
 from kibi.ops.resize_bilinear import ResizeBilinear
 from kibi.ops.resize_nearest_neighbor import ResizeNearestNeighbor
+from kibi.ops.round import Round
+from kibi.ops.rsqrt import Rsqrt
 from kibi.ops.shape import Shape
 from kibi.ops.slice import Slice
 from kibi.ops.softmax import Softmax
@@ -51,14 +64,20 @@ from kibi.ops.space_to_batch_nd import SpaceToBatchNd
 from kibi.ops.space_to_depth import SpaceToDepth
 from kibi.ops.split import Split
 from kibi.ops.split_v import SplitV
+from kibi.ops.sqrt import Sqrt
+from kibi.ops.square import Square
+from kibi.ops.squared_difference import SquaredDifference
 from kibi.ops.squeeze import Squeeze
 from kibi.ops.strided_slice import StridedSlice
+from kibi.ops.sub import Sub
 from kibi.ops.sum import Sum
+from kibi.ops.tanh import Tanh
 from kibi.ops.transpose import Transpose
 from kibi.ops.unpack import Unpack
 from kibi.ops.zeros_like import ZerosLike
 
 __all__ = [
+    "Abs",
     "Activation",
     "Add",
     "ArgMax",
@@ -67,6 +86,7 @@ __all__ = [
     "BatchToSpaceNd",
     "BroadcastTo",
     "Cast",
+    "Ceil",
     "Concatenation",
     "Conv2D",
     "CustomOperator",
@@ -74,21 +94,30 @@ __all__ = [
     "DepthToSpace",
     "DepthwiseConv2D",
     "Dequantize",
+    "Div",
+    "Elu",
     "ExpandDims",
     "ExplicitPadding",
     "Fill",
+    "Floor",
     "FullyConnected",
     "Gather",
     "GatherNd",
+    "HardSwish",
+    "LeakyRelu",
     "Logistic",
     "MaxPool2D",
+    "Maximum",
     "Mean",
+    "Minimum",
     "MirrorPad",
     "Mul",
+    "Neg",
     "Pack",
     "Pad",
     "PadV2",
     "Padding",
+    "Prelu",
     "Quantize",
     "ReduceMax",
     "ReduceMin",
@@ -97,6 +126,8 @@ __all__ = [
     "Reshape",
     "ResizeBilinear",
     "ResizeNearestNeighbor",
+    "Round",
+    "Rsqrt",
     "Shape",
     "Slice",
     "Softmax",
@@ -104,9 +135,14 @@ __all__ = [
     "SpaceToDepth",
     "Split",
     "SplitV",
+    "Sqrt",
+    "Square",
+    "SquaredDifference",
     "Squeeze",
     "StridedSlice",
+    "Sub",
     "Sum",
+    "Tanh",
     "Transpose",
     "Unpack",
     "ZerosLike",

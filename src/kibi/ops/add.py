@@ -7,72 +7,68 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
-from kibi.ops.broadcast import Elementwise2
+from kibi.ir import KernelCall, Rows, Site
+from kibi.ops.attributes import Activation
+from kibi.ops.broadcast import Elementwise2, is_quantized
 from kibi.ops.registry import register
-from kibi.quant import Multiplier, quantize_multiplier, requantize
-
-_LEFT_SHIFT = 20
+from kibi.ops.scaled_pair import ScaledPair
+from kibi.quant import wrap_s32
 
 
 @dataclass(frozen=True, slots=True)
 class Add(Elementwise2):
-    """Sum of two inputs s8 that broadcast → output s8.
+    """Sum of two inputs s8, s16, s32 or f32 that broadcast → output of that type.
 
-    Both inputs are shifted left by 20 bits and brought to twice the larger of their scales before they are added.
-    Source: TFLM `micro/kernels/add_common.cc` and `kernels/internal/reference/integer_ops/add.h`.
+    Quantized inputs are shifted left by 20 bits (s16: 15) and brought to twice the larger of their scales before they are
+    added. Sums of s32 wrap, and ignore the activation. Source: TFLM `micro/kernels/add_common.cc`, `micro/kernels/add.cc` and
+    `kernels/internal/reference/integer_ops/add.h`.
     """
 
     name: ClassVar[str] = "ADD"
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_add_s8",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_add_s8", "kibi_add_s16", "kibi_add_s32", "kibi_add_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """The broadcast shape, type s8."""
+        """The broadcast shape, the inputs' type."""
         shape, dtype = Elementwise2.infer(self, site)
-        if any(multiplier.shift > 0 for multiplier in _multipliers(site)):
-            what = f"output scale {site.output.quantization.scale} is out of proportion to the inputs' scales"
-            raise OperatorError(what, "Quantize the model again with representative data", "output")
+        if is_quantized(dtype):
+            _pair(site)
         return shape, dtype
 
+    def limits(self, site: Site) -> tuple[float, float]:
+        """The closed range that outputs are clamped to; all of s32."""
+        if site.output.type.dtype is DType.S32:
+            return Activation.NONE.plain_limits(DType.S32)
+        return Elementwise2.limits(self, site)
+
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Scaled sum, requantized and clamped."""
-        first, second, result = _multipliers(site)
-        zero_points = [site[name].quantization.zero_point for name in ("input1", "input2", "output")]
-        low, high = self.activation.limits(DType.S8, site.output.quantization)
+        """Scaled sum, requantized, or the plain one, which wraps in s32; clamped."""
+        dtype = site.output.type.dtype
+        pair = _pair(site) if is_quantized(dtype) else None
+        clamped = self.clamped(site)
 
         def row(rows: Rows) -> Array:
             a, b = self.planes(site, rows)
-            scaled_a = requantize((a - zero_points[0]) << _LEFT_SHIFT, first.value, first.shift)
-            scaled_b = requantize((b - zero_points[1]) << _LEFT_SHIFT, second.value, second.shift)
-            total = requantize(scaled_a + scaled_b, result.value, result.shift) + zero_points[2]
-            return np.minimum(np.maximum(total, low), high).astype(np.int8)
+            if pair is not None:
+                first, second = pair.scaled(a, b)
+                return clamped(pair.result(first + second))
+            with np.errstate(over="ignore"):
+                return clamped(a + b if dtype is DType.F32 else wrap_s32(a + b))
 
         return row
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """The one kernel, without scratch."""
-        first, second, result = _multipliers(site)
-        params = (
-            *self.broadcast_params(site),
-            Param("zero_point1", site["input1"].quantization.zero_point),
-            Param("multiplier1", first.value),
-            Param("shift1", first.shift),
-            Param("zero_point2", site["input2"].quantization.zero_point),
-            Param("multiplier2", second.value),
-            Param("shift2", second.shift),
-            Param("output_zero_point", site.output.quantization.zero_point),
-            Param("output_multiplier", result.value),
-            Param("output_shift", result.shift),
-        )
-        return KernelCall("kibi_add_s8", params, overlap_bytes=self.overlaps(site))
+        """The type's kernel, without scratch."""
+        params = _pair(site).params() if is_quantized(site.output.type.dtype) else ()
+        return self.call(site, *self.clamp_params(site), *params)
 
 
-def _multipliers(site: Site) -> tuple[Multiplier, Multiplier, Multiplier]:
+def _pair(site: Site) -> ScaledPair:
     """Rule N9: factors of the two inputs and of the sum."""
-    scale1, scale2 = site["input1"].quantization.scale, site["input2"].quantization.scale
+    left_shift = 20 if site.output.type.dtype is DType.S8 else 15
+    scale1, scale2, scale = (site[name].quantization.scale for name in ("input1", "input2", "output"))
     twice = 2 * max(scale1, scale2)
-    result = twice / ((1 << _LEFT_SHIFT) * site.output.quantization.scale)
-    return quantize_multiplier(scale1 / twice), quantize_multiplier(scale2 / twice), quantize_multiplier(result)
+    return ScaledPair.of(site, left_shift, (scale1 / twice, scale2 / twice, twice / ((1 << left_shift) * scale)))
 
 
 register(Add)

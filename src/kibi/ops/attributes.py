@@ -110,3 +110,17 @@ class Activation(Enum):
         except ValueError as error:
             raise OperatorError(f"{self.value}: {error}", "Quantize the model again", "output") from None
         return low, high
+
+    def plain_limits(self, dtype: DType) -> tuple[float, float]:
+        """The closed range that outputs without quantization are clamped to: two integers, or two f32.
+
+        Without an activation it is all of the type; infinities become the largest finite f32.
+        Source: TFLM `kernels/kernel_util.h`, `CalculateActivationRange`.
+        """
+        if dtype is DType.F32:
+            most = float.fromhex("0x1.fffffep+127")
+            ranges = {Activation.RELU: (0.0, most), Activation.RELU6: (0.0, 6.0), Activation.RELU_N1_TO_1: (-1.0, 1.0)}
+            return ranges.get(self, (-most, most))
+        low, high = dtype.limits
+        bounds = {Activation.RELU: (0, high), Activation.RELU6: (0, 6), Activation.RELU_N1_TO_1: (-1, 1)}
+        return bounds.get(self, (low, high))

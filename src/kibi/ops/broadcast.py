@@ -1,16 +1,20 @@
 """Elementwise operators on two inputs with broadcasting: how rows meet rows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import gcd, prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.dtypes import DType
-from kibi.ir import Operator, OperatorError, Param, RowAccess, Rows, Site, TensorType
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site, TensorType
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
+
+Numbers = NDArray[Any]
+"""Elements of s64 or f32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +68,25 @@ def _plane(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Elementwise2(Operator):
-    """Two inputs s8 of shapes that broadcast (ranks up to 4) → output s8."""
+class Broadcast2(Operator):
+    """Two inputs of one type and of shapes that broadcast (ranks up to 4) → output of that type.
+
+    Kernels are `kibi_<name>_<type>`; their structs begin with the fields of `broadcast_params`.
+    """
 
     inputs: ClassVar[tuple[str, ...]] = ("input1", "input2")
     row_inputs: ClassVar[tuple[str, ...]] = ("input1", "input2")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
-
-    activation: Activation = Activation.NONE
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """The broadcast shape, type s8."""
-        checks.dtype(site, "input2", DType.S8)
-        for operand in ("input1", "input2", "output"):
-            checks.per_tensor(site, operand)
-        self.activation.limits(DType.S8, site.output.quantization)
+        """The broadcast shape, the inputs' type."""
+        first, second = self.inputs
+        dtype = checks.dtype(site, second, site[first].type.dtype)
         shapes = [site[name].type.shape for name in self.inputs]
         text = f"inputs of shapes {list(shapes[0])} and {list(shapes[1])}"
         if max(map(len, shapes)) > 4:
             raise OperatorError(f"{text}: ranks up to 4 are supported")
         try:
-            return tuple(int(size) for size in np.broadcast_shapes(*shapes)), DType.S8
+            return tuple(int(size) for size in np.broadcast_shapes(*shapes)), dtype
         except ValueError:
             raise OperatorError(f"{text} do not broadcast") from None
 
@@ -96,11 +98,10 @@ class Elementwise2(Operator):
         return tuple(Pairing.of(site[name].type, site.output.type) for name in self.inputs)
 
     def broadcast_params(self, site: Site) -> tuple[Param, ...]:
-        """The struct fields that say how the inputs' pieces meet an output row, and the clamp."""
+        """The struct fields that say how the inputs' pieces meet an output row."""
         plane = _output_plane(site)
         pairings = self._pairings(site)
         is_flat = all(pairing.is_flat(plane) for pairing in pairings)
-        low, high = self.activation.limits(DType.S8, site.output.quantization)
         fields = [
             Param("pieces", 1 if is_flat else plane[0]),
             Param("elements", prod(plane) if is_flat else plane[1]),
@@ -113,7 +114,12 @@ class Elementwise2(Operator):
                 Param(f"piece_step{number}", 0 if has_rows or pairing.width == 1 else pairing.channels),
                 Param(f"step{number}", int(pairing.channels > 1 or (is_flat and pairing.width > 1))),
             ]
-        return (*fields, Param("activation_min", low), Param("activation_max", high))
+        return tuple(fields)
+
+    def call(self, site: Site, *params: Param) -> KernelCall:
+        """The call of the type's kernel, without scratch, with these fields behind those of the broadcast."""
+        kernel = f"kibi_{self.name.lower()}_{site.output.type.dtype}"
+        return KernelCall(kernel, (*self.broadcast_params(site), *params), overlap_bytes=self.overlaps(site))
 
     def overlaps(self, site: Site) -> tuple[int | None, ...]:
         """For each input the distance of `KernelCall.overlap_bytes`: 0 where its rows meet the output's element by element."""
@@ -121,14 +127,66 @@ class Elementwise2(Operator):
         pairings = self._pairings(site)
         return tuple(0 if each.is_whole(plane) and each.access.parts == 1 else None for each in pairings)
 
-    def planes(self, site: Site, rows: Rows) -> tuple[NDArray[np.int64], ...]:
-        """The inputs' pieces as s64 arrays `[width, channels]` of the output row, broadcast."""
+    def planes(self, site: Site, rows: Rows) -> tuple[Numbers, ...]:
+        """The inputs' pieces as arrays `[width, channels]` of the output row, broadcast; integers as s64."""
         plane = _output_plane(site)
         arrays = []
         for pairing, pieces in zip(self._pairings(site), rows, strict=True):
-            data = np.concatenate([np.asarray(piece).reshape(-1) for piece in pieces]).astype(np.int64)
-            arrays.append(np.broadcast_to(data.reshape(pairing.width, pairing.channels), plane))
+            data = np.concatenate([np.asarray(piece).reshape(-1) for piece in pieces])
+            wide = data.astype(np.int64) if data.dtype.kind == "i" else data
+            arrays.append(np.broadcast_to(wide.reshape(pairing.width, pairing.channels), plane))
         return tuple(arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class Elementwise2(Broadcast2):
+    """Two inputs of one type and of shapes that broadcast (ranks up to 4) → output of that type, clamped by an activation.
+
+    Types s8 and s16 are quantized, s32 and f32 are not.
+    """
+
+    activation: Activation = Activation.NONE
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The broadcast shape, the inputs' type."""
+        shape, dtype = Broadcast2.infer(self, site)
+        checks.dtype(site, "output", dtype)
+        if is_quantized(dtype):
+            for operand in (*self.inputs, "output"):
+                checks.per_tensor(site, operand)
+            self.activation.limits(dtype, site.output.quantization)
+        return shape, dtype
+
+    def limits(self, site: Site) -> tuple[float, float]:
+        """The closed range that outputs are clamped to: two integers, or two f32.
+
+        Source: TFLM `kernels/kernel_util.cc`, `CalculateActivationRangeQuantized`; `kernel_util.h`, `CalculateActivationRange`.
+        """
+        dtype = site.output.type.dtype
+        if is_quantized(dtype):
+            return self.activation.limits(dtype, site.output.quantization)
+        return self.activation.plain_limits(dtype)
+
+    def clamp_params(self, site: Site) -> tuple[Param, Param]:
+        """The struct fields of the clamp."""
+        low, high = self.limits(site)
+        return Param("activation_min", low), Param("activation_max", high)
+
+    def clamped(self, site: Site) -> Callable[[Numbers], Array]:
+        """A function that clamps an array, the upper bound last, and gives it the output's type; a NaN stays one."""
+        numpy = site.output.type.dtype.numpy
+        low, high = np.array(self.limits(site), numpy if numpy.kind == "f" else np.int64)
+
+        def clamp(values: Numbers) -> Array:
+            raised = np.where(values < low, low, values)  # which keeps the sign of a zero
+            return np.where(raised > high, high, raised).astype(numpy)
+
+        return clamp
+
+
+def is_quantized(dtype: DType) -> bool:
+    """Whether elements stand for real numbers by scale and zero point."""
+    return dtype in (DType.S8, DType.S16)
 
 
 def _output_plane(site: Site) -> tuple[int, int]:

@@ -39,6 +39,15 @@ def per_tensor(site: Site, operand: str) -> Quantization:
     return quantization
 
 
+def symmetric(site: Site, operand: str) -> Quantization:
+    """The quantization of an operand that must have one scale, and the zero point 0."""
+    quantization = per_tensor(site, operand)
+    if quantization.zero_point:
+        what = f"{operand} has zero point {quantization.zero_point}, but 0 is required of {site[operand].type.dtype}"
+        raise OperatorError(what, "Quantize the model again, with symmetric activations", operand)
+    return quantization
+
+
 def symmetric_weights(site: Site, operand: str, channels: int, axis: int) -> Quantization:
     """The quantization of weights: one scale, or one for each output channel; zero points 0.
 

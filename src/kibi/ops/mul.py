@@ -9,57 +9,69 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Param, Rows, Site
 from kibi.ops import checks
-from kibi.ops.broadcast import Elementwise2
+from kibi.ops.broadcast import Elementwise2, is_quantized
 from kibi.ops.registry import register
 from kibi.quant import Multiplier, requantize, wrap_s32
+
+_OPERANDS = ("input1", "input2", "output")
 
 
 @dataclass(frozen=True, slots=True)
 class Mul(Elementwise2):
-    """Product of two inputs s8 that broadcast → output s8.
+    """Product of two inputs s8, s16, s32 or f32 that broadcast → output of that type.
 
-    Source: TFLM `micro/kernels/mul_common.cc` and `kernels/internal/reference/integer_ops/mul.h`.
+    Zero points of s16 are 0; products of s32 wrap. Source: TFLM `micro/kernels/mul_common.cc` and
+    `kernels/internal/reference/integer_ops/mul.h`.
     """
 
     name: ClassVar[str] = "MUL"
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_mul_s8",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_mul_s8", "kibi_mul_s16", "kibi_mul_s32", "kibi_mul_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """The broadcast shape, type s8."""
+        """The broadcast shape, the inputs' type."""
         shape, dtype = Elementwise2.infer(self, site)
-        _multiplier(site)
+        if dtype is DType.S16:
+            for operand in _OPERANDS:
+                checks.symmetric(site, operand)
+        if is_quantized(dtype):
+            _multiplier(site)
         return shape, dtype
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Product of the centred inputs, requantized and clamped."""
-        factor = _multiplier(site)
-        zero1, zero2, zero_point = (site[name].quantization.zero_point for name in ("input1", "input2", "output"))
-        low, high = self.activation.limits(DType.S8, site.output.quantization)
+        """Product of the centred inputs, requantized, or the plain one, which wraps in s32; clamped."""
+        dtype = site.output.type.dtype
+        factor = _multiplier(site) if is_quantized(dtype) else None
+        clamped = self.clamped(site)
 
         def row(rows: Rows) -> Array:
             a, b = self.planes(site, rows)
-            product = wrap_s32(requantize((a - zero1) * (b - zero2), factor.value, factor.shift) + zero_point)
-            return np.minimum(np.maximum(product, low), high).astype(np.int8)
+            if factor is not None:
+                zero1, zero2, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
+                scaled = requantize((a - zero1) * (b - zero2), factor.value, factor.shift)
+                return clamped(wrap_s32(scaled + zero_point))
+            with np.errstate(over="ignore", under="ignore"):
+                return clamped(a * b if dtype is DType.F32 else wrap_s32(a * b))
 
         return row
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """The one kernel, without scratch."""
-        factor = _multiplier(site)
-        params = (
-            *self.broadcast_params(site),
-            Param("zero_point1", site["input1"].quantization.zero_point),
-            Param("zero_point2", site["input2"].quantization.zero_point),
-            Param("output_zero_point", site.output.quantization.zero_point),
-            Param("output_multiplier", factor.value),
-            Param("output_shift", factor.shift),
-        )
-        return KernelCall("kibi_mul_s8", params, overlap_bytes=self.overlaps(site))
+        """The type's kernel, without scratch."""
+        params = list(self.clamp_params(site))
+        dtype = site.output.type.dtype
+        if dtype is DType.S8:
+            names = ("zero_point1", "zero_point2", "output_zero_point")
+            zeros = (site[operand].quantization.zero_point for operand in _OPERANDS)
+            params += [Param(name, zero) for name, zero in zip(names, zeros, strict=True)]
+        if is_quantized(dtype):
+            factor = _multiplier(site)
+            params += [Param("output_multiplier", factor.value), Param("output_shift", factor.shift)]
+        return self.call(site, *params)
 
 
 def _multiplier(site: Site) -> Multiplier:
     """Rule N10: the product of the inputs' scales over the output's."""
-    scale1, scale2, scale = (site[name].quantization.scale for name in ("input1", "input2", "output"))
+    scale1, scale2, scale = (site[name].quantization.scale for name in _OPERANDS)
     return checks.factor(scale1 * scale2 / scale)
 
 

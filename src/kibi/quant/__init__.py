@@ -1,6 +1,6 @@
 """The integer rules: multipliers, shifts, rounding, fixed-point functions. `docs/numerics.md` numbers them."""
 
-from kibi.quant.fixed_point import exp_on_negative_values, logistic, reciprocal
+from kibi.quant.fixed_point import exp_on_negative_values, inverse_square_root, logistic, reciprocal, tanh
 from kibi.quant.multiplier import Multiplier, quantize_multiplier
 from kibi.quant.rounding import (
     quantize_value,
@@ -14,6 +14,7 @@ from kibi.quant.rounding import (
 __all__ = [
     "Multiplier",
     "exp_on_negative_values",
+    "inverse_square_root",
     "logistic",
     "quantize_multiplier",
     "quantize_value",
@@ -22,5 +23,6 @@ __all__ = [
     "round_half_away",
     "rounding_divide_by_power_of_two",
     "saturating_rounding_doubling_high_multiply",
+    "tanh",
     "wrap_s32",
 ]

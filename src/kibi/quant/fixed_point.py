@@ -6,6 +6,7 @@ A raw value `r` with `n` integer bits stands for `r / 2**(31 - n)`. All function
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kibi.quant.multiplier import Multiplier
 from kibi.quant.rounding import (
     Int64,
     rounding_divide_by_power_of_two,
@@ -22,6 +23,10 @@ _EXP_OF_MINUS_POWERS = tuple((power, round(float(np.exp(-(2.0**power))) * (1 << 
 """exp(-2**power) with 0 integer bits, for each bit that the remainder of the argument may have."""
 _48_OVER_17 = round(48 / 17 * (1 << 29))
 _MINUS_32_OVER_17 = -round(32 / 17 * (1 << 29))
+_HALF_THREE = 3 << 27
+"""3/2 with 3 integer bits."""
+_HALF_SQRT_2 = 1518500250
+"""Half the root of 2, without integer bits."""
 
 _multiply = saturating_rounding_doubling_high_multiply
 
@@ -62,17 +67,22 @@ def exp_on_negative_values(a: ArrayLike, integer_bits: int) -> Int64:
 
 
 def one_over_one_plus(a: ArrayLike) -> Int64:
-    """1 / (1 + a) for 0 <= a <= 1; no integer bits. Three Newton steps on half the denominator.
+    """1 / (1 + a) for 0 <= a <= 1; no integer bits.
 
     Source: gemmlowp `fixedpoint/fixedpoint.h`, `one_over_one_plus_x_for_x_in_0_1`.
     """
+    return _shift_left_saturating(_one_over_half_of_one_plus(a), 1)
+
+
+def _one_over_half_of_one_plus(a: ArrayLike) -> Int64:
+    """2 / (1 + a) for 0 <= a <= 1, without integer bits; the result has two. Three Newton steps on half the denominator."""
     total = np.asarray(a, dtype=np.int64) + _MAX
     half_denominator = (total + np.where(total >= 0, 1, -1)) // 2
     x = _48_OVER_17 + _multiply(half_denominator, _MINUS_32_OVER_17)
     for _ in range(3):
         error = (1 << 29) - _multiply(half_denominator, x)
         x = wrap_s32(x + _shift_left_saturating(_multiply(x, error), 2))
-    return _shift_left_saturating(x, 1)
+    return x
 
 
 def logistic(a: ArrayLike, integer_bits: int) -> Int64:
@@ -93,3 +103,42 @@ def reciprocal(value: int, integer_bits: int) -> tuple[int, int]:
     headroom = 32 - value.bit_length()
     shifted = int(wrap_s32((value << headroom) - (1 << 31)))
     return int(one_over_one_plus(shifted)), integer_bits - headroom
+
+
+def tanh(a: ArrayLike, integer_bits: int) -> Int64:
+    """The hyperbolic tangent with `integer_bits` (at most 4) integer bits; the result has none.
+
+    Of a magnitude it is `(1 - e) / (1 + e)` for `e = exp(-2 * a)`: twice the reciprocal, less one, by three Newton steps.
+    Source: gemmlowp `fixedpoint/fixedpoint.h`, `tanh` and `one_minus_x_over_one_plus_x_for_x_in_0_1`.
+    """
+    raw = np.asarray(a, dtype=np.int64)
+    # The doubled argument has one integer bit more, and the same raw value.
+    e = exp_on_negative_values(-np.abs(raw), integer_bits + 1)
+    magnitude = _shift_left_saturating(_one_over_half_of_one_plus(e) - (1 << 29), 2)
+    return np.where(raw == 0, 0, np.where(raw > 0, magnitude, -magnitude))
+
+
+def inverse_square_root(value: int) -> Multiplier:
+    """1 / sqrt(value) as multiplier and shift, for a positive s32: five Newton steps with 3 integer bits.
+
+    Source: TFLM `kernels/internal/common.h`, `GetInvSqrtQuantizedMultiplierExp`.
+    """
+    if value <= 1:
+        return Multiplier(_MAX, 0)
+    right_shift = 11
+    while value >= 1 << 29:
+        value //= 4
+        right_shift += 1
+    pairs = (32 - value.bit_length() - 1) // 2 - 1
+    right_shift -= pairs
+    fixed = np.int64((value << 2 * pairs) >> 1)
+    half = rounding_divide_by_power_of_two(fixed, 1)
+    x: Int64 = np.asarray(1 << 28, dtype=np.int64)
+    for _ in range(5):
+        # Products of numbers with 3 integer bits have 6, of three numbers 9.
+        cube = _shift_left_saturating(_multiply(_multiply(x, x), x), 6)
+        x = _shift_left_saturating(_multiply(_HALF_THREE, x) - _multiply(half, cube), 3)
+    inverse = int(_multiply(x, _HALF_SQRT_2))
+    if right_shift < 0:
+        return Multiplier(inverse << -right_shift, 0)
+    return Multiplier(inverse, -right_shift)

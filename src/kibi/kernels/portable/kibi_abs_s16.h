@@ -1,0 +1,27 @@
+/* ABS: one output row; zero points are 0. */
+#ifndef KIBI_ABS_S16_H
+#define KIBI_ABS_S16_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t elements;
+    int32_t is_scaled;  /* 0 where the scales are equal, or there are none */
+    int32_t multiplier; /* 0 … 2**31 - 1 */
+    int32_t shift;      /* -31 … 30; negative is to the right */
+} kibi_abs_s16_params;
+
+/* output: [elements]; may be the input row itself, or begin below it.
+ * rows: one pointer to [elements].
+ * scratch: none. */
+void kibi_abs_s16(int16_t *output, const int16_t *const *rows, const kibi_abs_s16_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

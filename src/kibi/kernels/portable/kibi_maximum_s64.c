@@ -1,0 +1,18 @@
+/* MAXIMUM, int64, portable. Source of the rule: TFLM, micro/kernels/maximum_minimum.h, MaximumOp. */
+#include "kibi_maximum_s64.h"
+
+void kibi_maximum_s64(int64_t *output, const int64_t *const *rows, const kibi_maximum_s64_params *params, void *scratch)
+{
+    const kibi_maximum_s64_params *const p = params;
+    const int64_t *const *rows2 = rows + p->rows1;
+    (void)scratch;
+    for (int32_t piece = 0; piece < p->pieces; ++piece) {
+        const int64_t *a = rows[piece * p->row_step1] + piece * p->piece_step1;
+        const int64_t *b = rows2[piece * p->row_step2] + piece * p->piece_step2;
+        for (int32_t i = 0; i < p->elements; ++i) {
+            *output++ = *a > *b ? *a : *b;
+            a += p->step1;
+            b += p->step2;
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/* MINIMUM, int8, portable. Source of the rule: TFLM, micro/kernels/maximum_minimum.h, MinimumOp. */
+#include "kibi_minimum_s8.h"
+
+void kibi_minimum_s8(int8_t *output, const int8_t *const *rows, const kibi_minimum_s8_params *params, void *scratch)
+{
+    const kibi_minimum_s8_params *const p = params;
+    const int8_t *const *rows2 = rows + p->rows1;
+    (void)scratch;
+    for (int32_t piece = 0; piece < p->pieces; ++piece) {
+        const int8_t *a = rows[piece * p->row_step1] + piece * p->piece_step1;
+        const int8_t *b = rows2[piece * p->row_step2] + piece * p->piece_step2;
+        for (int32_t i = 0; i < p->elements; ++i) {
+            *output++ = *a < *b ? *a : *b;
+            a += p->step1;
+            b += p->step2;
+        }
+    }
+}

@@ -1,0 +1,14 @@
+/* SQRT, float, portable. Source of the rule: TFLM, micro/kernels/elementwise.cc, SqrtEval. */
+#include "kibi_sqrt_f32.h"
+
+#include "kibi_square_root.h"
+
+void kibi_sqrt_f32(float *output, const float *const *rows, const kibi_sqrt_f32_params *params, void *scratch)
+{
+    const kibi_sqrt_f32_params *const p = params;
+    const float *const input = rows[0];
+    (void)scratch;
+    for (int32_t i = 0; i < p->elements; ++i) {
+        output[i] = kibi_square_root(input[i]);
+    }
+}

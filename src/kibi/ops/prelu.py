@@ -1,0 +1,88 @@
+"""PRELU."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Param, Rows, Site
+from kibi.ops import checks
+from kibi.ops.broadcast import Broadcast2
+from kibi.ops.registry import register
+from kibi.quant import Multiplier, requantize, wrap_s32
+
+_OPERANDS = ("input", "alpha", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Prelu(Broadcast2):
+    """x where it is not negative, else x * alpha: input and slopes s8 or f32 that broadcast → output of that type.
+
+    Source: TFLM `micro/kernels/prelu_common.cc` and `kernels/internal/reference/prelu.h`.
+    """
+
+    name: ClassVar[str] = "PRELU"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "alpha")
+    row_inputs: ClassVar[tuple[str, ...]] = ("input", "alpha")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_prelu_s8", "kibi_prelu_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The broadcast shape, the inputs' type."""
+        shape, dtype = Broadcast2.infer(self, site)
+        checks.dtype(site, "output", dtype)
+        if dtype is DType.S8:
+            for operand in _OPERANDS:
+                checks.per_tensor(site, operand)
+            _multipliers(site)
+        return shape, dtype
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Centred input, or its product with the centred slope, requantized and cut to the type."""
+
+        def real(rows: Rows) -> Array:
+            x, alpha = self.planes(site, rows)
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                return np.where(x >= 0, x, x * alpha).astype(np.float32)
+
+        if site.output.type.dtype is DType.F32:
+            return real
+        one, slope = _multipliers(site)
+        zero, zero_alpha, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
+
+        def row(rows: Rows) -> Array:
+            x, alpha = self.planes(site, rows)
+            centred = x - zero
+            scaled = requantize(centred * (alpha - zero_alpha), slope.value, slope.shift)
+            scaled = np.where(centred >= 0, requantize(centred, one.value, one.shift), scaled)
+            return np.clip(wrap_s32(scaled + zero_point), -128, 127).astype(np.int8)
+
+        return row
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """The type's kernel, without scratch."""
+        if site.output.type.dtype is DType.F32:
+            return self.call(site)
+        one, slope = _multipliers(site)
+        zero, zero_alpha, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
+        return self.call(
+            site,
+            Param("zero_point1", zero),
+            Param("zero_point2", zero_alpha),
+            Param("multiplier1", one.value),
+            Param("shift1", one.shift),
+            Param("multiplier2", slope.value),
+            Param("shift2", slope.shift),
+            Param("output_zero_point", zero_point),
+        )
+
+
+def _multipliers(site: Site) -> tuple[Multiplier, Multiplier]:
+    """Factors of what is not negative, and of products with the slope, in double precision."""
+    scale, scale_alpha, output_scale = (site[name].quantization.scale for name in _OPERANDS)
+    return checks.factor(scale / output_scale), checks.factor(scale * scale_alpha / output_scale)
+
+
+register(Prelu)
