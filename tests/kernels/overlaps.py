@@ -12,7 +12,7 @@ from kibi.ir import KernelCall, Param, Site
 from kibi.kernels import closure, kernel_folder
 from kibi.toolchain import build_program
 
-_TRIALS = 6
+_TRIALS = 12
 _HARNESS = Path(__file__).with_name("overlap_check.c")
 _PLAIN: dict[str, int] = {
     "activation_min": -128, "activation_max": 127, "output_zero_point": 0, "zero_point": 0, "zero_point1": 0,
@@ -20,6 +20,8 @@ _PLAIN: dict[str, int] = {
     "output_multiplier": 1 << 30,
 }  # fmt: skip
 """Values under which an output shows each change of an input; geometry stays as it was drawn."""
+_WIDE = {"activation_min": -1e30, "activation_max": 1e30}
+"""The same of floats."""
 _OUTPUT_SHIFTS = {"kibi_add_s8": -18, "kibi_mul_s8": -6}
 
 
@@ -108,7 +110,9 @@ def _plain(call: KernelCall, rng: np.random.Generator) -> KernelCall:
             return np.zeros_like(param.value)
         if param.name == "filter" and isinstance(param.value, np.ndarray):
             signs = rng.choice([-1, 1], param.value.shape)
-            return (signs * rng.integers(20, 41, param.value.shape)).astype(np.int8)
+            return (signs * rng.integers(20, 41, param.value.shape)).astype(param.value.dtype)
+        if param.name in _WIDE and isinstance(param.value, float):
+            return _WIDE[param.name]
         return _PLAIN.get(param.name, param.value)
 
     return replace(call, params=tuple(Param(param.name, value(param)) for param in call.params))
@@ -166,4 +170,4 @@ def _main(probes: Sequence[Probe], kernels: Sequence[str]) -> str:
 def _literal(value: float | Array | None) -> str:
     if isinstance(value, np.ndarray):
         return f"(const {DType.of(value).c}[]){{{', '.join(map(str, value.reshape(-1).tolist()))}}}"
-    return str(value)
+    return f"{value}f" if isinstance(value, float) else str(value)

@@ -4,16 +4,20 @@ Quantization is drawn to the ends of what TFLM computes without overflow: zero p
 above 1, elements at the extremes. Where TFLM itself relies on undefined behaviour, the draw stays out, and says so.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from hypothesis import strategies as st
 
 from kibi.dtypes import Array, DType
-from tests.support.choices import Choices, Drawn, elements, flip, scale, zero_point
+from tests.support import float_models
+from tests.support.choices import Choices, Drawn, elements, flip, is_float, scale, zero_point
+from tests.support.drawn_geometry import Axis, Case, factors, one, shape_of_rank, window
 from tests.support.tflite_builder import Attribute, ModelBuilder
+
+__all__ = ["OPERATOR_MODELS", "Case", "cases"]
 
 _ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 _UNIT = (1 / 256, -128)
@@ -25,44 +29,12 @@ _LARGEST_BIAS = (1 << 31) - (1 << 25)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A model and inputs for it.
-
-    Attributes:
-        operator: the operator's name, or `NETWORK`.
-        model: the `.tflite` file.
-        inputs: one array for each of its inputs.
-    """
-
-    operator: str
-    model: bytes = field(repr=False)
-    inputs: tuple[Array, ...] = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class _Weights:
     """Scales that belong together: those of the filter, and the output's."""
 
     filter_scales: tuple[float, ...]
     output_scale: float
     is_above_one: bool
-
-
-def _one(
-    name: str,
-    builder: ModelBuilder,
-    operands: Sequence[int],
-    output: int,
-    inputs: Sequence[Array],
-    **attributes: Attribute,
-) -> Case:
-    """The model of one operator."""
-    builder.operator(name, operands, [output], attributes)
-    return Case(name, builder.finish(outputs=[output]), tuple(inputs))
-
-
-def _shape(c: Choices, rank: int, most: int = 5) -> tuple[int, ...]:
-    return tuple(c.integer(1, most) for _ in range(rank))
 
 
 def _weights_scales(c: Choices, channels: int, input_scale: float) -> _Weights:
@@ -91,51 +63,10 @@ def _bias(
     return (b.constant(values, scales, [0] * len(scales)),)
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """One spatial axis under a window."""
-
-    size: int
-    kernel: int
-    stride: int
-    dilation: int
-    output: int
-
-    @staticmethod
-    def of(c: Choices, padding: str, *, dilates: bool, size: int | None = None) -> "_Axis":
-        kernel, stride = c.integer(1, 5), c.integer(1, 3)
-        dilation = c.integer(1, 3) if dilates else 1
-        window = (kernel - 1) * dilation + 1
-        if size is None:
-            # Often as long as the window, so that the output has one element along this axis.
-            size = c.one_of((c.integer(1, 9), window))
-        if padding == "VALID" and size < window:
-            kernel, dilation, window = 1, 1, 1
-        last = size - 1 if padding == "SAME" else size - window
-        return _Axis(size, kernel, stride, dilation, last // stride + 1)
-
-    @staticmethod
-    def covered(c: Choices, padding: str) -> "_Axis":
-        """All of the axis under one window, which leaves it on both sides where it is padded."""
-        size = c.integer(2, 9)
-        return _Axis(size, size if padding == "VALID" else size + c.integer(0, 3), size, 1, 1)
-
-
-def _window(c: Choices, *, dilates: bool) -> tuple[str, _Axis, _Axis]:
-    """A padding scheme and the two spatial axes; now and then an input one high or one wide."""
-    padding = c.one_of(("SAME", "VALID"))
-    height, width = c.one_of(((None, None), (None, None), (1, None), (None, 1)))
-    return (
-        padding,
-        _Axis.of(c, padding, dilates=dilates, size=height),
-        _Axis.of(c, padding, dilates=dilates, size=width),
-    )
-
-
 def _convolution(c: Choices, name: str) -> Case:
     """CONV_2D or DEPTHWISE_CONV_2D."""
     b, batches = ModelBuilder(), c.one_of((1, 1, 2))
-    padding, y, x = _window(c, dilates=True)
+    padding, y, x = window(c, dilates=True)
     attributes: dict[str, Attribute] = {}
     if name == "CONV_2D":
         depth, groups = c.one_of(((c.integer(1, 9), 1), (c.integer(1, 3), c.integer(1, 3))))
@@ -154,7 +85,7 @@ def _convolution(c: Choices, name: str) -> Case:
     # TFLM crashes on a -1 for the bias of a depthwise convolution (`depthwise_conv_common.cc` frees a null tensor).
     bias = _bias(c, b, outputs, input_scale, weights, may_skip=name == "CONV_2D")
     output = b.tensor([batches, y.output, x.output, outputs], DType.S8, weights.output_scale, zero_point(c))
-    return _one(
+    return one(
         name,
         b,
         [source, kernel, *bias],
@@ -172,37 +103,27 @@ def _convolution(c: Choices, name: str) -> Case:
 
 def conv_2d(c: Choices) -> Case:
     """CONV_2D of any geometry, grouped or not."""
-    return _convolution(c, "CONV_2D")
+    return float_models.conv_2d(c) if is_float(c) else _convolution(c, "CONV_2D")
 
 
 def depthwise_conv_2d(c: Choices) -> Case:
     """DEPTHWISE_CONV_2D of any geometry and depth multiplier."""
-    return _convolution(c, "DEPTHWISE_CONV_2D")
-
-
-def _factors(c: Choices, total: int, rank: int) -> tuple[int, ...]:
-    """A shape of that rank and number of elements."""
-    cuts = [1, *(c.one_of([k for k in range(1, total + 1) if total % k == 0]) for _ in range(rank - 1)), total]
-    shape = [1] * rank
-    rest = total
-    for axis, cut in enumerate(cuts[1:rank]):
-        shape[axis] = int(np.gcd(cut, rest))
-        rest //= shape[axis]
-    shape[-1] = rest
-    return tuple(shape)
+    return float_models.depthwise_conv_2d(c) if is_float(c) else _convolution(c, "DEPTHWISE_CONV_2D")
 
 
 def fully_connected(c: Choices) -> Case:
     """FULLY_CONNECTED on vectors that lie along the last axis, or anyhow in the input."""
+    if is_float(c):
+        return float_models.fully_connected(c)
     b, rank = ModelBuilder(), c.one_of((c.integer(1, 4), 4))
     # Long vectors that lie over several rows are added up row by row.
     depth, outputs, keeps = c.one_of((c.integer(1, 12), 24 * c.integer(1, 8))), c.integer(1, 9), flip(c)
     if keeps:
-        shape = (*_shape(c, rank - 1, 3), depth)
+        shape = (*shape_of_rank(c, rank - 1, 3), depth)
         output_shape = (*shape[:-1], outputs)
     else:
         batches = c.integer(1, 4)
-        shape, output_shape = _factors(c, batches * depth, rank), (batches, outputs)
+        shape, output_shape = factors(c, batches * depth, rank), (batches, outputs)
     input_scale = scale(c, -12, 2)
     weights = _weights_scales(c, outputs, input_scale)
     source = b.input(shape, DType.S8, input_scale, zero_point(c))
@@ -210,7 +131,7 @@ def fully_connected(c: Choices) -> Case:
     bias = _bias(c, b, outputs, input_scale, weights)
     output = b.tensor(output_shape, DType.S8, weights.output_scale, zero_point(c))
     activation = c.one_of(_ACTIVATIONS)
-    return _one(
+    return one(
         "FULLY_CONNECTED", b, [source, kernel, *bias], output, [elements(c, shape)],
         keep_num_dims=keeps, fused_activation_function=activation,
     )  # fmt: skip
@@ -218,13 +139,13 @@ def fully_connected(c: Choices) -> Case:
 
 def _pool(c: Choices, name: str) -> Case:
     b, batches, channels = ModelBuilder(), c.one_of((1, 1, 2)), c.integer(1, 9)
-    padding, y, x = _window(c, dilates=False)
+    padding, y, x = window(c, dilates=False)
     if c.one_of((False, False, True)):
-        y = _Axis.covered(c, padding)
+        y = Axis.covered(c, padding)
     quantization = (scale(c), zero_point(c))
     source = b.input([batches, y.size, x.size, channels], DType.S8, *quantization)
     output = b.tensor([batches, y.output, x.output, channels], DType.S8, *quantization)
-    return _one(
+    return one(
         name,
         b,
         [source],
@@ -241,17 +162,17 @@ def _pool(c: Choices, name: str) -> Case:
 
 def average_pool_2d(c: Choices) -> Case:
     """AVERAGE_POOL_2D of any geometry."""
-    return _pool(c, "AVERAGE_POOL_2D")
+    return float_models.average_pool_2d(c) if is_float(c) else _pool(c, "AVERAGE_POOL_2D")
 
 
 def max_pool_2d(c: Choices) -> Case:
     """MAX_POOL_2D of any geometry."""
-    return _pool(c, "MAX_POOL_2D")
+    return float_models.max_pool_2d(c) if is_float(c) else _pool(c, "MAX_POOL_2D")
 
 
 def _broadcast_shapes(c: Choices) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Shapes of two inputs and of what they broadcast to; axes of 1 at the front may be left out."""
-    output = _shape(c, c.integer(0, 4), 4)
+    output = shape_of_rank(c, c.integer(0, 4), 4)
     shapes = []
     for other in (1, 2):
         shape = list(output)
@@ -279,7 +200,7 @@ def _elementwise(c: Choices, name: str, scales: tuple[float, float, float]) -> C
     if constant is None and shapes[0] == shapes[1] == output_shape and flip(c):
         operands = [operands[0]] * 2
     output = b.tensor(output_shape, DType.S8, max(_SMALLEST_OUTPUT_SCALE, scales[2]), zero_point(c))
-    return _one(name, b, operands, output, inputs, fused_activation_function=c.one_of(_ACTIVATIONS))
+    return one(name, b, operands, output, inputs, fused_activation_function=c.one_of(_ACTIVATIONS))
 
 
 def add(c: Choices) -> Case:
@@ -297,8 +218,10 @@ def mul(c: Choices) -> Case:
 
 def mean(c: Choices) -> Case:
     """MEAN over any axes."""
+    if is_float(c):
+        return float_models.mean(c)
     b, rank = ModelBuilder(), c.integer(1, 4)
-    shape, keeps = _shape(c, rank, 7), flip(c)
+    shape, keeps = shape_of_rank(c, rank, 7), flip(c)
     axes = [axis for axis in range(rank) if flip(c)] or [c.integer(0, rank - 1)]
     output_shape = [1 if axis in axes else size for axis, size in enumerate(shape) if keeps or axis not in axes]
     named = np.array([axis - rank if flip(c) else axis for axis in axes], np.int32)
@@ -308,30 +231,32 @@ def mean(c: Choices) -> Case:
     source = b.input(shape, DType.S8, input_scale, zero_point(c))
     # The sum shifted left fits 32 bits: at most 2401 elements of 8 bits and a sign, and 11 bits of factor.
     output = b.tensor(output_shape, DType.S8, float(np.float32(input_scale * scale(c, -10, 12))), zero_point(c))
-    return _one("MEAN", b, [source, b.constant(named)], output, [elements(c, shape)], keep_dims=keeps)
+    return one("MEAN", b, [source, b.constant(named)], output, [elements(c, shape)], keep_dims=keeps)
 
 
 def pad(c: Choices) -> Case:
     """PAD of any axes but the batch."""
+    if is_float(c):
+        return float_models.pad(c)
     b, rank = ModelBuilder(), c.integer(1, 4)
-    shape, quantization = _shape(c, rank), (scale(c), zero_point(c))
+    shape, quantization = shape_of_rank(c, rank), (scale(c), zero_point(c))
     pads = [(c.one_of((0, 0, 1, 2, 3)), c.one_of((0, 0, 1, 2, 3))) for _ in range(rank)]
     if rank > 2:
         pads[0] = (0, 0)
     output_shape = [size + sum(pair) for size, pair in zip(shape, pads, strict=True)]
     source = b.input(shape, DType.S8, *quantization)
     output = b.tensor(output_shape, DType.S8, *quantization)
-    return _one("PAD", b, [source, b.constant(np.array(pads, np.int32))], output, [elements(c, shape)])
+    return one("PAD", b, [source, b.constant(np.array(pads, np.int32))], output, [elements(c, shape)])
 
 
 def _lookup(c: Choices, name: str, source: tuple[float, int], output: tuple[float, int]) -> Case:
     """An elementwise operator; the input holds all 256 elements where it is large enough."""
     b = ModelBuilder()
     every = flip(c)
-    shape = c.one_of(((256,), (1, 4, 8, 8), (2, 128), (16, 16))) if every else _shape(c, c.integer(0, 4))
+    shape = c.one_of(((256,), (1, 4, 8, 8), (2, 128), (16, 16))) if every else shape_of_rank(c, c.integer(0, 4))
     data = np.arange(-128, 128).astype(np.int8).reshape(shape) if every else elements(c, shape)
     operand, result = b.input(shape, DType.S8, *source), b.tensor(shape, DType.S8, *output)
-    return _one(name, b, [operand], result, [data])
+    return one(name, b, [operand], result, [data])
 
 
 def relu(c: Choices) -> Case:
@@ -349,24 +274,28 @@ def relu6(c: Choices) -> Case:
 
 def logistic(c: Choices) -> Case:
     """LOGISTIC of input scales from 2**-26 on; below 2**-27 and above 2**36 TFLM shifts by more bits than there are."""
+    if is_float(c):
+        return float_models.logistic(c)
     return _lookup(c, "LOGISTIC", (scale(c, -26, 3), zero_point(c)), _UNIT)
 
 
 def softmax(c: Choices) -> Case:
     """SOFTMAX along the last axis, of any sharpness."""
+    if is_float(c):
+        return float_models.softmax(c)
     b, rank = ModelBuilder(), c.integer(1, 4)
-    shape = (*_shape(c, rank - 1, 4), c.one_of((c.integer(1, 12), c.integer(1, 300))))
+    shape = (*shape_of_rank(c, rank - 1, 4), c.one_of((c.integer(1, 12), c.integer(1, 300))))
     beta = c.one_of((1.0, 0.5, 2.0, 10.0, c.integer(1, 1000) / 128))
     source, output = b.input(shape, DType.S8, scale(c, -17, 5), zero_point(c)), b.tensor(shape, DType.S8, *_UNIT)
-    return _one("SOFTMAX", b, [source], output, [elements(c, shape)], beta=beta)
+    return one("SOFTMAX", b, [source], output, [elements(c, shape)], beta=beta)
 
 
 def reshape(c: Choices) -> Case:
     """RESHAPE from any shape to any other; the new shape as an input, as an attribute, or nowhere."""
     b = ModelBuilder()
-    shape = _shape(c, c.integer(0, 5), 6)
+    shape = shape_of_rank(c, c.integer(0, 5), 6)
     total = prod(shape)
-    output_shape = _factors(c, total, c.integer(1, 5)) if total > 1 or flip(c) else ()
+    output_shape = factors(c, total, c.integer(1, 5)) if total > 1 or flip(c) else ()
     is_float, quantization = flip(c), (scale(c), zero_point(c))
     data: Array = elements(c, shape)
     if is_float:
@@ -377,8 +306,8 @@ def reshape(c: Choices) -> Case:
     how = c.one_of(("input", "attribute", "nowhere")) if output_shape else "nowhere"
     operands = [source, b.constant(np.array(output_shape, np.int32))] if how == "input" else [source]
     if how == "attribute":
-        return _one("RESHAPE", b, operands, output, [data], new_shape=output_shape)
-    return _one("RESHAPE", b, operands, output, [data])
+        return one("RESHAPE", b, operands, output, [data], new_shape=output_shape)
+    return one("RESHAPE", b, operands, output, [data])
 
 
 def quantize(c: Choices) -> Case:
@@ -388,7 +317,7 @@ def quantize(c: Choices) -> Case:
         return _lookup(
             c, "QUANTIZE", (source, zero_point(c)), (float(np.float32(source * scale(c, -16, 16))), zero_point(c))
         )
-    b, shape, output_scale = ModelBuilder(), _shape(c, c.integer(0, 4)), scale(c, -100, 60)
+    b, shape, output_scale = ModelBuilder(), shape_of_rank(c, c.integer(0, 4)), scale(c, -100, 60)
     rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))
     # Beyond 32 bits TFLM converts floats that no integer holds, which is undefined; NaN and infinities are, too.
     spread = c.one_of((100.0, 300.0, 2.0**30))
@@ -396,14 +325,14 @@ def quantize(c: Choices) -> Case:
     steps = np.round(real * 2) / 2 if flip(c) else real  # halves show how ties are rounded
     data = (np.float32(output_scale) * steps.astype(np.float32)).astype(np.float32).reshape(shape)
     source_index = b.input(shape, DType.F32)
-    return _one("QUANTIZE", b, [source_index], b.tensor(shape, DType.S8, output_scale, zero_point(c)), [data])
+    return one("QUANTIZE", b, [source_index], b.tensor(shape, DType.S8, output_scale, zero_point(c)), [data])
 
 
 def dequantize(c: Choices) -> Case:
     """DEQUANTIZE of any scale."""
-    b, shape = ModelBuilder(), _shape(c, c.integer(0, 4), 6)
+    b, shape = ModelBuilder(), shape_of_rank(c, c.integer(0, 4), 6)
     source = b.input(shape, DType.S8, scale(c, -100, 100), zero_point(c))
-    return _one("DEQUANTIZE", b, [source], b.tensor(shape, DType.F32), [elements(c, shape)])
+    return one("DEQUANTIZE", b, [source], b.tensor(shape, DType.F32), [elements(c, shape)])
 
 
 OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Quantization
 
@@ -110,3 +112,15 @@ class Activation(Enum):
         except ValueError as error:
             raise OperatorError(f"{self.value}: {error}", "Quantize the model again", "output") from None
         return low, high
+
+    @property
+    def float_limits(self) -> tuple[float, float]:
+        """The closed range that outputs of f32 are clamped to; without an activation all finite numbers, so infinities go.
+
+        Source: TFLM `kernels/kernel_util.h`, `CalculateActivationRange`.
+        """
+        largest = float(np.finfo(np.float32).max)
+        bounds = {
+            Activation.RELU: (0.0, largest), Activation.RELU6: (0.0, 6.0), Activation.RELU_N1_TO_1: (-1.0, 1.0),
+        }  # fmt: skip
+        return bounds.get(self, (-largest, largest))
