@@ -80,8 +80,11 @@ def test_output_at_the_declared_distance_or_more_is_right(kernel: str, answers: 
 
 @pytest.mark.parametrize("kernel", _TIGHT)
 def test_output_one_unit_nearer_is_wrong(kernel: str, answers: Answers) -> None:
-    """Where a kernel needs a distance at all, one byte less (one element, of floats) spoils the output."""
-    probes = [(probe, right) for probe, right in answers[kernel] if probe.declared > 0]
+    """Where a kernel needs a distance at all, one byte less (one element, of floats) spoils the output.
+
+    A dilated window may leave out the only column that there is: then the output does not depend on the row at all.
+    """
+    probes = [(probe, right) for probe, right in answers[kernel] if probe.declared > 0 and not all(right)]
     assert probes or kernel in _ELEMENTWISE
     for probe, right in probes:
         assert not right[_index(probe) - 1], probe

@@ -1,5 +1,7 @@
 """Drawn models of float32 of one operator each; `operator_models` mixes them with those of integers."""
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 from kibi.dtypes import DType
@@ -150,3 +152,17 @@ def logistic(c: Choices) -> Case:
     b, shape = ModelBuilder(), shape_of_rank(c, c.integer(0, 4))
     source, output = b.input(shape, DType.F32), b.tensor(shape, DType.F32)
     return one("LOGISTIC", b, [source], output, [floats(c, shape, c.one_of((4.0, 100.0)))])
+
+
+FLOAT_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+    "AVERAGE_POOL_2D": average_pool_2d,
+    "CONV_2D": conv_2d,
+    "DEPTHWISE_CONV_2D": depthwise_conv_2d,
+    "FULLY_CONNECTED": fully_connected,
+    "LOGISTIC": logistic,
+    "MAX_POOL_2D": max_pool_2d,
+    "MEAN": mean,
+    "PAD": pad,
+    "SOFTMAX": softmax,
+}
+"""How models of floats are drawn, of operators that have them beside others."""

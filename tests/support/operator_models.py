@@ -17,7 +17,7 @@ from tests.support.choices import Choices, Drawn, elements, flip, is_float, scal
 from tests.support.drawn_geometry import Axis, Case, factors, one, shape_of_rank, window
 from tests.support.tflite_builder import Attribute, ModelBuilder
 
-__all__ = ["OPERATOR_MODELS", "Case", "cases"]
+__all__ = ["OPERATOR_MODELS", "QUANTIZED_MODELS", "Case", "cases"]
 
 _ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 _UNIT = (1 / 256, -128)
@@ -103,18 +103,16 @@ def _convolution(c: Choices, name: str) -> Case:
 
 def conv_2d(c: Choices) -> Case:
     """CONV_2D of any geometry, grouped or not."""
-    return float_models.conv_2d(c) if is_float(c) else _convolution(c, "CONV_2D")
+    return _convolution(c, "CONV_2D")
 
 
 def depthwise_conv_2d(c: Choices) -> Case:
     """DEPTHWISE_CONV_2D of any geometry and depth multiplier."""
-    return float_models.depthwise_conv_2d(c) if is_float(c) else _convolution(c, "DEPTHWISE_CONV_2D")
+    return _convolution(c, "DEPTHWISE_CONV_2D")
 
 
 def fully_connected(c: Choices) -> Case:
     """FULLY_CONNECTED on vectors that lie along the last axis, or anyhow in the input."""
-    if is_float(c):
-        return float_models.fully_connected(c)
     b, rank = ModelBuilder(), c.one_of((c.integer(1, 4), 4))
     # Long vectors that lie over several rows are added up row by row.
     depth, outputs, keeps = c.one_of((c.integer(1, 12), 24 * c.integer(1, 8))), c.integer(1, 9), flip(c)
@@ -162,12 +160,12 @@ def _pool(c: Choices, name: str) -> Case:
 
 def average_pool_2d(c: Choices) -> Case:
     """AVERAGE_POOL_2D of any geometry."""
-    return float_models.average_pool_2d(c) if is_float(c) else _pool(c, "AVERAGE_POOL_2D")
+    return _pool(c, "AVERAGE_POOL_2D")
 
 
 def max_pool_2d(c: Choices) -> Case:
     """MAX_POOL_2D of any geometry."""
-    return float_models.max_pool_2d(c) if is_float(c) else _pool(c, "MAX_POOL_2D")
+    return _pool(c, "MAX_POOL_2D")
 
 
 def _broadcast_shapes(c: Choices) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
@@ -218,8 +216,6 @@ def mul(c: Choices) -> Case:
 
 def mean(c: Choices) -> Case:
     """MEAN over any axes."""
-    if is_float(c):
-        return float_models.mean(c)
     b, rank = ModelBuilder(), c.integer(1, 4)
     shape, keeps = shape_of_rank(c, rank, 7), flip(c)
     axes = [axis for axis in range(rank) if flip(c)] or [c.integer(0, rank - 1)]
@@ -236,8 +232,6 @@ def mean(c: Choices) -> Case:
 
 def pad(c: Choices) -> Case:
     """PAD of any axes but the batch."""
-    if is_float(c):
-        return float_models.pad(c)
     b, rank = ModelBuilder(), c.integer(1, 4)
     shape, quantization = shape_of_rank(c, rank), (scale(c), zero_point(c))
     pads = [(c.one_of((0, 0, 1, 2, 3)), c.one_of((0, 0, 1, 2, 3))) for _ in range(rank)]
@@ -274,15 +268,11 @@ def relu6(c: Choices) -> Case:
 
 def logistic(c: Choices) -> Case:
     """LOGISTIC of input scales from 2**-26 on; below 2**-27 and above 2**36 TFLM shifts by more bits than there are."""
-    if is_float(c):
-        return float_models.logistic(c)
     return _lookup(c, "LOGISTIC", (scale(c, -26, 3), zero_point(c)), _UNIT)
 
 
 def softmax(c: Choices) -> Case:
     """SOFTMAX along the last axis, of any sharpness."""
-    if is_float(c):
-        return float_models.softmax(c)
     b, rank = ModelBuilder(), c.integer(1, 4)
     shape = (*shape_of_rank(c, rank - 1, 4), c.one_of((c.integer(1, 12), c.integer(1, 300))))
     beta = c.one_of((1.0, 0.5, 2.0, 10.0, c.integer(1, 1000) / 128))
@@ -335,7 +325,7 @@ def dequantize(c: Choices) -> Case:
     return one("DEQUANTIZE", b, [source], b.tensor(shape, DType.F32), [elements(c, shape)])
 
 
-OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+QUANTIZED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "ADD": add,
     "AVERAGE_POOL_2D": average_pool_2d,
     "CONV_2D": conv_2d,
@@ -353,6 +343,18 @@ OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "RESHAPE": reshape,
     "SOFTMAX": softmax,
 }
+"""How models of each operator are drawn whose arithmetic, if any, is that of integers."""
+
+
+def _mixed(name: str) -> Callable[[Choices], Case]:
+    """Quantized models, and, of operators that have them, some of floats."""
+    quantized, of_floats = QUANTIZED_MODELS[name], float_models.FLOAT_MODELS.get(name)
+    if of_floats is None:
+        return quantized
+    return lambda c: of_floats(c) if is_float(c) else quantized(c)
+
+
+OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {name: _mixed(name) for name in QUANTIZED_MODELS}
 """How models of each operator are drawn."""
 
 
