@@ -24,6 +24,8 @@ _OUTPUT_SHIFTS = {
     "kibi_add_s8": -18, "kibi_add_s16": -14, "kibi_sub_s8": -18, "kibi_sub_s16": -14, "kibi_mul_s8": -6, "kibi_mul_s16": -15,
     "kibi_squared_difference_s8": -19, "kibi_squared_difference_s16": -15, "kibi_div_s8": 5,
 }  # fmt: skip
+_WIDE = {"activation_min": -1e30, "activation_max": 1e30}
+"""The same of floats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,9 @@ def _plain(call: KernelCall, rng: np.random.Generator) -> KernelCall:
             return np.zeros_like(param.value)
         if param.name == "filter" and isinstance(param.value, np.ndarray):
             signs = rng.choice([-1, 1], param.value.shape)
-            return (signs * rng.integers(20, 41, param.value.shape)).astype(np.int8)
+            return (signs * rng.integers(20, 41, param.value.shape)).astype(param.value.dtype)
+        if param.name in _WIDE and isinstance(param.value, float):
+            return _WIDE[param.name]
         return _PLAIN.get(param.name, param.value)
 
     return replace(call, params=tuple(Param(param.name, value(param)) for param in call.params))
@@ -172,4 +176,4 @@ def _main(probes: Sequence[Probe], kernels: Sequence[str]) -> str:
 def _literal(value: float | Array | None) -> str:
     if isinstance(value, np.ndarray):
         return f"(const {DType.of(value).c}[]){{{', '.join(map(str, value.reshape(-1).tolist()))}}}"
-    return str(value)
+    return f"{value}f" if isinstance(value, float) else str(value)

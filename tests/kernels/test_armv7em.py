@@ -15,7 +15,7 @@ from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
 from tests.support.choices import Seeded
-from tests.support.operator_models import OPERATOR_MODELS, Case
+from tests.support.operator_models import QUANTIZED_MODELS, Case
 from tests.toolchain.tools import check_cross
 
 _BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"))
@@ -51,7 +51,7 @@ def _check(kernels: Kernels, graph: Graph, case: Case, seed: int) -> None:
 def test_drawn_models_at_any_address_equal_the_reference(kernels: Kernels, operator: str) -> None:
     """Shapes, paddings, scales and values of every kind give the same bits, and no byte outside is touched."""
     for seed in range(_DRAWN):
-        case = OPERATOR_MODELS[operator](Seeded(seed))
+        case = QUANTIZED_MODELS[operator](Seeded(seed))
         _check(kernels, graph_of(case), case, seed)
 
 

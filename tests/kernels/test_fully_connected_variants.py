@@ -17,7 +17,7 @@ from tests.kernels.overlaps import probes_of, run
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, convolution
 from tests.support.choices import Seeded
-from tests.support.operator_models import OPERATOR_MODELS
+from tests.support.operator_models import QUANTIZED_MODELS
 
 Values = dict[str, int | Array]
 _KERNEL = FULLY_CONNECTED_BLOCKS[0].kernel
@@ -150,7 +150,7 @@ def test_output_at_the_declared_distance_gets_the_same_bytes_on_this_machine(tmp
     """What plans may do with the general kernels they may do with the plain text of this one, too."""
     rng = np.random.default_rng(0)
     graphs = [
-        graph_of(OPERATOR_MODELS[name](Seeded(seed))) for name in ("CONV_2D", "FULLY_CONNECTED") for seed in range(25)
+        graph_of(QUANTIZED_MODELS[name](Seeded(seed))) for name in ("CONV_2D", "FULLY_CONNECTED") for seed in range(25)
     ]
     graphs += [graph_of(convolution(geometry)) for geometry in GEOMETRIES]
     probes = []

@@ -17,6 +17,7 @@ Answers = Mapping[str, Sequence[tuple[Probe, Sequence[bool]]]]
 _KERNELS = frozenset(kernel for operator in operators().values() for kernel in operator.kernels)
 _ELEMENTWISE = (
     *("kibi_add_s8", "kibi_add_s16", "kibi_add_f32", "kibi_lookup_s8", "kibi_mul_s8", "kibi_neg_f32"),
+    "kibi_logistic_f32",
     *("kibi_sub_s8", "kibi_sub_s16", "kibi_sub_f32"),
 )
 _MANY_TO_ONE = (
@@ -29,20 +30,28 @@ _MANY_TO_ONE = (
 )
 _TIGHT = (
     *("kibi_conv2d_s8", "kibi_depthwise_conv2d_s8", "kibi_dequantize_s8_f32", "kibi_fully_connected_s8"),
+    *("kibi_conv2d_f32", "kibi_depthwise_conv2d_f32", "kibi_fully_connected_f32"),
     *_ELEMENTWISE,
 )
 _CONSERVATIVE = {
     **dict.fromkeys(_MANY_TO_ONE, "elementwise, but many inputs give one output"),
+    "kibi_average_pool2d_f32": "a mean may hide one element",
+    "kibi_average_pool2d_f32_accumulate": "the last call reads everything before it writes",
     "kibi_average_pool2d_s8": "a mean may hide one element",
     "kibi_average_pool2d_s8_accumulate": "the last call reads everything before it writes",
     "kibi_concatenation_any": "of several rows that a step reads, the last decides",
     "kibi_copy_any": "of several rows that a step reads, the last decides",
     "kibi_copy_f32": "of several rows that a step reads, the last decides",
     "kibi_copy_s8": "of several rows that a step reads, the last decides",
+    "kibi_fully_connected_f32_accumulate": "the last call reads everything before it writes",
     "kibi_fully_connected_s8_accumulate": "the last call reads everything before it writes",
+    "kibi_max_pool2d_f32": "a maximum may hide one element",
+    "kibi_max_pool2d_f32_accumulate": "the last call reads everything before it writes",
     "kibi_max_pool2d_s8": "a maximum may hide one element",
     "kibi_max_pool2d_s8_accumulate": "the last call reads everything before it writes",
+    "kibi_mean_f32": "the last call reads everything before it writes",
     "kibi_mean_s8": "the last call reads everything before it writes",
+    "kibi_pad_f32": "of several rows that a step reads, the last decides",
     "kibi_pad_s8": "of several rows that a step reads, the last decides",
     **dict.fromkeys(
         ("kibi_pick_s8", "kibi_pick_s16", "kibi_pick_s32", "kibi_pick_f32"),
@@ -57,6 +66,7 @@ _CONSERVATIVE = {
     ),
     "kibi_resize_bilinear_s8": "it has no overlap at all",
     **dict.fromkeys(("kibi_arg_extreme_f32", "kibi_arg_extreme_s8"), "it has no overlap at all"),
+    "kibi_softmax_f32": "the sum hides single elements",
     "kibi_softmax_s8": "outputs may be at an end of their range whatever the inputs",
     "kibi_view_any": "of several rows that a step reads, the last decides",
 }
@@ -101,8 +111,11 @@ def test_output_at_the_declared_distance_or_more_is_right(kernel: str, answers: 
 
 @pytest.mark.parametrize("kernel", _TIGHT)
 def test_output_one_unit_nearer_is_wrong(kernel: str, answers: Answers) -> None:
-    """Where a kernel needs a distance at all, one byte less (one element, of floats) spoils the output."""
-    probes = [(probe, right) for probe, right in answers[kernel] if probe.declared > 0]
+    """Where a kernel needs a distance at all, one byte less (one element, of floats) spoils the output.
+
+    A dilated window may leave out the only column that there is: then the output does not depend on the row at all.
+    """
+    probes = [(probe, right) for probe, right in answers[kernel] if probe.declared > 0 and not all(right)]
     assert probes or kernel in _ELEMENTWISE
     for probe, right in probes:
         assert not right[_index(probe) - 1], probe

@@ -78,3 +78,20 @@ def elements(c: Choices, shape: Sequence[int]) -> NDArray[np.int8]:
         return rng.integers(-128, 128, tuple(shape)).astype(np.int8)
     options = (-128, 127) if style == "extremes" else _ENDS
     return rng.choice(np.array(options, np.int8), tuple(shape))
+
+
+def is_float(c: Choices) -> bool:
+    """Whether a model is one of floats; more are not."""
+    return c.one_of((False, False, True))
+
+
+def floats(c: Choices, shape: Sequence[int], most: float = 1e12) -> NDArray[np.float32]:
+    """Finite elements of f32: ordinary ones, whole numbers, which tie and cancel, or all magnitudes below `most` with zeros."""
+    style = c.one_of(("ordinary", "whole", "any"))
+    rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))
+    signs = rng.choice((-1.0, 1.0), tuple(shape))
+    if style == "any":
+        magnitudes = np.exp(rng.uniform(-90.0, np.log(most), tuple(shape))) * (rng.random(tuple(shape)) > 0.125)
+        return np.asarray(signs * magnitudes, np.float32)
+    drawn = rng.normal(0.0, min(4.0, most), tuple(shape))
+    return np.asarray(np.round(drawn) if style == "whole" else drawn, np.float32)

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from kibi.dtypes import DType
 from tests.support.binary_models import BINARY_MODELS
 from tests.support.case import Case, drawn_shape, one
-from tests.support.choices import Choices, Drawn, elements, flip, scale, zero_point
+from tests.support.choices import Choices, Drawn, elements, flip, is_float, scale, zero_point
+from tests.support.float_models import FLOAT_MODELS
 from tests.support.joining_models import JOINING_MODELS
 from tests.support.moving_models import MOVING_MODELS
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.unary_models import UNARY_MODELS
 from tests.support.window_models import WINDOW_MODELS
 
-__all__ = ["OPERATOR_MODELS", "Case", "cases"]
+__all__ = ["OPERATOR_MODELS", "QUANTIZED_MODELS", "Case", "cases"]
 
 _UNIT = (1 / 256, -128)
 """The scale and zero point that SOFTMAX and LOGISTIC give."""
@@ -69,9 +70,21 @@ _MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "SOFTMAX": softmax,
 }
 """Of operators that stand for themselves."""
-OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = dict(
-    sorted({**_MODELS, **BINARY_MODELS, **JOINING_MODELS, **MOVING_MODELS, **UNARY_MODELS, **WINDOW_MODELS}.items())
-)
+QUANTIZED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+    **_MODELS, **BINARY_MODELS, **JOINING_MODELS, **MOVING_MODELS, **UNARY_MODELS, **WINDOW_MODELS,
+}  # fmt: skip
+"""How models of each operator are drawn, of convolutions and their like with integers alone."""
+
+
+def _mixed(name: str) -> Callable[[Choices], Case]:
+    """Models of integers, and, of operators that have them, some of floats."""
+    quantized, of_floats = QUANTIZED_MODELS[name], FLOAT_MODELS.get(name)
+    if of_floats is None:
+        return quantized
+    return lambda c: of_floats(c) if is_float(c) else quantized(c)
+
+
+OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {name: _mixed(name) for name in sorted(QUANTIZED_MODELS)}
 """How models of each operator are drawn."""
 
 

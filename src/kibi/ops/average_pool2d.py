@@ -9,23 +9,30 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import Accumulation, Rows, Site
-from kibi.ops.pooling import Pool2D, inside_columns, windows_of_row
+from kibi.ops.float_sums import add_in_order, clamp
+from kibi.ops.pooling import Pool2D, float_windows_of_row, inside_columns, is_float, windows_of_row
 from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
 class AveragePool2D(Pool2D):
-    """The mean of each window, rounded half away from zero, then clamped.
+    """The mean of each window, rounded half away from zero, then clamped; of floats by rule N24, then a division.
 
-    Source: TFLM `kernels/internal/reference/integer_ops/pooling.h`, `AveragePool`.
+    Source: TFLM `kernels/internal/reference/integer_ops/pooling.h`, `AveragePool`; of floats
+    `kernels/internal/reference/pooling.h`.
     """
 
     name: ClassVar[str] = "AVERAGE_POOL_2D"
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_average_pool2d_s8", "kibi_average_pool2d_s8_accumulate")
+    kernels: ClassVar[tuple[str, ...]] = (
+        "kibi_average_pool2d_s8", "kibi_average_pool2d_s8_accumulate", "kibi_average_pool2d_f32",
+        "kibi_average_pool2d_f32_accumulate",
+    )  # fmt: skip
     accumulator: ClassVar[DType] = DType.S32
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Sum of the elements inside, divided by their number."""
+        if is_float(site):
+            return self._float_rows(site)
         gather = windows_of_row(self.window(site))
 
         def row(rows: Rows) -> Array:
@@ -36,6 +43,8 @@ class AveragePool2D(Pool2D):
 
     def accumulation(self, site: Site) -> Accumulation:
         """The same, row after row."""
+        if is_float(site):
+            return self._float_accumulation(site)
         window = self.window(site)
         gather = windows_of_row(window)
 
@@ -48,6 +57,36 @@ class AveragePool2D(Pool2D):
             return self._means(site, sums.reshape(window.output_width, -1), counts)
 
         return Accumulation(np.zeros(site.output.type.elements, np.int32), add, finish)
+
+    def _float_rows(self, site: Site) -> Callable[[Rows], Array]:
+        window = self.window(site)
+        gather = float_windows_of_row(window)
+
+        def row(rows: Rows) -> Array:
+            values, mask = gather(rows)
+            totals = add_in_order(np.zeros(values.shape[1:], np.float32), values, mask)
+            return self._float_means(totals, mask.sum(axis=0))
+
+        return row
+
+    def _float_accumulation(self, site: Site) -> Accumulation:
+        window = self.window(site)
+        gather = float_windows_of_row(window)
+
+        def add(sums: Array, rows: Rows, step: int) -> None:
+            del step
+            totals = sums.astype(np.float32).reshape(window.output_width, -1)
+            sums[:] = add_in_order(totals, *gather(rows)).reshape(-1)
+
+        def finish(sums: Array) -> Array:
+            counts = site.steps * inside_columns(window).sum(axis=1)
+            return self._float_means(sums.astype(np.float32).reshape(window.output_width, -1), counts[:, None])
+
+        return Accumulation(np.zeros(site.output.type.elements, np.float32), add, finish)
+
+    def _float_means(self, sums: NDArray[np.float32], counts: Array) -> Array:
+        """From sums `[x, C]` and counts `[x, 1]`."""
+        return clamp(sums / counts.astype(np.float32), self.activation)
 
     def _means(self, site: Site, sums: Array, counts: Array) -> Array:
         """From sums `[x, C]` and counts `[x]`."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
-from kibi.ops import checks
+from kibi.ops import checks, float_sums
 from kibi.ops.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.convolution_blocks import blocks_scratch_bytes
@@ -30,13 +30,14 @@ class Conv2D(Operator):
     """2-D convolution: input [N, H, W, C] s8, filter [O, KH, KW, C / groups] s8, bias [O] s32 → output [N, OH, OW, O] s8.
 
     The filter is symmetric, per tensor or per output channel. Fewer filter channels than input channels make it grouped.
-    Source: TFLM `kernels/internal/reference/integer_ops/conv.h`, `ConvPerChannel`.
+    Or all four are f32. Source: TFLM `kernels/internal/reference/integer_ops/conv.h`, `ConvPerChannel`; of floats
+    `kernels/internal/reference/conv.h`, `Conv`.
     """
 
     name: ClassVar[str] = "CONV_2D"
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_conv2d_s8",)
-    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_conv2d_s8", "kibi_conv2d_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
     is_fast: ClassVar[bool] = True
 
     stride: tuple[int, int] = (1, 1)
@@ -45,22 +46,21 @@ class Conv2D(Operator):
     activation: Activation = Activation.NONE
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """Shape `[N, OH, OW, O]`, type s8."""
+        """Shape `[N, OH, OW, O]`, the input's type."""
         channels = checks.rank(site, "input", 4)[3]
         output_channels, *kernel, filter_channels = checks.rank(site, "filter", 4)
-        checks.dtype(site, "filter", DType.S8)
         checks.positive("stride", self.stride)
         checks.positive("dilation", self.dilation)
-        checks.per_tensor(site, "input")
-        checks.per_tensor(site, "output")
-        checks.symmetric_weights(site, "filter", output_channels, axis=0)
-        checks.bias(site, output_channels)
-        check_scaling(site, self.activation)
+        if is_float(site):
+            float_sums.check_layer(site, output_channels)
+        else:
+            check_integer_layer(site, output_channels, 0, self.activation)
         if channels % filter_channels or output_channels % (channels // filter_channels):
             what = f"{channels} input and {output_channels} output channels do not divide into groups"
             raise OperatorError(f"{what} of {filter_channels} filter channels", operand="filter")
         size = (kernel[0], kernel[1])
-        return output_shape(site, size, self.stride, self.dilation, self.padding, output_channels), DType.S8
+        shape = output_shape(site, size, self.stride, self.dilation, self.padding, output_channels)
+        return shape, site["input"].type.dtype
 
     def window(self, site: Site) -> Window:
         """The geometry."""
@@ -72,27 +72,50 @@ class Conv2D(Operator):
         return self.window(site).steps
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
-        """A window of input rows; rows outside are the zero point."""
-        return (self.window(site).access(site["input"].quantization.zero_point),)
+        """A window of input rows; rows outside are the zero point, or, of floats, null."""
+        return (self.window(site).access(None if is_float(site) else site["input"].quantization.zero_point),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Sum of (input - zero point) * filter, plus bias, requantized and clamped."""
-        weights = _filter_by_rows(site, self.window(site))
-        return convolution_rows(site, self.window(site), weights, Requantization.of(site, self.activation))
+        """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N24 of floats."""
+        window, weights = self.window(site), _filter_by_rows(site, self.window(site))
+        if is_float(site):
+            return float_sums.convolution_rows(site, window, weights.astype(np.float32), self.activation)
+        return convolution_rows(site, window, weights.astype(np.int8), Requantization.of(site, self.activation))
 
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for all geometries; the scratch holds the windows under two pixels or three, where they are copied."""
-        weights = _filter_by_rows(site, self.window(site))
-        return convolution_call(site, self.window(site), weights, Requantization.of(site, self.activation))
+        window, weights = self.window(site), _filter_by_rows(site, self.window(site))
+        if is_float(site):
+            return float_sums.convolution_call(site, window, weights.astype(np.float32), self.activation)
+        return convolution_call(site, window, weights.astype(np.int8), Requantization.of(site, self.activation))
 
     def macs(self, site: Site) -> int:
         """Filter elements of a channel for each output element."""
         return site.output.type.elements * int(np.prod(site["filter"].type.shape[1:]))
 
 
-def _filter_by_rows(site: Site, window: Window) -> NDArray[np.int8]:
+def is_float(site: Site) -> bool:
+    """Whether a layer is one of floats, by its input."""
+    return site["input"].type.dtype is DType.F32
+
+
+def check_integer_layer(site: Site, channels: int, axis: int, activation: Activation) -> None:
+    """The types and scales of an s8 layer with `channels` output channels, which lie along an axis of the filter.
+
+    Raises:
+        OperatorError: one is not as it must be.
+    """
+    checks.dtype(site, "filter", DType.S8)
+    checks.per_tensor(site, "input")
+    checks.per_tensor(site, "output")
+    checks.symmetric_weights(site, "filter", channels, axis=axis)
+    checks.bias(site, channels)
+    check_scaling(site, activation)
+
+
+def _filter_by_rows(site: Site, window: Window) -> Array:
     """The filter as `[O, kernel rows, kernel width, C]` of the window."""
-    weights = site.constant("filter").astype(np.int8)
+    weights = site.constant("filter")
     return np.ascontiguousarray(weights.transpose(0, 2, 1, 3)) if window.is_swapped else weights
 
 

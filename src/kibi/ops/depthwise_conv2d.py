@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
-from kibi.ops import checks
-from kibi.ops.accumulator import Requantization, check_scaling, folded_bias
+from kibi.ops import checks, float_sums
+from kibi.ops.accumulator import Requantization, folded_bias
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
-from kibi.ops.conv2d import convolution_call, convolution_rows
-from kibi.ops.overlap import window_distance
+from kibi.ops.conv2d import check_integer_layer, convolution_call, convolution_rows, is_float
+from kibi.ops.overlap import least_distance, window_distance
 from kibi.ops.registry import register
 from kibi.ops.window import Window, output_shape
 
@@ -23,13 +22,14 @@ class DepthwiseConv2D(Operator):
     """Depthwise convolution: input [N, H, W, C] s8, filter [1, KH, KW, C * M] s8, bias [C * M] s32 → output [N, OH, OW, C * M] s8.
 
     Output channel `c * M + m` reads input channel `c` alone: a convolution in C groups. The depth multiplier M follows from
-    the shapes. Source: TFLM `kernels/internal/reference/integer_ops/depthwise_conv.h`, `DepthwiseConvPerChannel`.
+    the shapes. Or all four are f32. Source: TFLM `kernels/internal/reference/integer_ops/depthwise_conv.h`,
+    `DepthwiseConvPerChannel`; of floats `kernels/internal/reference/depthwiseconv_float.h`, `DepthwiseConv`.
     """
 
     name: ClassVar[str] = "DEPTHWISE_CONV_2D"
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_depthwise_conv2d_s8", "kibi_conv2d_s8")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_depthwise_conv2d_s8", "kibi_conv2d_s8", "kibi_depthwise_conv2d_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
     is_fast: ClassVar[bool] = True
 
     stride: tuple[int, int] = (1, 1)
@@ -38,22 +38,20 @@ class DepthwiseConv2D(Operator):
     activation: Activation = Activation.NONE
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """Shape `[N, OH, OW, C * M]`, type s8."""
+        """Shape `[N, OH, OW, C * M]`, the input's type."""
         channels = checks.rank(site, "input", 4)[3]
         ones, height, width, output_channels = checks.rank(site, "filter", 4)
-        checks.dtype(site, "filter", DType.S8)
         checks.positive("stride", self.stride)
         checks.positive("dilation", self.dilation)
-        checks.per_tensor(site, "input")
-        checks.per_tensor(site, "output")
-        checks.symmetric_weights(site, "filter", output_channels, axis=3)
-        checks.bias(site, output_channels)
-        check_scaling(site, self.activation)
+        if is_float(site):
+            float_sums.check_layer(site, output_channels)
+        else:
+            check_integer_layer(site, output_channels, 3, self.activation)
         if ones != 1 or output_channels % channels:
             what = f"filter has shape {list(site['filter'].type.shape)}, but [1, KH, KW, a multiple of {channels}]"
             raise OperatorError(f"{what} is required", operand="filter")
         shape = output_shape(site, (height, width), self.stride, self.dilation, self.padding, output_channels)
-        return shape, DType.S8
+        return shape, site["input"].type.dtype
 
     def window(self, site: Site) -> Window:
         """The geometry."""
@@ -65,19 +63,24 @@ class DepthwiseConv2D(Operator):
         return self.window(site).steps
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
-        """A window of input rows; rows outside are the zero point."""
-        return (self.window(site).access(site["input"].quantization.zero_point),)
+        """A window of input rows; rows outside are the zero point, or, of floats, null."""
+        return (self.window(site).access(None if is_float(site) else site["input"].quantization.zero_point),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """As a grouped convolution with one input channel in each group."""
         window = self.window(site)
-        return convolution_rows(site, window, _grouped_filter(site, window), Requantization.of(site, self.activation))
+        grouped = _grouped_filter(site, window)
+        if is_float(site):
+            return float_sums.convolution_rows(site, window, grouped.astype(np.float32), self.activation)
+        return convolution_rows(site, window, grouped.astype(np.int8), Requantization.of(site, self.activation))
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """A kernel of its own for multiplier 1; else the grouped convolution."""
+        """A kernel of its own for multiplier 1, and for floats; else the grouped convolution."""
         window = self.window(site)
+        if is_float(site):
+            return self._float_call(site, window)
         scaling = Requantization.of(site, self.activation)
-        grouped = _grouped_filter(site, window)
+        grouped = _grouped_filter(site, window).astype(np.int8)
         if window.channels != len(grouped):
             return convolution_call(site, window, grouped, scaling)
         zero_point = site["input"].quantization.zero_point
@@ -98,15 +101,33 @@ class DepthwiseConv2D(Operator):
         )
         return KernelCall("kibi_depthwise_conv2d_s8", params, overlap_bytes=(window_distance(window),))
 
+    def _float_call(self, site: Site, window: Window) -> KernelCall:
+        """The kernel of floats, for any multiplier."""
+        grouped = _grouped_filter(site, window).astype(np.float32)
+        outputs = len(grouped)
+        multiplier = outputs // window.channels
+        taps = grouped.reshape(outputs, -1).T
+        params = (
+            *float_sums.convolution_params(site, window, taps, self.activation),
+            Param("depth_multiplier", multiplier),
+        )
+        # An input channel is read again for each of its output channels; the last ones have the most written before them.
+        reads = (
+            ((window.first_inside(x) + 1) * window.channels - 1, (x + 1) * outputs - 1)
+            for x in range(window.output_width)
+        )
+        distance = DType.F32.size_bytes * least_distance(reads)
+        return KernelCall("kibi_depthwise_conv2d_f32", params, overlap_bytes=(distance,))
+
     def macs(self, site: Site) -> int:
         """Window elements for each output element."""
         _, height, width, _ = site["filter"].type.shape
         return site.output.type.elements * height * width
 
 
-def _grouped_filter(site: Site, window: Window) -> NDArray[np.int8]:
+def _grouped_filter(site: Site, window: Window) -> Array:
     """The filter as `[C * M, kernel rows, kernel width, 1]` of the window."""
-    weights = site.constant("filter").astype(np.int8)[0]
+    weights = site.constant("filter")[0]
     rows_first = weights.transpose(1, 0, 2) if window.is_swapped else weights
     return np.ascontiguousarray(rows_first.transpose(2, 0, 1))[..., None]
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import Accumulation, KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
-from kibi.ops import checks
-from kibi.ops.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
+from kibi.ops import checks, float_sums
+from kibi.ops.accumulator import Requantization, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation
+from kibi.ops.conv2d import check_integer_layer, is_float
 from kibi.ops.overlap import least_distance
 from kibi.ops.registry import register
 from kibi.quant import wrap_s32
@@ -21,14 +22,18 @@ from kibi.quant import wrap_s32
 class FullyConnected(Operator):
     """Matrix product: input of B * K elements s8, filter [O, K] s8, bias [O] s32 → output [B, O] s8.
 
-    The filter is symmetric, per tensor or per output channel. With `keep_dims` the output keeps the input's leading axes.
-    Source: TFLM `kernels/internal/reference/integer_ops/fully_connected.h`.
+    The filter is symmetric, per tensor or per output channel. Or all four are f32. With `keep_dims` the output keeps the
+    input's leading axes. Source: TFLM `kernels/internal/reference/integer_ops/fully_connected.h`; of floats
+    `kernels/internal/reference/fully_connected.h`.
     """
 
     name: ClassVar[str] = "FULLY_CONNECTED"
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_fully_connected_s8", "kibi_fully_connected_s8_accumulate")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+    kernels: ClassVar[tuple[str, ...]] = (
+        "kibi_fully_connected_s8", "kibi_fully_connected_s8_accumulate", "kibi_fully_connected_f32",
+        "kibi_fully_connected_f32_accumulate",
+    )  # fmt: skip
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
     is_fast: ClassVar[bool] = True
 
     activation: Activation = Activation.NONE
@@ -37,24 +42,22 @@ class FullyConnected(Operator):
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """Shape `[B, O]`, or the input's with O in the last place; any leading axes that TFLM accepts."""
         channels, depth = checks.rank(site, "filter", 2)
-        checks.dtype(site, "filter", DType.S8)
-        checks.per_tensor(site, "input")
-        checks.per_tensor(site, "output")
-        checks.symmetric_weights(site, "filter", channels, axis=0)
-        checks.bias(site, channels)
-        check_scaling(site, self.activation)
+        if is_float(site):
+            float_sums.check_layer(site, channels)
+        else:
+            check_integer_layer(site, channels, 0, self.activation)
         shape = site["input"].type.shape
         elements = site["input"].type.elements
         if elements % depth or (self.keep_dims and shape[-1] != depth):
             what = f"input of shape {list(shape)} does not fall into vectors of {depth}, the filter's second axis"
             raise OperatorError(what, operand="input")
         if self.keep_dims:
-            return (*shape[:-1], channels), DType.S8
+            return (*shape[:-1], channels), site["input"].type.dtype
         # TFLM does not look at the output's leading axes; only their product matters.
         declared = site.output.type.shape
         flat = (elements // depth, channels)
         fits = declared[-1:] == (channels,) and site.output.type.elements == elements // depth * channels
-        return declared if fits else flat, DType.S8
+        return declared if fits else flat, site["input"].type.dtype
 
     def steps(self, site: Site) -> int:
         """One for each row where input and output fall into the same rows, or where it accumulates; else all at once."""
@@ -78,7 +81,9 @@ class FullyConnected(Operator):
         return (RowAccess.every(source.rows * parts, 1, parts),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Sum of (input - zero point) * filter, plus bias, requantized and clamped."""
+        """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N24 of floats."""
+        if is_float(site):
+            return float_sums.vector_rows(site, self.activation)
         matrix = site.constant("filter").astype(np.int32).T
         zero_point = site["input"].quantization.zero_point
         scaling = self._scaling(site)
@@ -92,6 +97,8 @@ class FullyConnected(Operator):
 
     def accumulation(self, site: Site) -> Accumulation:
         """The same, a row of a vector after the other."""
+        if is_float(site):
+            return float_sums.vector_accumulation(site, self.activation)
         channels = site["filter"].type.shape[0]
         piece = site["input"].type.row_elements
         parts = site.constant("filter").astype(np.int32).T.reshape(-1, piece, channels)
@@ -109,35 +116,43 @@ class FullyConnected(Operator):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The kernel that is given whole vectors, in pieces or several in a row; or the one that accumulates."""
-        weights = site.constant("filter").astype(np.int8)
-        scaling = self._scaling(site)
+        weights = site.constant("filter")
         channels, depth = weights.shape
         piece = site["input"].type.row_elements if _is_by_row(site) else _piece(site)
-        zero_point = site["input"].quantization.zero_point
         accumulates = self.accumulates(site)
         vectors = site.output.type.elements // channels // (1 if accumulates else self.steps(site))
         params = (
-            Param("filter", weights.reshape(-1)),
-            Param("bias", folded_bias(scaling.bias, weights, zero_point)),
-            *scaling.params(),
+            *self._layer_params(site),
             Param("piece", min(piece, depth)),
             Param("pieces", depth // min(piece, depth)),
             Param("vectors", vectors),
             Param("output_channels", channels),
         )
-        at_once, accumulating = self.kernels
+        at_once, accumulating = self.kernels[2:] if is_float(site) else self.kernels[:2]
         if accumulates:
             # The last call has read its row before it writes.
             return KernelCall(accumulating, params, _sums_bytes(site), takes_step=True, overlap_bytes=(0,))
         params = (*params, Param("depth", depth), Param("vectors_per_row", max(1, piece // depth)))
-        # A vector is read again for each block of channels: four, or one behind the last four.
-        last = channels - (1 if channels % 4 else 4)
+        # A vector is read again for each block of channels: four, or one behind the last four; of floats always one.
+        last = channels - (1 if channels % 4 or is_float(site) else 4)
         reads = ((vector * depth, vector * channels + last) for vector in range(vectors))
-        return KernelCall(at_once, params, overlap_bytes=(least_distance(reads) if _is_by_row(site) else None,))
+        distance = site["input"].type.dtype.size_bytes * least_distance(reads)
+        return KernelCall(at_once, params, overlap_bytes=(distance if _is_by_row(site) else None,))
 
     def macs(self, site: Site) -> int:
         """The filter's depth for each output element."""
         return site.output.type.elements * site["filter"].type.shape[1]
+
+    def _layer_params(self, site: Site) -> tuple[Param, ...]:
+        """The struct fields for weights, bias and what is done with sums."""
+        weights = site.constant("filter")
+        if is_float(site):
+            filter_param = Param("filter", weights.astype(np.float32).reshape(-1))
+            return filter_param, Param("bias", float_sums.bias_of(site)), *float_sums.clamp_params(self.activation)
+        scaling, zero_point = self._scaling(site), site["input"].quantization.zero_point
+        narrow = weights.astype(np.int8)
+        bias = folded_bias(scaling.bias, narrow, zero_point)
+        return Param("filter", narrow.reshape(-1)), Param("bias", bias), *scaling.params()
 
     def _scaling(self, site: Site) -> Requantization:
         return Requantization.of(site, self.activation)

@@ -1,37 +1,57 @@
 """LOGISTIC."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
+from kibi.ops import checks
 from kibi.ops.lookup import ALL_S8, Lookup
 from kibi.ops.registry import register
-from kibi.quant import logistic, quantize_multiplier, requantize, rounding_divide_by_power_of_two
+from kibi.quant import exp_f32, logistic, quantize_multiplier, requantize, rounding_divide_by_power_of_two
 
 _INTEGER_BITS = 4
+_ONE_FROM, _POWER_UNTIL = np.float32(16.619047164916992), np.float32(-9)
+"""Of floats: arguments above give 1, arguments below their exponential."""
 
 
 @dataclass(frozen=True, slots=True)
 class Logistic(Lookup):
-    """1 / (1 + exp(-x)): input s8 → output s8 of zero point -128; the output's scale is taken to be 1/256.
+    """1 / (1 + exp(-x)): input s8 → output s8 of zero point -128; the output's scale is taken to be 1/256. Or both are f32.
 
-    Source: TFLM `micro/kernels/logistic_common.cc` and `kernels/internal/reference/integer_ops/logistic.h`.
+    Source: TFLM `micro/kernels/logistic_common.cc` and `kernels/internal/reference/integer_ops/logistic.h`; of floats
+    `kernels/internal/reference/logistic.h`.
     """
 
     name: ClassVar[str] = "LOGISTIC"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", "kibi_logistic_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """The input's shape, type s8."""
+        """The input's shape and type."""
+        if site["input"].type.dtype is DType.F32:
+            return checks.same_rows(site), DType.F32
         shape, dtype = Lookup.infer(self, site)
         if site.output.quantization.zero_point != -128:
             what = f"output has zero point {site.output.quantization.zero_point}, but -128 is required"
             raise OperatorError(what, operand="output")
         return shape, dtype
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """The table, indexed; of floats rule N25."""
+        return _float_row if site["input"].type.dtype is DType.F32 else Lookup.reference(self, site)
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """A look-up, or a kernel of floats."""
+        if site["input"].type.dtype is not DType.F32:
+            return Lookup.kernel_call(self, site)
+        params = (Param("elements", site.output.type.row_elements),)
+        return KernelCall("kibi_logistic_f32", params, overlap_bytes=(0,))
 
     def table(self, site: Site) -> NDArray[np.int8]:
         """Rule N14: fixed point with 4 integer bits between two saturated ends."""
@@ -45,6 +65,15 @@ class Logistic(Lookup):
         values = np.clip(values, -128, 127)
         ends = np.where(centred <= -radius, -128, np.where(centred >= radius, 127, values))
         return ends.astype(np.int8)
+
+
+def _float_row(rows: Rows) -> Array:
+    """Rule N25: 1 above 16.6, exp(x) below -9, else the function itself, rounded to float32 three times."""
+    values = np.asarray(rows[0][0], np.float32)
+    one = np.float32(1)
+    with np.errstate(all="ignore"):
+        inside = one / (one + exp_f32(-values))
+    return np.where(values > _ONE_FROM, one, np.where(values < _POWER_UNTIL, exp_f32(values), inside))
 
 
 def input_radius(integer_bits: int, left_shift: int) -> int:

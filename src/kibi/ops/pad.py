@@ -17,19 +17,22 @@ from kibi.ops.registry import register
 class Pad(Operator):
     """Padding with the output's zero point: input s8 of rank 1 to 4, paddings [rank, 2] s32 constant → output s8.
 
-    The batch axis is not padded. Source: TFLM `micro/kernels/pad_common.cc`.
+    Or input and output are f32, and zeros are the padding. The batch axis is not padded. Source: TFLM
+    `micro/kernels/pad_common.cc`.
     """
 
     name: ClassVar[str] = "PAD"
     inputs: ClassVar[tuple[str, ...]] = ("input", "paddings")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_pad_s8",)
-    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_pad_s8", "kibi_pad_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """The input's shape with the paddings added, type s8."""
+        """The input's shape with the paddings added, the input's type."""
         shape = checks.rank(site, "input", 1, 2, 3, 4)
         checks.dtype(site, "paddings", DType.S32, DType.S64)
-        checks.per_tensor(site, "output")
+        dtype = site["input"].type.dtype
+        if dtype is DType.S8:
+            checks.per_tensor(site, "output")
         paddings = site.constant("paddings")
         if paddings.shape != (len(shape), 2) or (paddings.astype(np.int64) < 0).any():
             what = f"paddings {paddings.tolist()} must be {len(shape)} pairs of numbers that are not negative"
@@ -37,7 +40,7 @@ class Pad(Operator):
         if len(shape) > 2 and paddings[0].any():
             raise OperatorError("padding along the batch axis is not supported", "Pad other axes", "paddings")
         sums = paddings.astype(np.int64).sum(axis=1)
-        return tuple(size + int(extra) for size, extra in zip(shape, sums, strict=True)), DType.S8
+        return tuple(size + int(extra) for size, extra in zip(shape, sums, strict=True)), dtype
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
         """The input row at the same place, or constant rows; a row of the output may take several rows of the input."""
@@ -45,7 +48,7 @@ class Pad(Operator):
         axis = output.row_axis
         if not axis:  # one row, or the parts of a batch, which is not padded
             return (RowAccess.same(output.rows),)
-        before, fill = int(site.constant("paddings")[axis][0]), site.output.quantization.zero_point
+        before, fill = int(site.constant("paddings")[axis][0]), _value(site)
         rows = source.shape[axis]
         count = source.rows_per_batch // rows
         return (
@@ -62,17 +65,18 @@ class Pad(Operator):
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Pad one row's axes."""
         sizes, before, after = _planes(site)
-        zero_point = site.output.quantization.zero_point
+        value = site.output.type.dtype.numpy.type(_value(site))
 
         def row(rows: Rows) -> Array:
             data = np.concatenate([np.asarray(piece).reshape(-1) for piece in rows[0]]).reshape(sizes)
             pads = tuple(zip(before, after, strict=True))
-            return np.pad(data, pads, constant_values=np.int8(zero_point))
+            return np.pad(data, pads, constant_values=value)
 
         return row
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel, without scratch."""
+        dtype = site.output.type.dtype
         (width, channels), before, after = _planes(site)
         pieces = self.accesses(site)[0].count
         params = (
@@ -83,11 +87,19 @@ class Pad(Operator):
             Param("after_width", after[0]),
             Param("before_channels", before[1]),
             Param("after_channels", after[1]),
-            Param("value", site.output.quantization.zero_point),
+            Param("value", float(_value(site)) if dtype is DType.F32 else _value(site)),
         )
-        column_bytes = before[1] + channels + after[1]
-        reads = ((k % (width // pieces) * channels, (before[0] + k) * column_bytes + before[1]) for k in range(width))
-        return KernelCall("kibi_pad_s8", params, overlap_bytes=(least_distance(reads),))
+        column_elements = before[1] + channels + after[1]
+        reads = (
+            (k % (width // pieces) * channels, (before[0] + k) * column_elements + before[1]) for k in range(width)
+        )
+        distance = dtype.size_bytes * least_distance(reads)
+        return KernelCall(f"kibi_pad_{dtype}", params, overlap_bytes=(distance,))
+
+
+def _value(site: Site) -> int:
+    """What it pads with."""
+    return 0 if site.output.type.dtype is DType.F32 else site.output.quantization.zero_point
 
 
 def _planes(site: Site) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:

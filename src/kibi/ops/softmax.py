@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
+from kibi.ops.float_sums import add_in_order
 from kibi.ops.logistic import input_radius
 from kibi.ops.registry import register
 from kibi.quant import (
+    exp_f32,
     exp_on_negative_values,
     quantize_multiplier,
     reciprocal,
@@ -26,21 +28,27 @@ _SUM_BITS = 12
 
 @dataclass(frozen=True, slots=True)
 class Softmax(Operator):
-    """Softmax along the last axis: input s8 of rank 1 to 4 → output s8 of scale 1/256 and zero point -128.
+    """Softmax along the last axis: input s8 of rank 1 to 4 → output s8 of scale 1/256 and zero point -128; or both are f32.
 
     Source: TFLM `micro/kernels/softmax_common.cc` and `kernels/internal/reference/softmax.h`.
     """
 
     name: ClassVar[str] = "SOFTMAX"
     inputs: ClassVar[tuple[str, ...]] = ("input",)
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_softmax_s8",)
-    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_softmax_s8", "kibi_softmax_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
 
     beta: float = 1.0
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """The input's shape, or another of the same rows and vectors, type s8."""
+        """The input's shape, or another of the same rows and vectors; the input's type."""
         shape = checks.rank(site, "input", 1, 2, 3, 4)
+        if site["input"].type.dtype is DType.S8:
+            self._check_scales(site, shape)
+        same_vectors = site.output.type.shape[-1:] == shape[-1:]
+        return checks.same_rows(site) if same_vectors else shape, site["input"].type.dtype
+
+    def _check_scales(self, site: Site, shape: tuple[int, ...]) -> None:
         source = checks.per_tensor(site, "input")
         output = checks.per_tensor(site, "output")
         if output.zero_point != -128 or output.scale != 1 / 256:
@@ -52,8 +60,6 @@ class Softmax(Operator):
         if self._real_multiplier(source.scale) <= 1:
             what = f"beta {self.beta} * input scale {source.scale} is too small for fixed point"
             raise OperatorError(what, operand="input")
-        same_vectors = site.output.type.shape[-1:] == shape[-1:]
-        return checks.same_rows(site) if same_vectors else shape, DType.S8
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
         """Row by row; vectors along the last axis lie inside rows."""
@@ -71,7 +77,9 @@ class Softmax(Operator):
         return exp_on_negative_values(scaled, _DIFFERENCE_BITS).astype(np.int32)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Exponentials of the differences to the largest, times the reciprocal of their sum."""
+        """Exponentials of the differences to the largest, times the reciprocal of their sum; floats are divided by it."""
+        if site["input"].type.dtype is DType.F32:
+            return self._float_rows(site)
         table = self.exponentials(site).astype(np.int64)
         table = np.concatenate([table, np.zeros(256 - len(table), np.int64)])
         counts = np.arange(256) < len(self.exponentials(site))
@@ -91,8 +99,25 @@ class Softmax(Operator):
 
         return row
 
+    def _float_rows(self, site: Site) -> Callable[[Rows], Array]:
+        depth = site["input"].type.shape[-1]
+
+        def row(rows: Rows) -> Array:
+            vectors = np.asarray(rows[0][0], np.float32).reshape(-1, depth)
+            # Numbers alone count: one that is none is never larger.
+            largest = np.fmax.reduce(vectors, axis=1, keepdims=True, initial=np.finfo(np.float32).min)
+            with np.errstate(all="ignore"):
+                powers = exp_f32((vectors - largest) * np.float32(self.beta))
+                sums = add_in_order(np.zeros(len(vectors), np.float32), powers.T)
+                divided: Array = powers / sums[:, None]
+            return divided
+
+        return row
+
     def kernel_call(self, site: Site) -> KernelCall:
-        """One kernel with a table of exponentials."""
+        """One kernel, with a table of exponentials where they are few."""
+        if site["input"].type.dtype is DType.F32:
+            return self._float_call(site)
         table = self.exponentials(site)
         depth = site["input"].type.shape[-1]
         params = (
@@ -102,6 +127,15 @@ class Softmax(Operator):
             Param("depth", depth),
         )
         return KernelCall("kibi_softmax_s8", params, overlap_bytes=(0,))
+
+    def _float_call(self, site: Site) -> KernelCall:
+        depth = site["input"].type.shape[-1]
+        params = (
+            Param("beta", float(np.float32(self.beta))),
+            Param("vectors", site.output.type.row_elements // depth),
+            Param("depth", depth),
+        )
+        return KernelCall("kibi_softmax_f32", params, overlap_bytes=(0,))
 
 
 register(Softmax)

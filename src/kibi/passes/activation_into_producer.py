@@ -36,8 +36,8 @@ def fuse_activations(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
 
 def limits_of(site: Site) -> tuple[int, int] | None:
-    """The closed range that an operator clamps its outputs to in the end; None for operators that do not."""
-    if not isinstance(site.op, Clamping) or is_custom(site.op):
+    """The closed range that an operator clamps its outputs of s8 to in the end; None for operators that do not."""
+    if not isinstance(site.op, Clamping) or is_custom(site.op) or site.output.type.dtype is not DType.S8:
         return None
     return site.op.activation.limits(DType.S8, site.output.quantization)
 

@@ -43,6 +43,8 @@ def _reason(site: Site) -> str:
     if isinstance(site.op, Pad):
         return "It pads by nothing." if not site.constant("paddings").any() else ""
     if isinstance(site.op, Pool2D):
+        if site.output.type.dtype is not DType.S8:
+            return ""
         clamps = site.op.activation.limits(DType.S8, site.output.quantization) != DType.S8.limits
         is_one = site.op.kernel == site.op.stride == (1, 1)
         return "Its windows hold one element each." if is_one and not clamps else ""

@@ -63,7 +63,7 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
 def _widened(graph: Graph, place: int, padded: int, source: int, pads: list[list[int]]) -> Node | None:
     """A node that reads what is not padded, in windows that reach as far; None where it would not give the same."""
     node, site = graph.nodes[place], graph.sites[place]
-    if is_custom(node.op) or not isinstance(node.op, Windowed):
+    if is_custom(node.op) or not isinstance(node.op, Windowed) or site.output.type.dtype is not DType.S8:
         return None
     if row_input(node) != padded or node.inputs.count(padded) > 1:
         return None

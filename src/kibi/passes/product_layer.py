@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kibi.dtypes import DType
 from kibi.ir import Site
 from kibi.ops.accumulator import Requantization
 from kibi.ops.conv2d import Conv2D
@@ -44,8 +45,10 @@ class ProductLayer:
 
     @staticmethod
     def of(site: Site) -> "ProductLayer | None":
-        """The layer of a node, or None where the node is none."""
+        """The layer of a node, or None where the node is none, or one of another type than s8."""
         op = site.op
+        if site.output.type.dtype is not DType.S8:
+            return None
         if type(op) is FullyConnected:
             weights = site.constant("filter").astype(np.float64).T[None, None]
             return ProductLayer(site, weights, weights.shape[2], Requantization.of(site, op.activation))

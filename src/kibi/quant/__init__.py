@@ -1,5 +1,6 @@
-"""The integer rules: multipliers, shifts, rounding, fixed-point functions. `docs/numerics.md` numbers them."""
+"""The rules of arithmetic: multipliers, shifts, rounding, transcendental functions. `docs/numerics.md` numbers them."""
 
+from kibi.quant.exponential import exp_f32
 from kibi.quant.fixed_point import exp_on_negative_values, inverse_square_root, logistic, reciprocal, tanh
 from kibi.quant.multiplier import Multiplier, quantize_multiplier
 from kibi.quant.rounding import (
@@ -13,6 +14,7 @@ from kibi.quant.rounding import (
 
 __all__ = [
     "Multiplier",
+    "exp_f32",
     "exp_on_negative_values",
     "inverse_square_root",
     "logistic",

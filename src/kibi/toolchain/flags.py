@@ -20,8 +20,9 @@ _DEVICE = (
     "-ffunction-sections", "-fdata-sections", "-fno-unwind-tables", "-fno-asynchronous-unwind-tables", "-fno-pic",
     "-fomit-frame-pointer", "-fno-common",
 )  # fmt: skip
+_HOST = ("-fPIC", "-fomit-frame-pointer")
 # Processors with fused multiply-adds round once where C says twice, and compilers may choose: the bits must not depend on it.
-_HOST = ("-fPIC", "-fomit-frame-pointer", "-ffp-contract=off")
+_FLOATS = ("-ffp-contract=off",)
 
 
 def compile_flags(compiler: str, target: Target, optimize: str, language: str, *, sanitize: bool) -> tuple[str, ...]:
@@ -45,7 +46,7 @@ def compile_flags(compiler: str, target: Target, optimize: str, language: str, *
         raise ToolchainError(f"sanitizers run on the host alone, not on {target.name}.")
     machine = _zig_machine(target, sanitize=sanitize) if compiler == "zig" else _gcc_machine(target, sanitize=sanitize)
     dialect = ("-x", "c", "-std=c99") if language == "c99" else ("-x", "c++", "-std=c++17", *_no_runtime(target))
-    return (*machine, *(_HOST if target.is_host else _DEVICE), f"-O{optimize}", *dialect, *WARNINGS)
+    return (*machine, *(_HOST if target.is_host else _DEVICE), *_FLOATS, f"-O{optimize}", *dialect, *WARNINGS)
 
 
 def _no_runtime(target: Target) -> tuple[str, ...]:

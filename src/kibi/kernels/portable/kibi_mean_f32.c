@@ -1,0 +1,30 @@
+/* MEAN, float, portable. Source of the rule: TFLM, reference/reduce.h, Mean. */
+#include "kibi_mean_f32.h"
+
+#include "kibi_float.h"
+
+void kibi_mean_f32(float *output, const float *const *rows, const kibi_mean_f32_params *params, void *scratch, int32_t step)
+{
+    const kibi_mean_f32_params *const p = params;
+    float *const sums = (float *)scratch;
+    const float *input = rows[0];
+    KIBI_ASSERT(sums != NULL && (uintptr_t)scratch % sizeof(float) == 0 && step >= 0 && step < p->steps);
+    if (step == 0) {
+        for (int32_t o = 0; o < p->output_elements; ++o) {
+            sums[o] = 0.0f;
+        }
+    }
+    float *const start = sums + step / p->size1 * p->step0 + step % p->size1 * p->step1;
+    for (int32_t k = 0; k < p->size2; ++k) {
+        float *sum = start + k * p->step2;
+        for (int32_t l = 0; l < p->size3; ++l) {
+            *sum += *input++;
+            sum += p->step3;
+        }
+    }
+    if (step == p->steps - 1) {
+        for (int32_t o = 0; o < p->output_elements; ++o) {
+            output[o] = sums[o] / p->count;
+        }
+    }
+}

@@ -1,0 +1,168 @@
+"""Drawn models of float32 of one operator each; `operator_models` mixes them with those of integers."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from kibi.dtypes import DType
+from tests.support.case import Case, drawn_shape, factors, one
+from tests.support.choices import Choices, flip, floats
+from tests.support.drawn_geometry import Axis, window
+from tests.support.drawn_values import ACTIVATIONS
+from tests.support.tflite_builder import Attribute, ModelBuilder
+
+
+def _bias(c: Choices, b: ModelBuilder, channels: int, *, may_skip: bool = True) -> tuple[int, ...]:
+    """The bias as an operand; none, or, where `may_skip`, a -1 for one that is left out."""
+    kind = c.one_of(("there", "there", "none", "left out") if may_skip else ("there", "there", "none"))
+    if kind == "there":
+        return (b.constant(floats(c, (channels,))),)
+    return () if kind == "none" else (-1,)
+
+
+def _convolution(c: Choices, name: str) -> Case:
+    """CONV_2D or DEPTHWISE_CONV_2D."""
+    b, batches = ModelBuilder(), c.one_of((1, 1, 2))
+    padding, y, x = window(c, dilates=True)
+    attributes: dict[str, Attribute] = {}
+    if name == "CONV_2D":
+        depth, groups = c.one_of(((c.integer(1, 9), 1), (c.integer(1, 3), c.integer(1, 3))))
+        channels, outputs = depth * groups, groups * c.integer(1, 9 // groups)
+        filter_shape = (outputs, y.kernel, x.kernel, depth)
+    else:
+        channels, multiplier = c.integer(1, 9), c.one_of((1, 1, 2, 3, 4))
+        outputs = channels * multiplier
+        filter_shape = (1, y.kernel, x.kernel, outputs)
+        attributes["depth_multiplier"] = multiplier
+    source = b.input([batches, y.size, x.size, channels], DType.F32)
+    kernel = b.constant(floats(c, filter_shape))
+    bias = _bias(c, b, outputs, may_skip=name == "CONV_2D")
+    output = b.tensor([batches, y.output, x.output, outputs], DType.F32)
+    return one(
+        name,
+        b,
+        [source, kernel, *bias],
+        output,
+        [floats(c, (batches, y.size, x.size, channels))],
+        padding=padding,
+        stride_h=y.stride,
+        stride_w=x.stride,
+        dilation_h_factor=y.dilation,
+        dilation_w_factor=x.dilation,
+        fused_activation_function=c.one_of(ACTIVATIONS),
+        **attributes,
+    )
+
+
+def conv_2d(c: Choices) -> Case:
+    """CONV_2D of any geometry, grouped or not."""
+    return _convolution(c, "CONV_2D")
+
+
+def depthwise_conv_2d(c: Choices) -> Case:
+    """DEPTHWISE_CONV_2D of any geometry and depth multiplier."""
+    return _convolution(c, "DEPTHWISE_CONV_2D")
+
+
+def fully_connected(c: Choices) -> Case:
+    """FULLY_CONNECTED on vectors that lie along the last axis, or anyhow in the input."""
+    b, rank = ModelBuilder(), c.one_of((c.integer(1, 4), 4))
+    depth, outputs, keeps = c.one_of((c.integer(1, 12), 24 * c.integer(1, 8))), c.integer(1, 9), flip(c)
+    if keeps:
+        shape = (*drawn_shape(c, rank - 1, 3), depth)
+        output_shape = (*shape[:-1], outputs)
+    else:
+        batches = c.integer(1, 4)
+        shape, output_shape = factors(c, batches * depth, rank), (batches, outputs)
+    source, kernel = b.input(shape, DType.F32), b.constant(floats(c, (outputs, depth)))
+    bias = _bias(c, b, outputs)
+    output = b.tensor(output_shape, DType.F32)
+    return one(
+        "FULLY_CONNECTED", b, [source, kernel, *bias], output, [floats(c, shape)],
+        keep_num_dims=keeps, fused_activation_function=c.one_of(ACTIVATIONS),
+    )  # fmt: skip
+
+
+def _pool(c: Choices, name: str) -> Case:
+    b, batches, channels = ModelBuilder(), c.one_of((1, 1, 2)), c.integer(1, 9)
+    padding, y, x = window(c, dilates=False)
+    if c.one_of((False, False, True)):
+        y = Axis.covered(c, padding)
+    shape = (batches, y.size, x.size, channels)
+    source, output = b.input(shape, DType.F32), b.tensor([batches, y.output, x.output, channels], DType.F32)
+    return one(
+        name,
+        b,
+        [source],
+        output,
+        [floats(c, shape)],
+        padding=padding,
+        stride_h=y.stride,
+        stride_w=x.stride,
+        filter_height=y.kernel,
+        filter_width=x.kernel,
+        fused_activation_function=c.one_of(ACTIVATIONS),
+    )
+
+
+def average_pool_2d(c: Choices) -> Case:
+    """AVERAGE_POOL_2D of any geometry."""
+    return _pool(c, "AVERAGE_POOL_2D")
+
+
+def max_pool_2d(c: Choices) -> Case:
+    """MAX_POOL_2D of any geometry."""
+    return _pool(c, "MAX_POOL_2D")
+
+
+def mean(c: Choices) -> Case:
+    """MEAN over any axes."""
+    b, rank = ModelBuilder(), c.integer(1, 4)
+    shape, keeps = drawn_shape(c, rank, 7), flip(c)
+    axes = [axis for axis in range(rank) if flip(c)] or [c.integer(0, rank - 1)]
+    output_shape = [1 if axis in axes else size for axis, size in enumerate(shape) if keeps or axis not in axes]
+    named = np.array([axis - rank if flip(c) else axis for axis in axes], np.int32)
+    source, output = b.input(shape, DType.F32), b.tensor(output_shape, DType.F32)
+    return one("MEAN", b, [source, b.constant(named)], output, [floats(c, shape)], keep_dims=keeps)
+
+
+def pad(c: Choices) -> Case:
+    """PAD of any axes but the batch."""
+    b, rank = ModelBuilder(), c.integer(1, 4)
+    shape = drawn_shape(c, rank)
+    pads = [(c.one_of((0, 0, 1, 2, 3)), c.one_of((0, 0, 1, 2, 3))) for _ in range(rank)]
+    if rank > 2:
+        pads[0] = (0, 0)
+    output_shape = [size + sum(pair) for size, pair in zip(shape, pads, strict=True)]
+    source, output = b.input(shape, DType.F32), b.tensor(output_shape, DType.F32)
+    return one("PAD", b, [source, b.constant(np.array(pads, np.int32))], output, [floats(c, shape)])
+
+
+def softmax(c: Choices) -> Case:
+    """SOFTMAX along the last axis, of any sharpness."""
+    b, rank = ModelBuilder(), c.integer(1, 4)
+    shape = (*drawn_shape(c, rank - 1, 4), c.one_of((c.integer(1, 12), c.integer(1, 300))))
+    beta = c.one_of((1.0, 0.5, 2.0, 10.0, c.integer(1, 1000) / 128))
+    source, output = b.input(shape, DType.F32), b.tensor(shape, DType.F32)
+    return one("SOFTMAX", b, [source], output, [floats(c, shape, c.one_of((4.0, 100.0)))], beta=beta)
+
+
+def logistic(c: Choices) -> Case:
+    """LOGISTIC from where it is 0 to where it is 1."""
+    b, shape = ModelBuilder(), drawn_shape(c, c.integer(0, 4))
+    source, output = b.input(shape, DType.F32), b.tensor(shape, DType.F32)
+    return one("LOGISTIC", b, [source], output, [floats(c, shape, c.one_of((4.0, 100.0)))])
+
+
+FLOAT_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+    "AVERAGE_POOL_2D": average_pool_2d,
+    "CONV_2D": conv_2d,
+    "DEPTHWISE_CONV_2D": depthwise_conv_2d,
+    "FULLY_CONNECTED": fully_connected,
+    "LOGISTIC": logistic,
+    "MAX_POOL_2D": max_pool_2d,
+    "MEAN": mean,
+    "PAD": pad,
+    "SOFTMAX": softmax,
+}
+"""How models of floats are drawn, of operators that have them beside others."""
