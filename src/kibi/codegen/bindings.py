@@ -184,6 +184,11 @@ class Bindings:
             for tensor in self.row_constants
             if tensor.data is not None
         ]
+        firsts = [
+            (self.tensor_constant(tensor), tensor.initial.reshape(-1), f"variable {tensor.name}: its first value")
+            for tensor in (self.graph.tensors[index] for index in self.variables)
+            if tensor.initial is not None and len(set(tensor.initial_bytes)) > 1
+        ]
         numpy_of = {dtype.c: dtype.numpy for dtype in DType}
         fills = [
             (
@@ -193,7 +198,7 @@ class Bindings:
             )
             for (c_type, value), elements in sorted(self.fills.items())
         ]
-        return (*packed, *rows, *fills)
+        return (*packed, *rows, *firsts, *fills)
 
     def tensor_constant(self, tensor: Tensor) -> str:
         """The wanted C name of a constant that is read by the row."""

@@ -12,7 +12,7 @@ LINE_WIDTH = 120
 
 
 def literal(value: float, c_type: str) -> str:
-    """A C99 literal of an `int32_t` or `float` value."""
+    """A C99 literal of a value of an integer type or `float`."""
     if c_type == "float" and not isfinite(value):
         # Constant expressions that need no header.
         return "(0.0f / 0.0f)" if isnan(value) else f"({'-' if value < 0 else ''}1.0f / 0.0f)"
@@ -20,8 +20,8 @@ def literal(value: float, c_type: str) -> str:
         # Decimal digits that give back the very same float32, in C99 and C++17 alike.
         text = repr(float(np.float32(value))) if float(np.float32(value)) == value else f"{value:.9g}"
         return f"{text if '.' in text or 'e' in text else text + '.0'}f"
-    if int(value) == -(1 << 31):
-        return "(-2147483647 - 1)"
+    if int(value) in (-(1 << 31), -(1 << 63)):
+        return f"({int(value) + 1} - 1)"  # no literal is negative, and none is as large as this number without its sign
     return str(int(value))
 
 

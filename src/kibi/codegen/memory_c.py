@@ -48,6 +48,15 @@ def scratch(b: Bindings, buffer: Buffer | None) -> str:
     return f"{start} + {buffer.offset}" if buffer.offset else start
 
 
+def states(b: Bindings, number: int) -> str:
+    """A definition of the pointers to a node's states; nothing where it has none."""
+    site = b.graph.sites[number]
+    if not site.op.states:
+        return ""
+    places = ", ".join(base(b, site[name], argument(b)) for name in site.op.states)
+    return f"    void *const states[{len(site.op.states)}] = {{{places}}};\n"
+
+
 def fields(b: Bindings) -> str:
     """The fields of the model's struct that say where its bytes are."""
     if b.is_plain:
@@ -167,6 +176,15 @@ def is_new(b: Bindings) -> str:
     return "model->arena == NULL" if b.is_plain else "model->memory[0] == NULL"
 
 
+def _fill(b: Bindings, tensor: Tensor, start: str) -> str:
+    """The statement that gives a variable its first value."""
+    first = set(tensor.initial_bytes)
+    size_bytes = tensor.type.size_bytes
+    if len(first) == 1:
+        return f"memset({start}, {first.pop()}, {size_bytes}u);"
+    return f"memcpy({start}, {b.constant_name(b.tensor_constant(tensor))}, {size_bytes}u);"
+
+
 def reset(b: Bindings) -> str:
     """The functions that give variables their first values, and say where they are; nothing where there are none."""
     if not b.variables:
@@ -175,7 +193,7 @@ def reset(b: Bindings) -> str:
     for number, (index, place) in enumerate(b.variables.items()):
         tensor = b.graph.tensors[index]
         start = f"(uint8_t *)(void *)model->state + {place}"
-        fills += f"        memset({start}, {tensor.initial_byte}, {tensor.type.size_bytes}u);\n"
+        fills += f"        {_fill(b, tensor, start)}\n"
         cases += f"    case {number}:\n        return {start};\n"
     return f"""void {b.prefix}_reset({b.prefix}_t *model)
 {{

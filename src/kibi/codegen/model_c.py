@@ -126,10 +126,10 @@ def _step_function(b: Bindings, shared: SharedSteps, number: int) -> str:
     return (
         f"{_params(b, number, call)}\n{comment(_describe(b, number))}"
         f"static KIBI_NOINLINE void {b.function(number)}({memory_c.parameter(b)}, int32_t step, int32_t end)\n{{\n"
-        f"    const {c_type} *rows[{pointer_count(b, number)}];\n"
+        f"    const {c_type} *rows[{pointer_count(b, number)}];\n{memory_c.states(b, number)}"
         f"    for (; step < end; ++step) {{\n{pointers(b, number)}"
         f"        {call.kernel}(row_{site.output.index}({memory}, {_made_row(site)}), rows, &params_{number}, "
-        f"{scratch}{', step' if call.takes_step else ''});\n    }}\n}}\n"
+        f"{scratch}{', step' if call.takes_step else ''}{', states' if site.op.states else ''});\n    }}\n}}\n"
     )
 
 

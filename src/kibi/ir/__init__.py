@@ -3,7 +3,7 @@
 from kibi.ir.by_hand import BoundOperator
 from kibi.ir.graph import Graph, Node, Site
 from kibi.ir.operands import Operand
-from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, Param, Rows
+from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, Param, Rows, StatefulOperator
 from kibi.ir.rows import RowAccess
 from kibi.ir.tensor import Quantization, Tensor, TensorType
 from kibi.ir.verify import verify
@@ -22,6 +22,7 @@ __all__ = [
     "RowAccess",
     "Rows",
     "Site",
+    "StatefulOperator",
     "Tensor",
     "TensorType",
     "verify",

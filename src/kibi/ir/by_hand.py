@@ -4,7 +4,7 @@ After uTensor's operators, which take their operands by name and do not care whe
 (`src/uTensor/core/operatorBase.hpp`).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -26,7 +26,8 @@ class _Run:
     Attributes:
         site: the node with the constants' values.
         accesses: of the row inputs, in order.
-        function: of the rows; None where the node accumulates.
+        function: of the rows; None where the node accumulates, or has states.
+        remembering: of the rows and the states; None where there are none.
         accumulation: where it does.
         accumulator: what has been added up.
     """
@@ -34,6 +35,7 @@ class _Run:
     site: Site
     accesses: tuple[RowAccess, ...]
     function: Callable[[Rows], Array] | None
+    remembering: Callable[[Rows, Sequence[Array]], Array] | None
     accumulation: Accumulation | None
     accumulator: Array
 
@@ -43,11 +45,14 @@ class _Run:
         op = site.op
         if op.accumulates(site):
             accumulation = op.accumulation(site)
-            return _Run(site, op.accesses(site), None, accumulation, accumulation.start.copy())
-        return _Run(site, op.accesses(site), op.reference(site), None, np.zeros(0, np.int8))
+            return _Run(site, op.accesses(site), None, None, accumulation, accumulation.start.copy())
+        function, remembering = (None, op.stateful_reference(site)) if op.states else (op.reference(site), None)
+        return _Run(site, op.accesses(site), function, remembering, None, np.zeros(0, np.int8))
 
-    def compute(self, rows: Rows, step: int) -> Array:
-        """The elements that a step makes, in order; none where it only accumulates."""
+    def compute(self, rows: Rows, step: int, states: Sequence[Array]) -> Array:
+        """The elements that a step makes, in order; none where it only accumulates. It changes the states in place."""
+        if self.remembering is not None:
+            return np.asarray(self.remembering(rows, states)).reshape(-1)
         if self.function is not None:
             return np.asarray(self.function(rows)).reshape(-1)
         if self.accumulation is None:
@@ -145,7 +150,12 @@ class BoundOperator:
 
     def _compute(self, held: ExitStack, step: int, made: range) -> None:
         """A step; views of rows that are held end with this call, so that nothing keeps an arena from moving them."""
-        values = self._run.compute(self._rows(held, step), step)
+        states = [self._operands[name] for name in self._op.states]
+        arrays = [state.to_array() for state in states]
+        values = self._run.compute(self._rows(held, step), step, arrays)
+        for state, array in zip(states, arrays, strict=True):
+            for y, row in enumerate(array.reshape(state.type.rows, *state.type.row_shape)):
+                state.write_row(y, row)
         size = self._operands["output"].type.row_elements
         for k, y in enumerate(made):
             self._write(y, values[k * size : (k + 1) * size])

@@ -87,7 +87,7 @@ def checked_operands(op: Operator, given: Mapping[str, Operand | None]) -> dict[
                 f"{op.name}: {name} is of type {type(operand).__name__}, which is no tensor. Give a tensor such as "
                 "kibi.runtime.tensors.BufferTensor."
             )
-        if name in op.outputs and not operand.is_writable:
+        if name in (*op.outputs, *op.states) and not operand.is_writable:
             raise InputError(f"{op.name}: {name} {operand.name!r} cannot be written. Give a tensor that can.")
     return operands
 
@@ -109,11 +109,12 @@ def verified_site(op: Operator, operands: Mapping[str, Operand]) -> Site:
     index: dict[str, int] = {}
     for name, operand in operands.items():
         index[name] = len(tensors)
-        is_constant = name not in op.row_inputs and name not in op.outputs
+        is_state = name in op.states
+        is_constant = name not in op.row_inputs and name not in op.outputs and not is_state
         data = operand.to_array() if is_constant else None
         if data is not None:
             data.flags.writeable = False
-        tensors.append(Tensor(len(tensors), operand.name, operand.type, data))
+        tensors.append(Tensor(len(tensors), operand.name, operand.type, data, is_variable=is_state))
     inputs = tuple(index.get(name.rstrip("?")) for name in op.inputs)
     outputs = tuple(index[name] for name in op.outputs)
     rows = tuple(index[name] for name in op.row_inputs if name in index)

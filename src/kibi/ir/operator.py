@@ -50,6 +50,8 @@ class KernelCall:
     the pointers that the operator's row accesses name, input after input. A kernel that accumulates takes `int32_t step` behind
     them: its calls keep what they have added up in scratch, and write nothing to `output` before the last.
 
+    A kernel of an operator that has `states` takes `void *const *states` last: a pointer to each, in order.
+
     Attributes:
         kernel: name of the function, of its `.c` and `.h` files and, with `_params` behind, of its struct.
         params: the struct's fields; those not named are zero.
@@ -107,6 +109,8 @@ class Operator(ABC):
     """The C kernels that `kernel_call` may choose."""
     types: ClassVar[tuple[DType, ...]]
     """The element types of the first input that are supported."""
+    states: ClassVar[tuple[str, ...]] = ()
+    """The inputs that are variables of this node's own, which its kernel reads and changes, step by step: its memory."""
     receives: ClassVar[bool] = False
     """Whether its rows come from the caller, one at a time, while the plan waits."""
     ignores_elements: ClassVar[bool] = False
@@ -155,6 +159,14 @@ class Operator(ABC):
         """
         raise InternalError(f"{site.node.label} does not accumulate")
 
+    def stateful_reference(self, site: "Site") -> Callable[[Rows, Sequence[Array]], Array]:
+        """The living definition where the operator has `states`: it is given their elements, too, and changes them in place.
+
+        Raises:
+            InternalError: it has none.
+        """
+        raise InternalError(f"{site.node.label} has no states")
+
     @abstractmethod
     def kernel_call(self, site: "Site") -> KernelCall:
         """The kernel, its parameters with packed weights, its scratch."""
@@ -177,3 +189,13 @@ class Operator(ABC):
         from kibi.ir.by_hand import BoundOperator  # noqa: PLC0415 - graphs hold operators, and it builds on graphs
 
         return BoundOperator(self, operands)
+
+
+class StatefulOperator(Operator):
+    """An operator with `states`; `stateful_reference` stands for `reference`."""
+
+    __slots__ = ()
+
+    def reference(self, site: "Site") -> Callable[[Rows], Array]:
+        """Never asked for."""
+        raise InternalError(f"{site.node.label} has states")

@@ -116,6 +116,7 @@ class Tensor:
         data: the elements of a constant, read-only, of the type's shape; None for what is computed.
         is_supplied: whether its bytes are in a buffer of the caller's: it takes none of the arena.
         is_variable: whether it keeps its value from one inference to the next: it is state, and takes none of the arena.
+        initial: the elements of a variable before the first inference, of the type's shape; None: each is the zero point, or 0.
     """
 
     index: int
@@ -124,6 +125,7 @@ class Tensor:
     data: Array | None = field(default=None, compare=False, repr=False)
     is_supplied: bool = False
     is_variable: bool = False
+    initial: Array | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_constant(self) -> bool:
@@ -136,10 +138,12 @@ class Tensor:
         return not (self.is_constant or self.is_supplied or self.is_variable)
 
     @property
-    def initial_byte(self) -> int:
-        """What each byte of a variable is before the first inference. Source: TFLM `micro_interpreter_graph.cc`."""
+    def initial_bytes(self) -> bytes:
+        """What a variable holds before the first inference. Source: TFLM `micro_interpreter_graph.cc`."""
+        if self.initial is not None:
+            return self.initial.tobytes()
         has_zero_point = self.type.dtype is DType.S8 and self.type.quantization is not None
-        return self.quantization.zero_point & 0xFF if has_zero_point else 0
+        return bytes([self.quantization.zero_point & 0xFF if has_zero_point else 0]) * self.type.size_bytes
 
     @property
     def quantization(self) -> Quantization:

@@ -1,5 +1,6 @@
 """Verification: a graph that passes can be planned, run and compiled."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kibi.errors import ModelError, Problem
@@ -42,12 +43,27 @@ def _structure(graph: Graph) -> Iterator[Problem]:
         if graph.tensors[index].is_variable:
             what = "a variable, which keeps its value between inferences, cannot be a model's input or output"
             yield Problem(what, "Export the model with an input of its own", tensor=graph.tensors[index].name)
+    yield from _states(graph)
     for node in graph.nodes:
         yield from _edges(graph, node, made)
         made.update(node.outputs)
     for index in graph.outputs:
         if index not in made:
             yield Problem("no operator makes this output of the model", tensor=graph.tensors[index].name)
+
+
+def _states(graph: Graph) -> Iterator[Problem]:
+    """A state belongs to the one node that changes it."""
+    users = Counter(index for node in graph.nodes for index in node.inputs if index is not None)
+    for node in graph.nodes:
+        if node.op.states and len(node.inputs) <= len(node.op.inputs):
+            names = dict(zip((name.rstrip("?") for name in node.op.inputs), node.inputs, strict=False))
+            for index in (names.get(name) for name in node.op.states):
+                if index is not None and users[index] > 1:
+                    what = f"{node.op.name}: another operator uses the state of this one, which is not supported"
+                    yield Problem(
+                        what, "Give each operator a variable of its own", node.source, graph.tensors[index].name
+                    )
 
 
 def _edges(graph: Graph, node: Node, made: set[int]) -> Iterator[Problem]:
@@ -113,5 +129,8 @@ def _check_operands(site: Site) -> None:
         raise OperatorError(what, "Quantize the model to int8", op.inputs[0])
     for name in (name.rstrip("?") for name in op.inputs):
         tensor = site.find(name)
-        if tensor is not None and name not in op.row_inputs and not tensor.is_constant:
+        if tensor is not None and name in op.states:
+            if not tensor.is_variable:
+                raise OperatorError(f"{name} must be a variable", "Export the model again; the file is damaged", name)
+        elif tensor is not None and name not in op.row_inputs and not tensor.is_constant:
             raise OperatorError(f"{name} must be a constant", "Export the model with frozen weights", name)

@@ -37,6 +37,7 @@ from kibi.ops.neg import Neg
 from kibi.ops.pack import Pack
 from kibi.ops.pad import Pad
 from kibi.ops.padv2 import PadV2
+from kibi.ops.part import Part
 from kibi.ops.prelu import Prelu
 from kibi.ops.quantize import Quantize
 from kibi.ops.reduce_max import ReduceMax
@@ -117,6 +118,7 @@ __all__ = [
     "Pad",
     "PadV2",
     "Padding",
+    "Part",
     "Prelu",
     "Quantize",
     "ReduceMax",

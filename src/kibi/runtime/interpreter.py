@@ -276,7 +276,7 @@ class Interpreter:
         self._position = 0
         for index in self._program.graph.variables if self._is_allocated else ():
             tensor = self.tensors[index]
-            tensor.write_bytes(0, bytes([self._program.graph.tensors[index].initial_byte]) * tensor.size_bytes)
+            tensor.write_bytes(0, self._program.graph.tensors[index].initial_bytes)
 
     def print_memory_plan(self, file: TextIO | None = None) -> None:
         """Print the plan as TFLM prints its own: rows are steps, columns are bytes, one letter for each tensor, dots are free.

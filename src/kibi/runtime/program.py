@@ -120,7 +120,17 @@ class Program:
         site = self.graph.sites[node]
         if site.op.receives:
             return repeat(None)
+        if site.op.states:
+            return repeat(partial(_remember, site.op.stateful_reference(site), self._states(site)))
         return self._accumulating(node) if site.op.accumulates(site) else repeat(site.op.reference(site))
+
+    def _states(self, site: Site) -> tuple[Array, ...]:
+        """The elements of the variables that a node changes, over their own bytes."""
+        arrays = []
+        for name in site.op.states:
+            with self.tensors[site[name].index].direct(_FAST) as array:
+                arrays.append(array)
+        return tuple(arrays)
 
     def _output(self, site: Site, step: int) -> NDArray[np.generic]:
         """The bytes of the rows that one step makes, which lie in order; none where it only accumulates."""
@@ -169,6 +179,11 @@ def _joined(views: _Views) -> NDArray[np.generic]:
     if base is None:
         raise InternalError("rows of a supplied tensor are not views of one array")
     return base.reshape(-1)
+
+
+def _remember(function: Callable[[Rows, Sequence[Array]], Array], states: Sequence[Array], rows: Rows) -> Array:
+    """One step of a node that has states."""
+    return function(rows, states)
 
 
 def _accumulate(site: Site, accumulation: Accumulation, place: Array, step: int, rows: Rows) -> Array:

@@ -9,7 +9,7 @@ from kibi.errors import ModelError, Problem
 from kibi.frontends.naming import identifier
 from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
 from kibi.frontends.tflite.folding import fold
-from kibi.frontends.tflite.operators import IMPORTERS, Importer, OptionsError, importer_of, remedy_for
+from kibi.frontends.tflite.importers import CUSTOM, IMPORTERS, Importer, OptionsError, importer_of, remedy_for
 from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, Options
 from kibi.frontends.tflite.tensors import import_tensor, unused
 from kibi.ir import Graph, Node, Operator, Tensor, verify
@@ -135,7 +135,7 @@ def _unsupported_problems(unsupported: Mapping[str, Sequence[int]]) -> Iterator[
     """One for each kind of operator, where it first is; the last says what is supported."""
     for position, (name, indices) in enumerate(unsupported.items(), 1):
         count = "" if len(indices) == 1 else f" (the model has {len(indices)} of them)"
-        supported = f"Supported operators: {', '.join(IMPORTERS)}" if position == len(unsupported) else ""
+        supported = f"Supported operators: {', '.join([*IMPORTERS, *CUSTOM])}" if position == len(unsupported) else ""
         remedy = ". ".join(filter(None, [supported, remedy_for(name)]))
         yield Problem(f"{name} is not supported{count}", remedy, indices[0])
 

@@ -1,0 +1,79 @@
+"""Importers of operators that multiply by filters, or slide windows."""
+
+from collections.abc import Mapping, Sequence
+
+from kibi.frontends.tflite.importers.base import Importer, OptionsError, activation_of, padding_of, pair
+from kibi.frontends.tflite.reader import WEIGHTS_FORMATS, Options
+from kibi.ir import Operator, Tensor
+from kibi.ops import AveragePool2D, Conv2D, DepthwiseConv2D, FullyConnected, MaxPool2D
+
+
+def _conv2d(options: Options) -> Operator:
+    return Conv2D(
+        stride=pair(options, "stride", "StrideH", "StrideW"),
+        padding=padding_of(options),
+        dilation=pair(options, "dilation", "DilationHFactor", "DilationWFactor"),
+        activation=activation_of(options),
+    )
+
+
+def _depthwise_conv2d(options: Options) -> Operator:
+    return DepthwiseConv2D(
+        stride=pair(options, "stride", "StrideH", "StrideW"),
+        padding=padding_of(options),
+        dilation=pair(options, "dilation", "DilationHFactor", "DilationWFactor"),
+        activation=activation_of(options),
+    )
+
+
+def _check_depth_multiplier(options: Options, inputs: Sequence[Tensor | None]) -> None:
+    """The multiplier is written twice, as a number and in the shapes; TFLM reads the number, which must not lie.
+
+    Source: TFLM `kernels/depthwise_conv_common.cc`; 0 is what the schema has where the number is left out.
+    """
+    multiplier = options.integer("DepthMultiplier")
+    shapes = [() if tensor is None else tensor.type.shape for tensor in inputs[:2]]
+    if multiplier and all(len(shape) == 4 for shape in shapes) and len(shapes) == 2:
+        channels, output_channels = shapes[0][3], shapes[1][3]
+        if channels * multiplier != output_channels:
+            counts = f"{channels} input channels and {output_channels} filter channels"
+            what = f"depth multiplier {multiplier} does not fit {counts}"
+            raise OptionsError(what, "Export the model again; the file is damaged")
+
+
+def _fully_connected(options: Options) -> Operator:
+    code = options.integer("WeightsFormat")
+    name = WEIGHTS_FORMATS.get(code, str(code))
+    if name != "DEFAULT":
+        raise OptionsError(
+            f"weights format {name} is not supported", "Export the model with weights in the DEFAULT format"
+        )
+    return FullyConnected(activation=activation_of(options), keep_dims=options.flag("KeepNumDims"))
+
+
+def _average_pool2d(options: Options) -> Operator:
+    return AveragePool2D(
+        kernel=pair(options, "kernel", "FilterHeight", "FilterWidth"),
+        stride=pair(options, "stride", "StrideH", "StrideW"),
+        padding=padding_of(options),
+        activation=activation_of(options),
+    )
+
+
+def _max_pool2d(options: Options) -> Operator:
+    return MaxPool2D(
+        kernel=pair(options, "kernel", "FilterHeight", "FilterWidth"),
+        stride=pair(options, "stride", "StrideH", "StrideW"),
+        padding=padding_of(options),
+        activation=activation_of(options),
+    )
+
+
+WINDOWS: Mapping[str, Importer] = {
+    "AVERAGE_POOL_2D": Importer(_average_pool2d, "Pool2DOptions"),
+    "CONV_2D": Importer(_conv2d, "Conv2DOptions"),
+    "DEPTHWISE_CONV_2D": Importer(_depthwise_conv2d, "DepthwiseConv2DOptions", _check_depth_multiplier),
+    "FULLY_CONNECTED": Importer(_fully_connected, "FullyConnectedOptions"),
+    "MAX_POOL_2D": Importer(_max_pool2d, "Pool2DOptions"),
+}
+"""By the schema's name of the operator."""
