@@ -1,6 +1,6 @@
 """From a file's records to a verified graph; all problems are collected and raised once."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -54,17 +54,43 @@ def import_model(data: bytes, source: str) -> Graph:
         ModelError: with all problems that were found.
     """
     try:
-        return _import(ModelReader(data), source)
+        return _Subgraphs(ModelReader(data), source).graph(0)
     except (CorruptError, OverlapError) as error:
         raise ModelError(source, [_corrupt(error)]) from error
 
 
-def _import(reader: ModelReader, source: str) -> Graph:
+class _Subgraphs:
+    """The subgraphs of a file as graphs, each imported when it is first asked for."""
+
+    def __init__(self, reader: ModelReader, source: str) -> None:
+        self._reader = reader
+        self._source = source
+        self._done: dict[int, Graph | None] = {}
+
+    def graph(self, number: int) -> Graph:
+        """A subgraph.
+
+        Raises:
+            ModelError: with all problems that were found in it.
+            CorruptError: there is none of that number, or it calls itself.
+        """
+        if number not in self._done:
+            self._done[number] = None
+            reader = self._reader.subgraph(number) if number else self._reader
+            source = f"{self._source}, subgraph {number}" if number else self._source
+            self._done[number] = _import(reader, source, self.graph)
+        graph = self._done[number]
+        if graph is None:
+            raise CorruptError(f"subgraph {number} calls itself")
+        return graph
+
+
+def _import(reader: ModelReader, source: str, graphs: Callable[[int], Graph]) -> Graph:
     if _COMPRESSION in reader.metadata_names():
         # Its buffers hold indices in place of weights; there is no use in judging them.
         what = "the model's weights are compressed for TFLM, which is not supported"
         raise ModelError(source, [Problem(what, "Use the model as it was before compression")])
-    drafts, operator_problems = _read_operators(reader)
+    drafts, operator_problems = _read_operators(reader, graphs)
     index_problems = list(_index_problems(reader, drafts))
     tensors, tensor_problems = _read_tensors(reader, drafts)
     nodes, operand_problems = _connect(drafts, tensors)
@@ -101,12 +127,9 @@ def _model_problems(reader: ModelReader) -> Iterator[Problem]:
         yield Problem(what, "Convert the model with a converter of TensorFlow 1.14 or newer")
     if reader.subgraph_count == 0:
         yield Problem("the model has no subgraph, so it computes nothing", _GET_AGAIN)
-    if reader.subgraph_count > 1:
-        what = f"the model has {reader.subgraph_count} subgraphs; one is supported"
-        yield Problem(what, "Export it without control flow, variables and further signatures")
 
 
-def _read_operators(reader: ModelReader) -> tuple[list[_Draft], list[Problem]]:
+def _read_operators(reader: ModelReader, graphs: Callable[[int], Graph]) -> tuple[list[_Draft], list[Problem]]:
     """The operators that could be made, and what is wrong with the others."""
     drafts: list[_Draft] = []
     problems: list[Problem] = []
@@ -122,12 +145,17 @@ def _read_operators(reader: ModelReader) -> tuple[list[_Draft], list[Problem]]:
             if importer is None:
                 unsupported.setdefault(record.name, []).append(index)
                 continue
-            options = reader.options(record, importer.options_type)
+            options = reader.options(record, importer.options_type, graphs)
             drafts.append(_Draft(index, importer.make(options), record, options, importer))
         except CorruptError as error:
             problems.append(_corrupt(error, operator=index))
         except OptionsError as error:
             problems.append(Problem(f"{record.name}: {error.what}", error.remedy, index))
+        except ModelError as error:
+            problems += (
+                replace(each, what=f"{record.name}: in a subgraph: {each.what}", operator=index)
+                for each in error.problems
+            )
     return drafts, [*_unsupported_problems(unsupported), *problems]
 
 

@@ -8,6 +8,7 @@ package `tflite`.
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,9 @@ import tflite
 from flatbuffers import number_types
 
 from kibi.dtypes import Array
+from kibi.errors import InternalError
 from kibi.frontends.tflite.flatbuffer import Budget, CheckedTable, CorruptError, empty, enter, reading
+from kibi.ir import Graph
 
 IDENTIFIER = b"TFL3"
 """The file identifier, at byte 4."""
@@ -107,10 +110,13 @@ class OperatorRecord:
 class Options:
     """The attributes of one operator, by the names of the schema's generated accessors (`StrideH`)."""
 
-    __slots__ = ("_table", "data", "is_external")
+    __slots__ = ("_graphs", "_table", "data", "is_external")
 
-    def __init__(self, table: Any, data: bytes = b"", *, is_external: bool = False) -> None:
+    def __init__(
+        self, table: Any, data: bytes = b"", *, is_external: bool = False, graphs: Callable[[int], Graph] | None = None
+    ) -> None:
         self._table = table
+        self._graphs = graphs
         self.data = data
         """The options of a custom operator, which have no accessors."""
         self.is_external = is_external
@@ -136,9 +142,20 @@ class Options:
         with reading():
             return bool(getattr(self._table, name)())
 
+    def graph(self, name: str) -> Graph:
+        """The subgraph whose number this attribute is.
+
+        Raises:
+            CorruptError: there is no such subgraph.
+            ModelError: it cannot be imported.
+        """
+        if self._graphs is None:
+            raise InternalError("options of no model have no subgraphs")
+        return self._graphs(self.integer(name))
+
 
 class ModelReader:
-    """One file, entered; its first subgraph's tensors and operators on demand.
+    """One file, entered; a subgraph's tensors and operators on demand: at first those of subgraph 0.
 
     All methods raise `CorruptError` where the bytes are no sound flatbuffer, and `OverlapError` where there is no use
     in reading on.
@@ -164,10 +181,22 @@ class ModelReader:
         self.inputs: tuple[int, ...] = ()
         self.outputs: tuple[int, ...] = ()
         if self.subgraph_count:
-            self._enter_subgraph()
+            self._enter_subgraph(0)
 
-    def _enter_subgraph(self) -> None:
-        self._graph = self._child(self._model.Subgraphs, 0)
+    def subgraph(self, number: int) -> "ModelReader":
+        """The same file, of which the tensors and operators of another subgraph are read.
+
+        Raises:
+            CorruptError: there is no such subgraph.
+        """
+        if not 0 <= number < self.subgraph_count:
+            raise CorruptError(f"subgraph {number} is asked for, but there are {self.subgraph_count}")
+        other = copy(self)
+        other._enter_subgraph(number)  # noqa: SLF001 - its own class
+        return other
+
+    def _enter_subgraph(self, number: int) -> None:
+        self._graph = self._child(self._model.Subgraphs, number)
         with reading():
             self.tensor_count = int(self._graph.TensorsLength())
             self.operator_count = int(self._graph.OperatorsLength())
@@ -191,7 +220,7 @@ class ModelReader:
         return tuple(names)
 
     def tensor(self, index: int) -> TensorRecord:
-        """A tensor of the first subgraph; the index is in `[0, tensor_count)`."""
+        """A tensor of the subgraph; the index is in `[0, tensor_count)`."""
         tensor = self._child(self._graph.Tensors, index)
         with reading():
             quantization = tensor.Quantization()
@@ -230,7 +259,7 @@ class ModelReader:
         return (data if data.size else None), is_external
 
     def operator(self, index: int) -> OperatorRecord:
-        """An operator of the first subgraph; the index is in `[0, operator_count)`."""
+        """An operator of the subgraph; the index is in `[0, operator_count)`."""
         operator = self._child(self._graph.Operators, index)
         with reading():
             code = int(operator.OpcodeIndex())
@@ -263,22 +292,25 @@ class ModelReader:
             self._codes[index] = name
         return self._codes[index]
 
-    def options(self, record: OperatorRecord, options_type: str | None) -> Options:
+    def options(
+        self, record: OperatorRecord, options_type: str | None, graphs: Callable[[int], Graph] | None = None
+    ) -> Options:
         """The options of an operator as a table of that type; the schema's defaults where the file leaves them out.
 
-        For None, options that have no accessors: the operator is a custom one, or has none that matter.
+        For None, options that have no accessors: the operator is a custom one, or has none that matter. `graphs` gives the
+        model's subgraphs to operators that call them.
         """
         if options_type is None:
             self._budget.spend(record.custom_options.size)
             return Options(None, record.custom_options.tobytes(), is_external=record.has_external_options)
         table = getattr(tflite, options_type)()
         if record.options_type == "NONE":
-            return Options(empty(table))
+            return Options(empty(table), graphs=graphs)
         if record.options_type != options_type:
             raise CorruptError(f"{record.name} has {record.options_type} where {options_type} belong")
         with reading():
             table.Init(record.options.Bytes, record.options.Pos)
-            return Options(enter(table, self._budget))
+            return Options(enter(table, self._budget), graphs=graphs)
 
     def copied(self, count: int) -> None:
         """Count bytes of constants that are copied out of the file.
