@@ -14,6 +14,8 @@ from kibi.toolchain import build_program
 
 _TRIALS = 12
 _HARNESS = Path(__file__).with_name("overlap_check.c")
+_IN_A_FILE = 100
+"""Probes: compilers take longer than in proportion for long files."""
 _PLAIN: dict[str, int] = {
     "activation_min": -128, "activation_max": 127, "output_zero_point": 0, "zero_point": 0, "zero_point1": 0,
     "zero_point2": 0, "shift1": 0, "shift2": 0, "multiplier1": 1 << 30, "multiplier2": 1 << 30,
@@ -133,10 +135,14 @@ def run(probes: Sequence[Probe], folder: Path) -> list[list[bool]]:
     """For each probe and each distance from -unit upward, whether the result is that without overlap."""
     kernels = frozenset(probe.call.kernel for probe in probes)
     names = closure(kernels, ("portable",))
+    starts = range(0, len(probes), _IN_A_FILE)
+    written = [folder / f"probes_{start}.c" for start in starts]
+    for start, path in zip(starts, written, strict=True):
+        path.write_text(_some(probes[start : start + _IN_A_FILE], start))
     main = folder / "main.c"
-    main.write_text(_main(probes, sorted(kernels)))
+    main.write_text(_main(starts))
     sources = [kernel_folder("portable") / name for name in names if name.endswith(".c")]
-    program = build_program([*sources, main], includes=[kernel_folder("portable")])
+    program = build_program([*sources, *written, main], includes=[kernel_folder("portable")], optimize="1")
     sent = b"".join(probe.data for probe in probes)
     done = subprocess.run([str(program)], input=sent, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode(errors="replace")
@@ -149,7 +155,16 @@ def run(probes: Sequence[Probe], folder: Path) -> list[list[bool]]:
     return answers
 
 
-def _main(probes: Sequence[Probe], kernels: Sequence[str]) -> str:
+def _main(starts: Sequence[int]) -> str:
+    """The program: all files of probes in turn."""
+    declared = "".join(f"void probes_{start}(void);\n" for start in starts)
+    called = "".join(f"    probes_{start}();\n" for start in starts)
+    return f"{declared}int main(void)\n{{\n{called}    return 0;\n}}\n"
+
+
+def _some(probes: Sequence[Probe], start: int) -> str:
+    """A file of probes."""
+    kernels = sorted({probe.call.kernel for probe in probes})
     lines = [f'#include "{kernel}.h"' for kernel in kernels] + [_HARNESS.read_text()]
     for number, probe in enumerate(probes):
         call, (source, output) = probe.call, probe.types
@@ -163,14 +178,14 @@ def _main(probes: Sequence[Probe], kernels: Sequence[str]) -> str:
             f"{{ {call.kernel}({place}, {rows}, &params_{number}, scratch{step}); }}",
             f"static const int32_t pointers_{number}[][2] = {{{', '.join(f'{{{a}, {b}}}' for a, b in probe.pointers)}}};",
         ]
-    lines.append("int main(void)\n{")
+    lines.append(f"void probes_{start}(void);\nvoid probes_{start}(void)\n{{")
     for number, p in enumerate(probes):
         values = (
             f"run_{number}", p.output_bytes, p.call.scratch_bytes, p.row_bytes, p.row_count, len(p.pointers),
             f"&pointers_{number}[0][0]", p.over, p.fill, p.unit, _TRIALS,
         )  # fmt: skip
         lines.append(f"    check(&(const probe){{{', '.join(map(str, values))}}});")
-    return "\n".join([*lines, "    return 0;\n}\n"])
+    return "\n".join([*lines, "}\n"])
 
 
 def _literal(value: float | Array | None) -> str:

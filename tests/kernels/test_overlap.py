@@ -1,10 +1,12 @@
 """The distances of `KernelCall.overlap_bytes`, by brute force: outputs are laid over input rows at each distance."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pytest
 
+from kibi.ir import Graph
 from kibi.ops import operators
 from tests.kernels.overlaps import Probe, probes_of, run
 from tests.ops.comparison import graph_of
@@ -15,6 +17,8 @@ from tests.support.operator_models import OPERATOR_MODELS
 Answers = Mapping[str, Sequence[tuple[Probe, Sequence[bool]]]]
 
 _KERNELS = frozenset(kernel for operator in operators().values() for kernel in operator.kernels)
+_ENOUGH = 60
+"""Probes of a kernel."""
 _ELEMENTWISE = (
     *("kibi_add_s8", "kibi_add_s16", "kibi_add_f32", "kibi_lookup_s8", "kibi_mul_s8", "kibi_neg_f32"),
     "kibi_logistic_f32",
@@ -73,17 +77,31 @@ _CONSERVATIVE = {
 """Kernels with inputs for which less would do, and why."""
 
 
+def _of_graph(graph: Graph) -> list[Probe]:
+    return [probe for site in graph.sites for probe in probes_of(site, np.random.default_rng(0))]
+
+
+def _drawn(name: str) -> Iterator[Probe]:
+    """Probes of an operator, until there are enough of each of its kernels."""
+    wanted = operators()[name].kernels
+    counts: Counter[str] = Counter()
+    for seed in range(30 * len(wanted)):
+        if all(counts[kernel] >= _ENOUGH for kernel in wanted):
+            return
+        new = [
+            probe
+            for probe in _of_graph(graph_of(OPERATOR_MODELS[name](Seeded(seed))))
+            if counts[probe.call.kernel] < _ENOUGH
+        ]
+        counts.update(probe.call.kernel for probe in new)
+        yield from new
+
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     """For each kernel its probes; for each its answers at distances from one unit above the row downward."""
-    seeds = [
-        (name, seed)
-        for name in operators()
-        for seed in range(30 if name.endswith("2D") else 10 * len(operators()[name].kernels))
-    ]
-    graphs = [graph_of(OPERATOR_MODELS[name](Seeded(seed))) for name, seed in seeds]
-    graphs += [graph_of(convolution(geometry)) for geometry in GEOMETRIES]
-    probes = [probe for graph in graphs for site in graph.sites for probe in probes_of(site, np.random.default_rng(0))]
+    probes = [probe for name in operators() for probe in _drawn(name)]
+    probes += [probe for geometry in GEOMETRIES for probe in _of_graph(graph_of(convolution(geometry)))]
     found: dict[str, list[tuple[Probe, Sequence[bool]]]] = {}
     for probe, right in zip(probes, run(probes, tmp_path_factory.mktemp("overlap")), strict=True):
         found.setdefault(probe.call.kernel, []).append((probe, right))
