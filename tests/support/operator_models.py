@@ -18,7 +18,7 @@ from tests.support.joining_models import JOINING_MODELS
 from tests.support.moving_models import MOVING_MODELS
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.unary_models import UNARY_MODELS
-from tests.support.window_models import WINDOW_MODELS
+from tests.support.window_models import S16_WINDOW_MODELS, WINDOW_MODELS
 
 __all__ = ["OPERATOR_MODELS", "QUANTIZED_MODELS", "Case", "cases"]
 
@@ -77,11 +77,13 @@ QUANTIZED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
 
 
 def _mixed(name: str) -> Callable[[Choices], Case]:
-    """Models of integers, and, of operators that have them, some of floats."""
-    quantized, of_floats = QUANTIZED_MODELS[name], FLOAT_MODELS.get(name)
+    """Models of integers, and, of operators that have them in models of their own, some of s16 and of floats."""
+    quantized, of_floats, of_s16 = QUANTIZED_MODELS[name], FLOAT_MODELS.get(name), S16_WINDOW_MODELS.get(name)
     if of_floats is None:
         return quantized
-    return lambda c: of_floats(c) if is_float(c) else quantized(c)
+    if of_s16 is None:
+        return lambda c: of_floats(c) if is_float(c) else quantized(c)
+    return lambda c: c.one_of((quantized, quantized, of_s16, of_floats))(c)
 
 
 OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {name: _mixed(name) for name in sorted(QUANTIZED_MODELS)}
