@@ -226,7 +226,7 @@ def _connect(drafts: Iterable[_Draft], tensors: Mapping[int, Tensor]) -> tuple[l
 
 def _operand_problems(draft: _Draft, inputs: Sequence[Tensor | None]) -> Iterator[Problem]:
     """What is wrong with operands beside the operator's own rule, which knows nothing of files and converters."""
-    operands = dict(zip(draft.op.inputs, inputs, strict=False))
+    operands = dict(zip(draft.op.inputs, draft.importer.ordered(inputs), strict=False))
     first, weights = operands.get("input"), operands.get("filter")
     if first and weights and first.type.dtype is DType.F32 and weights.type.dtype.is_integer:
         types = f"{first.type.dtype} activations, {weights.type.dtype} weights"
