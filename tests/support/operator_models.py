@@ -19,7 +19,7 @@ from tests.support.moving_models import MOVING_MODELS
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.transpose_models import TRANSPOSE_MODELS
 from tests.support.unary_models import UNARY_MODELS
-from tests.support.window_models import S16_WINDOW_MODELS, WINDOW_MODELS
+from tests.support.window_models import INT4_MODELS, S16_WINDOW_MODELS, WINDOW_MODELS
 
 __all__ = ["OPERATOR_MODELS", "QUANTIZED_MODELS", "Case", "cases"]
 
@@ -85,7 +85,8 @@ def _mixed(name: str) -> Callable[[Choices], Case]:
         return quantized
     if of_s16 is None:
         return lambda c: of_floats(c) if is_float(c) else quantized(c)
-    return lambda c: c.one_of((quantized, quantized, of_s16, of_floats))(c)
+    kinds = (quantized, INT4_MODELS.get(name, quantized), of_s16, of_floats)
+    return lambda c: c.one_of(kinds)(c)
 
 
 OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {name: _mixed(name) for name in sorted(QUANTIZED_MODELS)}

@@ -87,7 +87,20 @@ def _bias(
     return (b.constant(drawn, scales, [0] * len(scales)),)
 
 
-def _convolution(c: Choices, name: str, dtype: DType = DType.S8) -> Case:
+def _filter(
+    c: Choices, b: ModelBuilder, shape: tuple[int, ...], weights: _Weights, *, axis: int = 0, is_int4: bool = False
+) -> int:
+    """Weights as an operand; those of int4 lie two in a byte, the first in its lower half."""
+    zeros, drawn = [0] * len(weights.filter_scales), elements(c, shape)
+    if not is_int4:
+        return b.constant(drawn, weights.filter_scales, zeros, axis=axis)
+    halves = (drawn >> 4).reshape(-1).astype(np.uint8) & 0xF
+    pairs = np.append(halves, np.zeros(len(halves) % 2, np.uint8)).reshape(-1, 2)
+    packed = (pairs[:, 0] | pairs[:, 1] << 4).astype(np.uint8)
+    return b.tensor(shape, "INT4", weights.filter_scales, zeros, axis=axis, data=packed.tobytes())
+
+
+def _convolution(c: Choices, name: str, dtype: DType = DType.S8, *, is_int4: bool = False) -> Case:
     """CONV_2D or DEPTHWISE_CONV_2D."""
     b, batches = ModelBuilder(), c.one_of((1, 1, 2))
     padding, y, x = window(c, dilates=True)
@@ -104,8 +117,7 @@ def _convolution(c: Choices, name: str, dtype: DType = DType.S8) -> Case:
     input_scale, sums = scale(c, -12, 2), _sums(c, name, dtype)
     weights = _weights_scales(c, outputs, input_scale, sums.highest_power)
     source = b.input([batches, y.size, x.size, channels], dtype, input_scale, drawn_zero_point(c, dtype))
-    zeros = [0] * len(weights.filter_scales)
-    kernel = b.constant(elements(c, filter_shape), weights.filter_scales, zeros, axis=axis)
+    kernel = _filter(c, b, filter_shape, weights, axis=axis, is_int4=is_int4)
     # TFLM crashes on a -1 for the bias of a depthwise convolution (`depthwise_conv_common.cc` frees a null tensor).
     largest = _LARGEST_BIAS if dtype is DType.S8 else _LARGEST_BIAS_OF_S16[sums.bias]
     may_skip = name == "CONV_2D"
@@ -139,7 +151,7 @@ def depthwise_conv_2d(c: Choices) -> Case:
     return _convolution(c, "DEPTHWISE_CONV_2D")
 
 
-def fully_connected(c: Choices, dtype: DType = DType.S8) -> Case:
+def fully_connected(c: Choices, dtype: DType = DType.S8, *, is_int4: bool = False) -> Case:
     """FULLY_CONNECTED on vectors that lie along the last axis, or anyhow in the input."""
     b, rank = ModelBuilder(), c.one_of((c.integer(1, 4), 4))
     # Long vectors that lie over several rows are added up row by row.
@@ -151,9 +163,10 @@ def fully_connected(c: Choices, dtype: DType = DType.S8) -> Case:
         batches = c.integer(1, 4)
         shape, output_shape = factors(c, batches * depth, rank), (batches, outputs)
     input_scale, sums = scale(c, -12, 2), _sums(c, "FULLY_CONNECTED", dtype)
-    weights = _weights_scales(c, outputs, input_scale, sums.highest_power)
+    # TFLM refuses weights of int4 with several scales.
+    weights = _weights_scales(c, 1 if is_int4 else outputs, input_scale, sums.highest_power)
     source = b.input(shape, dtype, input_scale, _any_zero_point(c, dtype))
-    kernel = b.constant(elements(c, (outputs, depth)), weights.filter_scales, [0] * len(weights.filter_scales))
+    kernel = _filter(c, b, (outputs, depth), weights, is_int4=is_int4)
     largest = _LARGEST_BIAS if dtype is DType.S8 else _LARGEST_BIAS_OF_S16[sums.bias]
     bias = _bias(c, b, outputs, input_scale, weights, largest=largest, dtype=sums.bias)
     output = b.tensor(output_shape, dtype, weights.output_scale, _any_zero_point(c, dtype))
@@ -218,3 +231,9 @@ S16_WINDOW_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "MAX_POOL_2D": lambda c: _pool(c, "MAX_POOL_2D", DType.S16),
 }
 """The same of s16 elements."""
+INT4_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+    "CONV_2D": lambda c: _convolution(c, "CONV_2D", is_int4=True),
+    "DEPTHWISE_CONV_2D": lambda c: _convolution(c, "DEPTHWISE_CONV_2D", is_int4=True),
+    "FULLY_CONNECTED": lambda c: fully_connected(c, is_int4=True),
+}
+"""The same of s8 elements, with weights of int4."""
