@@ -83,12 +83,12 @@ def _problems(record: TensorRecord) -> Iterator[tuple[str, str]]:
     if _is_int4(record) and record.data is None:
         yield "it has type INT4, which is supported for constants alone", "Quantize the activations to int8"
         return
-    elements = prod(record.shape)
+    elements, stored = prod(record.shape), "int4" if _is_int4(record) else str(dtype)
     expected = int4.packed_bytes(elements) if _is_int4(record) else elements * dtype.size_bytes
     if expected > _MOST_BYTES:
         yield f"shape {_brief(record.shape)} of {dtype} takes {expected} bytes; at most {_MOST_BYTES} are possible", ""
     elif record.data is not None and record.data.size != expected:
-        what = f"it has {record.data.size} bytes of data, but shape {_brief(record.shape)} of {dtype} takes {expected}"
+        what = f"it has {record.data.size} bytes of data, but shape {_brief(record.shape)} of {stored} takes {expected}"
         yield what, _EXPORT_AGAIN
     if record.quantization is not None:
         yield from _quantization_problems(record.quantization, record.shape, dtype)
