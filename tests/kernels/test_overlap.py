@@ -86,11 +86,7 @@ _CONSERVATIVE = {
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     """For each kernel its probes; for each its answers at distances from one unit above the row downward."""
-    seeds = [
-        (name, seed)
-        for name in operators()
-        for seed in range(40 if name.endswith("2D") else 10 * len(operators()[name].kernels))
-    ]
+    seeds = [(name, seed) for name, operator in operators().items() for seed in range(10 * len(operator.kernels))]
     graphs = [graph_of(OPERATOR_MODELS[name](Seeded(seed))) for name, seed in seeds]
     graphs += [graph_of(convolution(geometry)) for geometry in GEOMETRIES]
     probes = [probe for graph in graphs for site in graph.sites for probe in probes_of(site, np.random.default_rng(0))]
