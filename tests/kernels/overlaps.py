@@ -105,7 +105,7 @@ def _plain(call: KernelCall, rng: np.random.Generator) -> KernelCall:
         if param.name == "shift":
             is_conv = isinstance(param.value, np.ndarray)
             return np.full_like(param.value, -6) if is_conv else -1
-        if param.name.startswith("activation_") and call.kernel.endswith("_s16"):
+        if param.name.startswith("activation_") and "_s16" in call.kernel:
             return -(1 << 15) if param.name.endswith("min") else (1 << 15) - 1
         if param.name == "output_shift":
             return _OUTPUT_SHIFTS[call.kernel]

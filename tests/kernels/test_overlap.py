@@ -35,12 +35,15 @@ _MANY_TO_ONE = (
 _TIGHT = (
     *("kibi_conv2d_s8", "kibi_depthwise_conv2d_s8", "kibi_dequantize_s8_f32", "kibi_fully_connected_s8"),
     *("kibi_conv2d_f32", "kibi_depthwise_conv2d_f32", "kibi_fully_connected_f32"),
+    *("kibi_conv2d_s16", "kibi_depthwise_conv2d_s16", "kibi_fully_connected_s16"),
     *_ELEMENTWISE,
 )
 _CONSERVATIVE = {
     **dict.fromkeys(_MANY_TO_ONE, "elementwise, but many inputs give one output"),
     "kibi_average_pool2d_f32": "a mean may hide one element",
     "kibi_average_pool2d_f32_accumulate": "the last call reads everything before it writes",
+    "kibi_average_pool2d_s16": "a mean may hide one element",
+    "kibi_average_pool2d_s16_accumulate": "the last call reads everything before it writes",
     "kibi_average_pool2d_s8": "a mean may hide one element",
     "kibi_average_pool2d_s8_accumulate": "the last call reads everything before it writes",
     "kibi_concatenation_any": "of several rows that a step reads, the last decides",
@@ -48,9 +51,12 @@ _CONSERVATIVE = {
     "kibi_copy_f32": "of several rows that a step reads, the last decides",
     "kibi_copy_s8": "of several rows that a step reads, the last decides",
     "kibi_fully_connected_f32_accumulate": "the last call reads everything before it writes",
+    "kibi_fully_connected_s16_accumulate": "the last call reads everything before it writes",
     "kibi_fully_connected_s8_accumulate": "the last call reads everything before it writes",
     "kibi_max_pool2d_f32": "a maximum may hide one element",
     "kibi_max_pool2d_f32_accumulate": "the last call reads everything before it writes",
+    "kibi_max_pool2d_s16": "a maximum may hide one element",
+    "kibi_max_pool2d_s16_accumulate": "the last call reads everything before it writes",
     "kibi_max_pool2d_s8": "a maximum may hide one element",
     "kibi_max_pool2d_s8_accumulate": "the last call reads everything before it writes",
     "kibi_mean_f32": "the last call reads everything before it writes",
@@ -71,6 +77,10 @@ _CONSERVATIVE = {
     "kibi_resize_bilinear_s8": "it has no overlap at all",
     **dict.fromkeys(("kibi_arg_extreme_f32", "kibi_arg_extreme_s8"), "it has no overlap at all"),
     "kibi_softmax_f32": "the sum hides single elements",
+    **dict.fromkeys(
+        ("kibi_transpose_conv_f32", "kibi_transpose_conv_s16", "kibi_transpose_conv_s8"),
+        "of several rows that a step reads, the last decides",
+    ),
     "kibi_softmax_s8": "outputs may be at an end of their range whatever the inputs",
     "kibi_view_any": "of several rows that a step reads, the last decides",
 }

@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from kibi.kernels import kernel_folder
-from kibi.quant import requantize, rounding_divide_by_power_of_two, saturating_rounding_doubling_high_multiply
+from kibi.quant import (
+    requantize,
+    requantize_wide,
+    rounding_divide_by_power_of_two,
+    saturating_rounding_doubling_high_multiply,
+)
 from kibi.toolchain import build_program
 from tests.quant.boundaries import TRIPLES
 from tests.toolchain.tools import check_gcc
@@ -25,8 +30,10 @@ def test_requantize_in_c_every_boundary_equals_python(compiler: str, optimize: s
     triples = np.array(TRIPLES, np.int32)
     done = subprocess.run([str(program)], input=triples.tobytes(), capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode(errors="replace")
-    found = np.frombuffer(done.stdout, np.int32).reshape(-1, 3)
+    found = np.frombuffer(done.stdout, np.int32).reshape(-1, 4)
     acc, multiplier, shift = triples.T
     np.testing.assert_array_equal(found[:, 0], requantize(acc, multiplier, shift))
     np.testing.assert_array_equal(found[:, 1], saturating_rounding_doubling_high_multiply(acc, multiplier))
     np.testing.assert_array_equal(found[:, 2], rounding_divide_by_power_of_two(acc, np.abs(shift)))
+    wide = requantize_wide(acc.astype(np.int64) * 0xFFFF, multiplier, np.minimum(shift, 7))
+    np.testing.assert_array_equal(found[:, 3], wide)

@@ -17,7 +17,7 @@ SOURCES = tuple(sorted(FOLDER.glob("*.c")))
 HEADERS = tuple(sorted(FOLDER.glob("*.h")))
 KERNELS = frozenset(kernel for operator in operators().values() for kernel in operator.kernels) | {*Part.kernels}
 TWINS = frozenset(variant.kernel for variant in VARIANTS if (FOLDER / f"{variant.kernel}.h").is_file())
-_HEADER_TYPES = ("int8_t", "int16_t", "int32_t", "float")
+_HEADER_TYPES = ("int8_t", "int16_t", "int32_t", "int64_t", "float")
 
 
 @pytest.mark.parametrize(("language", "optimize"), [("c99", "s"), ("c99", "3"), ("c++17", "2")])

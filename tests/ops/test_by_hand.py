@@ -207,7 +207,7 @@ def test_operands_that_break_a_rule_are_refused_with_their_names() -> None:
     assert "output has shape [1, 8, 8, 2], its inputs give [1, 4, 4, 4] (tensor 'x2')" in layer.refusal(
         output=RamTensor(layer.operands["input"].type, name="x2")
     )
-    assert "input of type s32 is not supported; supported: s8, f32 (tensor 'b')" in layer.refusal(
+    assert "input of type s32 is not supported; supported: s8, s16, f32 (tensor 'b')" in layer.refusal(
         input=layer.operands["bias"]
     )
     assert "bias has type s8, but s32 is required" in layer.refusal(bias=layer.operands["input"])

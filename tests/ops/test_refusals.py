@@ -92,3 +92,76 @@ def test_load_relu6_of_a_tiny_scale_is_refused() -> None:
     """The operator RELU6 has the same limit; TFLM's result is undefined there."""
     with pytest.raises(ModelError, match="RELU6: RELU6: 6 at a scale of 1e-09 does not fit 32 bits"):
         parse_tflite(_model("RELU6", 1e-9, 1e-9), "m.tflite")
+
+
+def _s16_model(
+    name: str, bias: np.dtype[np.generic], *, zero_point: int = 0, scale: float = 1.0, most: int = 1
+) -> bytes:
+    """A model of an operator of s16 on one pixel."""
+    b = ModelBuilder()
+    shape = (1, 3) if name == "FULLY_CONNECTED" else (1, 1, 1, 3)
+    filter_shape = {"FULLY_CONNECTED": (3, 3), "DEPTHWISE_CONV_2D": (1, 1, 1, 3)}.get(name, (3, 1, 1, 3))
+    x = b.input(shape, DType.S16, scale, zero_point, name="x")
+    weights = b.constant(np.ones(filter_shape, np.int8), 1.0, 0)
+    biases = b.constant(np.full(3, most).astype(bias), 1.0, 0, name="bias")
+    sizes = [b.constant(np.array(shape, np.int32)), weights, x] if name == "TRANSPOSE_CONV" else [x, weights]
+    y = b.tensor(shape, DType.S16, 1.0, 0, name="y")
+    strides = {} if name == "FULLY_CONNECTED" else {"stride_h": 1, "stride_w": 1}
+    b.operator(name, [*sizes, biases], [y], strides)
+    return b.finish([y])
+
+
+_S16_LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
+
+
+@pytest.mark.parametrize("name", ["DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"])
+def test_load_s16_bias_of_32_bits_that_tflm_misreads_is_refused(name: str) -> None:
+    """TFLM takes what lies in the file for 64-bit numbers; Kibi computes nothing from that."""
+    with pytest.raises(ModelError, match=rf"tensor 'bias': {name}: bias has type s32, which TFLM reads as s64"):
+        parse_tflite(_s16_model(name, np.dtype(np.int32)), "m.tflite")
+
+
+@pytest.mark.parametrize("name", _S16_LAYERS)
+def test_load_s16_bias_of_floats_is_refused(name: str) -> None:
+    """No other type is taken for a bias."""
+    with pytest.raises(ModelError, match=rf"tensor 'bias': {name}: bias has type f32"):
+        parse_tflite(_s16_model(name, np.dtype(np.float32)), "m.tflite")
+
+
+@pytest.mark.parametrize("name", _S16_LAYERS)
+def test_load_s16_beyond_sums_of_64_bits_is_refused(name: str) -> None:
+    """A bias of 2**46 and a factor of 2**7 are what products of 64 bits have no room for."""
+    wide = np.dtype(np.int64)
+    assert parse_tflite(_s16_model(name, wide, scale=127.0, most=(1 << 46) - 1), "m.tflite").nodes
+    with pytest.raises(ModelError, match=r"bias has elements of 2\*\*46 or more"):
+        parse_tflite(_s16_model(name, wide, most=1 << 46), "m.tflite")
+    with pytest.raises(ModelError, match=r"factor of 128, but less than 2\*\*7 is required"):
+        parse_tflite(_s16_model(name, wide, scale=128.0), "m.tflite")
+
+
+@pytest.mark.parametrize("name", ["CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"])
+def test_load_s16_convolution_with_zero_point_is_refused(name: str) -> None:
+    """TFLM takes no notice of zero points there."""
+    with pytest.raises(ModelError, match="input has zero point 5, but 0 is required of s16"):
+        parse_tflite(_s16_model(name, np.dtype(np.int64), zero_point=5), "m.tflite")
+
+
+def test_load_transpose_conv_without_room_for_a_window_is_refused() -> None:
+    """Without padding an output holds a whole window at least."""
+    b = ModelBuilder()
+    x, y = b.input((1, 1, 1, 1), DType.F32), b.tensor((1, 2, 3, 1), DType.F32, name="y")
+    weights = b.constant(np.ones((1, 3, 3, 1), np.float32))
+    sizes = b.constant(np.array((1, 2, 3, 1), np.int32))
+    b.operator("TRANSPOSE_CONV", [sizes, weights, x], [y], stride_h=1, stride_w=1, padding="VALID")
+    with pytest.raises(ModelError, match="tensor 'y': TRANSPOSE_CONV: output of 2 x 3 has no room for a whole window"):
+        parse_tflite(b.finish([y]), "m.tflite")
+
+
+def test_load_average_of_more_s16_elements_than_32_bits_hold_is_refused() -> None:
+    """Sums of 65,536 elements may overflow."""
+    b = ModelBuilder()
+    x, y = b.input((1, 256, 256, 1), DType.S16, 1.0, 0), b.tensor((1, 1, 1, 1), DType.S16, 1.0, 0)
+    sizes = {"filter_height": 256, "filter_width": 256, "stride_h": 1, "stride_w": 1}
+    b.operator("AVERAGE_POOL_2D", [x], [y], sizes, padding="VALID")
+    with pytest.raises(ModelError, match="a window over 65536 elements of s16 is too large"):
+        parse_tflite(b.finish([y]), "m.tflite")

@@ -28,3 +28,9 @@ def requantized(acc: int, multiplier: int, shift: int) -> int:
     """A left shift that wraps, a multiplication that rounds, a right shift that rounds again."""
     left = wrapped(acc << max(shift, 0))
     return half_away(Fraction(high_multiply(left, multiplier), 1 << max(-shift, 0)))
+
+
+def requantized_wide(acc: int, multiplier: int, shift: int) -> int:
+    """A multiplication by the multiplier's upper half, rounded but for the largest, and one right shift that rounds half up."""
+    upper = min((multiplier + (1 << 15)) >> 16, (1 << 15) - 1)
+    return wrapped(floor(Fraction(acc * upper, 1 << (15 - shift)) + Fraction(1, 2)))

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from kibi.quant import (
     quantize_value,
     requantize,
+    requantize_wide,
     round_half_away,
     rounding_divide_by_power_of_two,
     saturating_rounding_doubling_high_multiply,
     wrap_s32,
 )
 from tests.quant.boundaries import ACCUMULATORS, MAX, MIN, TRIPLES
-from tests.quant.exact import half_away, high_multiply, requantized, wrapped
+from tests.quant.exact import half_away, high_multiply, requantized, requantized_wide, wrapped
 
 S32 = st.integers(MIN, MAX)
 
@@ -33,6 +34,16 @@ def test_requantize_every_boundary_equals_exact_definition() -> None:
 def test_requantize_any_values_equal_exact_definition(acc: int, multiplier: int, shift: int) -> None:
     """Any 32-bit accumulator gives the defined bits."""
     assert int(requantize(acc, multiplier, shift)) == requantized(acc, multiplier, shift)
+
+
+@given(
+    acc=st.integers(1 - (1 << 47), (1 << 47) - 1),
+    multiplier=st.one_of(st.integers(1 << 30, MAX), st.integers(0x7FFEFFFF, MAX)),
+    shift=st.integers(-31, 7),
+)
+def test_requantize_wide_any_values_equal_exact_definition(acc: int, multiplier: int, shift: int) -> None:
+    """Any 64-bit accumulator that TFLM allows gives the defined bits, also where 32 do not hold the result."""
+    assert int(requantize_wide(acc, multiplier, shift)) == requantized_wide(acc, multiplier, shift)
 
 
 def test_high_multiply_every_boundary_rounds_half_up() -> None:

@@ -18,8 +18,9 @@ from tests.support.float_models import FLOAT_MODELS
 from tests.support.joining_models import JOINING_MODELS
 from tests.support.moving_models import MOVING_MODELS
 from tests.support.tflite_builder import ModelBuilder
+from tests.support.transpose_models import TRANSPOSE_MODELS
 from tests.support.unary_models import UNARY_MODELS
-from tests.support.window_models import WINDOW_MODELS
+from tests.support.window_models import INT4_MODELS, S16_WINDOW_MODELS, WINDOW_MODELS
 
 __all__ = ["OPERATOR_MODELS", "Case", "cases", "s8_case"]
 
@@ -74,17 +75,21 @@ _MODELS: Mapping[str, Callable[[Choices], Case]] = {
 }
 """Of operators that stand for themselves."""
 _INTEGER_MODELS: Mapping[str, Callable[[Choices], Case]] = {
-    **_MODELS, **BINARY_MODELS, **JOINING_MODELS, **MOVING_MODELS, **UNARY_MODELS, **WINDOW_MODELS,
+    **_MODELS, **BINARY_MODELS, **JOINING_MODELS, **MOVING_MODELS, **TRANSPOSE_MODELS, **UNARY_MODELS,
+    **WINDOW_MODELS,
 }  # fmt: skip
 """Those of `FLOAT_MODELS` with integers alone."""
 
 
 def _mixed(name: str) -> Callable[[Choices], Case]:
-    """Models of integers, and, of operators that have them, some of floats."""
-    quantized, of_floats = _INTEGER_MODELS[name], FLOAT_MODELS.get(name)
+    """Models of integers, and, of operators that have them in models of their own, some of s16 and of floats."""
+    quantized, of_floats, of_s16 = _INTEGER_MODELS[name], FLOAT_MODELS.get(name), S16_WINDOW_MODELS.get(name)
     if of_floats is None:
         return quantized
-    return lambda c: of_floats(c) if is_float(c) else quantized(c)
+    if of_s16 is None:
+        return lambda c: of_floats(c) if is_float(c) else quantized(c)
+    kinds = (quantized, INT4_MODELS.get(name, quantized), of_s16, of_floats)
+    return lambda c: c.one_of(kinds)(c)
 
 
 OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {name: _mixed(name) for name in sorted(_INTEGER_MODELS)}

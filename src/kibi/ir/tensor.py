@@ -117,6 +117,7 @@ class Tensor:
         is_supplied: whether its bytes are in a buffer of the caller's: it takes none of the arena.
         is_variable: whether it keeps its value from one inference to the next: it is state, and takes none of the arena.
         initial: the elements of a variable before the first inference, of the type's shape; None: each is the zero point, or 0.
+        is_int4: whether the model file holds the elements of a constant in four bits each; here they have eight.
     """
 
     index: int
@@ -126,6 +127,7 @@ class Tensor:
     is_supplied: bool = False
     is_variable: bool = False
     initial: Array | None = field(default=None, compare=False, repr=False)
+    is_int4: bool = False
 
     @property
     def is_constant(self) -> bool:

@@ -74,6 +74,7 @@ from kibi.ops.sub import Sub
 from kibi.ops.sum import Sum
 from kibi.ops.tanh import Tanh
 from kibi.ops.transpose import Transpose
+from kibi.ops.transpose_conv import TransposeConv
 from kibi.ops.unpack import Unpack
 from kibi.ops.zeros_like import ZerosLike
 
@@ -146,6 +147,7 @@ __all__ = [
     "Sum",
     "Tanh",
     "Transpose",
+    "TransposeConv",
     "Unpack",
     "ZerosLike",
     "custom_operators",

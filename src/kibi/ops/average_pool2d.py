@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, Rows, Site
+from kibi.ir import Accumulation, OperatorError, Rows, Site
 from kibi.ops.float_sums import add_in_order, clamp
 from kibi.ops.pooling import Pool2D, float_windows_of_row, inside_columns, is_float, windows_of_row
 from kibi.ops.registry import register
+
+_MOST_OF_S16 = (1 << 16) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +26,23 @@ class AveragePool2D(Pool2D):
 
     name: ClassVar[str] = "AVERAGE_POOL_2D"
     kernels: ClassVar[tuple[str, ...]] = (
-        "kibi_average_pool2d_s8", "kibi_average_pool2d_s8_accumulate", "kibi_average_pool2d_f32",
-        "kibi_average_pool2d_f32_accumulate",
+        "kibi_average_pool2d_s8", "kibi_average_pool2d_s8_accumulate", "kibi_average_pool2d_s16",
+        "kibi_average_pool2d_s16_accumulate", "kibi_average_pool2d_f32", "kibi_average_pool2d_f32_accumulate",
     )  # fmt: skip
-    accumulator: ClassVar[DType] = DType.S32
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """Shape `[N, OH, OW, C]`, the input's type; sums of s16 must fit 32 bits."""
+        shape, dtype = Pool2D.infer(self, site)
+        _, height, width, _ = site["input"].type.shape
+        elements = min(self.kernel[0], height) * min(self.kernel[1], width)
+        if dtype is DType.S16 and elements > _MOST_OF_S16:
+            what = f"a window over {elements} elements of s16 is too large for sums of 32 bits"
+            raise OperatorError(what, f"Use windows of at most {_MOST_OF_S16} elements", "input")
+        return shape, dtype
+
+    def accumulator(self, dtype: DType) -> DType:
+        """Sums: of 32 bits for integers."""
+        return DType.F32 if dtype is DType.F32 else DType.S32
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Sum of the elements inside, divided by their number."""
@@ -90,10 +105,11 @@ class AveragePool2D(Pool2D):
 
     def _means(self, site: Site, sums: Array, counts: Array) -> Array:
         """From sums `[x, C]` and counts `[x]`."""
-        low, high = self.activation.limits(DType.S8, site.output.quantization)
+        dtype = site.output.type.dtype
+        low, high = self.activation.limits(dtype, site.output.quantization)
         divisors = counts[:, None]
         means = np.sign(sums) * ((np.abs(sums) + divisors // 2) // divisors)
-        clamped: Array = np.minimum(np.maximum(means, low), high).astype(np.int8)
+        clamped: Array = np.minimum(np.maximum(means, low), high).astype(dtype.numpy)
         return clamped
 
 

@@ -26,10 +26,9 @@ class MaxPool2D(Pool2D):
 
     name: ClassVar[str] = "MAX_POOL_2D"
     kernels: ClassVar[tuple[str, ...]] = (
-        "kibi_max_pool2d_s8", "kibi_max_pool2d_s8_accumulate", "kibi_max_pool2d_f32",
-        "kibi_max_pool2d_f32_accumulate",
+        "kibi_max_pool2d_s8", "kibi_max_pool2d_s8_accumulate", "kibi_max_pool2d_s16", "kibi_max_pool2d_s16_accumulate",
+        "kibi_max_pool2d_f32", "kibi_max_pool2d_f32_accumulate",
     )  # fmt: skip
-    accumulator: ClassVar[DType] = DType.S8
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """The maximum over the elements inside."""
@@ -38,7 +37,7 @@ class MaxPool2D(Pool2D):
         gather = windows_of_row(self.window(site))
 
         def row(rows: Rows) -> Array:
-            return self._clamped(site, _largest(*gather(rows)))
+            return self._clamped(site, _largest(*gather(rows), site.output.type.dtype))
 
         return row
 
@@ -47,12 +46,13 @@ class MaxPool2D(Pool2D):
         if is_float(site):
             return self._float_accumulation(site)
         gather = windows_of_row(self.window(site))
+        dtype = site.output.type.dtype
 
         def add(maxima: Array, rows: Rows, step: int) -> None:
             del step
-            np.maximum(maxima, _largest(*gather(rows)).reshape(-1), out=maxima)
+            np.maximum(maxima, _largest(*gather(rows), dtype).reshape(-1), out=maxima)
 
-        start = np.full(site.output.type.elements, -128, np.int8)
+        start = np.full(site.output.type.elements, dtype.limits[0], dtype.numpy)
         return Accumulation(start, add, lambda maxima: self._clamped(site, maxima))
 
     def _float_rows(self, site: Site) -> Callable[[Rows], Array]:
@@ -77,13 +77,14 @@ class MaxPool2D(Pool2D):
         return Accumulation(start, add, lambda maxima: clamp(maxima, self.activation))
 
     def _clamped(self, site: Site, maxima: Array) -> Array:
-        low, high = self.activation.limits(DType.S8, site.output.quantization)
-        clamped: Array = np.minimum(np.maximum(maxima, low), high).astype(np.int8)
+        dtype = site.output.type.dtype
+        low, high = self.activation.limits(dtype, site.output.quantization)
+        clamped: Array = np.minimum(np.maximum(maxima, low), high).astype(dtype.numpy)
         return clamped
 
 
-def _largest(values: Array, mask: Array) -> Array:
-    largest: Array = np.where(mask[..., None], values, -128).max(axis=1).astype(np.int8)
+def _largest(values: Array, mask: Array, dtype: DType) -> Array:
+    largest: Array = np.where(mask[..., None], values, dtype.limits[0]).max(axis=1).astype(dtype.numpy)
     return largest
 
 

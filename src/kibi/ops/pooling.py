@@ -20,14 +20,12 @@ from kibi.ops.window import Window, output_shape
 class Pool2D(Operator):
     """A window over each channel: input [N, H, W, C] s8 → output [N, OH, OW, C] s8 of the same scale and zero point.
 
-    Or both are f32. Elements outside the input do not count. Source of the rule on scales: TFLM
+    Or both are s16, or f32. Elements outside the input do not count. Source of the rule on scales: TFLM
     `micro/kernels/pooling_common.cc`.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ("input",)
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
-    accumulator: ClassVar[DType]
-    """The type of what accumulates, of s8; f32 accumulates in f32."""
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
 
     kernel: tuple[int, int] = (1, 1)
     stride: tuple[int, int] = (1, 1)
@@ -40,7 +38,7 @@ class Pool2D(Operator):
         checks.positive("kernel", self.kernel)
         checks.positive("stride", self.stride)
         dtype = site["input"].type.dtype
-        if dtype is DType.S8:
+        if not is_float(site):
             self._check_scales(site)
         return output_shape(site, self.kernel, self.stride, (1, 1), self.padding, channels), dtype
 
@@ -50,7 +48,7 @@ class Pool2D(Operator):
         if source.zero_point != target.zero_point or abs(source.scale - target.scale) > 1e-6:
             what = f"input ({source}) and output ({target}) must have the same scale and zero point"
             raise OperatorError(what, operand="output")
-        self.activation.limits(DType.S8, target)
+        self.activation.limits(site.output.type.dtype, target)
 
     def window(self, site: Site) -> Window:
         """The geometry."""
@@ -91,7 +89,8 @@ class Pool2D(Operator):
             Param("pad", window.pad_width),
             *self._clamp_params(site),
         )
-        at_once, accumulating = self.kernels[:2] if dtype is DType.S8 else self.kernels[2:]
+        place = self.types.index(dtype)
+        at_once, accumulating = self.kernels[2 * place : 2 * place + 2]
         if accumulates:
             # The last call has read its row before it writes.
             scratch_bytes = self._accumulator_bytes(site)
@@ -101,12 +100,15 @@ class Pool2D(Operator):
     def _clamp_params(self, site: Site) -> tuple[Param, ...]:
         if is_float(site):
             return clamp_params(self.activation)
-        low, high = self.activation.limits(DType.S8, site.output.quantization)
+        low, high = self.activation.limits(site.output.type.dtype, site.output.quantization)
         return Param("activation_min", low), Param("activation_max", high)
 
+    def accumulator(self, dtype: DType) -> DType:
+        """The type of what accumulates, of elements of a type."""
+        return dtype
+
     def _accumulator_bytes(self, site: Site) -> int:
-        accumulator = DType.F32 if is_float(site) else self.accumulator
-        return site.output.type.elements * accumulator.size_bytes
+        return site.output.type.elements * self.accumulator(site["input"].type.dtype).size_bytes
 
 
 def is_float(site: Site) -> bool:

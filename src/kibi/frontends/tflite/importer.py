@@ -10,6 +10,7 @@ from kibi.frontends.naming import identifier
 from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
 from kibi.frontends.tflite.folding import fold
 from kibi.frontends.tflite.importers import CUSTOM, IMPORTERS, Importer, OptionsError, importer_of, remedy_for
+from kibi.frontends.tflite.int4 import int4_problems
 from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, Options
 from kibi.frontends.tflite.tensors import import_tensor, unused
 from kibi.ir import Graph, Node, Operator, Tensor, verify
@@ -226,13 +227,15 @@ def _connect(drafts: Iterable[_Draft], tensors: Mapping[int, Tensor]) -> tuple[l
 
 def _operand_problems(draft: _Draft, inputs: Sequence[Tensor | None]) -> Iterator[Problem]:
     """What is wrong with operands beside the operator's own rule, which knows nothing of files and converters."""
-    operands = dict(zip(draft.op.inputs, inputs, strict=False))
+    operands = dict(zip(draft.op.inputs, draft.importer.ordered(inputs), strict=False))
     first, weights = operands.get("input"), operands.get("filter")
     if first and weights and first.type.dtype is DType.F32 and weights.type.dtype.is_integer:
         types = f"{first.type.dtype} activations, {weights.type.dtype} weights"
         what = f"{draft.record.name}: a hybrid model ({types}) is not supported"
         remedy = "Quantize the activations as well, with a representative dataset"
         yield Problem(what, remedy, draft.index, weights.name)
+    for what, remedy, name in int4_problems(draft.record.name, operands):
+        yield Problem(f"{draft.record.name}: {what}", remedy, draft.index, name)
     check = draft.importer.check
     try:
         if check is not None:

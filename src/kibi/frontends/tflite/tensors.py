@@ -7,10 +7,12 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.errors import Problem
+from kibi.frontends.tflite import int4
 from kibi.frontends.tflite.reader import TENSOR_TYPES, QuantizationRecord, TensorRecord
 from kibi.ir import Quantization, Tensor, TensorType
 
 _DTYPES = {
+    int4.NAME: DType.S8,
     "INT8": DType.S8,
     "UINT8": DType.U8,
     "INT16": DType.S16,
@@ -52,10 +54,13 @@ def import_tensor(
         return None, problems
     dtype = _DTYPES[TENSOR_TYPES[record.type_code]]
     quantization = _quantization(record.quantization, record.shape) if dtype.is_integer else None
-    data = None if record.data is None else _constant(record.data, record.shape, dtype, copied)
-    return Tensor(
-        index, record.name, TensorType(record.shape, dtype, quantization), data, is_variable=record.is_variable
-    ), []
+    data = None if record.data is None else _constant(record.data, record, dtype, copied)
+    kind, is_int4 = TensorType(record.shape, dtype, quantization), _is_int4(record)
+    return Tensor(index, record.name, kind, data, is_variable=record.is_variable, is_int4=is_int4), []
+
+
+def _is_int4(record: TensorRecord) -> bool:
+    return TENSOR_TYPES.get(record.type_code) == int4.NAME
 
 
 def _problems(record: TensorRecord) -> Iterator[tuple[str, str]]:
@@ -75,11 +80,15 @@ def _problems(record: TensorRecord) -> Iterator[tuple[str, str]]:
         yield what, "Quantize the model to int8"
     if shape_problems or dtype is None:
         return
-    expected = prod(record.shape) * dtype.size_bytes
+    if _is_int4(record) and record.data is None:
+        yield "it has type INT4, which is supported for constants alone", "Quantize the activations to int8"
+        return
+    elements, stored = prod(record.shape), "int4" if _is_int4(record) else str(dtype)
+    expected = int4.packed_bytes(elements) if _is_int4(record) else elements * dtype.size_bytes
     if expected > _MOST_BYTES:
         yield f"shape {_brief(record.shape)} of {dtype} takes {expected} bytes; at most {_MOST_BYTES} are possible", ""
     elif record.data is not None and record.data.size != expected:
-        what = f"it has {record.data.size} bytes of data, but shape {_brief(record.shape)} of {dtype} takes {expected}"
+        what = f"it has {record.data.size} bytes of data, but shape {_brief(record.shape)} of {stored} takes {expected}"
         yield what, _EXPORT_AGAIN
     if record.quantization is not None:
         yield from _quantization_problems(record.quantization, record.shape, dtype)
@@ -147,8 +156,14 @@ def _quantization(record: QuantizationRecord | None, shape: tuple[int, ...]) -> 
     return Quantization(scales, zero_points, (_axis(record, shape) or 0) if len(scales) > 1 else 0)
 
 
-def _constant(data: Array, shape: tuple[int, ...], dtype: DType, copied: Callable[[int], None]) -> Array:
-    """The elements of a constant, read-only: a view of the file where its alignment allows one."""
+def _constant(data: Array, record: TensorRecord, dtype: DType, copied: Callable[[int], None]) -> Array:
+    """The elements of a constant, read-only: a view of the file where its alignment and their size allow one."""
+    shape = record.shape
+    if _is_int4(record):
+        copied(prod(shape))
+        unpacked = int4.unpacked(data, prod(shape)).reshape(shape)
+        unpacked.flags.writeable = False
+        return unpacked
     elements = data.view(dtype.numpy)
     if not elements.flags.aligned:
         copied(data.size)

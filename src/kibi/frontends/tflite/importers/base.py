@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from kibi.frontends.tflite.reader import ACTIVATIONS, PADDINGS, Options
 from kibi.ir import Node, Operator, Tensor
 from kibi.ops import Activation, Padding
+
+T = TypeVar("T")
 
 
 class OptionsError(Exception):
@@ -32,7 +35,7 @@ class Importer:
         check: looks at options beside the input tensors, None for those left out, and raises `OptionsError`.
         part: where there are several outputs, from the operator to the one that makes output `number` of `count`; it raises
             `OptionsError` for another count than it should be.
-        order: where the schema has the inputs in another order than the operator, their places there.
+        order: where the schema has the inputs in another order than the operator, or more of them, their places there.
     """
 
     make: Callable[[Options], Operator]
@@ -40,6 +43,12 @@ class Importer:
     check: Callable[[Options, Sequence[Tensor | None]], None] | None = None
     part: Callable[[Operator, int, int], Operator] | None = None
     order: tuple[int, ...] | None = None
+
+    def ordered(self, inputs: Sequence[T]) -> tuple[T, ...]:
+        """The inputs in the operator's order; as they are where there are too many for that. The last may be left out."""
+        if self.order is None or len(inputs) > 1 + max(self.order):
+            return tuple(inputs)
+        return tuple(inputs[place] for place in self.order if place < len(inputs))
 
     def nodes(
         self, op: Operator, inputs: tuple[int | None, ...], outputs: tuple[int, ...], source: int
@@ -55,8 +64,7 @@ class Importer:
         Raises:
             OptionsError: it should have another number of outputs.
         """
-        if self.order is not None and len(inputs) == len(self.order):
-            inputs = tuple(inputs[place] for place in self.order)
+        inputs = self.ordered(inputs)
         if self.part is None or not outputs:
             return (Node(op, inputs, outputs, source),)
         parts = (self.part(op, number, len(outputs)) for number in range(len(outputs)))

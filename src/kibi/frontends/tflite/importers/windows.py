@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from kibi.frontends.tflite.importers.base import Importer, OptionsError, activation_of, padding_of, pair
-from kibi.frontends.tflite.reader import WEIGHTS_FORMATS, Options
+from kibi.frontends.tflite.reader import TENSOR_TYPES, WEIGHTS_FORMATS, Options
 from kibi.ir import Operator, Tensor
-from kibi.ops import AveragePool2D, Conv2D, DepthwiseConv2D, FullyConnected, MaxPool2D
+from kibi.ops import AveragePool2D, Conv2D, DepthwiseConv2D, FullyConnected, MaxPool2D, TransposeConv
 
 
 def _conv2d(options: Options) -> Operator:
@@ -14,7 +14,13 @@ def _conv2d(options: Options) -> Operator:
         padding=padding_of(options),
         dilation=pair(options, "dilation", "DilationHFactor", "DilationWFactor"),
         activation=activation_of(options),
+        narrow_sums=_narrow_sums(options),
     )
+
+
+def _narrow_sums(options: Options) -> bool:
+    """Whether sums of s16 elements have 32 bits where there is no bias whose type says it."""
+    return TENSOR_TYPES.get(options.integer("QuantizedBiasType")) == "INT32"
 
 
 def _depthwise_conv2d(options: Options) -> Operator:
@@ -48,7 +54,9 @@ def _fully_connected(options: Options) -> Operator:
         raise OptionsError(
             f"weights format {name} is not supported", "Export the model with weights in the DEFAULT format"
         )
-    return FullyConnected(activation=activation_of(options), keep_dims=options.flag("KeepNumDims"))
+    return FullyConnected(
+        activation=activation_of(options), keep_dims=options.flag("KeepNumDims"), narrow_sums=_narrow_sums(options)
+    )
 
 
 def _average_pool2d(options: Options) -> Operator:
@@ -69,11 +77,21 @@ def _max_pool2d(options: Options) -> Operator:
     )
 
 
+def _transpose_conv(options: Options) -> Operator:
+    return TransposeConv(
+        stride=pair(options, "stride", "StrideH", "StrideW"),
+        padding=padding_of(options),
+        activation=activation_of(options),
+    )
+
+
 WINDOWS: Mapping[str, Importer] = {
     "AVERAGE_POOL_2D": Importer(_average_pool2d, "Pool2DOptions"),
     "CONV_2D": Importer(_conv2d, "Conv2DOptions"),
     "DEPTHWISE_CONV_2D": Importer(_depthwise_conv2d, "DepthwiseConv2DOptions", _check_depth_multiplier),
     "FULLY_CONNECTED": Importer(_fully_connected, "FullyConnectedOptions"),
     "MAX_POOL_2D": Importer(_max_pool2d, "Pool2DOptions"),
+    # TFLM does not look at the first input, the output's shape.
+    "TRANSPOSE_CONV": Importer(_transpose_conv, "TransposeConvOptions", order=(2, 1, 3)),
 }
 """By the schema's name of the operator."""

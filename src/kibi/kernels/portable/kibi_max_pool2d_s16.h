@@ -1,0 +1,34 @@
+/* MAX_POOL_2D of 16-bit elements: one output row. */
+#ifndef KIBI_MAX_POOL2D_S16_H
+#define KIBI_MAX_POOL2D_S16_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t input_width;
+    int32_t channels;
+    int32_t output_width;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride; /* across; the rows' stride is in the pointers */
+    int32_t pad;    /* in front of the first column */
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_max_pool2d_s16_params;
+
+/* output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
+ * elements are written in order, and a channel of a window is read right before it is written.
+ * rows: kernel_rows pointers to [input_width][channels]; null for a row outside the input, but not for all of them.
+ * scratch: none. */
+void kibi_max_pool2d_s16(int16_t *output, const int16_t *const *rows, const kibi_max_pool2d_s16_params *params,
+                         void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,71 @@
+"""Weights of int4: unpacked as TFLM unpacks them, and refused where TFLM does not take them."""
+
+import numpy as np
+import pytest
+
+from kibi.dtypes import DType
+from kibi.errors import ModelError
+from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.int4 import unpacked
+from tests.support.tflite_builder import ModelBuilder
+
+
+def test_unpacked_any_byte_gives_its_lower_half_first() -> None:
+    """Each half is a number of -8 … 7; the upper half of the last byte may be left over."""
+    data = np.array([0x80, 0xF7, 0x5B], np.uint8)
+    assert unpacked(data, 6).tolist() == [0, -8, 7, -1, -5, 5]
+    assert unpacked(data, 5).tolist() == [0, -8, 7, -1, -5]
+    assert unpacked(data, 6).dtype == np.int8
+
+
+def _model(dtype: DType, scales: int, *, size: int = 8, weights: str = "INT4") -> bytes:
+    b = ModelBuilder()
+    x = b.input([1, 4], dtype, 0.1, 0, name="x")
+    scale, zeros = [0.01] * scales, [0] * scales
+    w = b.tensor([4, 4], weights, scale, zeros, name="w", data=bytes(range(size)))
+    y = b.tensor([1, 4], dtype, 0.1, 0, name="y")
+    b.operator("FULLY_CONNECTED", [x, w], [y])
+    return b.finish([y])
+
+
+def test_load_weights_of_int4_are_those_of_int8() -> None:
+    """They become elements of s8, read-only."""
+    (site,) = parse_tflite(_model(DType.S8, 1), "m.tflite").sites
+    weights = site["filter"]
+    assert (weights.type.dtype, weights.is_int4) == (DType.S8, True)
+    assert site.constant("filter")[:2].tolist() == [[0, 0, 1, 0], [2, 0, 3, 0]]
+    assert not site.constant("filter").flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("model", "what"),
+    [
+        (_model(DType.S8, 4), "weights of int4 with a scale for each channel are not supported, nor by TFLM"),
+        (_model(DType.S16, 1), "weights of int4 under elements of s16 are not supported, nor by TFLM"),
+        (_model(DType.S8, 1, size=16), r"it has 16 bytes of data, but shape \[4, 4\] of int4 takes 8"),
+    ],
+)
+def test_load_weights_of_int4_that_tflm_refuses_are_refused(model: bytes, what: str) -> None:
+    """The reason is named, and the tensor."""
+    with pytest.raises(ModelError, match=rf"tensor 'w'.*{what}"):
+        parse_tflite(model, "m.tflite")
+
+
+def test_load_other_constants_of_int4_are_refused() -> None:
+    """TFLM has int4 for weights alone."""
+    b = ModelBuilder()
+    x = b.input([1, 4], DType.S8, 0.1, 0, name="x")
+    other = b.tensor([1, 4], "INT4", 0.1, 0, name="other", data=bytes(2))
+    y = b.tensor([1, 4], DType.S8, 0.1, 0, name="y")
+    b.operator("ADD", [x, other], [y])
+    with pytest.raises(ModelError, match=r"tensor 'other': ADD: input2 has type int4; TFLM has it for weights of"):
+        parse_tflite(b.finish([y]), "m.tflite")
+
+
+def test_load_elements_of_int4_are_refused() -> None:
+    """What is computed cannot be of int4."""
+    b = ModelBuilder()
+    x, y = b.input([1, 4], "INT4", 0.1, 0, name="x"), b.tensor([1, 4], DType.S8, 0.1, 0)
+    b.operator("RELU", [x], [y])
+    with pytest.raises(ModelError, match="tensor 'x': it has type INT4, which is supported for constants alone"):
+        parse_tflite(b.finish([y]), "m.tflite")
