@@ -147,19 +147,11 @@ def softmax(c: Choices) -> Case:
     return one("SOFTMAX", b, [source], output, [floats(c, shape, c.one_of((4.0, 100.0)))], beta=beta)
 
 
-def logistic(c: Choices) -> Case:
-    """LOGISTIC from where it is 0 to where it is 1."""
-    b, shape = ModelBuilder(), drawn_shape(c, c.integer(0, 4))
-    source, output = b.input(shape, DType.F32), b.tensor(shape, DType.F32)
-    return one("LOGISTIC", b, [source], output, [floats(c, shape, c.one_of((4.0, 100.0)))])
-
-
 FLOAT_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "AVERAGE_POOL_2D": average_pool_2d,
     "CONV_2D": conv_2d,
     "DEPTHWISE_CONV_2D": depthwise_conv_2d,
     "FULLY_CONNECTED": fully_connected,
-    "LOGISTIC": logistic,
     "MAX_POOL_2D": max_pool_2d,
     "MEAN": mean,
     "PAD": pad,

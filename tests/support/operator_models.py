@@ -18,6 +18,7 @@ from tests.support.joining_models import JOINING_MODELS
 from tests.support.moving_models import MOVING_MODELS
 from tests.support.scale_models import SCALE_MODELS
 from tests.support.tflite_builder import ModelBuilder
+from tests.support.transcendental_models import TRANSCENDENTAL_MODELS, WIDE_MODELS
 from tests.support.unary_models import UNARY_MODELS
 from tests.support.window_models import WINDOW_MODELS
 
@@ -73,17 +74,17 @@ _MODELS: Mapping[str, Callable[[Choices], Case]] = {
 """Of operators that stand for themselves."""
 QUANTIZED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     **_MODELS, **BINARY_MODELS, **JOINING_MODELS, **MOVING_MODELS, **SCALE_MODELS,
-    **UNARY_MODELS, **WINDOW_MODELS,
+    **TRANSCENDENTAL_MODELS,    **UNARY_MODELS, **WINDOW_MODELS,
 }  # fmt: skip
 """How models of each operator are drawn, of convolutions and their like with integers alone."""
 
 
 def _mixed(name: str) -> Callable[[Choices], Case]:
-    """Models of integers, and, of operators that have them, some of floats."""
-    quantized, of_floats = QUANTIZED_MODELS[name], FLOAT_MODELS.get(name)
-    if of_floats is None:
+    """Models of integers, and, of operators that have them, some of floats and wider types."""
+    quantized, others = QUANTIZED_MODELS[name], {**FLOAT_MODELS, **WIDE_MODELS}.get(name)
+    if others is None:
         return quantized
-    return lambda c: of_floats(c) if is_float(c) else quantized(c)
+    return lambda c: others(c) if is_float(c) else quantized(c)
 
 
 OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {name: _mixed(name) for name in sorted(QUANTIZED_MODELS)}

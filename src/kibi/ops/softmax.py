@@ -38,6 +38,8 @@ class Softmax(Operator):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_softmax_s8", "kibi_softmax_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
 
+    ulps: ClassVar[int] = 1
+
     beta: float = 1.0
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:

@@ -11,13 +11,20 @@ from kibi.quant.rounding import (
     saturating_rounding_doubling_high_multiply,
     wrap_s32,
 )
+from kibi.quant.sigmoid import checked_log2, logistic_s16, tanh_s16
+from kibi.quant.transcendental import cos_f32, expm1_f32, log_f32, sin_f32, tanh_f32
 
 __all__ = [
     "Multiplier",
+    "checked_log2",
+    "cos_f32",
     "exp_f32",
     "exp_on_negative_values",
+    "expm1_f32",
     "inverse_square_root",
+    "log_f32",
     "logistic",
+    "logistic_s16",
     "quantize_multiplier",
     "quantize_value",
     "reciprocal",
@@ -25,6 +32,9 @@ __all__ = [
     "round_half_away",
     "rounding_divide_by_power_of_two",
     "saturating_rounding_doubling_high_multiply",
+    "sin_f32",
     "tanh",
+    "tanh_f32",
+    "tanh_s16",
     "wrap_s32",
 ]
