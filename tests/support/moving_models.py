@@ -235,11 +235,6 @@ def reduce_min(c: Choices) -> Case:
     return _reduced(c, "REDUCE_MIN", _S8_F32)
 
 
-def sum_over_axes(c: Choices) -> Case:
-    """SUM of floats over any axes."""
-    return _reduced(c, "SUM", (DType.F32,))
-
-
 def _arg(c: Choices, name: str) -> Case:
     """The place of an extreme along any axis, often the last; with equals."""
     shape, dtype = drawn_shape(c, c.integer(1, 4), 5), c.one_of(_S8_F32)
@@ -275,7 +270,6 @@ MOVING_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "PADV2": padv2,
     "REDUCE_MAX": reduce_max,
     "REDUCE_MIN": reduce_min,
-    "SUM": sum_over_axes,
     "RESIZE_BILINEAR": resize_bilinear,
     "RESIZE_NEAREST_NEIGHBOR": resize_nearest_neighbor,
     "SHAPE": shape_of,

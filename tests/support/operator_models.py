@@ -6,16 +6,16 @@ above 1, elements at the extremes. Where TFLM itself relies on undefined behavio
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
 from hypothesis import strategies as st
 
 from kibi.dtypes import DType
 from tests.support.binary_models import BINARY_MODELS
 from tests.support.case import Case, drawn_shape, one
-from tests.support.choices import Choices, Drawn, elements, flip, is_float, scale, zero_point
+from tests.support.choices import Choices, Drawn, elements, is_float, scale, zero_point
 from tests.support.float_models import FLOAT_MODELS
 from tests.support.joining_models import JOINING_MODELS
 from tests.support.moving_models import MOVING_MODELS
+from tests.support.reducing_models import REDUCING_MODELS
 from tests.support.scale_models import SCALE_MODELS
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.transcendental_models import TRANSCENDENTAL_MODELS, WIDE_MODELS
@@ -28,35 +28,6 @@ _UNIT = (1 / 256, -128)
 """The scale and zero point that SOFTMAX and LOGISTIC give."""
 
 
-def mean(c: Choices) -> Case:
-    """MEAN over any axes."""
-    b, rank = ModelBuilder(), c.integer(1, 4)
-    shape, keeps = drawn_shape(c, rank, 7), flip(c)
-    axes = [axis for axis in range(rank) if flip(c)] or [c.integer(0, rank - 1)]
-    output_shape = [1 if axis in axes else size for axis, size in enumerate(shape) if keeps or axis not in axes]
-    named = np.array([axis - rank if flip(c) else axis for axis in axes], np.int32)
-    if len(axes) == 1 and flip(c):
-        named = named.reshape(())
-    input_scale = scale(c)
-    source = b.input(shape, DType.S8, input_scale, zero_point(c))
-    # The sum shifted left fits 32 bits: at most 2401 elements of 8 bits and a sign, and 11 bits of factor.
-    output = b.tensor(output_shape, DType.S8, float(np.float32(input_scale * scale(c, -10, 12))), zero_point(c))
-    return one("MEAN", b, [source, b.constant(named)], output, [elements(c, shape)], keep_dims=keeps)
-
-
-def pad(c: Choices) -> Case:
-    """PAD of any axes but the batch."""
-    b, rank = ModelBuilder(), c.integer(1, 4)
-    shape, quantization = drawn_shape(c, rank), (scale(c), zero_point(c))
-    pads = [(c.one_of((0, 0, 1, 2, 3)), c.one_of((0, 0, 1, 2, 3))) for _ in range(rank)]
-    if rank > 2:
-        pads[0] = (0, 0)
-    output_shape = [size + sum(pair) for size, pair in zip(shape, pads, strict=True)]
-    source = b.input(shape, DType.S8, *quantization)
-    output = b.tensor(output_shape, DType.S8, *quantization)
-    return one("PAD", b, [source, b.constant(np.array(pads, np.int32))], output, [elements(c, shape)])
-
-
 def softmax(c: Choices) -> Case:
     """SOFTMAX along the last axis, of any sharpness."""
     b, rank = ModelBuilder(), c.integer(1, 4)
@@ -67,13 +38,11 @@ def softmax(c: Choices) -> Case:
 
 
 _MODELS: Mapping[str, Callable[[Choices], Case]] = {
-    "MEAN": mean,
-    "PAD": pad,
     "SOFTMAX": softmax,
 }
 """Of operators that stand for themselves."""
 QUANTIZED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
-    **_MODELS, **BINARY_MODELS, **JOINING_MODELS, **MOVING_MODELS, **SCALE_MODELS,
+    **_MODELS, **BINARY_MODELS, **JOINING_MODELS, **MOVING_MODELS, **REDUCING_MODELS, **SCALE_MODELS,
     **TRANSCENDENTAL_MODELS,    **UNARY_MODELS, **WINDOW_MODELS,
 }  # fmt: skip
 """How models of each operator are drawn, of convolutions and their like with integers alone."""
