@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from kibi.dtypes import DType
 from tests.support.binary_models import BINARY_MODELS
 from tests.support.case import Case, drawn_shape, one
-from tests.support.choices import Choices, Drawn, elements, is_float, scale, zero_point
+from tests.support.choices import Choices, Drawn, is_float, scale, zero_point
+from tests.support.drawn_values import values
 from tests.support.float_models import FLOAT_MODELS
 from tests.support.joining_models import JOINING_MODELS
 from tests.support.moving_models import MOVING_MODELS
@@ -33,8 +34,16 @@ def softmax(c: Choices) -> Case:
     b, rank = ModelBuilder(), c.integer(1, 4)
     shape = (*drawn_shape(c, rank - 1, 4), c.one_of((c.integer(1, 12), c.integer(1, 300))))
     beta = c.one_of((1.0, 0.5, 2.0, 10.0, c.integer(1, 1000) / 128))
-    source, output = b.input(shape, DType.S8, scale(c, -17, 5), zero_point(c)), b.tensor(shape, DType.S8, *_UNIT)
-    return one("SOFTMAX", b, [source], output, [elements(c, shape)], beta=beta)
+    types = c.one_of(((DType.S8, DType.S8),) * 2 + ((DType.S8, DType.S16), (DType.S16, DType.S16)))
+    if types[0] is DType.S8:
+        quantization, unit = (
+            (scale(c, -17, 5), zero_point(c)),
+            _UNIT if types[1] is DType.S8 else (2.0**-16, -(1 << 15)),
+        )
+    else:  # differences shifted left fit 32 bits
+        quantization, unit = (scale(c, -24, -8), 0), (2.0**-15, 0)
+    source, output = b.input(shape, types[0], *quantization), b.tensor(shape, types[1], *unit)
+    return one("SOFTMAX", b, [source], output, [values(c, shape, types[0])], beta=beta)
 
 
 _MODELS: Mapping[str, Callable[[Choices], Case]] = {
