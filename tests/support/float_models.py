@@ -108,6 +108,11 @@ def average_pool_2d(c: Choices) -> Case:
     return _pool(c, "AVERAGE_POOL_2D")
 
 
+def l2_pool_2d(c: Choices) -> Case:
+    """L2_POOL_2D of any geometry."""
+    return _pool(c, "L2_POOL_2D")
+
+
 def max_pool_2d(c: Choices) -> Case:
     """MAX_POOL_2D of any geometry."""
     return _pool(c, "MAX_POOL_2D")

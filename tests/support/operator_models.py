@@ -13,7 +13,7 @@ from tests.support.binary_models import BINARY_MODELS
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, Drawn, is_float, scale, zero_point
 from tests.support.drawn_values import values
-from tests.support.float_models import FLOAT_MODELS
+from tests.support.float_models import FLOAT_MODELS, l2_pool_2d
 from tests.support.joining_models import JOINING_MODELS
 from tests.support.moving_models import MOVING_MODELS
 from tests.support.reducing_models import REDUCING_MODELS
@@ -47,6 +47,7 @@ def softmax(c: Choices) -> Case:
 
 
 _MODELS: Mapping[str, Callable[[Choices], Case]] = {
+    "L2_POOL_2D": l2_pool_2d,
     "SOFTMAX": softmax,
 }
 """Of operators that stand for themselves."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from tests.support.case import Case, drawn_shape, one
-from tests.support.choices import Choices, flip, floats, scale
+from tests.support.choices import Choices, elements, flip, floats, is_float, scale, zero_point
 from tests.support.drawn_values import values
 from tests.support.tflite_builder import ModelBuilder
 
@@ -68,10 +68,33 @@ def _s16(c: Choices, name: str) -> Case:
     return one(name, b, [operand], result, [data])
 
 
+def log_softmax(c: Choices) -> Case:
+    """LOG_SOFTMAX along the last axis; of s8 from scales on that TFLM's fixed point has."""
+    b, is_real = ModelBuilder(), is_float(c)
+    shape = (*drawn_shape(c, c.integer(0, 3), 4), c.one_of((c.integer(1, 12), c.integer(1, 300))))
+    if is_real:
+        return _real("LOG_SOFTMAX", floats(c, shape, c.one_of((4.0, 100.0))))
+    source, output = b.input(shape, DType.S8, scale(c, -17, 2), zero_point(c)), b.tensor(shape, DType.S8, 1 / 16, 127)
+    return one("LOG_SOFTMAX", b, [source], output, [elements(c, shape)])
+
+
+def l2_normalization(c: Choices) -> Case:
+    """L2_NORMALIZATION along the last axis, also of zeros."""
+    b, shape = ModelBuilder(), (*drawn_shape(c, c.integer(0, 3), 4), c.one_of((c.integer(1, 12), c.integer(1, 300))))
+    if is_float(c):
+        return _real("L2_NORMALIZATION", floats(c, shape, c.one_of((4.0, 1e12, 1e-5))))
+    zero = zero_point(c)
+    data = np.full(shape, zero, np.int8) if c.one_of((False, False, False, True)) else elements(c, shape)
+    source, output = b.input(shape, DType.S8, scale(c), zero), b.tensor(shape, DType.S8, 1 / 128, 0)
+    return one("L2_NORMALIZATION", b, [source], output, [data])
+
+
 TRANSCENDENTAL_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "COS": circular("COS"),
     "EXP": exp,
+    "L2_NORMALIZATION": l2_normalization,
     "LOG": log,
+    "LOG_SOFTMAX": log_softmax,
     "SIN": circular("SIN"),
 }
 """How models of each of these operators are drawn."""

@@ -27,8 +27,11 @@ from kibi.ops.fully_connected import FullyConnected
 from kibi.ops.gather import Gather
 from kibi.ops.gather_nd import GatherNd
 from kibi.ops.hard_swish import HardSwish
+from kibi.ops.l2_normalization import L2Normalization
+from kibi.ops.l2_pool2d import L2Pool2D
 from kibi.ops.leaky_relu import LeakyRelu
 from kibi.ops.log import Log
+from kibi.ops.log_softmax import LogSoftmax
 from kibi.ops.logistic import Logistic
 from kibi.ops.max_pool2d import MaxPool2D
 from kibi.ops.maximum import Maximum
@@ -111,8 +114,11 @@ __all__ = [
     "Gather",
     "GatherNd",
     "HardSwish",
+    "L2Normalization",
+    "L2Pool2D",
     "LeakyRelu",
     "Log",
+    "LogSoftmax",
     "Logistic",
     "MaxPool2D",
     "Maximum",

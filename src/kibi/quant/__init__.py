@@ -1,7 +1,7 @@
 """The rules of arithmetic: multipliers, shifts, rounding, transcendental functions. `docs/numerics.md` numbers them."""
 
 from kibi.quant.exponential import exp_f32
-from kibi.quant.fixed_point import exp_on_negative_values, inverse_square_root, logistic, reciprocal, tanh
+from kibi.quant.fixed_point import exp_on_negative_values, inverse_square_root, log_of_sum, logistic, reciprocal, tanh
 from kibi.quant.multiplier import Multiplier, quantize_multiplier
 from kibi.quant.rounding import (
     quantize_value,
@@ -23,6 +23,7 @@ __all__ = [
     "expm1_f32",
     "inverse_square_root",
     "log_f32",
+    "log_of_sum",
     "logistic",
     "logistic_s16",
     "quantize_multiplier",
