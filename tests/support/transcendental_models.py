@@ -62,7 +62,9 @@ def _s16(c: Choices, name: str) -> Case:
     source = c.one_of((near, scale(c, -30, 0)))
     every = c.one_of((False, False, True))
     data = (
-        np.arange(-(1 << 15), 1 << 15, 7, np.int16) if every else values(c, drawn_shape(c, c.integer(0, 4)), DType.S16)
+        np.arange(-(1 << 15), 1 << 15, 7).astype(np.int16)
+        if every
+        else values(c, drawn_shape(c, c.integer(0, 4)), DType.S16)
     )
     operand, result = b.input(data.shape, DType.S16, source, 0), b.tensor(data.shape, DType.S16, _UNIT_S16, 0)
     return one(name, b, [operand], result, [data])

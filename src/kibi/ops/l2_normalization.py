@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
@@ -77,7 +78,7 @@ class L2Normalization(Operator):
         return KernelCall(f"kibi_l2_normalization_{dtype}", params, overlap_bytes=(0,))
 
 
-def _divided(vectors: Array) -> Array:
+def _divided(vectors: NDArray[np.float32]) -> Array:
     """Rule N24: squares are added up in order."""
     with np.errstate(all="ignore"):
         squares = (vectors * vectors).astype(np.float32)

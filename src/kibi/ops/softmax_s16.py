@@ -80,7 +80,8 @@ def _between(table: Table, values: NDArray[np.int64]) -> NDArray[np.int64]:
     """A table at s16 values, on the line between two entries."""
     places = 256 + (values >> 7)
     first, second = table[places].astype(np.int64), table[places + 1].astype(np.int64)
-    return first + (((second - first) * (values & 127) + 64) >> 7)
+    found: NDArray[np.int64] = first + (((second - first) * (values & 127) + 64) >> 7)
+    return found
 
 
 def rows_of(site: Site, beta: float) -> Callable[[Rows], Array]:
@@ -94,7 +95,8 @@ def rows_of(site: Site, beta: float) -> Callable[[Rows], Array]:
         shifted = ((total << 31 - total.bit_length()) + (1 << 13) >> 14) - (1 << 16) - (1 << 15)
         scale = _between(reciprocals(), np.clip(np.array([shifted]), _LOW, _HIGH))
         shift = total.bit_length() - 1
-        return np.clip((powers * scale + (1 << shift - 1)) >> shift, 0, _HIGH)
+        scaled = (powers * scale + (1 << shift - 1)) >> shift
+        return np.asarray(np.clip(scaled, 0, _HIGH), np.int64)
 
     def row(rows: Rows) -> Array:
         vectors = np.asarray(rows[0][0]).astype(np.int64).reshape(-1, depth)

@@ -164,7 +164,8 @@ def _octaves(values: Real) -> tuple[NDArray[np.int32], Real, Real]:
     several = np.trunc(_PER_LN_2 * values + _F(0.5) * sign)
     k = np.where(magnitudes.view(np.uint32) < 0x3F851592, sign, several)
     k = np.where(magnitudes.view(np.uint32) <= 0x3EB17218, _F(0), k)
-    high, low = values - k * _LN_2_HIGH, k * _LN_2_LOW
+    high: Real = (values - k * _LN_2_HIGH).astype(_F)
+    low: Real = (k * _LN_2_LOW).astype(_F)
     rest = high - low
     return k.astype(np.int32), rest, (high - rest) - low
 
