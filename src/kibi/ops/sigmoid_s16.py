@@ -37,4 +37,4 @@ def scaling(site: Site, shifts: Container[int]) -> tuple[int, int]:
 def scaling_params(site: Site, shifts: Container[int]) -> tuple[Param, ...]:
     """The struct fields of `scaling`."""
     multiplier, shift = scaling(site, shifts)
-    return Param("multiplier", multiplier), Param("shift", shift)
+    return Param("factor", multiplier), Param("right_shift", shift)
