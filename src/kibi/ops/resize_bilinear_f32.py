@@ -34,7 +34,7 @@ class Axis:
 
 
 def _axis(size: int, output_size: int, centers: Centers) -> Axis:
-    """Rule N34: one axis. Source: TFLM `kernels/internal/reference/resize_bilinear.h`, `ComputeInterpolationValues`."""
+    """One axis, in float32. Source: TFLM `kernels/internal/reference/resize_bilinear.h`, `ComputeInterpolationValues`."""
     aligned = int(centers.align_corners and output_size > 1)
     scale = _F(size - aligned) / _F(output_size - aligned)
     places = np.arange(output_size).astype(_F)
@@ -69,7 +69,7 @@ def access(site: Site) -> RowAccess:
 
 
 def rows_of(site: Site, centers: Centers) -> Callable[[Rows], Array]:
-    """Rule N34: four neighbours, each times the weights of its row and its column, added up in TFLM's order."""
+    """Four neighbours, each times the weights of its row and its column, added up in TFLM's order."""
     shape = site["input"].type.shape[1:]
     height, width = axes(site, centers)
     down, across = height.weights[:, None, None], width.weights[None, :, None]
