@@ -119,7 +119,8 @@ def mirror_pad(c: Choices) -> Case:
 
 def padv2(c: Choices) -> Case:
     """PADV2 of any axes."""
-    b, shape, dtype = ModelBuilder(), drawn_shape(c, c.integer(1, 4)), c.one_of((*_S8_F32, DType.S16, DType.S32))
+    rank, dtype = c.integer(1, 5), c.one_of((*_S8_F32, DType.S16, DType.S32))
+    b, shape = ModelBuilder(), drawn_shape(c, rank, 5 if rank < 5 else 3)
     pads = [(c.one_of((0, 0, 1, 2, 3)), c.one_of((0, 0, 1, 2, 3))) for _ in shape]
     quantization = (scale(c), zero_point(c)) if dtype is DType.S8 else ()
     source = b.input(shape, dtype, *quantization)

@@ -36,13 +36,13 @@ def _over_axes(c: Choices, name: str) -> Case:
 
 
 def pad(c: Choices) -> Case:
-    """PAD of any axes but the batch."""
-    b, rank = ModelBuilder(), c.integer(1, 4)
+    """PAD of any axes, mostly not of the batch."""
+    b, rank = ModelBuilder(), c.one_of((c.integer(1, 4), c.integer(1, 4), c.integer(1, 5)))
     dtype = c.one_of((DType.S8, DType.S8, DType.S8, DType.S16, DType.S32, DType.F32))
-    shape = drawn_shape(c, rank)
+    shape = drawn_shape(c, rank, 5 if rank < 5 else 3)
     quantization = (scale(c), any_zero_point(c, dtype)) if dtype in (DType.S8, DType.S16) else ()
     pads = [(c.one_of((0, 0, 1, 2, 3)), c.one_of((0, 0, 1, 2, 3))) for _ in range(rank)]
-    if rank > 2:
+    if rank > 2 and c.one_of((True, True, False)):
         pads[0] = (0, 0)
     output_shape = [size + sum(pair) for size, pair in zip(shape, pads, strict=True)]
     source, output = b.input(shape, dtype, *quantization), b.tensor(output_shape, dtype, *quantization)
