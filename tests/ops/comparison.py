@@ -38,8 +38,8 @@ def assert_same_as_tflm(graph: Graph, got: Sequence[Array], wanted: Sequence[Arr
             assert_same(graph, [mine], [its])
             continue
         assert (mine.shape, mine.dtype) == (its.shape, its.dtype), f"output {number} of {describe(graph)}"
-        apart = np.abs(_in_order(mine) - _in_order(its))
-        apart[np.isnan(mine) & np.isnan(its)] = 0
+        both_nan = np.isnan(mine.astype(np.float32)) & np.isnan(its.astype(np.float32))
+        apart = np.where(both_nan, 0, np.abs(_in_order(mine) - _in_order(its)))
         assert (apart <= ulps_of(graph)).all(), f"output {number}: {apart.max()} units apart; {describe(graph)}"
 
 
