@@ -66,6 +66,9 @@ def _operator(operator: type[Operator]) -> Iterator[str]:
     attributes = [_attribute(field.name, field.default) for field in fields(operator)]  # type: ignore[arg-type]
     if attributes:
         yield f"- attributes: {', '.join(attributes)}"
+    if operator.ulps:
+        units = f"{operator.ulps} unit{'s' if operator.ulps > 1 else ''} in the last place"
+        yield f"- floats: TFLM's C library decides their last bits; with glibc up to 2.40 they are equal, else within {units}"
     rules = sorted(_rules(operator), key=lambda rule: int(rule[1:]))
     if rules:
         yield f"- rules: {', '.join(f'[{rule}](numerics.md#{rule.lower()})' for rule in rules)}"

@@ -23,6 +23,7 @@ def test_operators_lists_every_operator(kibi: Kibi) -> None:
         known = operators()[operator["name"]]
         assert operator["kernels"] == list(known.kernels)
         assert operator["types"] == [str(kind) for kind in known.types]
+        assert operator["ulps"] == known.ulps
         assert operator["description"]
         assert operator["description"] in text
     assert f"{len(operators())} operators" in text

@@ -21,7 +21,7 @@ _ENOUGH = 60
 """Probes of a kernel."""
 _ELEMENTWISE = (
     *("kibi_add_s8", "kibi_add_s16", "kibi_add_f32", "kibi_lookup_s8", "kibi_mul_s8", "kibi_neg_f32"),
-    "kibi_logistic_f32",
+    *("kibi_logistic_f32", "kibi_exp_f32_each", "kibi_log_f32", "kibi_elu_f32"),
     *("kibi_sub_s8", "kibi_sub_s16", "kibi_sub_f32"),
 )
 _MANY_TO_ONE = (
@@ -29,11 +29,13 @@ _MANY_TO_ONE = (
     *(f"kibi_squared_difference_{dtype}" for dtype in ("s8", "s16", "s32", "f32")),
     *(f"kibi_{name}_f32" for name in ("abs", "ceil", "floor", "relu", "relu6", "round", "rsqrt", "sqrt", "square")),
     *(f"kibi_{name}_f32" for name in ("div", "hard_swish", "leaky_relu", "mul", "prelu")),
+    *("kibi_cos_f32", "kibi_sin_f32", "kibi_tanh_f32", "kibi_logistic_s16", "kibi_tanh_s16"),
     *("kibi_abs_s16", "kibi_leaky_relu_s16", "kibi_mul_s16", "kibi_relu_s16", "kibi_relu6_s16"),
     *("kibi_add_s32", "kibi_div_s8", "kibi_div_s32", "kibi_mul_s32", "kibi_prelu_s8", "kibi_sub_s32"),
 )
 _TIGHT = (
     *("kibi_conv2d_s8", "kibi_depthwise_conv2d_s8", "kibi_dequantize_s8_f32", "kibi_fully_connected_s8"),
+    *("kibi_dequantize_u8_f32", "kibi_dequantize_s16_f32"),
     *("kibi_conv2d_f32", "kibi_depthwise_conv2d_f32", "kibi_fully_connected_f32"),
     *("kibi_conv2d_s16", "kibi_depthwise_conv2d_s16", "kibi_fully_connected_s16"),
     *_ELEMENTWISE,
@@ -59,21 +61,30 @@ _CONSERVATIVE = {
     "kibi_max_pool2d_s16_accumulate": "the last call reads everything before it writes",
     "kibi_max_pool2d_s8": "a maximum may hide one element",
     "kibi_max_pool2d_s8_accumulate": "the last call reads everything before it writes",
+    "kibi_l2_normalization_f32": "the norm hides single elements",
+    "kibi_l2_normalization_s8": "outputs may be at an end of their range whatever the inputs",
+    "kibi_l2_pool2d_f32": "a mean may hide one element",
+    "kibi_log_softmax_f32": "the sum hides single elements",
+    "kibi_log_softmax_s8": "outputs may be at an end of their range whatever the inputs",
     "kibi_mean_f32": "the last call reads everything before it writes",
+    "kibi_mean_s16": "the last call reads everything before it writes",
     "kibi_mean_s8": "the last call reads everything before it writes",
     "kibi_pad_f32": "of several rows that a step reads, the last decides",
+    "kibi_pad_s16": "of several rows that a step reads, the last decides",
+    "kibi_pad_s32": "of several rows that a step reads, the last decides",
     "kibi_pad_s8": "of several rows that a step reads, the last decides",
     **dict.fromkeys(
         ("kibi_pick_s8", "kibi_pick_s16", "kibi_pick_s32", "kibi_pick_f32"),
         "of several rows that a step reads, the last decides",
     ),
-    "kibi_quantize_f32_s8": "reading is four times as fast as writing",
+    **dict.fromkeys(operators()["QUANTIZE"].kernels[1:], "elements lose bits, and alignment allows no nearer place"),
     **dict.fromkeys((f"kibi_shape_{dtype}" for dtype in ("s8", "s16", "s32", "f32")), "the input is not read"),
     **dict.fromkeys(operators()["CAST"].kernels, "elements lose bits, and alignment allows no nearer place"),
     **dict.fromkeys(
         ("kibi_reduce_extreme_f32", "kibi_reduce_extreme_s8", "kibi_sum_f32"),
         "the last call reads everything before it writes",
     ),
+    "kibi_resize_bilinear_f32": "it has no overlap at all",
     "kibi_resize_bilinear_s8": "it has no overlap at all",
     **dict.fromkeys(("kibi_arg_extreme_f32", "kibi_arg_extreme_s8"), "it has no overlap at all"),
     "kibi_softmax_f32": "the sum hides single elements",
@@ -81,6 +92,8 @@ _CONSERVATIVE = {
         ("kibi_transpose_conv_f32", "kibi_transpose_conv_s16", "kibi_transpose_conv_s8"),
         "of several rows that a step reads, the last decides",
     ),
+    "kibi_softmax_s16": "the sum hides single elements",
+    "kibi_softmax_s8_s16": "outputs may be at an end of their range whatever the inputs",
     "kibi_softmax_s8": "outputs may be at an end of their range whatever the inputs",
     "kibi_view_any": "of several rows that a step reads, the last decides",
 }

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibi.dtypes import Array
 from kibi.frontends.tflite import parse_tflite
@@ -24,6 +25,33 @@ def assert_same(graph: Graph, got: Sequence[Array], wanted: Sequence[Array]) -> 
             differs = np.flatnonzero(mine.reshape(-1) != its.reshape(-1))
             places = ", ".join(f"[{k}] {mine.reshape(-1)[k]} not {its.reshape(-1)[k]}" for k in differs[:8])
             raise AssertionError(f"output {number}: {len(differs)} elements differ: {places}; {describe(graph)}")
+
+
+def assert_same_as_tflm(graph: Graph, got: Sequence[Array], wanted: Sequence[Array]) -> None:
+    """As `assert_same`, but that floats may differ by as many units in the last place as the operators' `ulps` say."""
+    if not ulps_of(graph):
+        assert_same(graph, got, wanted)
+        return
+    assert len(got) == len(wanted)
+    for number, (mine, its) in enumerate(zip(got, wanted, strict=True)):
+        if mine.dtype != np.float32:
+            assert_same(graph, [mine], [its])
+            continue
+        assert (mine.shape, mine.dtype) == (its.shape, its.dtype), f"output {number} of {describe(graph)}"
+        both_nan = np.isnan(mine.astype(np.float32)) & np.isnan(its.astype(np.float32))
+        apart = np.where(both_nan, 0, np.abs(_in_order(mine) - _in_order(its)))
+        assert (apart <= ulps_of(graph)).all(), f"output {number}: {apart.max()} units apart; {describe(graph)}"
+
+
+def ulps_of(graph: Graph) -> int:
+    """By how many units in the last place a graph of one operator may differ from TFLM."""
+    return max((site.op.ulps for site in graph.sites), default=0)
+
+
+def _in_order(values: Array) -> NDArray[np.int64]:
+    """Whole numbers in the order of these f32, neighbours 1 apart."""
+    bits = np.asarray(values, np.float32).view(np.int32).astype(np.int64)
+    return np.where(bits < 0, -(1 << 31) - bits, bits)
 
 
 def describe(graph: Graph) -> str:

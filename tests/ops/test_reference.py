@@ -11,7 +11,7 @@ from kibi.oracle import Oracle
 from kibi.planner import plan, validate
 from kibi.runtime import Interpreter
 from kibi.targets import target
-from tests.ops.comparison import assert_same, graph_of
+from tests.ops.comparison import assert_same, assert_same_as_tflm, graph_of
 from tests.ops.orders import interleaved
 from tests.support.network_models import networks
 from tests.support.operator_models import Case, cases
@@ -22,12 +22,16 @@ from tests.support.tflite_builder import ModelBuilder
 @settings(max_examples=100)
 @given(data=st.data())
 def test_reference_any_model_of_one_operator_equals_tflm(operator: str, data: st.DataObject, oracle: Oracle) -> None:
-    """Inside the planned arena each operator gives TFLM's bits, whatever its shapes, attributes and quantization."""
+    """Inside the planned arena each operator gives TFLM's bits, whatever its shapes, attributes and quantization.
+
+    Where TFLM's C library decides, floats are as near as the operator promises.
+    """
     case = data.draw(cases(operator))
     graph = graph_of(case)
     made = plan(graph, target("host"))
     validate(graph, made)
-    assert_same(graph, Interpreter(graph, made).run(case.inputs), oracle.run(case.model, [case.inputs])[0].outputs)
+    wanted = oracle.run(case.model, [case.inputs])[0].outputs
+    assert_same_as_tflm(graph, Interpreter(graph, made).run(case.inputs), wanted)
 
 
 @settings(max_examples=60)
@@ -81,3 +85,47 @@ def test_reference_every_s16_equals_tflm(operator: str, oracle: Oracle) -> None:
         case = Case(operator, b.finish([y]), (data,))
         graph = graph_of(case)
         assert_same(graph, Interpreter(graph).run([data]), oracle.run(case.model, [[data]])[0].outputs)
+
+
+@pytest.mark.parametrize("operator", ["LOGISTIC", "TANH", "SOFTMAX"])
+@pytest.mark.parametrize("scale", [2.0**-12, 2.0**-11, 2.0**-13, 0.00021, 0.0007])
+def test_reference_functions_of_every_s16_equal_tflm(operator: str, scale: float, oracle: Oracle) -> None:
+    """All 65,536 inputs agree, along exact scales and others."""
+    data = np.arange(-(1 << 15), 1 << 15).astype(np.int16).reshape(-1, 32)
+    b = ModelBuilder()
+    x, y = b.input(data.shape, DType.S16, scale, 0), b.tensor(data.shape, DType.S16, 2.0**-15, 0)
+    b.operator(operator, [x], [y], {"beta": 1.0} if operator == "SOFTMAX" else {})
+    case = Case(operator, b.finish([y]), (data,))
+    graph = graph_of(case)
+    assert_same(graph, Interpreter(graph).run([data]), oracle.run(case.model, [[data]])[0].outputs)
+
+
+@pytest.mark.parametrize("operator", ["COS", "ELU", "EXP", "LOG", "SIN", "TANH"])
+def test_reference_functions_of_floats_are_as_near_to_tflm_as_promised(operator: str, oracle: Oracle) -> None:
+    """Floats of all magnitudes, spread evenly over their bits; and nearly all of them are equal, whatever the C library."""
+    bits = np.arange(0, 1 << 32, 65_003, dtype=np.uint64).astype(np.uint32)
+    data = bits.view(np.float32)[np.isfinite(bits.view(np.float32))]
+    data = np.abs(data) if operator == "LOG" else data
+    b = ModelBuilder()
+    x, y = b.input(data.shape, DType.F32), b.tensor(data.shape, DType.F32)
+    b.operator(operator, [x], [y])
+    case = Case(operator, b.finish([y]), (data,))
+    graph, wanted = graph_of(case), oracle.run(case.model, [[data]])[0].outputs
+    found = Interpreter(graph).run([data])
+    assert_same_as_tflm(graph, found, wanted)
+    assert np.mean(found[0] == wanted[0]) > 0.95
+
+
+def test_reference_dequantize_of_scales_per_channel_equals_tflm(oracle: Oracle) -> None:
+    """The first scale counts for all channels, as in TFLM."""
+    b = ModelBuilder()
+    x = b.input([2, 3], DType.S8, 0.5, 0)
+    weights = b.constant(np.arange(6, dtype=np.int8).reshape(2, 3), [0.25, 0.5, 4.0], [0, 0, 0], axis=1)
+    real, other, y = (b.tensor([2, 3], DType.F32) for _ in range(3))
+    b.operator("DEQUANTIZE", [weights], [real])
+    b.operator("DEQUANTIZE", [x], [other])
+    b.operator("ADD", [real, other], [y])
+    data = np.arange(6, dtype=np.int8).reshape(2, 3)
+    case = Case("NETWORK", b.finish([y]), (data,))
+    graph = graph_of(case)
+    assert_same(graph, Interpreter(graph).run([data]), oracle.run(case.model, [[data]])[0].outputs)

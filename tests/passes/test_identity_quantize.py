@@ -89,3 +89,14 @@ def test_change_of_scale_that_others_read_is_not_joined() -> None:
     net = _net().same("QUANTIZE", (HERE[0], 2))
     shifted = net.last.index
     assert alone(net.same("QUANTIZE", (0.1, 4)).case(shifted, net.last.index), NAME).changes == ()
+
+
+def test_quantize_into_a_wider_type_stays() -> None:
+    """Only tables of s8 are compared: behind the way through s16, a QUANTIZE into s16 or back is another matter."""
+    b = ModelBuilder()
+    x, wide = b.input((1, 256), DType.S8, *HERE), b.tensor((1, 256), DType.S16, 0.01, 0)
+    wider, y = b.tensor((1, 256), DType.S16, 0.0001, 0), b.tensor((1, 256), DType.S8, 0.3, 1)
+    for source, target in ((x, wide), (wide, wider), (wider, y)):
+        b.operator("QUANTIZE", [source], [target])
+    data = np.arange(-128, 128, dtype=np.int8).reshape(1, 256)
+    assert names_of(alone(Case("NETWORK", b.finish([y]), (data,)), NAME)) == ["QUANTIZE"] * 3

@@ -58,7 +58,7 @@ def resize_bilinear(c: Choices) -> Case:
     size = (shape[1] * factors[0], shape[2] * factors[1]) if flip(c) else drawn_shape(c, 2, 12)
     how = c.one_of(({}, {"half_pixel_centers": True}, {"align_corners": True}))
     output = (shape[0], *size, shape[3])
-    return _moved(c, "RESIZE_BILINEAR", shape, output, [np.array(size, np.int32)], (DType.S8,), **how)
+    return _moved(c, "RESIZE_BILINEAR", shape, output, [np.array(size, np.int32)], _S8_F32, **how)
 
 
 def depth_to_space(c: Choices) -> Case:
@@ -119,7 +119,8 @@ def mirror_pad(c: Choices) -> Case:
 
 def padv2(c: Choices) -> Case:
     """PADV2 of any axes."""
-    b, shape, dtype = ModelBuilder(), drawn_shape(c, c.integer(1, 4)), c.one_of((*_S8_F32, DType.S16, DType.S32))
+    rank, dtype = c.integer(1, 5), c.one_of((*_S8_F32, DType.S16, DType.S32))
+    b, shape = ModelBuilder(), drawn_shape(c, rank, 5 if rank < 5 else 3)
     pads = [(c.one_of((0, 0, 1, 2, 3)), c.one_of((0, 0, 1, 2, 3))) for _ in shape]
     quantization = (scale(c), zero_point(c)) if dtype is DType.S8 else ()
     source = b.input(shape, dtype, *quantization)
@@ -235,11 +236,6 @@ def reduce_min(c: Choices) -> Case:
     return _reduced(c, "REDUCE_MIN", _S8_F32)
 
 
-def sum_over_axes(c: Choices) -> Case:
-    """SUM of floats over any axes."""
-    return _reduced(c, "SUM", (DType.F32,))
-
-
 def _arg(c: Choices, name: str) -> Case:
     """The place of an extreme along any axis, often the last; with equals."""
     shape, dtype = drawn_shape(c, c.integer(1, 4), 5), c.one_of(_S8_F32)
@@ -275,7 +271,6 @@ MOVING_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "PADV2": padv2,
     "REDUCE_MAX": reduce_max,
     "REDUCE_MIN": reduce_min,
-    "SUM": sum_over_axes,
     "RESIZE_BILINEAR": resize_bilinear,
     "RESIZE_NEAREST_NEIGHBOR": resize_nearest_neighbor,
     "SHAPE": shape_of,

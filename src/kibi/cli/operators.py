@@ -59,5 +59,6 @@ def _record(operator: type[Operator]) -> dict[str, Any]:
         "name": operator.name,
         "types": [str(kind) for kind in operator.types],
         "kernels": list(operator.kernels),
+        "ulps": operator.ulps,
         "description": _description(operator),
     }

@@ -10,25 +10,25 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.overlap import least_distance
+from kibi.ops.padv2 import PadV2
 from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
 class Pad(Operator):
-    """Padding with the output's zero point: input s8 of rank 1 to 4, paddings [rank, 2] s32 constant → output s8.
+    """Padding with the output's zero point: input s8 of rank 1 to 5, paddings [rank, 2] s32 constant → output s8.
 
-    Or input and output are f32, and zeros are the padding. The batch axis is not padded. Source: TFLM
-    `micro/kernels/pad_common.cc`.
+    Or input and output are s16, s32 or f32, and zeros are the padding. Source: TFLM `micro/kernels/pad_common.cc`.
     """
 
     name: ClassVar[str] = "PAD"
     inputs: ClassVar[tuple[str, ...]] = ("input", "paddings")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_pad_s8", "kibi_pad_f32")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_pad_s8", "kibi_pad_s16", "kibi_pad_s32", "kibi_pad_f32", *PadV2.kernels)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The input's shape with the paddings added, the input's type."""
-        shape = checks.rank(site, "input", 1, 2, 3, 4)
+        shape = checks.rank(site, "input", 1, 2, 3, 4, 5)
         checks.dtype(site, "paddings", DType.S32, DType.S64)
         dtype = site["input"].type.dtype
         if dtype is DType.S8:
@@ -37,13 +37,17 @@ class Pad(Operator):
         if paddings.shape != (len(shape), 2) or (paddings.astype(np.int64) < 0).any():
             what = f"paddings {paddings.tolist()} must be {len(shape)} pairs of numbers that are not negative"
             raise OperatorError(what, operand="paddings")
-        if len(shape) > 2 and paddings[0].any():
-            raise OperatorError("padding along the batch axis is not supported", "Pad other axes", "paddings")
         sums = paddings.astype(np.int64).sum(axis=1)
         return tuple(size + int(extra) for size, extra in zip(shape, sums, strict=True)), dtype
 
+    def steps(self, site: Site) -> int:
+        """One for each row; where the batch is padded, as many as have the same map."""
+        return _MAP.steps(site) if _is_map(site) else site.output.type.rows
+
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
         """The input row at the same place, or constant rows; a row of the output may take several rows of the input."""
+        if _is_map(site):
+            return _MAP.accesses(site)
         source, output = site["input"].type, site.output.type
         axis = output.row_axis
         if not axis:  # one row, or the parts of a batch, which is not padded
@@ -63,7 +67,9 @@ class Pad(Operator):
         )
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Pad one row's axes."""
+        """Pad one row's axes; where the batch is padded, pick elements."""
+        if _is_map(site):
+            return _MAP.reference(site)
         sizes, before, after = _planes(site)
         value = site.output.type.dtype.numpy.type(_value(site))
 
@@ -75,7 +81,9 @@ class Pad(Operator):
         return row
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """The one kernel, without scratch."""
+        """One kernel for each type, without scratch; where the batch is padded, that which picks elements."""
+        if _is_map(site):
+            return _MAP.kernel_call(site)
         dtype = site.output.type.dtype
         (width, channels), before, after = _planes(site)
         pieces = self.accesses(site)[0].count
@@ -97,9 +105,28 @@ class Pad(Operator):
         return KernelCall(f"kibi_pad_{dtype}", params, overlap_bytes=(distance,))
 
 
+class _Filled(PadV2):
+    """PADV2 with the value that PAD has."""
+
+    __slots__ = ()
+
+    def fill(self, site: Site) -> Array:
+        """The value."""
+        return np.full(1, _value(site), site.output.type.dtype.numpy)
+
+
+_MAP = _Filled()
+
+
+def _is_map(site: Site) -> bool:
+    """Whether a map of indices stands for the loops: of what has five axes, or a batch that is padded."""
+    paddings = site.constant("paddings")
+    return len(paddings) > 4 or (len(paddings) > 2 and bool(paddings[0].any()))
+
+
 def _value(site: Site) -> int:
     """What it pads with."""
-    return 0 if site.output.type.dtype is DType.F32 else site.output.quantization.zero_point
+    return site.output.quantization.zero_point if site.output.type.dtype is DType.S8 else 0
 
 
 def _planes(site: Site) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:

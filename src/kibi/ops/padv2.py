@@ -14,7 +14,7 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class PadV2(IndexMap):
-    """Padding with a value: input s8, s16, s32 or f32 of rank 1 to 4, paddings [rank, 2] s32, value constants → output.
+    """Padding with a value: input s8, s16, s32 or f32 of rank 1 to 5, paddings [rank, 2] s32, value constants → output.
 
     Source: TFLM `micro/kernels/pad_common.cc`.
     """
@@ -31,7 +31,7 @@ class PadV2(IndexMap):
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The input's shape with the paddings added, the input's type."""
-        shape, dtype = checks.rank(site, "input", 1, 2, 3, 4), checks.dtype(site, "input", *self.types)
+        shape, dtype = checks.rank(site, "input", 1, 2, 3, 4, 5), checks.dtype(site, "input", *self.types)
         checks.dtype(site, "paddings", DType.S32)
         checks.dtype(site, "value", dtype)
         if site["value"].type.elements != 1:
