@@ -11,19 +11,19 @@ from tests.support.drawn_values import ACTIVATIONS, SMALLEST_OUTPUT_SCALE, drawn
 from tests.support.tflite_builder import Attribute, ModelBuilder
 
 
-def _broadcast_shapes(c: Choices) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Shapes of two inputs and of what they broadcast to; axes of 1 at the front may be left out."""
+def broadcast_shapes(c: Choices, count: int = 2) -> tuple[tuple[int, ...], ...]:
+    """Shapes of inputs and of what they broadcast to; axes of 1 at the front may be left out."""
     output = drawn_shape(c, c.integer(0, 4), 4)
     shapes = []
-    for other in (1, 2):
+    for other in range(1, count + 1):
         shape = list(output)
         for axis in range(len(shape)):
-            if c.one_of((0, 0, 1, 2)) == other:
+            if c.one_of((0, 0, 1, 2)) == (other - 1) % 2 + 1:
                 shape[axis] = 1
         while shape and shape[0] == 1 and flip(c):
             shape.pop(0)
         shapes.append(tuple(shape))
-    return shapes[0], shapes[1], tuple(int(size) for size in np.broadcast_shapes(*shapes))
+    return (*shapes, tuple(int(size) for size in np.broadcast_shapes(*shapes)))
 
 
 Scales = tuple[float, float, float] | None
@@ -44,7 +44,7 @@ def _pair(
     `divisor` changes the elements of the second input, whose zero point it is given.
     """
     b, inputs, operands = ModelBuilder(), [], []
-    *shapes, output_shape = _broadcast_shapes(c)
+    *shapes, output_shape = broadcast_shapes(c)
     constant = c.one_of((None, None, 0, 1))
     for number, shape in enumerate(shapes):
         zero = drawn_zero_point(c, dtype)

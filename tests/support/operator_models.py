@@ -10,11 +10,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 from kibi.dtypes import DType
+from tests.support.arithmetic_models import ARITHMETIC_MODELS
 from tests.support.binary_models import BINARY_MODELS
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, Drawn, elements, flip, is_float, scale, zero_point
 from tests.support.float_models import FLOAT_MODELS
 from tests.support.joining_models import JOINING_MODELS
+from tests.support.logic_models import LOGIC_MODELS
 from tests.support.moving_models import MOVING_MODELS
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.unary_models import UNARY_MODELS
@@ -71,7 +73,8 @@ _MODELS: Mapping[str, Callable[[Choices], Case]] = {
 }
 """Of operators that stand for themselves."""
 QUANTIZED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
-    **_MODELS, **BINARY_MODELS, **JOINING_MODELS, **MOVING_MODELS, **UNARY_MODELS, **WINDOW_MODELS,
+    **_MODELS, **ARITHMETIC_MODELS, **BINARY_MODELS, **JOINING_MODELS, **LOGIC_MODELS, **MOVING_MODELS,
+    **UNARY_MODELS, **WINDOW_MODELS,
 }  # fmt: skip
 """How models of each operator are drawn, of convolutions and their like with integers alone."""
 

@@ -18,14 +18,24 @@ from kibi.ops.depthwise_conv2d import DepthwiseConv2D
 from kibi.ops.dequantize import Dequantize
 from kibi.ops.div import Div
 from kibi.ops.elu import Elu
+from kibi.ops.equal import Equal
 from kibi.ops.expand_dims import ExpandDims
 from kibi.ops.fill import Fill
 from kibi.ops.floor import Floor
+from kibi.ops.floor_div import FloorDiv
+from kibi.ops.floor_mod import FloorMod
 from kibi.ops.fully_connected import FullyConnected
 from kibi.ops.gather import Gather
 from kibi.ops.gather_nd import GatherNd
+from kibi.ops.greater import Greater
+from kibi.ops.greater_equal import GreaterEqual
 from kibi.ops.hard_swish import HardSwish
 from kibi.ops.leaky_relu import LeakyRelu
+from kibi.ops.less import Less
+from kibi.ops.less_equal import LessEqual
+from kibi.ops.logical_and import LogicalAnd
+from kibi.ops.logical_not import LogicalNot
+from kibi.ops.logical_or import LogicalOr
 from kibi.ops.logistic import Logistic
 from kibi.ops.max_pool2d import MaxPool2D
 from kibi.ops.maximum import Maximum
@@ -34,6 +44,7 @@ from kibi.ops.minimum import Minimum
 from kibi.ops.mirror_pad import MirrorPad
 from kibi.ops.mul import Mul
 from kibi.ops.neg import Neg
+from kibi.ops.not_equal import NotEqual
 from kibi.ops.pack import Pack
 from kibi.ops.pad import Pad
 from kibi.ops.padv2 import PadV2
@@ -58,6 +69,7 @@ from kibi.ops.resize_bilinear import ResizeBilinear
 from kibi.ops.resize_nearest_neighbor import ResizeNearestNeighbor
 from kibi.ops.round import Round
 from kibi.ops.rsqrt import Rsqrt
+from kibi.ops.select_v2 import SelectV2
 from kibi.ops.shape import Shape
 from kibi.ops.slice import Slice
 from kibi.ops.softmax import Softmax
@@ -97,15 +109,25 @@ __all__ = [
     "Dequantize",
     "Div",
     "Elu",
+    "Equal",
     "ExpandDims",
     "ExplicitPadding",
     "Fill",
     "Floor",
+    "FloorDiv",
+    "FloorMod",
     "FullyConnected",
     "Gather",
     "GatherNd",
+    "Greater",
+    "GreaterEqual",
     "HardSwish",
     "LeakyRelu",
+    "Less",
+    "LessEqual",
+    "LogicalAnd",
+    "LogicalNot",
+    "LogicalOr",
     "Logistic",
     "MaxPool2D",
     "Maximum",
@@ -114,6 +136,7 @@ __all__ = [
     "MirrorPad",
     "Mul",
     "Neg",
+    "NotEqual",
     "Pack",
     "Pad",
     "PadV2",
@@ -130,6 +153,7 @@ __all__ = [
     "ResizeNearestNeighbor",
     "Round",
     "Rsqrt",
+    "SelectV2",
     "Shape",
     "Slice",
     "Softmax",

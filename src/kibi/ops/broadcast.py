@@ -1,4 +1,4 @@
-"""Elementwise operators on two inputs with broadcasting: how rows meet rows."""
+"""Elementwise operators on several inputs with broadcasting: how rows meet rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,7 +71,8 @@ def _plane(shape: tuple[int, ...]) -> tuple[int, int]:
 class Broadcast2(Operator):
     """Two inputs of one type and of shapes that broadcast (ranks up to 4) → output of that type.
 
-    Kernels are `kibi_<name>_<type>`; their structs begin with the fields of `broadcast_params`.
+    One with more inputs has a rule on types of its own. Kernels are `kibi_<name>_<type>`; their structs begin with the fields of
+    `broadcast_params`.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ("input1", "input2")
@@ -81,12 +82,20 @@ class Broadcast2(Operator):
         """The broadcast shape, the inputs' type."""
         first, second = self.inputs
         dtype = checks.dtype(site, second, site[first].type.dtype)
+        return self.broadcast_shape(site), dtype
+
+    def broadcast_shape(self, site: Site) -> tuple[int, ...]:
+        """The shape that the inputs broadcast to.
+
+        Raises:
+            OperatorError: they do not, or have too many axes.
+        """
         shapes = [site[name].type.shape for name in self.inputs]
-        text = f"inputs of shapes {list(shapes[0])} and {list(shapes[1])}"
+        text = f"inputs of shapes {' and '.join(str(list(shape)) for shape in shapes)}"
         if max(map(len, shapes)) > 4:
             raise OperatorError(f"{text}: ranks up to 4 are supported")
         try:
-            return tuple(int(size) for size in np.broadcast_shapes(*shapes)), dtype
+            return tuple(int(size) for size in np.broadcast_shapes(*shapes))
         except ValueError:
             raise OperatorError(f"{text} do not broadcast") from None
 
@@ -105,7 +114,7 @@ class Broadcast2(Operator):
         fields = [
             Param("pieces", 1 if is_flat else plane[0]),
             Param("elements", prod(plane) if is_flat else plane[1]),
-            Param("rows1", pairings[0].access.count),
+            *(Param(f"rows{number}", each.access.count) for number, each in enumerate(pairings[:-1], start=1)),
         ]
         for number, pairing in enumerate(pairings, start=1):
             has_rows = pairing.access.count > 1
