@@ -6,6 +6,7 @@ from kibi.ops.arg_max import ArgMax
 from kibi.ops.arg_min import ArgMin
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.average_pool2d import AveragePool2D
+from kibi.ops.batch_matmul import BatchMatmul
 from kibi.ops.batch_to_space_nd import BatchToSpaceNd
 from kibi.ops.broadcast_to import BroadcastTo
 from kibi.ops.cast import Cast
@@ -96,6 +97,7 @@ __all__ = [
     "ArgMax",
     "ArgMin",
     "AveragePool2D",
+    "BatchMatmul",
     "BatchToSpaceNd",
     "BroadcastTo",
     "Cast",

@@ -77,14 +77,14 @@ def bias(site: Site, channels: int) -> Tensor | None:
     return tensor
 
 
-def factor(real: float) -> Multiplier:
-    """A quotient of scales as multiplier and shift; it must be below 2**30.
+def factor(real: float, most_bits: int = 30) -> Multiplier:
+    """A quotient of scales as multiplier and shift; it must be below 2**most_bits.
 
     Larger ones would shift all bits out; TFLM leaves them undefined (`kernels/internal/common.cc`).
     """
     found = quantize_multiplier(real) if isfinite(real) else None
-    if found is None or found.shift > 30:
-        what = f"the scales give a factor of {real:.4g}, but less than 2**30 is required"
+    if found is None or found.shift > most_bits:
+        what = f"the scales give a factor of {real:.4g}, but less than 2**{most_bits} is required"
         raise OperatorError(what, "Quantize the model again with representative data", "output")
     return found
 

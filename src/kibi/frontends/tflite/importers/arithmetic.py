@@ -3,9 +3,17 @@
 from collections.abc import Mapping
 
 from kibi.frontends.tflite.importers.base import Importer, plain
-from kibi.ops import FloorDiv, FloorMod
+from kibi.frontends.tflite.reader import Options
+from kibi.ir import Operator
+from kibi.ops import BatchMatmul, FloorDiv, FloorMod
+
+
+def _batch_matmul(options: Options) -> Operator:
+    return BatchMatmul(adj_x=options.flag("AdjX"), adj_y=options.flag("AdjY"))
+
 
 ARITHMETIC: Mapping[str, Importer] = {
+    "BATCH_MATMUL": Importer(_batch_matmul, "BatchMatMulOptions"),
     "FLOOR_DIV": plain(FloorDiv),
     "FLOOR_MOD": plain(FloorMod),
 }
