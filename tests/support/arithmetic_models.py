@@ -61,8 +61,41 @@ def batch_matmul(c: Choices) -> Case:
     return one("BATCH_MATMUL", b, operands, output, inputs, adj_x=adjoint[0], adj_y=adjoint[1])
 
 
+def _sum_output_scale(c: Choices, source: float) -> float:
+    """Of a sum of s8: TFLM does not survive one below 2**-19 of the input's."""
+    return float(np.float32(source * scale(c, -18, 10)))
+
+
+def add_n(c: Choices) -> Case:
+    """ADD_N of inputs and constants, of s8 as many as 32 bits hold whatever the zero point; one may stand in several places."""
+    b, dtype, shape = ModelBuilder(), c.one_of((DType.S8, DType.F32)), drawn_shape(c, c.integer(0, 4))
+    source = scale(c)
+    quantization = (source, drawn_zero_point(c, dtype)) if dtype is DType.S8 else ()
+    inputs = [values(c, shape, dtype) for _ in range(c.integer(1, 4))]
+    operands = [b.input(shape, dtype, *quantization) for _ in inputs]
+    if len(operands) == 1 or flip(c):
+        operands.append(operands[0])
+    operands += [b.constant(values(c, shape, dtype), *quantization) for _ in range(c.one_of((0, c.integer(0, 10))))]
+    made = (_sum_output_scale(c, source), drawn_zero_point(c, dtype)) if dtype is DType.S8 else ()
+    return one("ADD_N", b, operands, b.tensor(shape, dtype, *made), inputs)
+
+
+def cumsum(c: Choices) -> Case:
+    """CUMSUM along any axis, from either end; of s8 so short that 32 bits hold all sums."""
+    b, dtype, shape = ModelBuilder(), c.one_of((DType.S8, DType.F32)), drawn_shape(c, c.integer(1, 4), 7)
+    source, axis = scale(c), c.integer(0, len(shape) - 1)
+    quantization = (source, drawn_zero_point(c, dtype)) if dtype is DType.S8 else ()
+    operand = b.input(shape, dtype, *quantization)
+    named = b.constant(np.array(axis - len(shape) if flip(c) else axis, np.int32).reshape(c.one_of(((), (1,)))))
+    made = (_sum_output_scale(c, source), drawn_zero_point(c, dtype)) if dtype is DType.S8 else ()
+    output = b.tensor(shape, dtype, *made)
+    return one("CUMSUM", b, [operand, named], output, [values(c, shape, dtype)], exclusive=flip(c), reverse=flip(c))
+
+
 ARITHMETIC_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+    "ADD_N": add_n,
     "BATCH_MATMUL": batch_matmul,
+    "CUMSUM": cumsum,
     **{name: partial(floor_division, name=name) for name in ("FLOOR_DIV", "FLOOR_MOD")},
 }
 """How models of each of these operators are drawn."""

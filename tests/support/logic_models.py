@@ -91,6 +91,17 @@ def select_v2(c: Choices) -> Case:
     return one("SELECT_V2", b, operands, b.tensor(output_shape, dtype, *quantization()), inputs)
 
 
+def reduce_all(c: Choices) -> Case:
+    """REDUCE_ALL over any axes."""
+    b, rank, keeps = ModelBuilder(), c.integer(1, 4), flip(c)
+    shape = drawn_shape(c, rank)
+    axes = [axis for axis in range(rank) if flip(c)] or [c.integer(0, rank - 1)]
+    output_shape = [1 if axis in axes else size for axis, size in enumerate(shape) if keeps or axis not in axes]
+    named = np.array([axis - rank if flip(c) else axis for axis in axes], np.int32)
+    source, output = b.input(shape, DType.BOOL), b.tensor(output_shape, DType.BOOL)
+    return one("REDUCE_ALL", b, [source, b.constant(named)], output, [truths(c, shape)], keep_dims=keeps)
+
+
 LOGIC_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     **{
         name: partial(comparison, name=name)
@@ -98,6 +109,7 @@ LOGIC_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     },
     **{name: partial(logical, name=name) for name in ("LOGICAL_AND", "LOGICAL_OR")},
     "LOGICAL_NOT": logical_not,
+    "REDUCE_ALL": reduce_all,
     "SELECT_V2": select_v2,
 }
 """How models of each of these operators are drawn."""

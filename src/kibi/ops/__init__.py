@@ -2,23 +2,28 @@
 
 from kibi.ops.abs import Abs
 from kibi.ops.add import Add
+from kibi.ops.add_n import AddN
 from kibi.ops.arg_max import ArgMax
 from kibi.ops.arg_min import ArgMin
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.average_pool2d import AveragePool2D
 from kibi.ops.batch_matmul import BatchMatmul
 from kibi.ops.batch_to_space_nd import BatchToSpaceNd
+from kibi.ops.broadcast_args import BroadcastArgs
 from kibi.ops.broadcast_to import BroadcastTo
 from kibi.ops.cast import Cast
 from kibi.ops.ceil import Ceil
 from kibi.ops.concatenation import Concatenation
 from kibi.ops.conv2d import Conv2D
+from kibi.ops.cumsum import Cumsum
 from kibi.ops.custom_operator import CustomOperator, CustomOptions
 from kibi.ops.depth_to_space import DepthToSpace
 from kibi.ops.depthwise_conv2d import DepthwiseConv2D
 from kibi.ops.dequantize import Dequantize
 from kibi.ops.div import Div
+from kibi.ops.dynamic_update_slice import DynamicUpdateSlice
 from kibi.ops.elu import Elu
+from kibi.ops.embedding_lookup import EmbeddingLookup
 from kibi.ops.equal import Equal
 from kibi.ops.expand_dims import ExpandDims
 from kibi.ops.fill import Fill
@@ -52,6 +57,7 @@ from kibi.ops.padv2 import PadV2
 from kibi.ops.part import Part
 from kibi.ops.prelu import Prelu
 from kibi.ops.quantize import Quantize
+from kibi.ops.reduce_all import ReduceAll
 from kibi.ops.reduce_max import ReduceMax
 from kibi.ops.reduce_min import ReduceMin
 from kibi.ops.registry import (
@@ -68,6 +74,7 @@ from kibi.ops.relu6 import Relu6
 from kibi.ops.reshape import Reshape
 from kibi.ops.resize_bilinear import ResizeBilinear
 from kibi.ops.resize_nearest_neighbor import ResizeNearestNeighbor
+from kibi.ops.reverse_v2 import ReverseV2
 from kibi.ops.round import Round
 from kibi.ops.rsqrt import Rsqrt
 from kibi.ops.select_v2 import SelectV2
@@ -94,23 +101,28 @@ __all__ = [
     "Abs",
     "Activation",
     "Add",
+    "AddN",
     "ArgMax",
     "ArgMin",
     "AveragePool2D",
     "BatchMatmul",
     "BatchToSpaceNd",
+    "BroadcastArgs",
     "BroadcastTo",
     "Cast",
     "Ceil",
     "Concatenation",
     "Conv2D",
+    "Cumsum",
     "CustomOperator",
     "CustomOptions",
     "DepthToSpace",
     "DepthwiseConv2D",
     "Dequantize",
     "Div",
+    "DynamicUpdateSlice",
     "Elu",
+    "EmbeddingLookup",
     "Equal",
     "ExpandDims",
     "ExplicitPadding",
@@ -146,6 +158,7 @@ __all__ = [
     "Part",
     "Prelu",
     "Quantize",
+    "ReduceAll",
     "ReduceMax",
     "ReduceMin",
     "Relu",
@@ -153,6 +166,7 @@ __all__ = [
     "Reshape",
     "ResizeBilinear",
     "ResizeNearestNeighbor",
+    "ReverseV2",
     "Round",
     "Rsqrt",
     "SelectV2",

@@ -13,6 +13,7 @@ from kibi.ops import (
     LogicalNot,
     LogicalOr,
     NotEqual,
+    ReduceAll,
     SelectV2,
 )
 
@@ -26,6 +27,7 @@ LOGIC: Mapping[str, Importer] = {
     "LOGICAL_NOT": plain(LogicalNot),
     "LOGICAL_OR": plain(LogicalOr),
     "NOT_EQUAL": plain(NotEqual),
+    "REDUCE_ALL": Importer(lambda options: ReduceAll(keep_dims=options.flag("KeepDims")), "ReducerOptions"),
     "SELECT_V2": plain(SelectV2),
 }
 """By the schema's name of the operator."""
