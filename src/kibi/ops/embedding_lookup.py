@@ -10,6 +10,7 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
+from kibi.ops.lookup_by_number import NumberedItems
 from kibi.ops.registry import register
 
 _OPERANDS = ("lookup", "table")
@@ -26,7 +27,7 @@ class EmbeddingLookup(Operator):
     name: ClassVar[str] = "EMBEDDING_LOOKUP"
     inputs: ClassVar[tuple[str, ...]] = _OPERANDS
     row_inputs: ClassVar[tuple[str, ...]] = _OPERANDS
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_embedding_lookup_any", "kibi_embedding_lookup_s8_f32")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_gather_any", "kibi_embedding_lookup_s8_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S32,)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
@@ -48,26 +49,25 @@ class EmbeddingLookup(Operator):
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
         """The numbers, and the whole table."""
-        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in site.row_tensors)
+        return _items(site).accesses(site)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """The items, one after another."""
         table, made = site["table"].type, site.output.type.dtype
 
         def step(rows: Rows) -> Array:
-            data = np.concatenate([np.asarray(row).reshape(-1) for row in rows[1]]).reshape(table.shape[0], -1)
-            numbers = np.asarray(rows[0][0]).astype(np.int64)
-            is_there = (numbers >= 0) & (numbers < len(data))
-            items = np.where(is_there[:, None], data[np.where(is_there, numbers, 0)], 0).astype(made.numpy)
+            found = _items(site).picked(site, rows)
             if made is table.dtype:
-                return items
-            return (items * np.float32(site["table"].quantization.scale)).astype(np.float32)
+                return found
+            return found.astype(np.float32) * np.float32(site["table"].quantization.scale)
 
         return step
 
     def kernel_call(self, site: Site) -> KernelCall:
         """A copy of items, or their conversion."""
         table = site["table"].type
+        if site.output.type.dtype is table.dtype:
+            return _items(site).kernel_call(site)
         item = prod(table.shape[1:])
         piece = min(item, table.row_elements)
         params = (
@@ -76,12 +76,13 @@ class EmbeddingLookup(Operator):
             Param("pieces", item // piece),
             Param("elements", piece),
             Param("row_elements", table.row_elements),
+            Param("scale", float(site["table"].quantization.scale)),
         )
-        if site.output.type.dtype is table.dtype:
-            more = Param("bytes", table.dtype.size_bytes)
-            return KernelCall("kibi_embedding_lookup_any", (*params, more), is_untyped=True)
-        scale = Param("scale", float(site["table"].quantization.scale))
-        return KernelCall("kibi_embedding_lookup_s8_f32", (*params, scale), is_untyped=True)
+        return KernelCall("kibi_embedding_lookup_s8_f32", params, is_untyped=True)
+
+
+def _items(site: Site) -> NumberedItems:
+    return NumberedItems("table", "lookup", 1, 1, site["table"].type.shape[0])
 
 
 register(EmbeddingLookup)

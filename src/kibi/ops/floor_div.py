@@ -25,7 +25,7 @@ class FloorDiv(Broadcast2):
     types: ClassVar[tuple[DType, ...]] = (DType.F32,)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Rule N40: the quotient in double precision, rounded down, rounded to f32."""
+        """The quotient in double precision, rounded down, rounded to f32."""
 
         def row(rows: Rows) -> Array:
             a, b = self.planes(site, rows)

@@ -25,7 +25,7 @@ class FloorMod(Broadcast2):
     types: ClassVar[tuple[DType, ...]] = (DType.F32,)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Rule N40: the exact rest of a division that is cut, and the divisor added where signs differ."""
+        """The exact rest of a division that is cut, and the divisor added where signs differ."""
 
         def row(rows: Rows) -> Array:
             a, b = self.planes(site, rows)

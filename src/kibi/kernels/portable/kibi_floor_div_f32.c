@@ -1,4 +1,4 @@
-/* FLOOR_DIV, float, portable: rule N40 of Kibi's numerics. Source: TFLM, reference/floor_div.h. */
+/* FLOOR_DIV, float, portable. Source of the rule: TFLM, reference/floor_div.h. */
 #include "kibi_floor_div_f32.h"
 
 #include "kibi_float.h"

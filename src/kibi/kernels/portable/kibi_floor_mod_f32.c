@@ -1,4 +1,4 @@
-/* FLOOR_MOD, float, portable: rule N40 of Kibi's numerics. Source: TFLM, reference/floor_mod.h. */
+/* FLOOR_MOD, float, portable. Source of the rule: TFLM, reference/floor_mod.h. */
 #include "kibi_floor_mod_f32.h"
 
 #include "kibi_float.h"
