@@ -75,7 +75,6 @@ _CONSERVATIVE = {
     **dict.fromkeys((f"kibi_batch_matmul_{dtype}" for dtype in ("s8", "s16", "f32")), _NO_OVERLAP),
     **dict.fromkeys(("kibi_cumsum_s8", "kibi_cumsum_f32"), _NO_OVERLAP),
     **dict.fromkeys(("kibi_gather_any", "kibi_embedding_lookup_s8_f32"), _NO_OVERLAP),
-    "kibi_resize_bilinear_f32": _NO_OVERLAP,
     "kibi_resize_bilinear_s8": _NO_OVERLAP,
     **dict.fromkeys(("kibi_arg_extreme_f32", "kibi_arg_extreme_s8"), _NO_OVERLAP),
     "kibi_softmax_f32": "the sum hides single elements",

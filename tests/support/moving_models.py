@@ -59,7 +59,7 @@ def resize_bilinear(c: Choices) -> Case:
     size = (shape[1] * factors[0], shape[2] * factors[1]) if flip(c) else drawn_shape(c, 2, 12)
     how = c.one_of(({}, {"half_pixel_centers": True}, {"align_corners": True}))
     output = (shape[0], *size, shape[3])
-    return _moved(c, "RESIZE_BILINEAR", shape, output, [np.array(size, np.int32)], _S8_F32, **how)
+    return _moved(c, "RESIZE_BILINEAR", shape, output, [np.array(size, np.int32)], (DType.S8,), **how)
 
 
 def depth_to_space(c: Choices) -> Case:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
-from kibi.ops import bilinear_floats
 from kibi.ops.registry import register
 from kibi.ops.resize import resized_shape
 
@@ -42,27 +41,25 @@ class Geometry:
 
 @dataclass(frozen=True, slots=True)
 class ResizeBilinear(Operator):
-    """Between the four nearest pixels: input [N, H, W, C] s8 or f32, size [2] s32 constant → output [N, OH, OW, C].
+    """Between the four nearest pixels: input [N, H, W, C] s8, size [2] s32 constant → output [N, OH, OW, C] s8.
 
-    Weights of s8 have 10 bits; sums are rounded half away from zero, and the quantizations do not matter. Those of f32 are f32.
-    Source: TFLM `kernels/internal/reference/resize_bilinear.h`, `ResizeBilinearInteger` and `ResizeBilinear`.
+    Weights have 10 bits; sums are rounded half away from zero, and the quantizations do not matter. Source: TFLM
+    `kernels/internal/reference/resize_bilinear.h`, `ResizeBilinearInteger`.
     """
 
     name: ClassVar[str] = "RESIZE_BILINEAR"
     inputs: ClassVar[tuple[str, ...]] = ("input", "size")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_resize_bilinear_s8", "kibi_resize_bilinear_f32")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_resize_bilinear_s8",)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
 
     align_corners: bool = False
     half_pixel_centers: bool = False
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """Shape `[N, OH, OW, C]`, the input's type."""
+        """Shape `[N, OH, OW, C]`, type s8."""
         if self.align_corners and self.half_pixel_centers:
             raise OperatorError("corners cannot be aligned where pixels have half-pixel centers; TFLM refuses it, too")
-        shape, dtype = resized_shape(site), site["input"].type.dtype
-        if dtype is DType.F32:
-            return shape, dtype
+        shape = resized_shape(site)
         if max(*shape[1:3], *site["input"].type.shape[1:3]) > _LARGEST:
             raise OperatorError(f"sizes up to {_LARGEST} are supported", operand="size")
         for axis in (1, 2):
@@ -71,7 +68,7 @@ class ResizeBilinear(Operator):
                 raise OperatorError(
                     f"rounded weights lead out of an axis of {size}; TFLM reads behind it", operand="size"
                 )
-        return shape, dtype
+        return shape, DType.S8
 
     def _places(self, size: int, output_size: int) -> tuple[NDArray[np.int64], int]:
         """Along one axis the place of each output in the input, and the distance of two, in 1/1024; rounded as TFLM does."""
@@ -111,19 +108,15 @@ class ResizeBilinear(Operator):
         return Geometry(RowAccess.every(source.rows_per_batch, 1), batches, rows, columns, *steps)
 
     def steps(self, site: Site) -> int:
-        """Of one or several rows, or of a part of the batch; of f32 always the latter: at the edges weights differ."""
-        return site.output.type.shape[0] if _is_float(site) else self.geometry(site).steps
+        """Of one or several rows, or of a part of the batch."""
+        return self.geometry(site).steps
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
         """The rows between which those of a step lie."""
-        if _is_float(site):
-            return (RowAccess.every(site["input"].type.rows_per_batch, 1),)
         return (self.geometry(site).access,)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Four neighbours by their weights, those of s8 rounded half away from zero."""
-        if _is_float(site):
-            return bilinear_floats.reference(site, *self._float_taps(site))
+        """Four neighbours by their weights, rounded half away from zero."""
         g = self.geometry(site)
         size, channels = site["input"].type.row_elements, site.output.type.shape[3]
         first, second = (g.columns[:, k, None] + np.arange(channels) for k in (0, 1))
@@ -151,9 +144,7 @@ class ResizeBilinear(Operator):
         return step
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """One kernel for each type, with the two tables."""
-        if _is_float(site):
-            return bilinear_floats.kernel_call(site, *self._float_taps(site))
+        """One kernel with the two tables."""
         g = self.geometry(site)
         params = (
             Param("rows", g.rows.astype(np.int32)),
@@ -166,17 +157,6 @@ class ResizeBilinear(Operator):
         )
         # Rows are read again for each row that a step makes: nothing of them may be written over.
         return KernelCall("kibi_resize_bilinear_s8", params, overlap_bytes=(site.output.type.elements // g.steps,))
-
-    def _float_taps(self, site: Site) -> tuple[bilinear_floats.Taps, bilinear_floats.Taps]:
-        """Down the rows, and across the columns."""
-        how = {"align_corners": self.align_corners, "half_pixel_centers": self.half_pixel_centers}
-        sizes = zip(site["input"].type.shape[1:3], site.output.type.shape[1:3], strict=True)
-        down, across = (bilinear_floats.Taps.of(*pair, **how) for pair in sizes)
-        return down, across
-
-
-def _is_float(site: Site) -> bool:
-    return site["input"].type.dtype is DType.F32
 
 
 def _taps(places: NDArray[np.int64]) -> NDArray[np.int64]:
