@@ -29,7 +29,7 @@ _MANY_TO_ONE = (
     *(f"kibi_compare_{dtype}" for dtype in ("s8", "s32", "s64", "f32", "bool")),
     *("kibi_logical_and_bool", "kibi_logical_not_bool", "kibi_logical_or_bool", "kibi_select_any"),
     *("kibi_add_n_s8", "kibi_add_n_f32", "kibi_floor_div_f32", "kibi_floor_mod_f32"),
-    *("kibi_add_s32", "kibi_div_s8", "kibi_div_s32", "kibi_mul_s32", "kibi_prelu_s8", "kibi_sub_s32"),
+    *("kibi_add_s32", "kibi_div_s8", "kibi_div_s32", "kibi_mul_s32", "kibi_prelu_s8", "kibi_prelu_s16", "kibi_sub_s32"),
 )
 _TIGHT = (
     *("kibi_conv2d_s8", "kibi_depthwise_conv2d_s8", "kibi_dequantize_s8_f32", "kibi_fully_connected_s8"),
@@ -66,7 +66,7 @@ _CONSERVATIVE = {
         "of several rows that a step reads, the last decides",
     ),
     "kibi_quantize_f32_s8": "reading is four times as fast as writing",
-    **dict.fromkeys((f"kibi_shape_{dtype}" for dtype in ("s8", "s16", "s32", "f32")), "the input is not read"),
+    "kibi_shape_any": "the input is not read",
     **dict.fromkeys(operators()["CAST"].kernels, "elements lose bits, and alignment allows no nearer place"),
     **dict.fromkeys(
         ("kibi_reduce_all_bool", "kibi_reduce_extreme_f32", "kibi_reduce_extreme_s8", "kibi_sum_f32"),

@@ -208,7 +208,7 @@ def fill(c: Choices) -> Case:
 
 def shape_of(c: Choices) -> Case:
     """SHAPE of a tensor of any type that it knows."""
-    b, shape, dtype = ModelBuilder(), drawn_shape(c, c.integer(1, 5)), c.one_of((*_S8_F32, DType.S16, DType.S32))
+    b, shape, dtype = ModelBuilder(), drawn_shape(c, c.integer(1, 5)), c.one_of(BroadcastTo.types)
     source = b.input(shape, dtype, *((scale(c), 0) if dtype in (DType.S8, DType.S16) else ()))
     return one("SHAPE", b, [source], b.tensor((len(shape),), DType.S32), [data_of(c, shape, dtype)])
 
