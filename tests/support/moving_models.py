@@ -95,21 +95,21 @@ def gather(c: Choices) -> Case:
     }
     indices = _indices(c, positions, shape[axis])
     if c.one_of((False, False, True)):
-        return _gathered(c, shape, output, indices, attributes)
+        return _gathered(c, "GATHER", shape, output, indices, **attributes)
     return _moved(c, "GATHER", shape, output, [indices], _S8_F32, **attributes)
 
 
 def _gathered(
-    c: Choices, shape: Sequence[int], output: Sequence[int], indices: Array, attributes: dict[str, int]
+    c: Choices, name: str, shape: Sequence[int], output: Sequence[int], indices: Array, **attributes: int
 ) -> Case:
-    """GATHER with indices that are an input; the other input may be a constant."""
+    """GATHER or GATHER_ND with indices that are an input; the other input may be a constant."""
     b, dtype = ModelBuilder(), c.one_of(_S8_F32)
     quantization = (scale(c), zero_point(c)) if dtype is DType.S8 else ()
     data, is_constant = data_of(c, shape, dtype), flip(c)
     source = b.constant(data, *quantization) if is_constant else b.input(shape, dtype, *quantization)
     operands = [source, b.input(indices.shape, DType.S32)]
     inputs = [indices] if is_constant else [data, indices]
-    return one("GATHER", b, operands, b.tensor(output, dtype, *quantization), inputs, **attributes)
+    return one(name, b, operands, b.tensor(output, dtype, *quantization), inputs, **attributes)
 
 
 def gather_nd(c: Choices) -> Case:
@@ -118,6 +118,8 @@ def gather_nd(c: Choices) -> Case:
     depth = c.integer(1, len(shape))
     front = drawn_shape(c, c.integer(0, 2))
     indices = np.stack([_indices(c, front, size) for size in shape[:depth]], axis=-1)
+    if c.one_of((False, False, True)):
+        return _gathered(c, "GATHER_ND", shape, (*front, *shape[depth:]), indices)
     return _moved(c, "GATHER_ND", shape, (*front, *shape[depth:]), [indices], _S8_F32)
 
 

@@ -1,22 +1,21 @@
 """GATHER."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
-from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, RowAccess, Rows, Site
+from kibi.dtypes import DType
+from kibi.ir import OperatorError, Site
 from kibi.ops import checks
-from kibi.ops.index_map import IndexMap, Indices, Numbers
-from kibi.ops.lookup_by_number import NumberedItems
+from kibi.ops.index_map import Indices, Numbers
+from kibi.ops.lookup_by_number import Gathering, NumberedItems
 from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
-class Gather(IndexMap):
+class Gather(Gathering):
     """Slices along an axis: input s8 or f32, indices s32 → output of the same type.
 
     The output's shape is the input's with the axis replaced by the axes of the indices that are no batch axes. Indices may be
@@ -24,13 +23,6 @@ class Gather(IndexMap):
     """
 
     name: ClassVar[str] = "GATHER"
-    inputs: ClassVar[tuple[str, ...]] = (
-        "input",
-        "indices",
-    )
-    row_inputs: ClassVar[tuple[str, ...]] = ("input", "indices")
-    index_inputs: ClassVar[tuple[str, ...]] = ("indices",)
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_pick_any", "kibi_gather_any")
 
     axis: int = 0
     batch_dims: int = 0
@@ -44,37 +36,14 @@ class Gather(IndexMap):
         if not 0 <= batch <= axis < len(shape) or batch > len(positions) or shape[:batch] != positions[:batch]:
             what = f"axis {self.axis} and {self.batch_dims} batch axes do not fit {list(shape)} and {list(positions)}"
             raise OperatorError(what, operand="indices")
-        indices = site.constant("indices").astype(np.int64) if site["indices"].is_constant else np.zeros(1, np.int64)
+        indices = self.known(site)
         if (indices < 0).any() or (indices >= shape[axis]).any():
             what = f"an index is {int(indices.min())} or {int(indices.max())}, outside an axis of {shape[axis]}"
             raise OperatorError(what, operand="indices")
         return (*shape[:axis], *positions[batch:], *shape[axis + 1 :]), dtype
 
-    def steps(self, site: Site) -> int:
-        """As many as have the same map, shifted by rows of the input; one where indices are computed."""
-        return IndexMap.steps(self, site) if site["indices"].is_constant else 1
-
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
-        """The rows that hold a step's elements; all rows where indices are computed. Constant ones are not looked at."""
-        if not site["indices"].is_constant:
-            return self._items(site).accesses(site)
-        steps = self.steps(site)
-        return (*IndexMap.accesses(self, site), RowAccess(site["indices"].type.rows, steps, stride=0))
-
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """The elements, picked."""
-        if site["indices"].is_constant:
-            return IndexMap.reference(self, site)
-        return lambda rows: self._items(site).picked(site, rows)
-
-    def kernel_call(self, site: Site) -> KernelCall:
-        """Copies from places in tables, or, where indices are computed, from those that they name."""
-        if not site["indices"].is_constant:
-            return self._items(site).kernel_call(site)
-        call = IndexMap.kernel_call(self, site)
-        return replace(call, overlap_bytes=(*call.overlap_bytes, None))
-
-    def _items(self, site: Site) -> NumberedItems:
+    def items(self, site: Site) -> NumberedItems:
+        """Those of each part of the input along the axis."""
         shape = site["input"].type.shape
         axis, batch = self._axes(len(shape), len(site["indices"].type.shape))
         return NumberedItems("input", "indices", prod(shape[:batch]), prod(shape[batch:axis]), shape[axis])
