@@ -11,8 +11,17 @@ from tests.support.drawn_values import ACTIVATIONS, SMALLEST_OUTPUT_SCALE, drawn
 from tests.support.tflite_builder import Attribute, ModelBuilder
 
 
-def broadcast_shapes(c: Choices, count: int = 2) -> tuple[tuple[int, ...], ...]:
+def _many_axes(c: Choices, count: int, most_axes: int) -> tuple[tuple[int, ...], ...]:
+    """The same of more than four axes: an input has all of them, the last one, or a single element."""
+    output = drawn_shape(c, c.integer(5, most_axes), 3)
+    shapes = [c.one_of((output, output[-1:], ())) for _ in range(count)]
+    return (*shapes, tuple(int(size) for size in np.broadcast_shapes(*shapes)))
+
+
+def broadcast_shapes(c: Choices, count: int = 2, most_axes: int = 6) -> tuple[tuple[int, ...], ...]:
     """Shapes of inputs and of what they broadcast to; axes of 1 at the front may be left out."""
+    if most_axes > 4 and c.integer(0, 7) == 7:
+        return _many_axes(c, count, most_axes)
     output = drawn_shape(c, c.integer(0, 4), 4)
     shapes = []
     for other in range(1, count + 1):
@@ -46,7 +55,7 @@ def _pair(
     given.
     """
     b, inputs, operands = ModelBuilder(), [], []
-    *shapes, output_shape = broadcast_shapes(c)
+    *shapes, output_shape = broadcast_shapes(c, most_axes=4 if name == "PRELU" else 6)
     constant = c.one_of((None, None, 0, 1))
     for number, (shape, kind) in enumerate(zip(shapes, (dtype, dtype2 or dtype), strict=True)):
         zero = drawn_zero_point(c, kind)

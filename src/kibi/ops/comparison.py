@@ -19,7 +19,7 @@ _LEFT_SHIFT = 8
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Broadcast2):
-    """Two inputs s8, s32, s64 or f32 that broadcast (ranks up to 4) → output bool.
+    """Two inputs s8, s32, s64 or f32 that broadcast (ranks up to 6) → output bool.
 
     Elements of s8 are compared in their scales, which must be below 1 (rule N39).
 
@@ -69,7 +69,7 @@ class Comparison(Broadcast2):
 
 @dataclass(frozen=True, slots=True)
 class Equality(Comparison):
-    """Two inputs s8, s32, s64, f32 or bool that broadcast (ranks up to 4) → output bool."""
+    """Two inputs s8, s32, s64, f32 or bool that broadcast (ranks up to 6) → output bool."""
 
     kernels: ClassVar[tuple[str, ...]] = (*Comparison.kernels, "kibi_compare_bool")
     types: ClassVar[tuple[DType, ...]] = (*Comparison.types, DType.BOOL)

@@ -29,6 +29,7 @@ class Prelu(Broadcast2):
     row_inputs: ClassVar[tuple[str, ...]] = ("input", "alpha")
     kernels: ClassVar[tuple[str, ...]] = ("kibi_prelu_s8", "kibi_prelu_s16", "kibi_prelu_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+    most_axes: ClassVar[int] = 4
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, the inputs' type."""

@@ -17,7 +17,7 @@ from kibi.ops.registry import register
 class SelectV2(Broadcast2):
     """Elements of one input where a condition holds, else of another: condition bool, inputs s8, s16 or f32 → output.
 
-    All three broadcast (ranks up to 4). Elements are copied as they are, whatever the scales. Source: TFLM
+    All three broadcast (ranks up to 6). Elements are copied as they are, whatever the scales. Source: TFLM
     `micro/kernels/select.cc` and `kernels/internal/reference/select.h`.
     """
 
