@@ -109,7 +109,7 @@ class IndexMap(Operator):
             Param("inner", runs.inner.astype(np.int32)),
             Param("inner_count", len(runs.inner)),
             Param("elements", runs.elements),
-            Param("filler", fill.view(np.uint8) if is_untyped else fill),
+            Param("filler", fill.view(np.int8) if is_untyped else fill),
         ]
         if is_untyped:
             params.append(Param("bytes", dtype.size_bytes))

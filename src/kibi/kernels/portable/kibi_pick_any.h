@@ -15,7 +15,7 @@ typedef struct {
     int32_t inner_count;
     int32_t elements; /* of a run */
     int32_t bytes;    /* of an element: 1 to 8 */
-    const uint8_t *filler; /* [bytes] */
+    const int8_t *filler; /* [bytes] */
 } kibi_pick_any_params;
 
 /* output: [outer_count][inner_count][elements][bytes]; may overlap an input row where no run is written over one that is still
