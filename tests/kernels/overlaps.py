@@ -108,7 +108,7 @@ def _plain(call: KernelCall, rng: np.random.Generator) -> KernelCall:
         if param.name.startswith("activation_") and "_s16" in call.kernel:
             return -(1 << 15) if param.name.endswith("min") else (1 << 15) - 1
         if param.name == "output_shift":
-            return _OUTPUT_SHIFTS[call.kernel]
+            return _OUTPUT_SHIFTS.get(call.kernel, param.value)
         if param.name == "scale":
             return 1.0
         if param.name == "table":

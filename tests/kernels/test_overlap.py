@@ -31,7 +31,10 @@ _MANY_TO_ONE = (
     *(f"kibi_{name}_f32" for name in ("div", "hard_swish", "leaky_relu", "mul", "prelu")),
     *("kibi_cos_f32", "kibi_sin_f32", "kibi_tanh_f32", "kibi_logistic_s16", "kibi_tanh_s16"),
     *("kibi_abs_s16", "kibi_leaky_relu_s16", "kibi_mul_s16", "kibi_relu_s16", "kibi_relu6_s16"),
-    *("kibi_add_s32", "kibi_div_s8", "kibi_div_s32", "kibi_mul_s32", "kibi_prelu_s8", "kibi_sub_s32"),
+    *(f"kibi_compare_{dtype}" for dtype in ("s8", "s32", "s64", "f32", "bool")),
+    *("kibi_logical_and_bool", "kibi_logical_not_bool", "kibi_logical_or_bool", "kibi_select_any"),
+    *("kibi_add_n_s8", "kibi_add_n_f32", "kibi_floor_div_f32", "kibi_floor_mod_f32"),
+    *("kibi_add_s32", "kibi_div_s8", "kibi_div_s32", "kibi_mul_s32", "kibi_prelu_s8", "kibi_prelu_s16", "kibi_sub_s32"),
 )
 _TIGHT = (
     *("kibi_conv2d_s8", "kibi_depthwise_conv2d_s8", "kibi_dequantize_s8_f32", "kibi_fully_connected_s8"),
@@ -40,6 +43,7 @@ _TIGHT = (
     *("kibi_conv2d_s16", "kibi_depthwise_conv2d_s16", "kibi_fully_connected_s16"),
     *_ELEMENTWISE,
 )
+_NO_OVERLAP = "it has no overlap at all"
 _CONSERVATIVE = {
     **dict.fromkeys(_MANY_TO_ONE, "elementwise, but many inputs give one output"),
     "kibi_average_pool2d_f32": "a mean may hide one element",
@@ -48,10 +52,14 @@ _CONSERVATIVE = {
     "kibi_average_pool2d_s16_accumulate": "the last call reads everything before it writes",
     "kibi_average_pool2d_s8": "a mean may hide one element",
     "kibi_average_pool2d_s8_accumulate": "the last call reads everything before it writes",
+    **dict.fromkeys(
+        ("kibi_broadcast_args_s32", "kibi_broadcast_args_s64"), "elementwise, but many inputs give one output"
+    ),
     "kibi_concatenation_any": "of several rows that a step reads, the last decides",
     "kibi_copy_any": "of several rows that a step reads, the last decides",
     "kibi_copy_f32": "of several rows that a step reads, the last decides",
     "kibi_copy_s8": "of several rows that a step reads, the last decides",
+    "kibi_dynamic_update_slice_any": "the update may hide what was copied",
     "kibi_fully_connected_f32_accumulate": "the last call reads everything before it writes",
     "kibi_fully_connected_s16_accumulate": "the last call reads everything before it writes",
     "kibi_fully_connected_s8_accumulate": "the last call reads everything before it writes",
@@ -74,19 +82,21 @@ _CONSERVATIVE = {
     "kibi_pad_s32": "of several rows that a step reads, the last decides",
     "kibi_pad_s8": "of several rows that a step reads, the last decides",
     **dict.fromkeys(
-        ("kibi_pick_s8", "kibi_pick_s16", "kibi_pick_s32", "kibi_pick_f32"),
+        ("kibi_pick_any", "kibi_pick_s8", "kibi_pick_s16", "kibi_pick_s32", "kibi_pick_f32"),
         "of several rows that a step reads, the last decides",
     ),
     **dict.fromkeys(operators()["QUANTIZE"].kernels[1:], "elements lose bits, and alignment allows no nearer place"),
-    **dict.fromkeys((f"kibi_shape_{dtype}" for dtype in ("s8", "s16", "s32", "f32")), "the input is not read"),
+    "kibi_shape_any": "the input is not read",
     **dict.fromkeys(operators()["CAST"].kernels, "elements lose bits, and alignment allows no nearer place"),
     **dict.fromkeys(
-        ("kibi_reduce_extreme_f32", "kibi_reduce_extreme_s8", "kibi_sum_f32"),
+        ("kibi_reduce_all_bool", "kibi_reduce_extreme_f32", "kibi_reduce_extreme_s8", "kibi_sum_f32"),
         "the last call reads everything before it writes",
     ),
-    "kibi_resize_bilinear_f32": "it has no overlap at all",
-    "kibi_resize_bilinear_s8": "it has no overlap at all",
-    **dict.fromkeys(("kibi_arg_extreme_f32", "kibi_arg_extreme_s8"), "it has no overlap at all"),
+    **dict.fromkeys((f"kibi_batch_matmul_{dtype}" for dtype in ("s8", "s16", "f32")), _NO_OVERLAP),
+    **dict.fromkeys(("kibi_cumsum_s8", "kibi_cumsum_f32"), _NO_OVERLAP),
+    **dict.fromkeys(("kibi_gather_any", "kibi_embedding_lookup_s8_f32"), _NO_OVERLAP),
+    **dict.fromkeys(("kibi_resize_bilinear_s8", "kibi_resize_bilinear_f32"), _NO_OVERLAP),
+    **dict.fromkeys(("kibi_arg_extreme_f32", "kibi_arg_extreme_s8"), _NO_OVERLAP),
     "kibi_softmax_f32": "the sum hides single elements",
     **dict.fromkeys(
         ("kibi_transpose_conv_f32", "kibi_transpose_conv_s16", "kibi_transpose_conv_s8"),
@@ -106,7 +116,7 @@ def _of_graph(graph: Graph) -> list[Probe]:
 
 def _drawn(name: str) -> Iterator[Probe]:
     """Probes of an operator, until there are enough of each of its kernels."""
-    wanted = operators()[name].kernels
+    wanted = [kernel for kernel in operators()[name].kernels if _CONSERVATIVE.get(kernel) != _NO_OVERLAP]
     counts: Counter[str] = Counter()
     for seed in range(30 * len(wanted)):
         if all(counts[kernel] >= _ENOUGH for kernel in wanted):
@@ -144,8 +154,8 @@ def test_every_kernel_is_tight_or_known_to_be_conservative() -> None:
 @pytest.mark.parametrize("kernel", sorted(_KERNELS))
 def test_output_at_the_declared_distance_or_more_is_right(kernel: str, answers: Answers) -> None:
     """An output that begins as far below a dying row as is declared, or farther, gets the bytes it gets elsewhere."""
-    assert answers[kernel]
-    for probe, right in answers[kernel]:
+    assert kernel in answers or _CONSERVATIVE[kernel] == _NO_OVERLAP
+    for probe, right in answers.get(kernel, ()):
         assert 0 <= probe.declared <= probe.output_bytes
         assert all(right[_index(probe) :]), probe
 

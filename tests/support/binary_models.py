@@ -11,19 +11,28 @@ from tests.support.drawn_values import ACTIVATIONS, SMALLEST_OUTPUT_SCALE, drawn
 from tests.support.tflite_builder import Attribute, ModelBuilder
 
 
-def _broadcast_shapes(c: Choices) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Shapes of two inputs and of what they broadcast to; axes of 1 at the front may be left out."""
+def _many_axes(c: Choices, count: int, most_axes: int) -> tuple[tuple[int, ...], ...]:
+    """The same of more than four axes: an input has all of them, the last one, or a single element."""
+    output = drawn_shape(c, c.integer(5, most_axes), 3)
+    shapes = [c.one_of((output, output[-1:], ())) for _ in range(count)]
+    return (*shapes, tuple(int(size) for size in np.broadcast_shapes(*shapes)))
+
+
+def broadcast_shapes(c: Choices, count: int = 2, most_axes: int = 6) -> tuple[tuple[int, ...], ...]:
+    """Shapes of inputs and of what they broadcast to; axes of 1 at the front may be left out."""
+    if most_axes > 4 and c.integer(0, 7) == 7:
+        return _many_axes(c, count, most_axes)
     output = drawn_shape(c, c.integer(0, 4), 4)
     shapes = []
-    for other in (1, 2):
+    for other in range(1, count + 1):
         shape = list(output)
         for axis in range(len(shape)):
-            if c.one_of((0, 0, 1, 2)) == other:
+            if c.one_of((0, 0, 1, 2)) == (other - 1) % 2 + 1:
                 shape[axis] = 1
         while shape and shape[0] == 1 and flip(c):
             shape.pop(0)
         shapes.append(tuple(shape))
-    return shapes[0], shapes[1], tuple(int(size) for size in np.broadcast_shapes(*shapes))
+    return (*shapes, tuple(int(size) for size in np.broadcast_shapes(*shapes)))
 
 
 Scales = tuple[float, float, float] | None
@@ -35,29 +44,34 @@ def _pair(
     name: str,
     dtype: DType,
     scales: Scales,
+    dtype2: DType | None = None,
     *,
     divisor: Callable[[Array, int], Array] | None = None,
     **attributes: Attribute,
 ) -> Case:
     """An operator on two inputs that broadcast: two inputs, an input and a constant, or an input and itself.
 
-    `divisor` changes the elements of the second input, whose zero point it is given.
+    `dtype2` is the second input's type where it is another. `divisor` changes the elements of that input, whose zero point it is
+    given.
     """
     b, inputs, operands = ModelBuilder(), [], []
-    *shapes, output_shape = _broadcast_shapes(c)
+    *shapes, output_shape = broadcast_shapes(c, most_axes=4 if name == "PRELU" else 6)
     constant = c.one_of((None, None, 0, 1))
-    for number, shape in enumerate(shapes):
-        zero = drawn_zero_point(c, dtype)
-        data = values(c, shape, dtype)
+    for number, (shape, kind) in enumerate(zip(shapes, (dtype, dtype2 or dtype), strict=True)):
+        zero = drawn_zero_point(c, kind)
+        data = values(c, shape, kind)
         if divisor is not None and number == 1:
             data = divisor(data, zero)
         quantization = () if scales is None else (scales[number], zero)
         if number == constant:
             operands.append(b.constant(data, *quantization))
         else:
-            operands.append(b.input(shape, dtype, *quantization))
+            operands.append(b.input(shape, kind, *quantization))
             inputs.append(data)
-    if constant is None and shapes[0] == shapes[1] == output_shape and divisor is None and flip(c):
+    is_twice = (
+        constant is None and shapes[0] == shapes[1] == output_shape and divisor is None and dtype2 in (None, dtype)
+    )
+    if is_twice and flip(c):
         operands = [operands[0]] * 2
     quantization = () if scales is None else (max(SMALLEST_OUTPUT_SCALE, scales[2]), drawn_zero_point(c, dtype))
     output = b.tensor(output_shape, dtype, *quantization)
@@ -145,11 +159,12 @@ def squared_difference(c: Choices) -> Case:
 
 
 def prelu(c: Choices) -> Case:
-    """PRELU with slopes that broadcast, or are broadcast to."""
-    dtype = c.one_of((DType.S8, DType.F32))
+    """PRELU with slopes that broadcast, or are broadcast to; those of s16 are s8."""
+    dtype = c.one_of((DType.S8, DType.S16, DType.F32))
     first, second = scale(c, -12, 2), scale(c, -12, 2)
     output = float(np.float32(first * scale(c, -10, 10)))
-    return _pair(c, "PRELU", dtype, (first, second, output) if dtype is DType.S8 else None)
+    slopes = DType.S8 if dtype is DType.S16 else dtype
+    return _pair(c, "PRELU", dtype, None if dtype is DType.F32 else (first, second, output), slopes)
 
 
 BINARY_MODELS: Mapping[str, Callable[[Choices], Case]] = {

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.ops import BroadcastTo
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, elements, flip, scale, zero_point
 from tests.support.tflite_builder import ModelBuilder
@@ -92,7 +93,23 @@ def gather(c: Choices) -> Case:
         "axis": axis - len(shape) if flip(c) else axis,
         "batch_dims": batch - len(positions) if batch < len(positions) and flip(c) else batch,
     }
-    return _moved(c, "GATHER", shape, output, [_indices(c, positions, shape[axis])], _S8_F32, **attributes)
+    indices = _indices(c, positions, shape[axis])
+    if c.one_of((False, False, True)):
+        return _gathered(c, "GATHER", shape, output, indices, **attributes)
+    return _moved(c, "GATHER", shape, output, [indices], _S8_F32, **attributes)
+
+
+def _gathered(
+    c: Choices, name: str, shape: Sequence[int], output: Sequence[int], indices: Array, **attributes: int
+) -> Case:
+    """GATHER or GATHER_ND with indices that are an input; the other input may be a constant."""
+    b, dtype = ModelBuilder(), c.one_of(_S8_F32)
+    quantization = (scale(c), zero_point(c)) if dtype is DType.S8 else ()
+    data, is_constant = data_of(c, shape, dtype), flip(c)
+    source = b.constant(data, *quantization) if is_constant else b.input(shape, dtype, *quantization)
+    operands = [source, b.input(indices.shape, DType.S32)]
+    inputs = [indices] if is_constant else [data, indices]
+    return one(name, b, operands, b.tensor(output, dtype, *quantization), inputs, **attributes)
 
 
 def gather_nd(c: Choices) -> Case:
@@ -101,6 +118,8 @@ def gather_nd(c: Choices) -> Case:
     depth = c.integer(1, len(shape))
     front = drawn_shape(c, c.integer(0, 2))
     indices = np.stack([_indices(c, front, size) for size in shape[:depth]], axis=-1)
+    if c.one_of((False, False, True)):
+        return _gathered(c, "GATHER_ND", shape, (*front, *shape[depth:]), indices)
     return _moved(c, "GATHER_ND", shape, (*front, *shape[depth:]), [indices], _S8_F32)
 
 
@@ -140,7 +159,7 @@ def broadcast_to(c: Choices) -> Case:
     while shape and shape[0] == 1 and flip(c):
         shape.pop(0)
     wanted = np.array(output, c.one_of((np.int32, np.int64)))
-    return _moved(c, "BROADCAST_TO", shape, output, [wanted], (*_S8_F32, DType.S16, DType.S32))
+    return _moved(c, "BROADCAST_TO", shape, output, [wanted], BroadcastTo.types)
 
 
 def space_to_batch_nd(c: Choices) -> Case:
@@ -177,7 +196,7 @@ def batch_to_space_nd(c: Choices) -> Case:
 def zeros_like(c: Choices) -> Case:
     """ZEROS_LIKE of any shape."""
     shape = drawn_shape(c, c.integer(0, 4))
-    return _moved(c, "ZEROS_LIKE", shape, shape, [], (*_S8_F32, DType.S32))
+    return _moved(c, "ZEROS_LIKE", shape, shape, [], (*_S8_F32, DType.S32, DType.S64))
 
 
 def fill(c: Choices) -> Case:
@@ -192,7 +211,7 @@ def fill(c: Choices) -> Case:
 
 def shape_of(c: Choices) -> Case:
     """SHAPE of a tensor of any type that it knows."""
-    b, shape, dtype = ModelBuilder(), drawn_shape(c, c.integer(1, 5)), c.one_of((*_S8_F32, DType.S16, DType.S32))
+    b, shape, dtype = ModelBuilder(), drawn_shape(c, c.integer(1, 5)), c.one_of(BroadcastTo.types)
     source = b.input(shape, dtype, *((scale(c), 0) if dtype in (DType.S8, DType.S16) else ()))
     return one("SHAPE", b, [source], b.tensor((len(shape),), DType.S32), [data_of(c, shape, dtype)])
 

@@ -11,13 +11,16 @@ import numpy as np
 from hypothesis import strategies as st
 
 from kibi.dtypes import DType
+from tests.support.arithmetic_models import ARITHMETIC_MODELS
 from tests.support.binary_models import BINARY_MODELS
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, Drawn, Seeded, scale, zero_point
 from tests.support.drawn_values import values
 from tests.support.float_models import FLOAT_MODELS, l2_pool_2d
 from tests.support.joining_models import JOINING_MODELS
+from tests.support.logic_models import LOGIC_MODELS
 from tests.support.moving_models import MOVING_MODELS
+from tests.support.picking_models import PICKING_MODELS
 from tests.support.reducing_models import REDUCING_MODELS
 from tests.support.scale_models import SCALE_MODELS
 from tests.support.tflite_builder import ModelBuilder
@@ -57,7 +60,8 @@ _MODELS: Mapping[str, Callable[[Choices], Case]] = {
 }
 """Of operators that stand for themselves."""
 _TABLES = (
-    *(_MODELS, BINARY_MODELS, JOINING_MODELS, MOVING_MODELS, REDUCING_MODELS, SCALE_MODELS, TRANSCENDENTAL_MODELS),
+    *(_MODELS, ARITHMETIC_MODELS, BINARY_MODELS, JOINING_MODELS, LOGIC_MODELS, MOVING_MODELS, PICKING_MODELS),
+    *(REDUCING_MODELS, SCALE_MODELS, TRANSCENDENTAL_MODELS),
     *(TRANSPOSE_MODELS, UNARY_MODELS, WINDOW_MODELS),
     *(FLOAT_MODELS, INT4_MODELS, S16_WINDOW_MODELS, WIDE_MODELS),
 )

@@ -2,36 +2,52 @@
 
 from kibi.ops.abs import Abs
 from kibi.ops.add import Add
+from kibi.ops.add_n import AddN
 from kibi.ops.arg_max import ArgMax
 from kibi.ops.arg_min import ArgMin
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.average_pool2d import AveragePool2D
+from kibi.ops.batch_matmul import BatchMatmul
 from kibi.ops.batch_to_space_nd import BatchToSpaceNd
+from kibi.ops.broadcast_args import BroadcastArgs
 from kibi.ops.broadcast_to import BroadcastTo
 from kibi.ops.cast import Cast
 from kibi.ops.ceil import Ceil
 from kibi.ops.concatenation import Concatenation
 from kibi.ops.conv2d import Conv2D
 from kibi.ops.cos import Cos
+from kibi.ops.cumsum import Cumsum
 from kibi.ops.custom_operator import CustomOperator, CustomOptions
 from kibi.ops.depth_to_space import DepthToSpace
 from kibi.ops.depthwise_conv2d import DepthwiseConv2D
 from kibi.ops.dequantize import Dequantize
 from kibi.ops.div import Div
+from kibi.ops.dynamic_update_slice import DynamicUpdateSlice
 from kibi.ops.elu import Elu
+from kibi.ops.embedding_lookup import EmbeddingLookup
+from kibi.ops.equal import Equal
 from kibi.ops.exp import Exp
 from kibi.ops.expand_dims import ExpandDims
 from kibi.ops.fill import Fill
 from kibi.ops.floor import Floor
+from kibi.ops.floor_div import FloorDiv
+from kibi.ops.floor_mod import FloorMod
 from kibi.ops.fully_connected import FullyConnected
 from kibi.ops.gather import Gather
 from kibi.ops.gather_nd import GatherNd
+from kibi.ops.greater import Greater
+from kibi.ops.greater_equal import GreaterEqual
 from kibi.ops.hard_swish import HardSwish
 from kibi.ops.l2_normalization import L2Normalization
 from kibi.ops.l2_pool2d import L2Pool2D
 from kibi.ops.leaky_relu import LeakyRelu
+from kibi.ops.less import Less
+from kibi.ops.less_equal import LessEqual
 from kibi.ops.log import Log
 from kibi.ops.log_softmax import LogSoftmax
+from kibi.ops.logical_and import LogicalAnd
+from kibi.ops.logical_not import LogicalNot
+from kibi.ops.logical_or import LogicalOr
 from kibi.ops.logistic import Logistic
 from kibi.ops.max_pool2d import MaxPool2D
 from kibi.ops.maximum import Maximum
@@ -40,12 +56,14 @@ from kibi.ops.minimum import Minimum
 from kibi.ops.mirror_pad import MirrorPad
 from kibi.ops.mul import Mul
 from kibi.ops.neg import Neg
+from kibi.ops.not_equal import NotEqual
 from kibi.ops.pack import Pack
 from kibi.ops.pad import Pad
 from kibi.ops.padv2 import PadV2
 from kibi.ops.part import Part
 from kibi.ops.prelu import Prelu
 from kibi.ops.quantize import Quantize
+from kibi.ops.reduce_all import ReduceAll
 from kibi.ops.reduce_max import ReduceMax
 from kibi.ops.reduce_min import ReduceMin
 from kibi.ops.registry import (
@@ -62,8 +80,10 @@ from kibi.ops.relu6 import Relu6
 from kibi.ops.reshape import Reshape
 from kibi.ops.resize_bilinear import ResizeBilinear
 from kibi.ops.resize_nearest_neighbor import ResizeNearestNeighbor
+from kibi.ops.reverse_v2 import ReverseV2
 from kibi.ops.round import Round
 from kibi.ops.rsqrt import Rsqrt
+from kibi.ops.select_v2 import SelectV2
 from kibi.ops.shape import Shape
 from kibi.ops.sin import Sin
 from kibi.ops.slice import Slice
@@ -89,37 +109,53 @@ __all__ = [
     "Abs",
     "Activation",
     "Add",
+    "AddN",
     "ArgMax",
     "ArgMin",
     "AveragePool2D",
+    "BatchMatmul",
     "BatchToSpaceNd",
+    "BroadcastArgs",
     "BroadcastTo",
     "Cast",
     "Ceil",
     "Concatenation",
     "Conv2D",
     "Cos",
+    "Cumsum",
     "CustomOperator",
     "CustomOptions",
     "DepthToSpace",
     "DepthwiseConv2D",
     "Dequantize",
     "Div",
+    "DynamicUpdateSlice",
     "Elu",
+    "EmbeddingLookup",
+    "Equal",
     "Exp",
     "ExpandDims",
     "ExplicitPadding",
     "Fill",
     "Floor",
+    "FloorDiv",
+    "FloorMod",
     "FullyConnected",
     "Gather",
     "GatherNd",
+    "Greater",
+    "GreaterEqual",
     "HardSwish",
     "L2Normalization",
     "L2Pool2D",
     "LeakyRelu",
+    "Less",
+    "LessEqual",
     "Log",
     "LogSoftmax",
+    "LogicalAnd",
+    "LogicalNot",
+    "LogicalOr",
     "Logistic",
     "MaxPool2D",
     "Maximum",
@@ -128,6 +164,7 @@ __all__ = [
     "MirrorPad",
     "Mul",
     "Neg",
+    "NotEqual",
     "Pack",
     "Pad",
     "PadV2",
@@ -135,6 +172,7 @@ __all__ = [
     "Part",
     "Prelu",
     "Quantize",
+    "ReduceAll",
     "ReduceMax",
     "ReduceMin",
     "Relu",
@@ -142,8 +180,10 @@ __all__ = [
     "Reshape",
     "ResizeBilinear",
     "ResizeNearestNeighbor",
+    "ReverseV2",
     "Round",
     "Rsqrt",
+    "SelectV2",
     "Shape",
     "Sin",
     "Slice",

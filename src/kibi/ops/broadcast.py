@@ -1,7 +1,8 @@
-"""Elementwise operators on two inputs with broadcasting: how rows meet rows."""
+"""Elementwise operators on several inputs with broadcasting: how rows meet rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd, prod
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
+from kibi.errors import InternalError
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site, TensorType
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
@@ -31,12 +33,11 @@ class Pairing:
     channels: int
 
     @staticmethod
-    def of(source: TensorType, output: TensorType) -> "Pairing":
-        """The pairing of an input with the output that it broadcasts to."""
-        shape = (1,) * (len(output.shape) - len(source.shape)) + source.shape
+    def of(source: TensorType, output: TensorType, split: int) -> "Pairing":
+        """The pairing of an input with the output that it broadcasts to; `split` is how many axes of a row make the width."""
+        shape = _aligned(source, output)
         axis = output.row_axis
-        behind = 0 if axis is None else axis + 1
-        width, channels = _plane(shape[behind:])
+        width, channels = _plane(shape[_behind(output) :], split)
         block = width * channels
         rows = shape[axis] if axis else 1
         unit = gcd(source.row_elements, block)
@@ -61,51 +62,105 @@ class Pairing:
         return self.access.count == 1 and (self.width, self.channels) in (plane, (1, 1))
 
 
-def _plane(shape: tuple[int, ...]) -> tuple[int, int]:
-    """The axes behind the row axis as `(width, channels)`; of more than two, only the first and the last exceed 1."""
-    width, channels = (1, 1, *shape)[-2:] if len(shape) < 2 else (shape[0], prod(shape[1:]))
-    return width, channels
+def _behind(output: TensorType) -> int:
+    """The number of axes of which a row has one index each."""
+    return 0 if output.row_axis is None else output.row_axis + 1
+
+
+def _aligned(source: TensorType, output: TensorType) -> tuple[int, ...]:
+    """The source's shape with as many axes as the output's."""
+    return (1,) * (len(output.shape) - len(source.shape)) + source.shape
+
+
+def _plane(shape: tuple[int, ...], split: int) -> tuple[int, int]:
+    """The axes behind the row axis as `(width, channels)`."""
+    return prod(shape[:split]), prod(shape[split:])
+
+
+@lru_cache(maxsize=1024)
+def _split(sources: tuple[TensorType, ...], output: TensorType) -> int | None:
+    """How many axes of a row are its width: in those, and in the others, each source is there as a whole or broadcasts.
+
+    Up to four axes there always are such; of more, None where there are not.
+    """
+    row = output.shape[_behind(output) :]
+    for split in sorted(range(len(row) + 1), key=lambda split: abs(split - min(1, len(row) - 1))):
+        pairings = [Pairing.of(source, output, split) for source in sources]
+        plane = _plane(row, split)
+        if all(
+            each.access.count in (1, plane[0]) and each.width in (1, plane[0]) and each.channels in (1, plane[1])
+            for each in pairings
+        ):
+            return split
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class Broadcast2(Operator):
-    """Two inputs of one type and of shapes that broadcast (ranks up to 4) → output of that type.
+    """Two inputs of one type and of shapes that broadcast (ranks up to 6) → output of that type.
 
-    Kernels are `kibi_<name>_<type>`; their structs begin with the fields of `broadcast_params`.
+    One with more inputs has a rule on types of its own. Kernels are `kibi_<name>_<type>`; their structs begin with the fields of
+    `broadcast_params`.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ("input1", "input2")
     row_inputs: ClassVar[tuple[str, ...]] = ("input1", "input2")
+    most_axes: ClassVar[int] = 6
+    """TFLM `kernels/internal/runtime_shape.h`."""
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, the inputs' type."""
         first, second = self.inputs
         dtype = checks.dtype(site, second, site[first].type.dtype)
-        shapes = [site[name].type.shape for name in self.inputs]
-        text = f"inputs of shapes {list(shapes[0])} and {list(shapes[1])}"
-        if max(map(len, shapes)) > 4:
-            raise OperatorError(f"{text}: ranks up to 4 are supported")
+        return self.broadcast_shape(site), dtype
+
+    def broadcast_shape(self, site: Site) -> tuple[int, ...]:
+        """The shape that the inputs broadcast to.
+
+        Raises:
+            OperatorError: they do not, or have too many axes.
+        """
+        sources = tuple(site[name].type for name in self.inputs)
+        shapes = [source.shape for source in sources]
+        text = f"inputs of shapes {' and '.join(str(list(shape)) for shape in shapes)}"
+        if max(map(len, shapes)) > self.most_axes:
+            raise OperatorError(f"{text}: ranks up to {self.most_axes} are supported")
         try:
-            return tuple(int(size) for size in np.broadcast_shapes(*shapes)), dtype
+            shape = tuple(int(size) for size in np.broadcast_shapes(*shapes))
         except ValueError:
             raise OperatorError(f"{text} do not broadcast") from None
+        if _split(sources, TensorType(shape, DType.S8)) is None:
+            what = f"{text} broadcast along too many separate axes"
+            raise OperatorError(what, "Reshape them so that they have no more than 4 axes")
+        return shape
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
         """For each input the pieces that meet an output row."""
         return tuple(pairing.access for pairing in self._pairings(site))
 
     def _pairings(self, site: Site) -> tuple[Pairing, ...]:
-        return tuple(Pairing.of(site[name].type, site.output.type) for name in self.inputs)
+        split = self._split(site)
+        return tuple(Pairing.of(site[name].type, site.output.type, split) for name in self.inputs)
+
+    def _split(self, site: Site) -> int:
+        split = _split(tuple(site[name].type for name in self.inputs), site.output.type)
+        if split is None:
+            raise InternalError(f"{site.node.label} broadcasts in a way that infer refuses")
+        return split
+
+    def _output_plane(self, site: Site) -> tuple[int, int]:
+        output = site.output.type
+        return _plane(output.shape[_behind(output) :], self._split(site))
 
     def broadcast_params(self, site: Site) -> tuple[Param, ...]:
         """The struct fields that say how the inputs' pieces meet an output row."""
-        plane = _output_plane(site)
+        plane = self._output_plane(site)
         pairings = self._pairings(site)
         is_flat = all(pairing.is_flat(plane) for pairing in pairings)
         fields = [
             Param("pieces", 1 if is_flat else plane[0]),
             Param("elements", prod(plane) if is_flat else plane[1]),
-            Param("rows1", pairings[0].access.count),
+            *(Param(f"rows{number}", each.access.count) for number, each in enumerate(pairings[:-1], start=1)),
         ]
         for number, pairing in enumerate(pairings, start=1):
             has_rows = pairing.access.count > 1
@@ -123,13 +178,13 @@ class Broadcast2(Operator):
 
     def overlaps(self, site: Site) -> tuple[int | None, ...]:
         """For each input the distance of `KernelCall.overlap_bytes`: 0 where its rows meet the output's element by element."""
-        plane = _output_plane(site)
+        plane = self._output_plane(site)
         pairings = self._pairings(site)
         return tuple(0 if each.is_whole(plane) and each.access.parts == 1 else None for each in pairings)
 
     def planes(self, site: Site, rows: Rows) -> tuple[Numbers, ...]:
         """The inputs' pieces as arrays `[width, channels]` of the output row, broadcast; integers as s64."""
-        plane = _output_plane(site)
+        plane = self._output_plane(site)
         arrays = []
         for pairing, pieces in zip(self._pairings(site), rows, strict=True):
             data = np.concatenate([np.asarray(piece).reshape(-1) for piece in pieces])
@@ -140,7 +195,7 @@ class Broadcast2(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Elementwise2(Broadcast2):
-    """Two inputs of one type and of shapes that broadcast (ranks up to 4) → output of that type, clamped by an activation.
+    """Two inputs of one type and of shapes that broadcast (ranks up to 6) → output of that type, clamped by an activation.
 
     Types s8 and s16 are quantized, s32 and f32 are not.
     """
@@ -187,9 +242,3 @@ class Elementwise2(Broadcast2):
 def is_quantized(dtype: DType) -> bool:
     """Whether elements stand for real numbers by scale and zero point."""
     return dtype in (DType.S8, DType.S16)
-
-
-def _output_plane(site: Site) -> tuple[int, int]:
-    output = site.output.type
-    axis = output.row_axis
-    return _plane(output.shape if axis is None else output.shape[axis + 1 :])

@@ -14,7 +14,7 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class BroadcastTo(IndexMap):
-    """The input repeated: input s8, s16, s32 or f32, shape [rank] s32 or s64 constant → output of that shape; ranks up to 5.
+    """The input repeated: input of any type, shape [rank] s32 or s64 constant → output of that shape and type; ranks up to 5.
 
     Source: TFLM `micro/kernels/broadcast_to.cc`.
     """
@@ -24,8 +24,14 @@ class BroadcastTo(IndexMap):
         "input",
         "shape",
     )
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_pick_s8", "kibi_pick_s16", "kibi_pick_s32", "kibi_pick_f32")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
+    kernels: ClassVar[tuple[str, ...]] = (
+        "kibi_pick_s8",
+        "kibi_pick_s16",
+        "kibi_pick_s32",
+        "kibi_pick_f32",
+        "kibi_pick_any",
+    )
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.U8, DType.S16, DType.S32, DType.S64, DType.F32, DType.BOOL)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The shape that is asked for, the input's type."""

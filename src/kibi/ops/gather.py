@@ -1,6 +1,7 @@
 """GATHER."""
 
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -8,24 +9,20 @@ import numpy as np
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
 from kibi.ops import checks
-from kibi.ops.index_map import IndexMap, Indices, Numbers
+from kibi.ops.index_map import Indices, Numbers
+from kibi.ops.lookup_by_number import Gathering, NumberedItems
 from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
-class Gather(IndexMap):
-    """Slices along an axis: input s8 or f32, indices s32 constant → output of the same type.
+class Gather(Gathering):
+    """Slices along an axis: input s8 or f32, indices s32 → output of the same type.
 
-    The output's shape is the input's with the axis replaced by the axes of the indices that are no batch axes. Source: TFLM
-    `micro/kernels/gather.cc`.
+    The output's shape is the input's with the axis replaced by the axes of the indices that are no batch axes. Indices may be
+    computed; one outside the axis then gives zeros, where TFLM reads whatever lies there. Source: TFLM `micro/kernels/gather.cc`.
     """
 
     name: ClassVar[str] = "GATHER"
-    inputs: ClassVar[tuple[str, ...]] = (
-        "input",
-        "indices",
-    )
-    index_inputs: ClassVar[tuple[str, ...]] = ("indices",)
 
     axis: int = 0
     batch_dims: int = 0
@@ -39,11 +36,17 @@ class Gather(IndexMap):
         if not 0 <= batch <= axis < len(shape) or batch > len(positions) or shape[:batch] != positions[:batch]:
             what = f"axis {self.axis} and {self.batch_dims} batch axes do not fit {list(shape)} and {list(positions)}"
             raise OperatorError(what, operand="indices")
-        indices = site.constant("indices").astype(np.int64)
+        indices = self.known(site)
         if (indices < 0).any() or (indices >= shape[axis]).any():
             what = f"an index is {int(indices.min())} or {int(indices.max())}, outside an axis of {shape[axis]}"
             raise OperatorError(what, operand="indices")
         return (*shape[:axis], *positions[batch:], *shape[axis + 1 :]), dtype
+
+    def items(self, site: Site) -> NumberedItems:
+        """Those of each part of the input along the axis."""
+        shape = site["input"].type.shape
+        axis, batch = self._axes(len(shape), len(site["indices"].type.shape))
+        return NumberedItems("input", "indices", prod(shape[:batch]), prod(shape[batch:axis]), shape[axis])
 
     def _axes(self, rank: int, positions_rank: int) -> tuple[int, int]:
         """The axis and the number of batch axes; negative ones count from the end."""

@@ -20,6 +20,8 @@ Numbers = tuple[tuple[int, ...], tuple[int, ...]]
 
 FILLED = -1
 """In a map, what stands for an element that no element of the input gives."""
+_ANY = "kibi_pick_any"
+"""The kernel of types that an operator names no other for."""
 _NOWHERE = -(1 << 28)
 """In a table of runs, the place of a run that is filled; added to any other place it stays below 0."""
 
@@ -96,19 +98,24 @@ class IndexMap(Operator):
         return row
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """One kernel for each type, with two tables: runs of elements lie at the sums of their entries."""
-        pattern, dtype = self.pattern(site), site.output.type.dtype
-        runs = runs_of(pattern)
-        params = (
+        """One kernel for each type, or that for any, with two tables: runs of elements lie at the sums of their entries."""
+        dtype = site.output.type.dtype
+        kernel, runs = f"kibi_pick_{dtype}", runs_of(self.pattern(site))
+        is_untyped = kernel not in self.kernels
+        fill = self.fill(site)
+        params = [
             Param("outer", runs.outer.astype(np.int32)),
             Param("outer_count", len(runs.outer)),
             Param("inner", runs.inner.astype(np.int32)),
             Param("inner_count", len(runs.inner)),
             Param("elements", runs.elements),
-            Param("filler", self.fill(site)),
-        )
+            Param("filler", fill.view(np.int8) if is_untyped else fill),
+        ]
+        if is_untyped:
+            params.append(Param("bytes", dtype.size_bytes))
         distance = least_distance((place, k * runs.elements) for k, place in runs.places() if place >= 0)
-        return KernelCall(f"kibi_pick_{dtype}", params, overlap_bytes=(distance * dtype.size_bytes,))
+        name = _ANY if is_untyped else kernel
+        return KernelCall(name, tuple(params), is_untyped=is_untyped, overlap_bytes=(distance * dtype.size_bytes,))
 
 
 @dataclass(frozen=True, slots=True)

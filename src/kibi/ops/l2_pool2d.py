@@ -23,7 +23,6 @@ class L2Pool2D(Pool2D):
     name: ClassVar[str] = "L2_POOL_2D"
     kernels: ClassVar[tuple[str, ...]] = ("kibi_l2_pool2d_f32",)
     types: ClassVar[tuple[DType, ...]] = (DType.F32,)
-    accumulator: ClassVar[DType] = DType.F32
 
     def accumulates(self, site: Site) -> bool:
         """Never."""

@@ -1,7 +1,7 @@
 """PRELU."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -20,20 +20,23 @@ _OPERANDS = ("input", "alpha", "output")
 class Prelu(Broadcast2):
     """x where it is not negative, else x * alpha: input and slopes s8 or f32 that broadcast → output of that type.
 
-    Source: TFLM `micro/kernels/prelu_common.cc` and `kernels/internal/reference/prelu.h`.
+    Or the input and the output are s16, and the slopes s8. Source: TFLM `micro/kernels/prelu_common.cc` and
+    `kernels/internal/reference/prelu.h`.
     """
 
     name: ClassVar[str] = "PRELU"
     inputs: ClassVar[tuple[str, ...]] = ("input", "alpha")
     row_inputs: ClassVar[tuple[str, ...]] = ("input", "alpha")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_prelu_s8", "kibi_prelu_f32")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_prelu_s8", "kibi_prelu_s16", "kibi_prelu_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+    most_axes: ClassVar[int] = 4
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, the inputs' type."""
-        shape, dtype = Broadcast2.infer(self, site)
+        shape, dtype = self.broadcast_shape(site), site["input"].type.dtype
+        checks.dtype(site, "alpha", DType.S8 if dtype is DType.S16 else dtype)
         checks.dtype(site, "output", dtype)
-        if dtype is DType.S8:
+        if dtype is not DType.F32:
             for operand in _OPERANDS:
                 checks.per_tensor(site, operand)
             _multipliers(site)
@@ -47,7 +50,8 @@ class Prelu(Broadcast2):
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 return np.where(x >= 0, x, x * alpha).astype(np.float32)
 
-        if site.output.type.dtype is DType.F32:
+        dtype = site.output.type.dtype
+        if dtype is DType.F32:
             return real
         one, slope = _multipliers(site)
         zero, zero_alpha, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
@@ -57,7 +61,8 @@ class Prelu(Broadcast2):
             centred = x - zero
             scaled = requantize(centred * (alpha - zero_alpha), slope.value, slope.shift)
             scaled = np.where(centred >= 0, requantize(centred, one.value, one.shift), scaled)
-            return np.clip(wrap_s32(scaled + zero_point), -128, 127).astype(np.int8)
+            low, high = dtype.limits
+            return np.clip(wrap_s32(scaled + zero_point), low, high).astype(dtype.numpy)
 
         return row
 
@@ -67,7 +72,7 @@ class Prelu(Broadcast2):
             return self.call(site)
         one, slope = _multipliers(site)
         zero, zero_alpha, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
-        return self.call(
+        call = self.call(
             site,
             Param("zero_point1", zero),
             Param("zero_point2", zero_alpha),
@@ -77,6 +82,10 @@ class Prelu(Broadcast2):
             Param("shift2", slope.shift),
             Param("output_zero_point", zero_point),
         )
+        if site.output.type.dtype is DType.S8:
+            return call
+        # Slopes have fewer bytes than what is written over them.
+        return replace(call, is_untyped=True, overlap_bytes=(call.overlap_bytes[0], None))
 
 
 def _multipliers(site: Site) -> tuple[Multiplier, Multiplier]:

@@ -13,7 +13,7 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class Shape(Operator):
-    """The shape of the input, s8, s16, s32 or f32 of rank 1 or more → output [rank] s32; the elements do not matter.
+    """The shape of the input, of any type and rank 1 or more → output [rank] s32; the elements do not matter.
 
     Source: TFLM `micro/kernels/shape.cc`.
     """
@@ -21,8 +21,8 @@ class Shape(Operator):
     name: ClassVar[str] = "SHAPE"
     inputs: ClassVar[tuple[str, ...]] = ("input",)
     ignores_elements: ClassVar[bool] = True
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_shape_s8", "kibi_shape_s16", "kibi_shape_s32", "kibi_shape_f32")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_shape_any",)
+    types: ClassVar[tuple[DType, ...]] = tuple(DType)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """One number for each axis, type s32."""
@@ -44,7 +44,7 @@ class Shape(Operator):
         """A copy of constant numbers."""
         shape = np.array(site["input"].type.shape, np.int32)
         params = (Param("sizes", shape), Param("rank", len(shape)))
-        return KernelCall(f"kibi_shape_{site['input'].type.dtype}", params, overlap_bytes=(0,))
+        return KernelCall("kibi_shape_any", params, is_untyped=True, overlap_bytes=(0,))
 
 
 register(Shape)

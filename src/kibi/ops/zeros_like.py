@@ -14,15 +14,20 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class ZerosLike(IndexMap):
-    """Zeros: input s8, s32 or f32, of which only the shape matters → output of the same type and shape.
+    """Zeros: input s8, s32, s64 or f32, of which only the shape matters → output of the same type and shape.
 
     A zero is a zero byte in s8, too, whatever the zero point. Source: TFLM `micro/kernels/zeros_like.cc`.
     """
 
     name: ClassVar[str] = "ZEROS_LIKE"
     ignores_elements: ClassVar[bool] = True
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_pick_s8", "kibi_pick_s32", "kibi_pick_f32")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S32, DType.F32)
+    kernels: ClassVar[tuple[str, ...]] = (
+        "kibi_pick_s8",
+        "kibi_pick_s32",
+        "kibi_pick_any",
+        "kibi_pick_f32",
+    )
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S32, DType.S64, DType.F32)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The input's shape and type."""

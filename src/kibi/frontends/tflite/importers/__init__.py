@@ -7,10 +7,12 @@ defaults.
 from collections.abc import Mapping
 
 from kibi.errors import InputError
+from kibi.frontends.tflite.importers.arithmetic import ARITHMETIC
 from kibi.frontends.tflite.importers.base import Importer, OptionsError
 from kibi.frontends.tflite.importers.custom import CUSTOM
 from kibi.frontends.tflite.importers.elementwise import ELEMENTWISE
 from kibi.frontends.tflite.importers.joining import JOINING
+from kibi.frontends.tflite.importers.logic import LOGIC
 from kibi.frontends.tflite.importers.moving import MOVING
 from kibi.frontends.tflite.importers.reducing import REDUCING
 from kibi.frontends.tflite.importers.transcendental import TRANSCENDENTAL
@@ -21,9 +23,9 @@ from kibi.ops import CustomOperator, CustomOptions, find_custom
 
 __all__ = ["CUSTOM", "IMPORTERS", "Importer", "OptionsError", "importer_of", "remedy_for"]
 
-IMPORTERS: Mapping[str, Importer] = dict(
-    sorted({**ELEMENTWISE, **JOINING, **MOVING, **REDUCING, **TRANSCENDENTAL, **WINDOWS}.items())
-)
+_FAMILIES = (ARITHMETIC, ELEMENTWISE, JOINING, LOGIC, MOVING, REDUCING, TRANSCENDENTAL, WINDOWS)
+
+IMPORTERS: Mapping[str, Importer] = dict(sorted(entry for family in _FAMILIES for entry in family.items()))
 """By the schema's name of the operator."""
 
 _PREFIX = "CUSTOM:"

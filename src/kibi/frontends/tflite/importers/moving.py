@@ -7,9 +7,12 @@ from kibi.frontends.tflite.reader import Options
 from kibi.ir import Operator
 from kibi.ops import (
     BatchToSpaceNd,
+    BroadcastArgs,
     BroadcastTo,
     Cast,
     DepthToSpace,
+    DynamicUpdateSlice,
+    EmbeddingLookup,
     Fill,
     Gather,
     GatherNd,
@@ -54,11 +57,14 @@ def _resize_nearest_neighbor(options: Options) -> Operator:
 
 MOVING: Mapping[str, Importer] = {
     "BATCH_TO_SPACE_ND": plain(BatchToSpaceNd),
+    "BROADCAST_ARGS": plain(BroadcastArgs),
     "BROADCAST_TO": plain(BroadcastTo),
     "CAST": plain(Cast),
     "DEPTH_TO_SPACE": Importer(
         lambda options: DepthToSpace(block_size=options.integer("BlockSize")), "DepthToSpaceOptions"
     ),
+    "DYNAMIC_UPDATE_SLICE": plain(DynamicUpdateSlice),
+    "EMBEDDING_LOOKUP": plain(EmbeddingLookup),
     "FILL": plain(Fill),
     "GATHER": Importer(_gather, "GatherOptions"),
     "GATHER_ND": plain(GatherNd),

@@ -1,0 +1,24 @@
+/* Comparisons, float, portable. Source of the rule: TFLM, reference/comparisons.h. */
+#include "kibi_compare_f32.h"
+
+/* How a stands to b, as in `relation`. */
+static inline int32_t outcome(float a, float b)
+{
+    return a < b ? 1 : a == b ? 2 : a > b ? 4 : 8;
+}
+
+void kibi_compare_f32(uint8_t *output, const float *const *rows, const kibi_compare_f32_params *params, void *scratch)
+{
+    const kibi_compare_f32_params *const p = params;
+    const float *const *rows2 = rows + p->rows1;
+    (void)scratch;
+    for (int32_t piece = 0; piece < p->pieces; ++piece) {
+        const float *a = rows[piece * p->row_step1] + piece * p->piece_step1;
+        const float *b = rows2[piece * p->row_step2] + piece * p->piece_step2;
+        for (int32_t i = 0; i < p->elements; ++i) {
+            *output++ = (uint8_t)((outcome(*a, *b) & p->relation) != 0);
+            a += p->step1;
+            b += p->step2;
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/* PRELU of int16: one output row of an input (1) and its int8 slopes (2), which broadcast. */
+#ifndef KIBI_PRELU_S16_H
+#define KIBI_PRELU_S16_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t pieces;      /* parts of an output row: 1, or its columns */
+    int32_t elements;    /* of a piece of the output */
+    int32_t rows1;       /* pointers of input 1: 1, or one for each piece */
+    int32_t row_step1;   /* pointers from one piece to the next: 0 or 1 */
+    int32_t piece_step1; /* elements from one piece to the next */
+    int32_t step1;       /* elements from one element to the next: 0 or 1 */
+    int32_t row_step2;
+    int32_t piece_step2;
+    int32_t step2;
+    int32_t zero_point1;
+    int32_t zero_point2;
+    int32_t multiplier1; /* of inputs that are not negative: 0 … 2**31 - 1 */
+    int32_t shift1;      /* -31 … 30; negative is to the right */
+    int32_t multiplier2; /* of products of input and slope */
+    int32_t shift2;
+    int32_t output_zero_point;
+} kibi_prelu_s16_params;
+
+/* output: [pieces][elements] int16; may be an input row of as many elements, or begin below it; does not overlap a row that
+ * broadcasts, or of slopes.
+ * rows: rows1 pointers to int16 for input 1, then those to int8 of input 2, at the steps that the parameters give.
+ * scratch: none. */
+void kibi_prelu_s16(void *output, const void *const *rows, const kibi_prelu_s16_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

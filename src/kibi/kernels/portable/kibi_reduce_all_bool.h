@@ -1,0 +1,34 @@
+/* REDUCE_ALL: one row after another. */
+#ifndef KIBI_REDUCE_ALL_BOOL_H
+#define KIBI_REDUCE_ALL_BOOL_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t size1; /* rows of one part of the batch */
+    int32_t size2; /* loops inside a row */
+    int32_t size3;
+    int32_t step0; /* how far the output index moves from part to part of the batch; 0 along reduced axes */
+    int32_t step1; /* from row to row */
+    int32_t step2; /* in each loop */
+    int32_t step3;
+    int32_t steps; /* rows of the input */
+    int32_t output_elements;
+} kibi_reduce_all_bool_params;
+
+/* output: [output_elements] of 0 and 1, written by the last call; may overlap the input row, which is read before.
+ * rows: one pointer to [size2][size3], the row `step` of the input.
+ * scratch: as many bytes as the output, aligned as its elements; it keeps its contents from the first call to the last.
+ * step: 0 … steps - 1, ascending. */
+void kibi_reduce_all_bool(uint8_t *output, const uint8_t *const *rows, const kibi_reduce_all_bool_params *params,
+                          void *scratch, int32_t step);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

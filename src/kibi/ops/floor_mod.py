@@ -1,0 +1,43 @@
+"""FLOOR_MOD."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Rows, Site
+from kibi.ops.broadcast import Broadcast2
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class FloorMod(Broadcast2):
+    """The rest of a division that is rounded down: two inputs f32 that broadcast → output f32.
+
+    By 0 it is no number. TFLM has no other type. Source: TFLM
+    `kernels/internal/reference/floor_mod.h`.
+    """
+
+    name: ClassVar[str] = "FLOOR_MOD"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_floor_mod_f32",)
+    types: ClassVar[tuple[DType, ...]] = (DType.F32,)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """The exact rest of a division that is cut, and the divisor added where signs differ."""
+
+        def row(rows: Rows) -> Array:
+            a, b = self.planes(site, rows)
+            with np.errstate(all="ignore"):
+                rest = np.fmod(a, b, dtype=np.float32)
+                return np.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest).astype(np.float32)
+
+        return row
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """The one kernel, without scratch."""
+        return self.call(site)
+
+
+register(FloorMod)

@@ -1,0 +1,86 @@
+"""Where TFLM stops the inference, or reads what is not there: what Kibi gives, or refuses when the model is loaded."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from kibi.dtypes import Array, DType
+from kibi.errors import ModelError
+from kibi.frontends.tflite import parse_tflite
+from kibi.runtime import Interpreter
+from tests.support.tflite_builder import Attribute, ModelBuilder
+
+_TABLE = np.arange(1, 13, dtype=np.float32).reshape(4, 3)
+
+
+def _run(
+    name: str, inputs: Sequence[Array], shape: Sequence[int], dtype: DType, **attributes: Attribute
+) -> tuple[Array, ...]:
+    """What an operator makes of inputs none of which is a constant."""
+    b = ModelBuilder()
+    operands = [b.input(array.shape, DType.of(array)) for array in inputs]
+    output = b.tensor(shape, dtype)
+    b.operator(name, operands, [output], attributes)
+    return tuple(Interpreter(parse_tflite(b.finish([output]), "m.tflite")).run(inputs))
+
+
+@pytest.mark.parametrize("number", [-1, 4, -(1 << 31), (1 << 31) - 1])
+def test_lookup_of_a_number_without_an_item_gives_zeros(number: int) -> None:
+    """A number outside the table, or the axis, gives zeros; its neighbours are what they are elsewhere."""
+    numbers = np.array([1, number, 3], np.int32)
+    wanted = np.stack([_TABLE[1], np.zeros(3, np.float32), _TABLE[3]])
+    (looked_up,) = _run("EMBEDDING_LOOKUP", [numbers, _TABLE], (3, 3), DType.F32)
+    (gathered,) = _run("GATHER", [_TABLE, numbers], (3, 3), DType.F32, axis=0)
+    (gathered_nd,) = _run("GATHER_ND", [_TABLE, numbers[:, None]], (3, 3), DType.F32)
+    assert looked_up.tobytes() == gathered.tobytes() == gathered_nd.tobytes() == wanted.tobytes()
+
+
+def test_broadcast_args_of_sizes_that_differ_gives_the_first() -> None:
+    """Where neither size is 1 and they differ, the first counts."""
+    shapes = [np.array([2, 3], np.int32), np.array([4, 1, 5], np.int32)]
+    (made,) = _run("BROADCAST_ARGS", shapes, (3,), DType.S32)
+    assert made.tolist() == [4, 2, 3]
+
+
+def test_floor_div_by_zero_is_infinite() -> None:
+    """FLOOR_DIV by 0 is infinite on the dividend's side."""
+    (made,) = _run("FLOOR_DIV", [np.array([3, -3], np.float32), np.zeros(2, np.float32)], (2,), DType.F32)
+    assert made.tolist() == [np.inf, -np.inf]
+
+
+def _refusal(builder: ModelBuilder, name: str, operands: Sequence[int], output: int) -> str:
+    builder.operator(name, operands, [output])
+    with pytest.raises(ModelError) as error:
+        parse_tflite(builder.finish([output]), "m.tflite")
+    return str(error.value)
+
+
+def test_load_comparison_with_a_scale_of_one_is_refused() -> None:
+    """TFLM does not survive a scale that is not below 1."""
+    b = ModelBuilder()
+    operands = [b.input((4,), DType.S8, 0.5, 0), b.input((4,), DType.S8, 1.0, 0)]
+    assert "EQUAL: input2 has scale 1, but less than 1" in _refusal(b, "EQUAL", operands, b.tensor((4,), DType.BOOL))
+
+
+def test_load_add_n_of_so_many_inputs_that_sums_overflow_is_refused() -> None:
+    """With a zero point of 0, 31 inputs of s8 have sums that fit; of 32 they might not."""
+    b = ModelBuilder()
+    operands = [b.input((4,), DType.S8, 0.5, 0)] * 32
+    text = _refusal(b, "ADD_N", operands, b.tensor((4,), DType.S8, 0.5, 0))
+    assert "ADD_N: 32 inputs with zero point 0 have sums beyond 32 bits; 31 have not" in text
+
+
+def test_load_reverse_of_axes_apart_is_refused() -> None:
+    """TFLM reverses neighbouring axes only."""
+    b = ModelBuilder()
+    operands = [b.input((2, 3, 4), DType.F32), b.constant(np.array([0, 2], np.int32))]
+    assert "are not neighbouring axes" in _refusal(b, "REVERSE_V2", operands, b.tensor((2, 3, 4), DType.F32))
+
+
+def test_load_broadcast_along_many_separate_axes_is_refused() -> None:
+    """Of more than four axes, those behind the row axis must fall into two groups."""
+    b = ModelBuilder()
+    operands = [b.input((1, 2, 3, 2, 3), DType.F32), b.input((1, 2, 1, 2, 1), DType.F32)]
+    text = _refusal(b, "ADD", operands, b.tensor((1, 2, 3, 2, 3), DType.F32))
+    assert "broadcast along too many separate axes" in text
