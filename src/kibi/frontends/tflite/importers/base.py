@@ -33,6 +33,7 @@ class Importer:
         part: where there are several outputs, from the operator to the one that makes output `number` of `count`; it raises
             `OptionsError` for another count than it should be.
         order: where the schema has the inputs in another order than the operator, their places there.
+        takes_handle: whether the first input is the handle of a variable, which is none of the operator's.
     """
 
     make: Callable[[Options], Operator]
@@ -40,6 +41,7 @@ class Importer:
     check: Callable[[Options, Sequence[Tensor | None]], None] | None = None
     part: Callable[[Operator, int, int], Operator] | None = None
     order: tuple[int, ...] | None = None
+    takes_handle: bool = False
 
     def nodes(
         self, op: Operator, inputs: tuple[int | None, ...], outputs: tuple[int, ...], source: int
