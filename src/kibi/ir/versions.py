@@ -97,7 +97,10 @@ def _last_uses(site: Site, tensor: Tensor) -> list[int]:
     read = [access for operand, access in accesses if operand.index == tensor.index]
     is_made = tensor.index in site.node.outputs
     for step in range(site.steps):
-        for row in (*(row for access in read for row in access.needs(step)), *(site.made_rows(step) if is_made else ())):
+        for row in (
+            *(row for access in read for row in access.needs(step)),
+            *(site.made_rows(step) if is_made else ()),
+        ):
             last[row] = step
     return last
 

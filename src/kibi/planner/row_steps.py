@@ -141,7 +141,8 @@ def row_steps(graph: Graph) -> RowSteps:
                 known = its_waits.get(maker, wanted)
                 its_waits[maker] = [max(pair) for pair in zip(wanted, known, strict=True)]
         for other, wanted in overwritten[number]:
-            its_waits[other] = [max(pair) for pair in zip(wanted, its_waits.get(other, wanted), strict=True)]
+            known = its_waits.get(other, list(wanted))
+            its_waits[other] = [max(pair) for pair in zip(wanted, known, strict=True)]
         waits.append(tuple((maker, tuple(wanted)) for maker, wanted in its_waits.items()))
     slices = []
     for index in sorted({*graph.inputs, *makers}):

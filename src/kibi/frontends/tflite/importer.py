@@ -87,7 +87,6 @@ class _Subgraphs:
             raise CorruptError(f"subgraph {number} calls itself")
         return graph
 
-
     def first_values(self, handles: Handles) -> tuple[dict[Key, Array], list[Problem]]:
         """What the subgraphs that are called once give to variables, and what is wrong with them."""
         values: dict[Key, Array] = {}
@@ -189,9 +188,7 @@ def _model_problems(reader: ModelReader) -> Iterator[Problem]:
         yield Problem("the model has no subgraph, so it computes nothing", _GET_AGAIN)
 
 
-def _read_operators(
-    reader: ModelReader, graphs: Callable[[int], Graph]
-) -> tuple[list[_Draft], Handles, list[Problem]]:
+def _read_operators(reader: ModelReader, graphs: Callable[[int], Graph]) -> tuple[list[_Draft], Handles, list[Problem]]:
     """The operators that could be made, the handles of variables, and what is wrong with the others."""
     drafts: list[_Draft] = []
     problems: list[Problem] = []
@@ -233,7 +230,11 @@ def _unsupported_problems(unsupported: Mapping[str, Sequence[int]]) -> Iterator[
     """One for each kind of operator, where it first is; the last says what is supported."""
     for position, (name, indices) in enumerate(unsupported.items(), 1):
         count = "" if len(indices) == 1 else f" (the model has {len(indices)} of them)"
-        supported = f"Supported operators: {', '.join(sorted([*IMPORTERS, *RESOLVED, *CUSTOM]))}" if position == len(unsupported) else ""
+        supported = (
+            f"Supported operators: {', '.join(sorted([*IMPORTERS, *RESOLVED, *CUSTOM]))}"
+            if position == len(unsupported)
+            else ""
+        )
         remedy = ". ".join(filter(None, [supported, remedy_for(name)]))
         yield Problem(f"{name} is not supported{count}", remedy, indices[0])
 
