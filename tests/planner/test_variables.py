@@ -68,7 +68,7 @@ def test_orders_are_refused_where_the_simulation_misses_a_row() -> None:
             wrong = list(simulate(graph, replace(wide, runs=runs)))
             if wrong:
                 refused += 1
-                with pytest.raises(PlanError, match="overwrites a variable that .* still uses"):
+                with pytest.raises(PlanError, match=r"overwrites a variable that .* still uses"):
                     lifetimes(graph, HOST, runs)
             else:
                 try:
@@ -98,7 +98,9 @@ def test_state_takes_no_arena() -> None:
     """No buffer of a plan holds a variable, or a version of one."""
     for seed in range(12):
         graph = _graph(seed)
-        assert not any(each.tensor is not None and graph.tensors[each.tensor].is_state for each in plan(graph, HOST).buffers)
+        assert not any(
+            each.tensor is not None and graph.tensors[each.tensor].is_state for each in plan(graph, HOST).buffers
+        )
 
 
 def test_graph_whose_nodes_overwrite_too_early_is_refused() -> None:
@@ -115,7 +117,7 @@ def test_graph_whose_nodes_overwrite_too_early_is_refused() -> None:
                 nodes.insert(other, nodes.pop(node))
                 if any(wanted):
                     wrong += 1
-                    with pytest.raises(ModelError, match="it overwrites what|read before any operator makes it"):
+                    with pytest.raises(ModelError, match=r"it overwrites what|read before any operator makes it"):
                         verify(replace(graph, nodes=tuple(nodes)))
     assert wrong
 

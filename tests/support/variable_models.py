@@ -145,5 +145,5 @@ def stream(c: Choices, runs: int = 4) -> tuple[bytes, list[list[Array]]]:
     last = drawn.tensor()
     b.operator("ADD", [drawn.values[-1], c.one_of(drawn.values)], [last])
     outputs = [last, *([drawn.values[-1]] if len(drawn.values) > 1 and flip(c) else [])]
-    inputs = [[elements(Seeded(run), drawn.shape)] for run in range(runs)]
+    inputs: list[list[Array]] = [[elements(Seeded(run), drawn.shape)] for run in range(runs)]
     return (initialized(b, outputs, first) if has_first else b.finish(outputs)), inputs
