@@ -31,7 +31,9 @@ from tests.support.zoo import catalog, digest, model_path, requires_zoo, seeded_
 from tests.toolchain.tools import check_gcc
 
 _KNOWN = [
-    name for name, entry in catalog().items() if not entry.refusal and entry.operators.keys() <= operators().keys() | RESOLVED.keys()
+    name
+    for name, entry in catalog().items()
+    if not entry.refusal and entry.operators.keys() <= {*operators(), *RESOLVED}
 ]
 
 

@@ -108,7 +108,9 @@ def verify(
     """
     tried = [list(run) for run in inputs] or [seeded_inputs(graph, seed + number) for number in range(runs)]
     planned = plan or make_plan(graph, device)
-    interpreter = Interpreter(graph, planned)  # one for all runs: what a model remembers it carries over, here and below
+    interpreter = Interpreter(
+        graph, planned
+    )  # one for all runs: what a model remembers it carries over, here and below
     expected = [interpreter.run(run) for run in tried]
     names, differences = ["host C"], []
     source, source_plan = graph, planned
