@@ -1,14 +1,21 @@
 """The example that listens for a wake word, on recordings of the zoo, beside the package that the models are from."""
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
+import kibi
+from kibi.oracle import Oracle
+from kibi.runtime import seeded_inputs
+from kibi.toolchain import build_program
 from tests.support.zoo import requires_zoo, zoo_path
+from tests.toolchain.tools import check_gcc
 
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "wake_word" / "wake_word.py"
 _RECORDINGS = zoo_path() / "inputs" / "wakeword_wav"
@@ -55,3 +62,20 @@ def test_c_hears_it_at_the_same_time(example: ModuleType) -> None:
     model = example.Word.named("okay_nabu")
     path = _RECORDINGS / "okay_nabu_1.wav"
     assert example.detections(model, path, "c") == example.detections(model, path, "python") != []
+
+
+def test_c_under_sanitizers_gives_tflms_answers_over_many_slices(
+    example: ModuleType, oracle: Oracle, tmp_path: Path
+) -> None:
+    """Rows of the state are overwritten in place, slice after slice, and no wrong byte is touched."""
+    check_gcc()
+    word = example.Word.named("okay_nabu")
+    graph = word.graph
+    library = kibi.compile(graph, kibi.plan(graph, "host"), tmp_path, target="host")
+    sources = [*(tmp_path / name for name in library.sources), _EXAMPLE.with_name("detector.c")]
+    program = build_program(sources, compiler="gcc", optimize="1", includes=[tmp_path], sanitize=True)
+    runs = [seeded_inputs(graph, seed) for seed in range(40)]
+    sent = b"".join(run[0].tobytes() for run in runs)
+    answers = subprocess.run([program], input=sent, capture_output=True, check=True).stdout.decode().split()[::2]
+    wanted = [int(np.asarray(each.outputs[0]).item()) for each in oracle.run(graph.path, runs)]
+    assert [int(answer) for answer in answers] == wanted
