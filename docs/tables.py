@@ -44,7 +44,8 @@ def operators_page() -> str:
         "# Operators",
         "",
         _NOTE,
-        f"Kibi runs these {len(known) + len(RESOLVED)} operators. Each gives the same bits as TensorFlow Lite Micro (TFLM) in Python, in C on",
+        f"Kibi runs these {len(known) + len(RESOLVED)} operators. Each gives the same bits as TensorFlow Lite Micro (TFLM) in Python, "
+        "in C on",
         "your machine and in C on the device. `kibi operators` prints the same list, and `kibi inspect` says what a model",
         "needs that is not in it. Element types are `s8` (int8), `s32` (int32), `f32` (float32) and so on. A rule such as N4 is a",
         "section of [numerics.md](numerics.md).",
