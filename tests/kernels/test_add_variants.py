@@ -13,8 +13,7 @@ from kibi.variants.add_linear import ADD_LINEAR, pack_add
 from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
 from tests.kernels.overlaps import probes_of, run
 from tests.ops.comparison import graph_of
-from tests.support.choices import Seeded
-from tests.support.operator_models import QUANTIZED_MODELS
+from tests.support.operator_models import s8_case
 
 Values = dict[str, int | Array]
 _BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"))
@@ -106,7 +105,7 @@ def test_layer_that_one_rounding_would_change_is_left_to_the_general_kernel() ->
 def test_output_over_an_input_or_below_it_gets_the_same_bytes(tmp_path: Path) -> None:
     """It may be written over either input, wherever it begins, as plans may do with the general kernel."""
     rng = np.random.default_rng(0)
-    graphs = [graph_of(QUANTIZED_MODELS["ADD"](Seeded(seed))) for seed in range(40)]
+    graphs = [graph_of(s8_case("ADD", seed)) for seed in range(40)]
     probes = []
     for probe in (probe for graph in graphs for site in graph.sites for probe in probes_of(site, rng)):
         packed = pack_add(probe.call)

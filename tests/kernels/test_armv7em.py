@@ -14,8 +14,7 @@ from tests.kernels.emulated import Bench, Kernels, linked, run
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
-from tests.support.choices import Seeded
-from tests.support.operator_models import QUANTIZED_MODELS, Case
+from tests.support.operator_models import Case, s8_case
 from tests.toolchain.tools import check_cross
 
 _BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"))
@@ -51,7 +50,7 @@ def _check(kernels: Kernels, graph: Graph, case: Case, seed: int) -> None:
 def test_drawn_models_at_any_address_equal_the_reference(kernels: Kernels, operator: str) -> None:
     """Shapes, paddings, scales and values of every kind give the same bits, and no byte outside is touched."""
     for seed in range(_DRAWN):
-        case = QUANTIZED_MODELS[operator](Seeded(seed))
+        case = s8_case(operator, seed)
         _check(kernels, graph_of(case), case, seed)
 
 

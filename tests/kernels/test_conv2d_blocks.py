@@ -14,8 +14,7 @@ from tests.kernels.in_place import differing_distances
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
-from tests.support.choices import Seeded
-from tests.support.operator_models import QUANTIZED_MODELS, Case
+from tests.support.operator_models import Case, s8_case
 from tests.toolchain.tools import check_cross
 
 _BUILDS = (
@@ -67,7 +66,7 @@ def _check(kernels: Kernels, case: Case, seed: int) -> bool:
 
 def test_drawn_models_equal_the_reference(kernels: Kernels) -> None:
     """Shapes, paddings, scales and values of every kind give the same bits, and no byte outside is touched."""
-    cases = ((QUANTIZED_MODELS["CONV_2D"](Seeded(seed)), seed) for seed in range(_DRAWN))
+    cases = ((s8_case("CONV_2D", seed), seed) for seed in range(_DRAWN))
     assert sum(_check(kernels, case, seed) for case, seed in cases) >= _DRAWN // 40
 
 

@@ -16,8 +16,7 @@ from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
 from tests.kernels.overlaps import probes_of, run
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, convolution
-from tests.support.choices import Seeded
-from tests.support.operator_models import QUANTIZED_MODELS
+from tests.support.operator_models import s8_case
 
 Values = dict[str, int | Array]
 _KERNEL = FULLY_CONNECTED_BLOCKS[0].kernel
@@ -149,9 +148,7 @@ def test_output_at_the_least_distance_below_its_input_gets_the_same_bytes(channe
 def test_output_at_the_declared_distance_gets_the_same_bytes_on_this_machine(tmp_path: Path) -> None:
     """What plans may do with the general kernels they may do with the plain text of this one, too."""
     rng = np.random.default_rng(0)
-    graphs = [
-        graph_of(QUANTIZED_MODELS[name](Seeded(seed))) for name in ("CONV_2D", "FULLY_CONNECTED") for seed in range(25)
-    ]
+    graphs = [graph_of(s8_case(name, seed)) for name in ("CONV_2D", "FULLY_CONNECTED") for seed in range(25)]
     graphs += [graph_of(convolution(geometry)) for geometry in GEOMETRIES]
     probes = []
     for probe in (probe for graph in graphs for site in graph.sites for probe in probes_of(site, rng)):

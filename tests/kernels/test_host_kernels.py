@@ -25,8 +25,7 @@ from tests.kernels.overlaps import Probe, probes_of
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
-from tests.support.choices import Seeded
-from tests.support.operator_models import QUANTIZED_MODELS
+from tests.support.operator_models import s8_case
 from tests.toolchain.tools import check_gcc
 
 _HOST = target("host")
@@ -140,7 +139,7 @@ def _run(kernels: _Kernels, site: Site, call: KernelCall, inputs: Mapping[int, A
 def _nodes() -> tuple[tuple[Graph, Sequence[Array], list[Array]], ...]:
     """Nodes for the kernels as graphs, with inputs and outputs."""
     drawn = (
-        QUANTIZED_MODELS[name](Seeded(seed))
+        s8_case(name, seed)
         for name in ("ADD", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
         for seed in range(_DRAWN)
     )

@@ -17,8 +17,7 @@ from tests.kernels.test_armv7em_depthwise import depthwise
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
-from tests.support.choices import Seeded
-from tests.support.operator_models import QUANTIZED_MODELS, Case
+from tests.support.operator_models import Case, s8_case
 from tests.toolchain.tools import check_cross
 
 _SETS = {"cortex-m3": "armv7m", "cortex-m0plus": "armv6m"}
@@ -65,7 +64,7 @@ def _check(kernels: Kernels, graph: Graph, case: Case, seed: int) -> None:
 def test_drawn_models_at_any_address_equal_the_reference(kernels: Kernels, operator: str) -> None:
     """Shapes, paddings, scales and values of every kind give the same bits, and no byte outside is touched."""
     for seed in range(_DRAWN):
-        case = QUANTIZED_MODELS[operator](Seeded(seed))
+        case = s8_case(operator, seed)
         graph = graph_of(case)
         if {tensor.index for tensor in graph.sites[0].row_tensors} <= {*graph.inputs}:
             _check(kernels, graph, case, seed)
@@ -124,7 +123,7 @@ def test_every_boundary_of_accumulator_multiplier_and_shift(
 def test_rows_may_be_overwritten_from_the_declared_distance_on(target: str, operator: str) -> None:
     """At the declared distance, and at larger ones, no element is overwritten that is still to be read."""
     kernels = linked(_KERNELS, target, "zig", "s")
-    cases = [QUANTIZED_MODELS[operator](Seeded(seed)) for seed in range(_OVERLAID)]
+    cases = [s8_case(operator, seed) for seed in range(_OVERLAID)]
     if operator == "CONV_2D":
         cases += [convolution(each) for each in GEOMETRIES]
     tried = 0

@@ -206,6 +206,18 @@ def _shapes(net: Chain, c: Choices) -> None:
     net.reshape(batch, *c.one_of(((width, height), (height, width))), depth)
 
 
+def _moves(net: Chain, c: Choices) -> None:
+    """A slice that is mostly of everything, then a concatenation of one, or two."""
+    shape = list(net.last.shape)
+    part = [*shape[:3], c.integer(1, shape[3])] if not c.integer(0, 3) else shape
+    begins, sizes = (net.builder.constant(np.array(each, np.int32)) for each in ([0] * 4, part))
+    net.then("SLICE", part, None, begins, sizes)
+    if not c.integer(0, 3):
+        net.then("CONCATENATION", [*part[:3], 2 * part[3]], None, net.last.index, axis=3)
+    else:
+        net.then("CONCATENATION", part, None, axis=3)
+
+
 def _unread(net: Chain, c: Choices) -> None:
     """An operator that nobody reads, and a second one behind it."""
     before = net.last
@@ -215,7 +227,7 @@ def _unread(net: Chain, c: Choices) -> None:
     net.made.append(before)
 
 
-_PARTS: tuple[Callable[[Chain, Choices], None], ...] = (_padded_window, _clamped, _scales, _shapes, _unread)
+_PARTS: tuple[Callable[[Chain, Choices], None], ...] = (_padded_window, _clamped, _scales, _shapes, _moves, _unread)
 
 
 def foldable(c: Choices) -> Case:

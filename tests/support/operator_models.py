@@ -5,6 +5,7 @@ above 1, elements at the extremes. Where TFLM itself relies on undefined behavio
 """
 
 from collections.abc import Callable, Mapping
+from itertools import count
 
 import numpy as np
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from kibi.dtypes import DType
 from tests.support.binary_models import BINARY_MODELS
 from tests.support.case import Case, drawn_shape, one
-from tests.support.choices import Choices, Drawn, elements, flip, is_float, scale, zero_point
+from tests.support.choices import Choices, Drawn, Seeded, elements, flip, is_float, scale, zero_point
 from tests.support.float_models import FLOAT_MODELS
 from tests.support.joining_models import JOINING_MODELS
 from tests.support.moving_models import MOVING_MODELS
@@ -22,8 +23,10 @@ from tests.support.unary_models import UNARY_MODELS
 from tests.support.variable_models import VARIABLE_MODELS
 from tests.support.window_models import WINDOW_MODELS
 
-__all__ = ["OPERATOR_MODELS", "QUANTIZED_MODELS", "Case", "cases"]
+__all__ = ["OPERATOR_MODELS", "Case", "cases", "s8_case"]
 
+_FAR = 1_000_003
+"""Between seeds for one model."""
 _UNIT = (1 / 256, -128)
 """The scale and zero point that SOFTMAX and LOGISTIC give."""
 
@@ -72,23 +75,22 @@ _MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "SOFTMAX": softmax,
 }
 """Of operators that stand for themselves."""
-QUANTIZED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
-    **_MODELS, **BINARY_MODELS, **JOINING_MODELS, **MOVING_MODELS, **SCALE_MODELS,
-    **UNARY_MODELS, **VARIABLE_MODELS,
+_INTEGER_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+    **_MODELS, **BINARY_MODELS, **JOINING_MODELS, **MOVING_MODELS, **SCALE_MODELS, **UNARY_MODELS, **VARIABLE_MODELS,
     **WINDOW_MODELS,
 }  # fmt: skip
-"""How models of each operator are drawn, of convolutions and their like with integers alone."""
+"""Those of `FLOAT_MODELS` with integers alone."""
 
 
 def _mixed(name: str) -> Callable[[Choices], Case]:
     """Models of integers, and, of operators that have them, some of floats."""
-    quantized, of_floats = QUANTIZED_MODELS[name], FLOAT_MODELS.get(name)
+    quantized, of_floats = _INTEGER_MODELS[name], FLOAT_MODELS.get(name)
     if of_floats is None:
         return quantized
     return lambda c: of_floats(c) if is_float(c) else quantized(c)
 
 
-OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {name: _mixed(name) for name in sorted(QUANTIZED_MODELS)}
+OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {name: _mixed(name) for name in sorted(_INTEGER_MODELS)}
 """How models of each operator are drawn."""
 
 
@@ -96,3 +98,9 @@ OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {name: _mixed(name) f
 def cases(draw: st.DrawFn, operator: str) -> Case:
     """Models of one operator."""
     return OPERATOR_MODELS[operator](Drawn(draw))
+
+
+def s8_case(operator: str, seed: int) -> Case:
+    """A model of one operator whose inputs are all s8, always the same for a seed."""
+    drawn = (OPERATOR_MODELS[operator](Seeded(seed + attempt * _FAR)) for attempt in count())
+    return next(case for case in drawn if all(data.dtype == np.int8 for data in case.inputs))

@@ -11,6 +11,7 @@ from kibi.passes import (
     channel_reasons,
     identity,
     identity_quantize,
+    moves_nothing,
     pad_into_window,
     reshape_to_nothing,
     unused,
@@ -63,6 +64,11 @@ PASSES: tuple[Pass, ...] = (
         pad_into_window.NAME,
         "PAD becomes the border of the convolutions and poolings behind it.",
         pad_into_window.fold_pads,
+    ),
+    Pass(
+        moves_nothing.NAME,
+        "Slices of everything, concatenations of one input and their like become RESHAPEs.",
+        moves_nothing.name_reshapes,
     ),
     Pass(
         reshape_to_nothing.NAME,

@@ -1,0 +1,41 @@
+"""The pass `moves-nothing`: operators that would move elements, and leave each where it is."""
+
+from dataclasses import replace
+
+from kibi.ir import Graph, Site
+from kibi.ops import Reshape, is_custom
+from kibi.ops.joining import Joining
+from kibi.ops.view import View
+from kibi.passes.change import Change
+from kibi.passes.rewriting import apply, rewritten
+
+NAME = "moves-nothing"
+
+
+def name_reshapes(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
+    """The graph in which a RESHAPE stands for each operator that gives all elements in the order in which it is given them.
+
+    Such are a slice of everything, a concatenation of one input, axes that are turned while all but one have size 1. The pass
+    `reshape-to-nothing` then leaves out the RESHAPE where it can.
+    """
+    return apply(graph, NAME, _rule)
+
+
+def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
+    site, node = graph.sites[place], graph.nodes[place]
+    if is_custom(site.op) or not _keeps_order(site):
+        return None
+    after = replace(node, op=Reshape(), inputs=(site.row_tensors[0].index,))
+    return rewritten(graph, {place: after}), "It moves nothing."
+
+
+def _keeps_order(site: Site) -> bool:
+    """Whether all elements of the one row input are the output's, in the same order."""
+    if isinstance(site.op, Joining):
+        return len(site.row_tensors) == 1
+    if not isinstance(site.op, View):
+        return type(site.op) is not Reshape and isinstance(site.op, Reshape)
+    shape = site["input"].type.shape
+    wanted = [(source, 1, size) for source, size in enumerate(shape) if size > 1]
+    found = [(axis.source, axis.step, axis.size) for axis in site.op.selection(site).axes if axis.size > 1]
+    return found == wanted
