@@ -20,6 +20,7 @@ import kibi
 import kibi.demo
 from kibi import errors
 from kibi.cli.failure import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE
+from kibi.frontends.tflite.importers import RESOLVED
 from kibi.ir import Operator
 from kibi.ops import operators
 from kibi.planner import Run
@@ -43,14 +44,18 @@ def operators_page() -> str:
         "# Operators",
         "",
         _NOTE,
-        f"Kibi runs these {len(known)} operators. Each gives the same bits as TensorFlow Lite Micro (TFLM) in Python, in C on",
-        "your machine and in C on the device. `kibi operators` prints the same list, and `kibi inspect` says what a model",
-        "needs that is not in it. Element types are `s8` (int8), `s32` (int32), `f32` (float32) and so on. A rule such as N4 is a",
-        "section of [numerics.md](numerics.md).",
+        f"Kibi runs these {len(known) + len(RESOLVED)} operators. Each gives the same bits as TensorFlow Lite Micro (TFLM): in",
+        "Python, in C on your machine and in C on the device. `kibi operators` prints the same list, and `kibi inspect` says what",
+        "a model needs that is not in it. Element types are `s8` (int8), `s32` (int32), `f32` (float32) and so on. A rule such as",
+        "N4 is a section of [numerics.md](numerics.md).",
         "",
         "| operator | input | kernels |",
         "|---|---|---|",
         *(f"| [`{o.name}`](#{o.name.lower()}) | {_types(o)} | {_listed(o.kernels)} |" for o in known.values()),
+        "",
+        "These are done with when a model has been loaded; see [models that remember](state.md):",
+        "",
+        *(f"- `{name}`: {text}" for name, text in RESOLVED.items()),
     ]
     for operator in known.values():
         lines += ["", *_operator(operator)]
@@ -246,7 +251,7 @@ def _help(*verb: str) -> str:
 
 def operators_sentence() -> str:
     """The operators in a sentence."""
-    names = [f"`{name}`" for name in operators()]
+    names = [f"`{name}`" for name in sorted([*operators(), *RESOLVED])]
     return f"{len(names)} operators: {', '.join(names)}. [What each takes](docs/operators.md).\n"
 
 

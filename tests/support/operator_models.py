@@ -27,6 +27,7 @@ from tests.support.tflite_builder import ModelBuilder
 from tests.support.transcendental_models import TRANSCENDENTAL_MODELS, WIDE_MODELS
 from tests.support.transpose_models import TRANSPOSE_MODELS
 from tests.support.unary_models import UNARY_MODELS
+from tests.support.variable_models import VARIABLE_MODELS
 from tests.support.window_models import INT4_MODELS, S16_WINDOW_MODELS, WINDOW_MODELS
 
 __all__ = ["OPERATOR_MODELS", "Case", "cases", "s8_case"]
@@ -63,7 +64,7 @@ _TABLES = (
     *(_MODELS, ARITHMETIC_MODELS, BINARY_MODELS, JOINING_MODELS, LOGIC_MODELS, MOVING_MODELS, PICKING_MODELS),
     *(REDUCING_MODELS, SCALE_MODELS, TRANSCENDENTAL_MODELS),
     *(TRANSPOSE_MODELS, UNARY_MODELS, WINDOW_MODELS),
-    *(FLOAT_MODELS, INT4_MODELS, S16_WINDOW_MODELS, WIDE_MODELS),
+    *(VARIABLE_MODELS, FLOAT_MODELS, INT4_MODELS, S16_WINDOW_MODELS, WIDE_MODELS),
 )
 """How models of each operator are drawn; one that stands in several tables is drawn from each, of several types."""
 

@@ -101,7 +101,7 @@ class DeviceEngine:
     def _initialize(self, arena_alignment: int) -> None:
         """Blocks for the regions, exactly as aligned as the library asks for: code that relies on more is found out."""
         plan = self._model.plan
-        alignment = max(arena_alignment, *(buffer.alignment for buffer in plan.buffers))
+        alignment = max((arena_alignment, *(buffer.alignment for buffer in plan.buffers)))
         regions = self._model.regions
         if not regions:
             arena = self._core.allocate("arena", plan.arena_bytes, alignment=alignment)

@@ -5,6 +5,7 @@ from kibi.ops.add import Add
 from kibi.ops.add_n import AddN
 from kibi.ops.arg_max import ArgMax
 from kibi.ops.arg_min import ArgMin
+from kibi.ops.assign_variable import AssignVariable
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.average_pool2d import AveragePool2D
 from kibi.ops.batch_matmul import BatchMatmul
@@ -63,6 +64,7 @@ from kibi.ops.padv2 import PadV2
 from kibi.ops.part import Part
 from kibi.ops.prelu import Prelu
 from kibi.ops.quantize import Quantize
+from kibi.ops.read_variable import ReadVariable
 from kibi.ops.reduce_all import ReduceAll
 from kibi.ops.reduce_max import ReduceMax
 from kibi.ops.reduce_min import ReduceMin
@@ -112,6 +114,7 @@ __all__ = [
     "AddN",
     "ArgMax",
     "ArgMin",
+    "AssignVariable",
     "AveragePool2D",
     "BatchMatmul",
     "BatchToSpaceNd",
@@ -172,6 +175,7 @@ __all__ = [
     "Part",
     "Prelu",
     "Quantize",
+    "ReadVariable",
     "ReduceAll",
     "ReduceMax",
     "ReduceMin",

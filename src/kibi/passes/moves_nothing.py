@@ -25,6 +25,8 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
     site, node = graph.sites[place], graph.nodes[place]
     if is_custom(site.op) or not _keeps_order(site):
         return None
+    if site.row_tensors[0].is_state or site.output.is_state:
+        return None  # the value of a variable is read and assigned at its time
     after = replace(node, op=Reshape(), inputs=(site.row_tensors[0].index,))
     return rewritten(graph, {place: after}), "It moves nothing."
 

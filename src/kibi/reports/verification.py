@@ -108,7 +108,10 @@ def verify(
     """
     tried = [list(run) for run in inputs] or [seeded_inputs(graph, seed + number) for number in range(runs)]
     planned = plan or make_plan(graph, device)
-    expected = [Interpreter(graph, planned).run(run) for run in tried]
+    interpreter = Interpreter(
+        graph, planned
+    )  # one for all runs: what a model remembers it carries over, here and below
+    expected = [interpreter.run(run) for run in tried]
     names, differences = ["host C"], []
     source, source_plan = graph, planned
     if original is not None and original != graph:
@@ -161,9 +164,11 @@ def _compare_c(
         # Once more with every tensor in view: which operator is the first?
         exposed = expose_intermediates(graph)
         wide = make_plan(exposed, device)
-        tensors = _engine(exposed, wide, device, folder.with_suffix(".exposed"), compiler).run(run)
+        shown = _engine(exposed, wide, device, folder.with_suffix(".exposed"), compiler)
+        tensors = [shown.run(each) for each in inputs[: number + 1]][-1]
         pairs = dict(zip(exposed.outputs, tensors, strict=True))
-        first = _first_difference(label, number, graph, pairs, _observed(graph, plan, run))
+        observed = list(_observed(graph, plan, inputs[: number + 1]))[-1]
+        first = _first_difference(label, number, graph, pairs, observed)
         return first or _layout_difference(label, number, graph, found, outputs)
     return None
 
@@ -172,8 +177,9 @@ def _compare_passes(
     original: Graph, plan: Plan, inputs: Sequence[list[Array]], expected: Sequence[list[Array]]
 ) -> Difference | None:
     """The outputs before and after the passes."""
+    interpreter = Interpreter(original, plan)
     for number, (run, outputs) in enumerate(zip(inputs, expected, strict=True)):
-        found = Interpreter(original, plan).run(run)
+        found = interpreter.run(run)
         difference = _layout_difference(_UNSIMPLIFIED, number, original, found, outputs, "what the passes left out")
         if difference:
             return difference
@@ -188,8 +194,7 @@ def _compare_tflm(
         return None
     with Oracle() as tflm:
         results = tflm.run(graph.path, inputs, intermediates=True)
-    for number, (run, result) in enumerate(zip(inputs, results, strict=True)):
-        observed = _observed(graph, plan, run)
+    for number, (observed, result) in enumerate(zip(_observed(graph, plan, inputs), results, strict=True)):
         found = {index: np.asarray(value) for index, value in result.tensors.items()}
         found |= dict(zip(graph.outputs, result.outputs, strict=True))
         first = _first_difference("tflm", number, graph, found, observed)
@@ -200,11 +205,13 @@ def _compare_tflm(
     return None
 
 
-def _observed(graph: Graph, plan: Plan, inputs: list[Array]) -> dict[int, Array]:
-    """Every computed tensor of a run of the Python runtime."""
-    seen: dict[int, Array] = {}
-    Interpreter(graph, plan).run(inputs, lambda index, array: seen.update({index: array}))
-    return seen
+def _observed(graph: Graph, plan: Plan, runs: Sequence[list[Array]]) -> Iterator[dict[int, Array]]:
+    """Every computed tensor of each of several runs of the Python runtime, one after another."""
+    interpreter = Interpreter(graph, plan)
+    for inputs in runs:
+        seen: dict[int, Array] = {}
+        interpreter.run(inputs, lambda index, array, seen=seen: seen.update({index: array}))  # type: ignore[misc]
+        yield seen
 
 
 def _first_difference(

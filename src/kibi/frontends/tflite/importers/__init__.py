@@ -16,14 +16,15 @@ from kibi.frontends.tflite.importers.logic import LOGIC
 from kibi.frontends.tflite.importers.moving import MOVING
 from kibi.frontends.tflite.importers.reducing import REDUCING
 from kibi.frontends.tflite.importers.transcendental import TRANSCENDENTAL
+from kibi.frontends.tflite.importers.variables import RESOLVED, VARIABLES
 from kibi.frontends.tflite.importers.windows import WINDOWS
 from kibi.frontends.tflite.reader import Options
 from kibi.ir import Operator, OperatorError
 from kibi.ops import CustomOperator, CustomOptions, find_custom
 
-__all__ = ["CUSTOM", "IMPORTERS", "Importer", "OptionsError", "importer_of", "remedy_for"]
+__all__ = ["CUSTOM", "IMPORTERS", "RESOLVED", "Importer", "OptionsError", "importer_of", "remedy_for"]
 
-_FAMILIES = (ARITHMETIC, ELEMENTWISE, JOINING, LOGIC, MOVING, REDUCING, TRANSCENDENTAL, WINDOWS)
+_FAMILIES = (VARIABLES, ARITHMETIC, ELEMENTWISE, JOINING, LOGIC, MOVING, REDUCING, TRANSCENDENTAL, WINDOWS)
 
 IMPORTERS: Mapping[str, Importer] = dict(sorted(entry for family in _FAMILIES for entry in family.items()))
 """By the schema's name of the operator."""

@@ -36,6 +36,7 @@ class Importer:
         part: where there are several outputs, from the operator to the one that makes output `number` of `count`; it raises
             `OptionsError` for another count than it should be.
         order: where the schema has the inputs in another order than the operator, or more of them, their places there.
+        takes_handle: whether the first input is the handle of a variable, which is none of the operator's.
     """
 
     make: Callable[[Options], Operator]
@@ -43,6 +44,7 @@ class Importer:
     check: Callable[[Options, Sequence[Tensor | None]], None] | None = None
     part: Callable[[Operator, int, int], Operator] | None = None
     order: tuple[int, ...] | None = None
+    takes_handle: bool = False
 
     def ordered(self, inputs: Sequence[T]) -> tuple[T, ...]:
         """The inputs in the operator's order; as they are where there are too many for that. The last may be left out."""
