@@ -72,6 +72,7 @@ from kibi.ops.squeeze import Squeeze
 from kibi.ops.strided_slice import StridedSlice
 from kibi.ops.sub import Sub
 from kibi.ops.sum import Sum
+from kibi.ops.svdf import Svdf
 from kibi.ops.tanh import Tanh
 from kibi.ops.transpose import Transpose
 from kibi.ops.unpack import Unpack
@@ -144,6 +145,7 @@ __all__ = [
     "StridedSlice",
     "Sub",
     "Sum",
+    "Svdf",
     "Tanh",
     "Transpose",
     "Unpack",

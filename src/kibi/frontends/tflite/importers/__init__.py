@@ -13,6 +13,7 @@ from kibi.frontends.tflite.importers.elementwise import ELEMENTWISE
 from kibi.frontends.tflite.importers.joining import JOINING
 from kibi.frontends.tflite.importers.moving import MOVING
 from kibi.frontends.tflite.importers.reducing import REDUCING
+from kibi.frontends.tflite.importers.remembering import REMEMBERING
 from kibi.frontends.tflite.importers.windows import WINDOWS
 from kibi.frontends.tflite.reader import Options
 from kibi.ir import Operator, OperatorError
@@ -20,7 +21,9 @@ from kibi.ops import CustomOperator, CustomOptions, find_custom
 
 __all__ = ["CUSTOM", "IMPORTERS", "Importer", "OptionsError", "TensorTable", "importer_of", "remedy_for"]
 
-IMPORTERS: Mapping[str, Importer] = dict(sorted({**ELEMENTWISE, **JOINING, **MOVING, **REDUCING, **WINDOWS}.items()))
+IMPORTERS: Mapping[str, Importer] = dict(
+    sorted({**ELEMENTWISE, **JOINING, **MOVING, **REDUCING, **REMEMBERING, **WINDOWS}.items())
+)
 """By the schema's name of the operator."""
 
 _PREFIX = "CUSTOM:"
