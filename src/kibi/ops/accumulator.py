@@ -42,7 +42,7 @@ class Requantization:
         """
         output = site.output.quantization
         channels = site.output.type.shape[-1]
-        factors = _factors(site)
+        factors = layer_factors(site)
         factors *= channels if len(factors) == 1 else 1
         bias = site.find("bias")
         data = np.zeros(channels) if bias is None or bias.data is None else bias.data.reshape(-1)
@@ -74,12 +74,16 @@ class Requantization:
         )
 
 
-def _factors(site: Site) -> list[Multiplier]:
-    """One factor, or one for each output channel."""
+def layer_factors(site: Site, most_bits: int = 30) -> list[Multiplier]:
+    """Rule N7: one factor, or one for each output channel; each is below 2**most_bits.
+
+    Raises:
+        OperatorError: one is not.
+    """
     scales = site["filter"].quantization.scales
     input_scale, output_scale = site["input"].quantization.scale, site.output.quantization.scale
     products = [input_scale * scale for scale in scales]
-    return [checks.factor(product / output_scale) for product in products]
+    return [checks.factor(product / output_scale, most_bits) for product in products]
 
 
 def check_scaling(site: Site, activation: Activation) -> None:
@@ -88,7 +92,7 @@ def check_scaling(site: Site, activation: Activation) -> None:
     Raises:
         OperatorError: a factor or a bound of the activation does not fit 32 bits.
     """
-    _factors(site)
+    layer_factors(site)
     activation.limits(DType.S8, site.output.quantization)
 
 

@@ -65,26 +65,26 @@ def symmetric_weights(site: Site, operand: str, channels: int, axis: int) -> Qua
     return quantization
 
 
-def bias(site: Site, channels: int) -> Tensor | None:
-    """The bias, or None: s32, one element for each output channel."""
+def bias(site: Site, channels: int, *dtypes: DType) -> Tensor | None:
+    """The bias, or None: of one of these types, s32 where none is named; one element for each output channel."""
     tensor = site.find("bias")
     if tensor is None:
         return None
-    dtype(site, "bias", DType.S32)
+    dtype(site, "bias", *(dtypes or (DType.S32,)))
     if tensor.type.elements != channels:
         what = f"bias has shape {list(tensor.type.shape)}, but {channels} elements are required"
         raise OperatorError(what, operand="bias")
     return tensor
 
 
-def factor(real: float) -> Multiplier:
-    """A quotient of scales as multiplier and shift; it must be below 2**30.
+def factor(real: float, most_bits: int = 30) -> Multiplier:
+    """A quotient of scales as multiplier and shift; it must be below 2**most_bits.
 
     Larger ones would shift all bits out; TFLM leaves them undefined (`kernels/internal/common.cc`).
     """
     found = quantize_multiplier(real) if isfinite(real) else None
-    if found is None or found.shift > 30:
-        what = f"the scales give a factor of {real:.4g}, but less than 2**30 is required"
+    if found is None or found.shift > most_bits:
+        what = f"the scales give a factor of {real:.4g}, but less than 2**{most_bits} is required"
         raise OperatorError(what, "Quantize the model again with representative data", "output")
     return found
 

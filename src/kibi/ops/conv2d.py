@@ -13,8 +13,9 @@ from kibi.ops import checks, float_sums
 from kibi.ops.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.convolution_blocks import blocks_scratch_bytes
-from kibi.ops.overlap import convolution_distance
+from kibi.ops.overlap import convolution_distance, grouped_distance
 from kibi.ops.registry import register
+from kibi.ops.sums_s16 import ScalingS16, check_layer, check_symmetric, is_s16
 from kibi.ops.window import Window, output_shape
 
 _LEAST_RUN = 16
@@ -30,20 +31,22 @@ class Conv2D(Operator):
     """2-D convolution: input [N, H, W, C] s8, filter [O, KH, KW, C / groups] s8, bias [O] s32 → output [N, OH, OW, O] s8.
 
     The filter is symmetric, per tensor or per output channel. Fewer filter channels than input channels make it grouped.
-    Or all four are f32. Source: TFLM `kernels/internal/reference/integer_ops/conv.h`, `ConvPerChannel`; of floats
+    Or input and output are s16, and the bias is s64 or s32; without one, `narrow_sums` says whether sums have 32 bits. Or all
+    four are f32. Source: TFLM `kernels/internal/reference/integer_ops/conv.h`, `ConvPerChannel`; of floats
     `kernels/internal/reference/conv.h`, `Conv`.
     """
 
     name: ClassVar[str] = "CONV_2D"
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_conv2d_s8", "kibi_conv2d_f32")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_conv2d_s8", "kibi_conv2d_s16", "kibi_conv2d_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
     is_fast: ClassVar[bool] = True
 
     stride: tuple[int, int] = (1, 1)
     padding: Padding | ExplicitPadding = Padding.VALID
     dilation: tuple[int, int] = (1, 1)
     activation: Activation = Activation.NONE
+    narrow_sums: bool = False
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """Shape `[N, OH, OW, O]`, the input's type."""
@@ -53,6 +56,10 @@ class Conv2D(Operator):
         checks.positive("dilation", self.dilation)
         if is_float(site):
             float_sums.check_layer(site, output_channels)
+        elif is_s16(site):
+            check_symmetric(site)
+            biases = (DType.S64, DType.S32)
+            check_layer(site, output_channels, 0, self.activation, biases, narrow_sums=self.narrow_sums)
         else:
             check_integer_layer(site, output_channels, 0, self.activation)
         if channels % filter_channels or output_channels % (channels // filter_channels):
@@ -72,14 +79,17 @@ class Conv2D(Operator):
         return self.window(site).steps
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
-        """A window of input rows; rows outside are the zero point, or, of floats, null."""
-        return (self.window(site).access(None if is_float(site) else site["input"].quantization.zero_point),)
+        """A window of input rows; rows outside are the zero point, or, but of s8, null."""
+        fill = site["input"].quantization.zero_point if site["input"].type.dtype is DType.S8 else None
+        return (self.window(site).access(fill),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N24 of floats."""
+        """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N30 of s16, N24 of floats."""
         window, weights = self.window(site), _filter_by_rows(site, self.window(site))
         if is_float(site):
             return float_sums.convolution_rows(site, window, weights.astype(np.float32), self.activation)
+        if is_s16(site):
+            return convolution_rows(site, window, weights.astype(np.int8), self._scaling_s16(site))
         return convolution_rows(site, window, weights.astype(np.int8), Requantization.of(site, self.activation))
 
     def kernel_call(self, site: Site) -> KernelCall:
@@ -87,7 +97,12 @@ class Conv2D(Operator):
         window, weights = self.window(site), _filter_by_rows(site, self.window(site))
         if is_float(site):
             return float_sums.convolution_call(site, window, weights.astype(np.float32), self.activation)
+        if is_s16(site):
+            return convolution_call_s16(window, weights.astype(np.int8), self._scaling_s16(site))
         return convolution_call(site, window, weights.astype(np.int8), Requantization.of(site, self.activation))
+
+    def _scaling_s16(self, site: Site) -> ScalingS16:
+        return ScalingS16.of(site, self.activation, narrow_sums=self.narrow_sums)
 
     def macs(self, site: Site) -> int:
         """Filter elements of a channel for each output element."""
@@ -120,7 +135,7 @@ def _filter_by_rows(site: Site, window: Window) -> Array:
 
 
 def convolution_rows(
-    site: Site, window: Window, weights: NDArray[np.int8], scaling: Requantization
+    site: Site, window: Window, weights: NDArray[np.int8], scaling: Requantization | ScalingS16
 ) -> Callable[[Rows], Array]:
     """A function that computes one row `[output width, O]` from the window's rows.
 
@@ -141,7 +156,9 @@ def convolution_rows(
     picked = np.where(inside, columns, 0)
 
     def row(rows: Rows) -> Array:
-        stacked = np.stack([np.asarray(part) for part in rows[0]]).reshape(-1, window.input_width, window.channels)
+        outside = np.full(window.input_width * window.channels, zero_point, np.int32)
+        present = [outside if part is None else np.asarray(part).reshape(-1) for part in rows[0]]
+        stacked = np.stack(present).reshape(-1, window.input_width, window.channels)
         centred = stacked.astype(np.int32) - zero_point
         patches = np.where(inside[None, :, :, None], centred[:, picked], 0)
         patches = patches.transpose(1, 0, 2, 3)  # [x, kernel row, kernel column, channel]
@@ -179,6 +196,28 @@ def convolution_call(site: Site, window: Window, weights: NDArray[np.int8], scal
     scratch_bytes, roomy = (max(gathered_bytes, each) for each in blocks_scratch_bytes(window, depth, output_channels))
     distance = convolution_distance(window, output_channels, depth, gathers=gathers)
     return KernelCall("kibi_conv2d_s8", params, scratch_bytes, roomy_scratch_bytes=roomy, overlap_bytes=(distance,))
+
+
+def convolution_call_s16(window: Window, weights: NDArray[np.int8], scaling: ScalingS16) -> KernelCall:
+    """The call of `kibi_conv2d_s16`; arguments as in `convolution_rows`."""
+    output_channels, rows, width, depth = weights.shape
+    params = (
+        Param("filter", weights.reshape(-1)),
+        Param("bias", scaling.bias),
+        *scaling.params(),
+        Param("input_width", window.input_width),
+        Param("input_channels", window.channels),
+        Param("output_width", window.output_width),
+        Param("output_channels", output_channels),
+        Param("groups", window.channels // depth),
+        Param("kernel_rows", rows),
+        Param("kernel_width", width),
+        Param("stride", window.stride_width),
+        Param("dilation", window.dilation_width),
+        Param("pad", window.pad_width),
+    )
+    distance = DType.S16.size_bytes * grouped_distance(window, output_channels, depth)
+    return KernelCall("kibi_conv2d_s16", params, overlap_bytes=(distance,))
 
 
 def _gathers(window: Window, weights: NDArray[np.int8]) -> bool:

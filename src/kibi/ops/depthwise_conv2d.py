@@ -12,8 +12,9 @@ from kibi.ops import checks, float_sums
 from kibi.ops.accumulator import Requantization, folded_bias
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.conv2d import check_integer_layer, convolution_call, convolution_rows, is_float
-from kibi.ops.overlap import least_distance, window_distance
+from kibi.ops.overlap import multiplied_distance, window_distance
 from kibi.ops.registry import register
+from kibi.ops.sums_s16 import ScalingS16, check_layer, check_symmetric, is_s16
 from kibi.ops.window import Window, output_shape
 
 
@@ -22,14 +23,17 @@ class DepthwiseConv2D(Operator):
     """Depthwise convolution: input [N, H, W, C] s8, filter [1, KH, KW, C * M] s8, bias [C * M] s32 → output [N, OH, OW, C * M] s8.
 
     Output channel `c * M + m` reads input channel `c` alone: a convolution in C groups. The depth multiplier M follows from
-    the shapes. Or all four are f32. Source: TFLM `kernels/internal/reference/integer_ops/depthwise_conv.h`,
-    `DepthwiseConvPerChannel`; of floats `kernels/internal/reference/depthwiseconv_float.h`, `DepthwiseConv`.
+    the shapes. Or input and output are s16, and the bias is s64. Or all four are f32. Source: TFLM
+    `kernels/internal/reference/integer_ops/depthwise_conv.h`, `DepthwiseConvPerChannel`; of floats
+    `kernels/internal/reference/depthwiseconv_float.h`, `DepthwiseConv`.
     """
 
     name: ClassVar[str] = "DEPTHWISE_CONV_2D"
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_depthwise_conv2d_s8", "kibi_conv2d_s8", "kibi_depthwise_conv2d_f32")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+    kernels: ClassVar[tuple[str, ...]] = (
+        "kibi_depthwise_conv2d_s8", "kibi_conv2d_s8", "kibi_depthwise_conv2d_s16", "kibi_depthwise_conv2d_f32",
+    )  # fmt: skip
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
     is_fast: ClassVar[bool] = True
 
     stride: tuple[int, int] = (1, 1)
@@ -45,6 +49,9 @@ class DepthwiseConv2D(Operator):
         checks.positive("dilation", self.dilation)
         if is_float(site):
             float_sums.check_layer(site, output_channels)
+        elif is_s16(site):
+            check_symmetric(site)
+            check_layer(site, output_channels, 3, self.activation, (DType.S64,))
         else:
             check_integer_layer(site, output_channels, 3, self.activation)
         if ones != 1 or output_channels % channels:
@@ -63,8 +70,9 @@ class DepthwiseConv2D(Operator):
         return self.window(site).steps
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
-        """A window of input rows; rows outside are the zero point, or, of floats, null."""
-        return (self.window(site).access(None if is_float(site) else site["input"].quantization.zero_point),)
+        """A window of input rows; rows outside are the zero point, or, but of s8, null."""
+        fill = site["input"].quantization.zero_point if site["input"].type.dtype is DType.S8 else None
+        return (self.window(site).access(fill),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """As a grouped convolution with one input channel in each group."""
@@ -72,13 +80,16 @@ class DepthwiseConv2D(Operator):
         grouped = _grouped_filter(site, window)
         if is_float(site):
             return float_sums.convolution_rows(site, window, grouped.astype(np.float32), self.activation)
-        return convolution_rows(site, window, grouped.astype(np.int8), Requantization.of(site, self.activation))
+        scaling = (ScalingS16 if is_s16(site) else Requantization).of(site, self.activation)
+        return convolution_rows(site, window, grouped.astype(np.int8), scaling)
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """A kernel of its own for multiplier 1, and for floats; else the grouped convolution."""
+        """A kernel of its own for multiplier 1, and for floats and s16; else the grouped convolution."""
         window = self.window(site)
         if is_float(site):
             return self._float_call(site, window)
+        if is_s16(site):
+            return self._s16_call(site, window)
         scaling = Requantization.of(site, self.activation)
         grouped = _grouped_filter(site, window).astype(np.int8)
         if window.channels != len(grouped):
@@ -111,13 +122,30 @@ class DepthwiseConv2D(Operator):
             *float_sums.convolution_params(site, window, taps, self.activation),
             Param("depth_multiplier", multiplier),
         )
-        # An input channel is read again for each of its output channels; the last ones have the most written before them.
-        reads = (
-            ((window.first_inside(x) + 1) * window.channels - 1, (x + 1) * outputs - 1)
-            for x in range(window.output_width)
-        )
-        distance = DType.F32.size_bytes * least_distance(reads)
+        distance = DType.F32.size_bytes * multiplied_distance(window, outputs)
         return KernelCall("kibi_depthwise_conv2d_f32", params, overlap_bytes=(distance,))
+
+    def _s16_call(self, site: Site, window: Window) -> KernelCall:
+        """The kernel of s16, for any multiplier."""
+        grouped = _grouped_filter(site, window).astype(np.int8)
+        outputs = len(grouped)
+        scaling = ScalingS16.of(site, self.activation)
+        params = (
+            Param("filter", np.ascontiguousarray(grouped.reshape(outputs, -1).T).reshape(-1)),
+            Param("bias", scaling.bias),
+            *scaling.params(),
+            Param("input_width", window.input_width),
+            Param("input_channels", window.channels),
+            Param("depth_multiplier", outputs // window.channels),
+            Param("output_width", window.output_width),
+            Param("kernel_rows", window.kernel_rows),
+            Param("kernel_width", window.kernel_width),
+            Param("stride", window.stride_width),
+            Param("dilation", window.dilation_width),
+            Param("pad", window.pad_width),
+        )
+        distance = DType.S16.size_bytes * multiplied_distance(window, outputs)
+        return KernelCall("kibi_depthwise_conv2d_s16", params, overlap_bytes=(distance,))
 
     def macs(self, site: Site) -> int:
         """Window elements for each output element."""

@@ -13,7 +13,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import Accumulation, KernelCall, OperatorError, Param, Rows, Site
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
-from kibi.ops.overlap import least_distance
+from kibi.ops.overlap import grouped_distance
 from kibi.ops.window import Window
 
 Float32 = NDArray[np.float32]
@@ -189,11 +189,5 @@ def convolution_call(site: Site, window: Window, weights: Float32, activation: A
         Param("output_channels", outputs),
         Param("groups", groups),
     )
-    size = outputs // groups
-    # A window is read again for each output channel of its group.
-    reads = (
-        (window.first_inside(x) * window.channels + group * depth, x * outputs + (group + 1) * size - 1)
-        for x in range(window.output_width)
-        for group in range(groups)
-    )
-    return KernelCall("kibi_conv2d_f32", params, overlap_bytes=(_FLOAT_BYTES * least_distance(reads),))
+    distance = _FLOAT_BYTES * grouped_distance(window, outputs, depth)
+    return KernelCall("kibi_conv2d_f32", params, overlap_bytes=(distance,))

@@ -15,6 +15,7 @@ from kibi.ops.attributes import Activation
 from kibi.ops.conv2d import check_integer_layer, is_float
 from kibi.ops.overlap import least_distance
 from kibi.ops.registry import register
+from kibi.ops.sums_s16 import ScalingS16, check_layer, is_s16
 from kibi.quant import wrap_s32
 
 
@@ -22,28 +23,35 @@ from kibi.quant import wrap_s32
 class FullyConnected(Operator):
     """Matrix product: input of B * K elements s8, filter [O, K] s8, bias [O] s32 → output [B, O] s8.
 
-    The filter is symmetric, per tensor or per output channel. Or all four are f32. With `keep_dims` the output keeps the
-    input's leading axes. Source: TFLM `kernels/internal/reference/integer_ops/fully_connected.h`; of floats
+    The filter is symmetric, per tensor or per output channel. Or input and output are s16, and the bias is s64 or s32; without
+    one, `narrow_sums` says whether sums have 32 bits. Or all four are f32. With `keep_dims` the output keeps the input's leading
+    axes. Source: TFLM `kernels/internal/reference/integer_ops/fully_connected.h`; of floats
     `kernels/internal/reference/fully_connected.h`.
     """
 
     name: ClassVar[str] = "FULLY_CONNECTED"
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
     kernels: ClassVar[tuple[str, ...]] = (
-        "kibi_fully_connected_s8", "kibi_fully_connected_s8_accumulate", "kibi_fully_connected_f32",
-        "kibi_fully_connected_f32_accumulate",
+        "kibi_fully_connected_s8", "kibi_fully_connected_s8_accumulate", "kibi_fully_connected_s16",
+        "kibi_fully_connected_s16_accumulate", "kibi_fully_connected_f32", "kibi_fully_connected_f32_accumulate",
     )  # fmt: skip
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
     is_fast: ClassVar[bool] = True
 
     activation: Activation = Activation.NONE
     keep_dims: bool = False
+    narrow_sums: bool = False
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """Shape `[B, O]`, or the input's with O in the last place; any leading axes that TFLM accepts."""
         channels, depth = checks.rank(site, "filter", 2)
         if is_float(site):
             float_sums.check_layer(site, channels)
+        elif is_s16(site):
+            checks.per_tensor(site, "input")
+            checks.per_tensor(site, "output")
+            biases = (DType.S64, DType.S32)
+            check_layer(site, channels, 0, self.activation, biases, narrow_sums=self.narrow_sums)
         else:
             check_integer_layer(site, channels, 0, self.activation)
         shape = site["input"].type.shape
@@ -81,7 +89,7 @@ class FullyConnected(Operator):
         return (RowAccess.every(source.rows * parts, 1, parts),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N24 of floats."""
+        """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N30 of s16, N24 of floats."""
         if is_float(site):
             return float_sums.vector_rows(site, self.activation)
         matrix = site.constant("filter").astype(np.int32).T
@@ -109,9 +117,10 @@ class FullyConnected(Operator):
             vector, part = divmod(step, len(parts))
             own = sums[vector * channels : (vector + 1) * channels]
             centred = np.asarray(rows[0][0]).astype(np.int32) - zero_point
-            own[:] = wrap_s32(own.astype(np.int64) + integer_matmul(centred, parts[part]))
+            total = own.astype(np.int64) + integer_matmul(centred, parts[part])
+            own[:] = total if is_s16(site) else wrap_s32(total)
 
-        start = np.zeros(site.output.type.elements, np.int32)
+        start = np.zeros(site.output.type.elements, np.int64 if is_s16(site) else np.int32)
         return Accumulation(start, add, lambda sums: scaling.apply(sums.reshape(-1, channels)))
 
     def kernel_call(self, site: Site) -> KernelCall:
@@ -128,13 +137,14 @@ class FullyConnected(Operator):
             Param("vectors", vectors),
             Param("output_channels", channels),
         )
-        at_once, accumulating = self.kernels[2:] if is_float(site) else self.kernels[:2]
+        place = self.types.index(site["input"].type.dtype)
+        at_once, accumulating = self.kernels[2 * place : 2 * place + 2]
         if accumulates:
             # The last call has read its row before it writes.
             return KernelCall(accumulating, params, _sums_bytes(site), takes_step=True, overlap_bytes=(0,))
         params = (*params, Param("depth", depth), Param("vectors_per_row", max(1, piece // depth)))
-        # A vector is read again for each block of channels: four, or one behind the last four; of floats always one.
-        last = channels - (1 if channels % 4 or is_float(site) else 4)
+        # A vector is read again for each block of channels: of s8 four, or one behind the last four; else always one.
+        last = channels - (4 if channels % 4 == 0 and site["input"].type.dtype is DType.S8 else 1)
         reads = ((vector * depth, vector * channels + last) for vector in range(vectors))
         distance = site["input"].type.dtype.size_bytes * least_distance(reads)
         return KernelCall(at_once, params, overlap_bytes=(distance if _is_by_row(site) else None,))
@@ -151,10 +161,16 @@ class FullyConnected(Operator):
             return filter_param, Param("bias", float_sums.bias_of(site)), *float_sums.clamp_params(self.activation)
         scaling, zero_point = self._scaling(site), site["input"].quantization.zero_point
         narrow = weights.astype(np.int8)
-        bias = folded_bias(scaling.bias, narrow, zero_point)
-        return Param("filter", narrow.reshape(-1)), Param("bias", bias), *scaling.params()
+        if isinstance(scaling, ScalingS16):
+            bias = scaling.bias - zero_point * narrow.astype(np.int64).sum(axis=1)
+            moved = Param("output_zero_point", scaling.zero_point)
+            return Param("filter", narrow.reshape(-1)), Param("bias", bias), moved, *scaling.params()
+        folded = folded_bias(scaling.bias, narrow, zero_point)
+        return Param("filter", narrow.reshape(-1)), Param("bias", folded), *scaling.params()
 
-    def _scaling(self, site: Site) -> Requantization:
+    def _scaling(self, site: Site) -> Requantization | ScalingS16:
+        if is_s16(site):
+            return ScalingS16.of(site, self.activation, narrow_sums=self.narrow_sums)
         return Requantization.of(site, self.activation)
 
 
@@ -165,8 +181,8 @@ def _is_by_row(site: Site) -> bool:
 
 
 def _sums_bytes(site: Site) -> int:
-    """Bytes of a 32-bit sum for each output element."""
-    return 4 * site.output.type.elements
+    """Bytes of a sum for each output element: of 64 bits for s16, else of 32."""
+    return (8 if is_s16(site) else 4) * site.output.type.elements
 
 
 def _piece(site: Site) -> int:

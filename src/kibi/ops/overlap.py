@@ -30,6 +30,34 @@ def window_distance(window: Window) -> int:
     return window.channels * least_distance((window.first_inside(x), x) for x in range(window.output_width))
 
 
+def grouped_distance(window: Window, output_channels: int, depth: int) -> int:
+    """For convolutions that read a window again for each output channel of its group; in elements.
+
+    Args:
+        window: its geometry.
+        output_channels: of all groups.
+        depth: input channels of each group.
+    """
+    groups = window.channels // depth
+    size = output_channels // groups
+    return least_distance(
+        (window.first_inside(x) * window.channels + group * depth, x * output_channels + (group + 1) * size - 1)
+        for x in range(window.output_width)
+        for group in range(groups)
+    )
+
+
+def multiplied_distance(window: Window, output_channels: int) -> int:
+    """For depthwise convolutions that read an input channel right before each of its output channels; in elements.
+
+    The last channels have the most written before them.
+    """
+    return least_distance(
+        ((window.first_inside(x) + 1) * window.channels - 1, (x + 1) * output_channels - 1)
+        for x in range(window.output_width)
+    )
+
+
 def convolution_distance(window: Window, output_channels: int, depth: int, *, gathers: bool) -> int:
     """For `kibi_conv2d_s8` and what may stand for it, one byte for each element.
 

@@ -6,6 +6,7 @@ from kibi.quant.multiplier import Multiplier, quantize_multiplier
 from kibi.quant.rounding import (
     quantize_value,
     requantize,
+    requantize_wide,
     round_half_away,
     rounding_divide_by_power_of_two,
     saturating_rounding_doubling_high_multiply,
@@ -22,6 +23,7 @@ __all__ = [
     "quantize_value",
     "reciprocal",
     "requantize",
+    "requantize_wide",
     "round_half_away",
     "rounding_divide_by_power_of_two",
     "saturating_rounding_doubling_high_multiply",

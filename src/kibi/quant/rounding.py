@@ -48,6 +48,18 @@ def requantize(acc: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Int64
     return rounding_divide_by_power_of_two(saturating_rounding_doubling_high_multiply(shifted, multiplier), right)
 
 
+def requantize_wide(acc: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Int64:
+    """Rule N30: a 64-bit accumulator scaled by the upper half of a multiplier and by a shift, rounded once, halves up.
+
+    `acc`: below 2**47 in magnitude; `shift`: -31 … 7. The result is what 32 bits hold of it. Arrays broadcast.
+    Source: TFLM `kernels/internal/common.cc`, `MultiplyByQuantizedMultiplier` of `int64_t`.
+    """
+    multipliers = np.asarray(multiplier, dtype=np.int64)
+    upper = np.where(multipliers < 0x7FFF0000, (multipliers + (1 << 15)) >> 16, 0x7FFF)
+    right = 15 - np.asarray(shift, dtype=np.int64)
+    return wrap_s32((np.asarray(acc, dtype=np.int64) * upper + (np.int64(1) << (right - 1))) >> right)
+
+
 def round_half_away(value: ArrayLike) -> NDArray[np.float32]:
     """Rule N5: float32 values rounded to integers, halves away from zero, as C's `roundf`."""
     x = np.asarray(value, dtype=np.float32)

@@ -2,41 +2,9 @@
 #include "kibi_conv2d_f32.h"
 
 #include "kibi_dot_f32.h"
+#include "kibi_window_columns.h"
 
-/* The columns of a window: of those inside the input, where the first lies in its row and among the weights; how many runs of
- * neighbours there are, and how far they are apart. */
-typedef struct {
-    int32_t place;
-    int32_t weight;
-    int32_t runs;
-    int32_t run; /* elements */
-    int32_t step;
-} columns;
-
-static columns find_columns(const kibi_conv2d_f32_params *p, int32_t start, int32_t depth)
-{
-    int32_t first = 0;
-    int32_t end = p->kernel_width;
-    columns found;
-    while (first < end && start + first * p->dilation < 0) {
-        ++first;
-    }
-    while (end > first && start + (end - 1) * p->dilation >= p->input_width) {
-        --end;
-    }
-    found.place = first < end ? (start + first * p->dilation) * p->input_channels : 0;
-    found.weight = first * depth;
-    found.step = p->dilation * p->input_channels;
-    found.runs = end - first;
-    found.run = depth;
-    if (p->dilation == 1 && p->groups == 1 && end > first) {
-        found.run = found.runs * depth;
-        found.runs = 1;
-    }
-    return found;
-}
-
-static float sum_of(const float *const *rows, const float *w, int32_t first, const columns *c,
+static float sum_of(const float *const *rows, const float *w, int32_t first, const kibi_window_columns *c,
                     const kibi_conv2d_f32_params *p)
 {
     const int32_t width = p->kernel_width * (p->input_channels / p->groups);
@@ -64,7 +32,8 @@ void kibi_conv2d_f32(float *output, const float *const *rows, const kibi_conv2d_
     (void)scratch;
     KIBI_ASSERT(p->groups * depth == p->input_channels && p->groups * outputs == p->output_channels);
     for (int32_t x = 0; x < p->output_width; ++x) {
-        const columns found = find_columns(p, x * p->stride - p->pad, depth);
+        const kibi_window_columns found = kibi_find_columns(x * p->stride - p->pad, p->kernel_width, p->dilation,
+                                                            p->input_width, p->input_channels, depth);
         for (int32_t o = 0; o < p->output_channels; ++o) {
             const float sum = sum_of(rows, p->filter + o * size, o / outputs * depth, &found, p);
             *output++ = kibi_clamp_f32(sum + p->bias[o], p->activation_min, p->activation_max);

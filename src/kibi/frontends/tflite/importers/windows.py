@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from kibi.frontends.tflite.importers.base import Importer, OptionsError, activation_of, padding_of, pair
-from kibi.frontends.tflite.reader import WEIGHTS_FORMATS, Options
+from kibi.frontends.tflite.reader import TENSOR_TYPES, WEIGHTS_FORMATS, Options
 from kibi.ir import Operator, Tensor
 from kibi.ops import AveragePool2D, Conv2D, DepthwiseConv2D, FullyConnected, MaxPool2D
 
@@ -14,7 +14,13 @@ def _conv2d(options: Options) -> Operator:
         padding=padding_of(options),
         dilation=pair(options, "dilation", "DilationHFactor", "DilationWFactor"),
         activation=activation_of(options),
+        narrow_sums=_narrow_sums(options),
     )
+
+
+def _narrow_sums(options: Options) -> bool:
+    """Whether sums of s16 elements have 32 bits where there is no bias whose type says it."""
+    return TENSOR_TYPES.get(options.integer("QuantizedBiasType")) == "INT32"
 
 
 def _depthwise_conv2d(options: Options) -> Operator:
@@ -48,7 +54,7 @@ def _fully_connected(options: Options) -> Operator:
         raise OptionsError(
             f"weights format {name} is not supported", "Export the model with weights in the DEFAULT format"
         )
-    return FullyConnected(activation=activation_of(options), keep_dims=options.flag("KeepNumDims"))
+    return FullyConnected(activation=activation_of(options), keep_dims=options.flag("KeepNumDims"), narrow_sums=_narrow_sums(options))
 
 
 def _average_pool2d(options: Options) -> Operator:

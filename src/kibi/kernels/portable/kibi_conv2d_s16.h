@@ -1,0 +1,41 @@
+/* CONV_2D of 16-bit elements and 8-bit weights: one output row. */
+#ifndef KIBI_CONV2D_S16_H
+#define KIBI_CONV2D_S16_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    const int8_t *filter;      /* [output_channels][kernel_rows][kernel_width][input_channels / groups] */
+    const int64_t *bias;       /* [output_channels], below 2**46 in magnitude */
+    const int32_t *multiplier; /* [output_channels], 0 … 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 … 7 where is_wide, else -31 … 30 */
+    int32_t is_wide;           /* whether sums have 64 bits and are rounded once, or 32 and are rounded twice */
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t output_width;
+    int32_t output_channels;
+    int32_t groups;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride; /* across; the rows' stride and dilation are in the pointers */
+    int32_t dilation;
+    int32_t pad; /* in front of the first column */
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_conv2d_s16_params;
+
+/* output: [output_width][output_channels]; may overlap an input row where no element is written over one that is still
+ * read: elements are written in order, and a pixel's window is read until its last channel is computed.
+ * rows: kernel_rows pointers to [input_width][input_channels]; null for a row outside the input. Zero points are 0.
+ * scratch: none. */
+void kibi_conv2d_s16(int16_t *output, const int16_t *const *rows, const kibi_conv2d_s16_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,39 @@
+/* FULLY_CONNECTED of 16-bit vectors that lie over several rows: row after row is added up; the last call writes the output. */
+#ifndef KIBI_FULLY_CONNECTED_S16_ACCUMULATE_H
+#define KIBI_FULLY_CONNECTED_S16_ACCUMULATE_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    const int8_t *filter;      /* [output_channels][pieces][piece] */
+    const int64_t *bias;       /* [output_channels], with -input zero point * sum of the channel's filter in it */
+    const int32_t *multiplier; /* [output_channels], 0 … 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 … 7 where is_wide, else -31 … 30 */
+    int32_t is_wide;           /* whether sums have 64 bits and are rounded once, or 32 and are rounded twice */
+    int32_t piece;             /* elements of a row */
+    int32_t pieces;            /* rows of a vector */
+    int32_t vectors;
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s16_accumulate_params;
+
+/* output: [vectors][output_channels], written by the last call; may overlap the input row, which is read
+ * before.
+ * rows: one pointer to [piece], the row `step` of the vectors, which lie one after another.
+ * scratch: 8 * vectors * output_channels bytes, of any alignment; it keeps its contents from the first call to the last.
+ * step: 0 … vectors * pieces - 1, ascending. */
+void kibi_fully_connected_s16_accumulate(int16_t *output, const int16_t *const *rows,
+                                         const kibi_fully_connected_s16_accumulate_params *params, void *scratch,
+                                         int32_t step);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
