@@ -8,6 +8,7 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from tests.support.case import Case, one
 from tests.support.choices import Choices, elements, flip, floats, is_float, scale, zero_point
+from tests.support.drawn_values import values
 from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _RUNS = 4
@@ -74,5 +75,42 @@ def _integer_svdf(c: Choices, shape: tuple[int, int], rank: int, filters: int, m
     )
 
 
-REMEMBERING_MODELS: Mapping[str, Callable[[Choices], Case]] = {"SVDF": svdf}
+def lstm(c: Choices) -> Case:
+    """UNIDIRECTIONAL_SEQUENCE_LSTM of either order of axes."""
+    b, is_wide, time_major = ModelBuilder(), flip(c), flip(c)
+    batches, times, depth, units = c.one_of((1, 1, 2, 3)), c.integer(1, 4), c.integer(1, 9), c.integer(1, 6)
+    dtype = DType.S16 if is_wide else DType.S8
+    shape = (times, batches) if time_major else (batches, times)
+    power = -8 if is_wide else 0
+    source, hidden = 2.0**power * scale(c, -8, 0), 2.0**power * scale(c, -9, -5)
+    weights = [scale(c, -10, -3) for _ in range(8)]
+    zeros = (0, 0) if is_wide else (zero_point(c), zero_point(c))
+    x = b.input((*shape, depth), dtype, source, zeros[0])
+    sizes = [(units, depth)] * 4 + [(units, units)] * 4
+    matrices = [b.constant(elements(c, size), each, 0) for size, each in zip(sizes, weights, strict=True)]
+    rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))
+    bias = np.int64 if is_wide else np.int32
+    biases = [
+        b.constant(rng.integers(-(1 << 14), 1 << 14, (units,)).astype(bias), float(np.float32(source * each)), 0)
+        for each in weights[:4]
+    ]
+    # Scales that are no powers of two are taken for the nearest one.
+    cell = c.one_of((2.0**-11, 2.0 ** c.integer(-16, 0), 2.0 ** c.integer(-16, 0) * 1.2))
+    cell_shape = c.one_of(((batches, units), (batches * units,)))
+    states = [
+        b.tensor((batches, units), dtype, hidden, zeros[1], variable=True),
+        b.tensor(cell_shape, DType.S16, cell, 0, variable=True),
+    ]
+    operands = [x, *matrices, -1, -1, -1, *biases, -1, -1, *states, -1, -1, -1, -1]
+    output = b.tensor((*shape, units), dtype, hidden, zeros[1])
+    return _several(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM", b, operands, output, lambda: values(c, (*shape, depth), dtype),
+        time_major=time_major, fused_activation_function="TANH", cell_clip=c.one_of((0.0, 0.5, 10.0)),
+    )  # fmt: skip
+
+
+REMEMBERING_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+    "SVDF": svdf,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
+}
 """How models of each of these operators are drawn."""

@@ -75,6 +75,7 @@ from kibi.ops.sum import Sum
 from kibi.ops.svdf import Svdf
 from kibi.ops.tanh import Tanh
 from kibi.ops.transpose import Transpose
+from kibi.ops.unidirectional_sequence_lstm import UnidirectionalSequenceLstm
 from kibi.ops.unpack import Unpack
 from kibi.ops.zeros_like import ZerosLike
 
@@ -148,6 +149,7 @@ __all__ = [
     "Svdf",
     "Tanh",
     "Transpose",
+    "UnidirectionalSequenceLstm",
     "Unpack",
     "ZerosLike",
     "custom_operators",

@@ -97,7 +97,13 @@ def is_wide(site: Site, *, narrow_sums: bool) -> bool:
 
 
 def check_layer(
-    site: Site, channels: int, axis: int, activation: Activation, biases: tuple[DType, ...], *, narrow_sums: bool = False
+    site: Site,
+    channels: int,
+    axis: int,
+    activation: Activation,
+    biases: tuple[DType, ...],
+    *,
+    narrow_sums: bool = False,
 ) -> None:
     """The types and scales of a layer with `channels` output channels, which lie along an axis of the filter.
 

@@ -48,9 +48,9 @@ class Svdf(StatefulOperator):
         if filters % self.rank:
             what = f"{filters} filters do not fall into units of rank {self.rank}"
             raise OperatorError(what, operand="weights_feature")
-        _check_shape(site, "weights_feature", (filters, depth), (filters, width))
-        _check_shape(site, "weights_time", (filters, memory[1]), memory)
-        _check_shape(site, "state", (batches, filters * memory[1]), site["state"].type.shape)
+        _check_shape("weights_feature", (filters, depth), (filters, width))
+        _check_shape("weights_time", (filters, memory[1]), memory)
+        _check_shape("state", (batches, filters * memory[1]), site["state"].type.shape)
         if site["input"].type.dtype is DType.S8:
             _check_integers(site, filters // self.rank)
         else:
@@ -166,7 +166,7 @@ class Svdf(StatefulOperator):
         return Param("activation_min", low), Param("activation_max", high)
 
 
-def _check_shape(site: Site, operand: str, wanted: tuple[int, ...], found: tuple[int, ...]) -> None:
+def _check_shape(operand: str, wanted: tuple[int, ...], found: tuple[int, ...]) -> None:
     if found != wanted:
         what = f"{operand} has shape {list(found)}, but {list(wanted)} is required"
         raise OperatorError(what, operand=operand)
@@ -176,7 +176,7 @@ def _check_bias(site: Site, units: int, dtype: DType) -> None:
     bias = site.find("bias")
     if bias is not None:
         checks.dtype(site, "bias", dtype)
-        _check_shape(site, "bias", (units,), bias.type.shape)
+        _check_shape("bias", (units,), bias.type.shape)
 
 
 def _check_integers(site: Site, units: int) -> None:

@@ -12,8 +12,10 @@ from kibi.quant.rounding import (
     saturating_rounding_doubling_high_multiply,
     wrap_s32,
 )
+from kibi.quant.sigmoid import SIGMOID_TABLE, sigmoid_s16, tanh_s16
 
 __all__ = [
+    "SIGMOID_TABLE",
     "Multiplier",
     "exp_f32",
     "exp_on_negative_values",
@@ -27,6 +29,8 @@ __all__ = [
     "round_half_away",
     "rounding_divide_by_power_of_two",
     "saturating_rounding_doubling_high_multiply",
+    "sigmoid_s16",
     "tanh",
+    "tanh_s16",
     "wrap_s32",
 ]

@@ -54,7 +54,9 @@ def _fully_connected(options: Options) -> Operator:
         raise OptionsError(
             f"weights format {name} is not supported", "Export the model with weights in the DEFAULT format"
         )
-    return FullyConnected(activation=activation_of(options), keep_dims=options.flag("KeepNumDims"), narrow_sums=_narrow_sums(options))
+    return FullyConnected(
+        activation=activation_of(options), keep_dims=options.flag("KeepNumDims"), narrow_sums=_narrow_sums(options)
+    )
 
 
 def _average_pool2d(options: Options) -> Operator:
