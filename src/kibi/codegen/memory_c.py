@@ -24,9 +24,9 @@ def of_model(b: Bindings) -> str:
 
 def base(b: Bindings, tensor: Tensor, memory: str) -> str:
     """The pointer from which the offsets of a tensor's rows count."""
-    if tensor.is_variable:
-        start = f"{memory}[{_regions(b) + len(b.supplied)}]"
-        return f"({start} + {b.variables[tensor.index]})" if b.variables[tensor.index] else start
+    if tensor.is_state:
+        start, place = f"{memory}[{_regions(b) + len(b.supplied)}]", b.variables[b.graph.variable_of(tensor.index)]
+        return f"({start} + {place})" if place else start
     if tensor.is_supplied:
         return f"{memory}[{_regions(b) + b.supplied.index(tensor.index)}]"
     return of_region(b, b.plan.buffers_of(tensor.index)[0].region, memory)

@@ -167,7 +167,7 @@ def _describe(b: Bindings, number: int) -> str:
 def _place(b: Bindings, tensor: Tensor) -> str:
     """Where a tensor lies, for comments; nothing for constants."""
     if not tensor.is_planned:
-        return "" if tensor.is_constant else " in the state" if tensor.is_variable else " supplied"
+        return "" if tensor.is_constant else " in the state" if tensor.is_state else " supplied"
     buffers = b.plan.buffers_of(tensor.index)
     region = "" if b.is_plain else f" in {buffers[0].region}"
     return f" at {buffers[0].offset}{region}" if len(buffers) == 1 else f" by row{region}"

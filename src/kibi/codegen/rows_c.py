@@ -25,7 +25,9 @@ def _accessor(b: Bindings, tensor: Tensor, sites: Sequence[Site]) -> str:
         head = f"static inline const {c_type} *row_{tensor.index}({parameter(b)}, int32_t row)\n{{\n    (void){argument(b)};\n"
         return f"{comment(what)}{head}    return {name} + {product('row', kind.row_elements)};\n}}\n"
     if not tensor.is_planned:
-        whose = "a variable" if tensor.is_variable else "supplied by the caller"
+        whose = "supplied by the caller"
+        if tensor.is_state:
+            whose = "a variable" if tensor.is_variable else "what a variable holds from then on"
         text = f"static inline {c_type} *row_{tensor.index}({parameter(b)}, int32_t row)\n{{\n"
         start = f"({c_type} *)(void *){base(b, tensor, argument(b))}"
         place = f"{start} + {product('row', kind.row_elements)}"

@@ -7,6 +7,7 @@ from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, 
 from kibi.ir.rows import RowAccess
 from kibi.ir.tensor import Quantization, Tensor, TensorType
 from kibi.ir.verify import verify
+from kibi.ir.versions import can_overwrite, in_order, overwrites
 
 __all__ = [
     "Accumulation",
@@ -25,5 +26,8 @@ __all__ = [
     "StatefulOperator",
     "Tensor",
     "TensorType",
+    "can_overwrite",
+    "in_order",
+    "overwrites",
     "verify",
 ]

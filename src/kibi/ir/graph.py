@@ -82,9 +82,17 @@ class Graph:
 
     @cached_property
     def variables(self) -> tuple[int, ...]:
-        """The tensors that keep their value from one inference to the next, and that some node reads."""
-        read = {index for node in self.nodes for index in node.inputs if index is not None}
-        return tuple(tensor.index for tensor in self.tensors if tensor.is_variable and tensor.index in read)
+        """The tensors that keep their value from one inference to the next, and that some node reads or changes."""
+        used = {index for node in self.nodes for index in (*node.inputs, *node.outputs) if index is not None}
+        used |= {self.variable_of(index) for index in used if self.tensors[index].is_state}
+        return tuple(tensor.index for tensor in self.tensors if tensor.is_variable and tensor.index in used)
+
+    def variable_of(self, index: int) -> int:
+        """The variable in whose bytes a tensor lies that is one, or a next version of one."""
+        following = self.tensors[index].next_of
+        while following is not None:
+            index, following = following, self.tensors[following].next_of
+        return index
 
     @property
     def given(self) -> tuple[int, ...]:

@@ -117,6 +117,8 @@ class Tensor:
         is_supplied: whether its bytes are in a buffer of the caller's: it takes none of the arena.
         is_variable: whether it keeps its value from one inference to the next: it is state, and takes none of the arena.
         initial: the elements of a variable before the first inference, of the type's shape; None: each is the zero point, or 0.
+        next_of: the index of a variable, or of another next version of one: this tensor is what it holds from the step on that
+            makes it. It lies in the variable's own bytes, and whoever reads them must have done so before.
     """
 
     index: int
@@ -126,6 +128,7 @@ class Tensor:
     is_supplied: bool = False
     is_variable: bool = False
     initial: Array | None = field(default=None, compare=False, repr=False)
+    next_of: int | None = None
 
     @property
     def is_constant(self) -> bool:
@@ -135,7 +138,12 @@ class Tensor:
     @property
     def is_planned(self) -> bool:
         """Whether a plan must find a place for its rows."""
-        return not (self.is_constant or self.is_supplied or self.is_variable)
+        return not (self.is_constant or self.is_supplied or self.is_state)
+
+    @property
+    def is_state(self) -> bool:
+        """Whether its bytes are those of a variable: it is one, or the next version of one."""
+        return self.is_variable or self.next_of is not None
 
     @property
     def initial_bytes(self) -> bytes:

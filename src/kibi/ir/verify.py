@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from kibi.errors import ModelError, Problem
 from kibi.ir.graph import Graph, Node, Site
 from kibi.ir.operator import OperatorError
+from kibi.ir.versions import overwrite_problems, version_problems
 
 
 def verify(graph: Graph) -> Graph:
@@ -17,6 +18,8 @@ def verify(graph: Graph) -> Graph:
     problems = tuple(_structure(graph))
     if not problems:
         problems = tuple(problem for node in graph.nodes for problem in _node(graph, node))
+    if not problems:
+        problems = tuple(overwrite_problems(graph))
     if problems:
         raise ModelError(graph.source, problems)
     return graph
@@ -40,10 +43,11 @@ def _structure(graph: Graph) -> Iterator[Problem]:
     made -= set(graph.streamed_inputs)
     made |= {tensor.index for tensor in graph.tensors if tensor.is_variable}
     for index in (*graph.inputs, *graph.outputs):
-        if graph.tensors[index].is_variable:
+        if graph.tensors[index].is_state:
             what = "a variable, which keeps its value between inferences, cannot be a model's input or output"
             yield Problem(what, "Export the model with an input of its own", tensor=graph.tensors[index].name)
     yield from _states(graph)
+    yield from version_problems(graph)
     for node in graph.nodes:
         yield from _edges(graph, node, made)
         made.update(node.outputs)
@@ -55,6 +59,7 @@ def _structure(graph: Graph) -> Iterator[Problem]:
 def _states(graph: Graph) -> Iterator[Problem]:
     """A state belongs to the one node that changes it."""
     users = Counter(index for node in graph.nodes for index in node.inputs if index is not None)
+    users.update(tensor.next_of for tensor in graph.tensors if tensor.next_of is not None)
     for node in graph.nodes:
         if node.op.states and len(node.inputs) <= len(node.op.inputs):
             names = dict(zip((name.rstrip("?") for name in node.op.inputs), node.inputs, strict=False))

@@ -4,6 +4,7 @@ from kibi.ops.abs import Abs
 from kibi.ops.add import Add
 from kibi.ops.arg_max import ArgMax
 from kibi.ops.arg_min import ArgMin
+from kibi.ops.assign_variable import AssignVariable
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.average_pool2d import AveragePool2D
 from kibi.ops.batch_to_space_nd import BatchToSpaceNd
@@ -40,6 +41,7 @@ from kibi.ops.padv2 import PadV2
 from kibi.ops.part import Part
 from kibi.ops.prelu import Prelu
 from kibi.ops.quantize import Quantize
+from kibi.ops.read_variable import ReadVariable
 from kibi.ops.reduce_max import ReduceMax
 from kibi.ops.reduce_min import ReduceMin
 from kibi.ops.registry import (
@@ -85,6 +87,7 @@ __all__ = [
     "Add",
     "ArgMax",
     "ArgMin",
+    "AssignVariable",
     "AveragePool2D",
     "BatchToSpaceNd",
     "BroadcastTo",
@@ -123,6 +126,7 @@ __all__ = [
     "Part",
     "Prelu",
     "Quantize",
+    "ReadVariable",
     "ReduceMax",
     "ReduceMin",
     "Relu",

@@ -47,6 +47,8 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
     source = next((tensor for tensor in site.row_tensors if not tensor.is_constant), None)
     if source is None or not same_type(source, site.output) or not is_inner(graph, source.index):
         return None
+    if site.output.is_state:
+        return None  # it is made when nobody needs what it overwrites any more
     made = maker(graph, source.index)
     if made is None or readers(graph, source.index) != (place,) or node.inputs.count(source.index) > 1:
         return None

@@ -70,7 +70,7 @@ def intervals(graph: Graph) -> dict[int, Interval]:
             found[tensor.index] = Interval.unknown(tensor) if data is None else Interval(data, data)
     for site in graph.sites:
         output = site.output
-        if output.type.dtype is DType.S8 and not (output.is_variable or site.op.receives):
+        if output.type.dtype is DType.S8 and not (output.is_state or site.op.receives):
             found[output.index] = _made(site, found) or found[output.index]
     return found
 

@@ -7,5 +7,6 @@ from kibi.ir import Graph, verify
 
 def expose_intermediates(graph: Graph) -> Graph:
     """The same graph with the outputs of all nodes as its outputs, in the order of nodes."""
-    made = tuple(dict.fromkeys(index for node in graph.nodes for index in node.outputs))
+    computed = (index for node in graph.nodes for index in node.outputs)
+    made = tuple(dict.fromkeys(index for index in computed if not graph.tensors[index].is_state))
     return verify(replace(graph, outputs=made))

@@ -59,7 +59,7 @@ def _joined(graph: Graph, place: int) -> tuple[Graph, str] | None:
     if isinstance(first.op, Quantize) and not (is_inner(graph, between) and readers(graph, between) == (place,)):
         return None  # it stays anyhow, and its input would have to live longer
     source = first["input"]
-    if source.is_variable:
+    if source.is_state:
         return None
     table = table_of(site, answers(first, IDENTITY))
     both = f"{first.node.label} and it together"

@@ -40,9 +40,7 @@ def checked_ends(graph: Graph) -> Mapping[int, Ends]:
     for site in graph.sites:
         sources = [found.get(tensor.index) for tensor in site.row_tensors]
         known_sources = [ends for ends in sources if ends is not None]
-        ends = (
-            _made(site, known_sources) if len(known_sources) == len(sources) and not site.output.is_variable else None
-        )
+        ends = _made(site, known_sources) if len(known_sources) == len(sources) and not site.output.is_state else None
         if ends is not None:
             found[site.output.index] = ends
     return found

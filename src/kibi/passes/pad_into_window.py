@@ -44,7 +44,7 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
     source, result = site["input"], site.output
     pads = site.constant("paddings").tolist()
     places = readers(graph, result.index)
-    if len(pads) != 4 or any(pads[0]) or any(pads[3]) or not same_scale(source, result) or source.is_variable:
+    if len(pads) != 4 or any(pads[0]) or any(pads[3]) or not same_scale(source, result) or source.is_state:
         return None
     if not places or not is_inner(graph, result.index):
         return None

@@ -39,7 +39,7 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
     if not isinstance(site.op, Reshape) or is_custom(site.op):
         return None
     source, result = site["input"], site.output
-    if source.is_variable or source.is_constant or not same_scale(source, result):
+    if source.is_state or result.is_state or source.is_constant or not same_scale(source, result):
         return None
     if source.type.shape == result.type.shape:
         after = bypass(graph, place, source.index)

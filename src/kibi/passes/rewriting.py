@@ -50,7 +50,7 @@ def maker(graph: Graph, tensor: int) -> int | None:
 def is_inner(graph: Graph, tensor: int) -> bool:
     """Whether a node makes it and only nodes can see it: it may vanish."""
     found = graph.tensors[tensor]
-    is_seen = tensor in graph.outputs or found.is_supplied or found.is_variable
+    is_seen = tensor in graph.outputs or found.is_supplied or found.is_state
     return not is_seen and maker(graph, tensor) is not None
 
 
@@ -114,13 +114,13 @@ def bypass(graph: Graph, place: int, source: int) -> Graph | None:
         source: the tensor.
 
     Returns:
-        The graph without the node; None where both tensors can be seen, or the source is a variable, which may change.
+        The graph without the node; None where both tensors can be seen, or one is a variable's, which changes at its time.
     """
     node = graph.nodes[place]
     (result,) = node.outputs
     if not same_type(graph.tensors[source], graph.tensors[result]):
         raise InternalError(f"{node.label} cannot be left out: tensors {source} and {result} differ in type")
-    if graph.tensors[source].is_variable:
+    if graph.tensors[source].is_state or graph.tensors[result].is_state:
         return None
     changed: dict[int, Node | None]
     if is_inner(graph, result):

@@ -24,7 +24,7 @@ def drop_unused(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
     node = graph.nodes[place]
     touched = [graph.tensors[index] for index in (*node.inputs, *node.outputs) if index is not None]
-    if node.op.receives or any(tensor.is_variable for tensor in touched):
+    if node.op.receives or any(tensor.is_state for tensor in touched):
         return None
     if any(readers(graph, index) or not is_inner(graph, index) for index in node.outputs):
         return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from kibi.errors import PlanError
-from kibi.ir import Graph, RowAccess, Site, Tensor
+from kibi.ir import Graph, RowAccess, Site, Tensor, overwrites
 from kibi.planner.plan import Buffer, Run
 from kibi.targets import Target
 
@@ -40,8 +40,8 @@ def lifetimes(
         first to the last step of its node, and through what other nodes do in between.
 
     Raises:
-        PlanError: the order names a node that does not exist, computes a row twice, out of order or never, or reads a
-            row that is not made yet.
+        PlanError: the order names a node that does not exist, computes a row twice, out of order or never, reads a row that
+            is not made yet, or overwrites one of a variable that is still to be read.
     """
     _check_limits(graph)
     histories, spans = _follow(graph, runs)
@@ -119,7 +119,14 @@ def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dic
             histories[index].make_row(_INPUT_STEP)
     spans: dict[int, tuple[int, int]] = {}
     reads = [tuple(_reads(site)) for site in graph.sites]
+    overwritten, done = overwrites(graph), [0] * len(graph.nodes)
     for step, (node, row) in enumerate(_steps(graph, runs)):
+        for other, wanted in overwritten[node]:
+            if done[other] < wanted[row]:
+                where = f"step {step}, row {row} of {graph.nodes[node].label},"
+                what = f"overwrites a variable that {graph.nodes[other].label} still uses"
+                raise PlanError(f"{where} {what}. Let that run further before.")
+        done[node] += 1
         for tensor, access in reads[node]:
             history = histories[tensor.index]
             for needed in access.needs(row):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kibi.errors import PlanError
-from kibi.ir import Graph
+from kibi.ir import Graph, overwrites
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +141,9 @@ def _before(
 ) -> tuple[list[int], list[int]]:
     """For each node the nodes that it waits for, directly and through others."""
     direct = [sum({1 << maker[i] for i in read if i in maker}) for read in operands]
+    for node, others in enumerate(overwrites(graph)):
+        for other, _ in others:
+            direct[node] |= 1 << other
     for first, second in pairs:
         if not 0 <= first < second < len(direct):
             what = f"node {first} is to run before node {second}, but the graph does not have them in this order"

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.ir import Graph, Site, Tensor
+from kibi.ir import Graph, Site, Tensor, overwrites
 from kibi.planner.plan import Run
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -45,7 +45,8 @@ class RowSteps:
 
     Attributes:
         steps: for each node, how many it has.
-        waits: for each node, and each node whose rows it reads: how many of the other's steps each step waits for.
+        waits: for each node, and each node whose rows it reads, or that uses bytes of a variable that it overwrites: how many
+            of the other's steps each step waits for.
         slices: those of each tensor that takes bytes of the arena.
         scratch: for each node, the bytes of its scratch.
         accumulates: for each node, whether its scratch must live from its first step to its last, never shared.
@@ -127,6 +128,7 @@ def row_steps(graph: Graph) -> RowSteps:
     makers = {index: number for number, node in enumerate(graph.nodes) for index in node.outputs}
     made = [tuple(site.made_rows(step) for step in range(site.steps)) for site in sites]
     reads = [_reads(site) for site in sites]
+    overwritten = overwrites(graph)
     readers: dict[int, list[tuple[int, tuple[tuple[int, ...], ...]]]] = {}
     waits = []
     for number, found in enumerate(reads):
@@ -138,6 +140,8 @@ def row_steps(graph: Graph) -> RowSteps:
                 wanted = _wanted(needs, made[maker], tensor.type.rows)
                 known = its_waits.get(maker, wanted)
                 its_waits[maker] = [max(pair) for pair in zip(wanted, known, strict=True)]
+        for other, wanted in overwritten[number]:
+            its_waits[other] = [max(pair) for pair in zip(wanted, its_waits.get(other, wanted), strict=True)]
         waits.append(tuple((maker, tuple(wanted)) for maker, wanted in its_waits.items()))
     slices = []
     for index in sorted({*graph.inputs, *makers}):

@@ -1,4 +1,4 @@
-"""Plans played step by step on a map of the arena that says, for each byte, whose it is.
+"""Plans played step by step on a map of the arena, and of the state behind it, that says, for each byte, whose it is.
 
 No lifetime is believed: which bytes must be where at each step follows from the order alone.
 """
@@ -35,11 +35,17 @@ def simulate(graph: Graph, plan: Plan) -> Iterator[str]:
         yield from (f"before step 0: {what}" for what in arena.check(index, row, 0))
     for index in dict.fromkeys((*graph.stored_inputs, *graph.outputs)):
         yield from arena.gaps(index)
+    for index in graph.variables:
+        for row in range(graph.tensors[index].type.rows):
+            arena.write(index, row)
     order = [(run.node, run.first_row + k) for run in plan.runs for k in range(run.rows)]
     for step, (node, row) in enumerate(order):
         yield from (f"step {step}, row {row} of {_label(graph, node)}: {what}" for what in arena.step(step, node, row))
     for index, row in _rows_of(graph, graph.outputs):
         yield from (f"at the end: {what}" for what in arena.check(index, row, len(order) - 1))
+    for index in arena.last_versions():
+        for row in range(graph.tensors[index].type.rows):
+            yield from (f"at the end: {what}" for what in arena.check(index, row, len(order) - 1))
 
 
 def _rows_of(graph: Graph, tensors: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -53,7 +59,7 @@ class _Arena:
 
     def __init__(self, graph: Graph, plan: Plan) -> None:
         self.graph = graph
-        self.row_at: dict[tuple[int, int], tuple[int, Buffer]] = {}
+        self.row_at: dict[tuple[int, int], tuple[int, Buffer | None]] = {}
         self.unit: dict[tuple[int, int], int] = {}
         self.scratch = {node: buffer for buffer in plan.buffers for node in buffer.nodes}
         for buffer in plan.buffers:
@@ -63,9 +69,21 @@ class _Arena:
                 self.row_at[key] = (buffer.offset + k * row_bytes, buffer)
                 self.unit[key] = len(self.unit)
         highest = max((buffer.offset + buffer.size_bytes for buffer in plan.buffers), default=0)
+        for variable in graph.variables:
+            versions = [each for each in graph.tensors if each.is_state and graph.variable_of(each.index) == variable]
+            for key in ((each.index, row) for each in versions for row in range(each.type.rows)):
+                self.row_at[key] = (highest + key[1] * graph.tensors[key[0]].type.row_bytes, None)
+                self.unit[key] = len(self.unit)
+            highest += graph.tensors[variable].type.size_bytes
         self.owner = np.full(highest, _NOBODY, np.int64)
         self.accesses = [site.op.accesses(site) for site in graph.sites]
         self.overlaps = [call.overlap_bytes for call in graph.calls]
+
+    def last_versions(self) -> Iterator[int]:
+        """What each variable must hold at the end."""
+        followed = {tensor.next_of for tensor in self.graph.tensors}
+        states = dict.fromkeys(index for index, _ in self.row_at if self.graph.tensors[index].is_state)
+        yield from (index for index in states if index not in followed)
 
     def write(self, tensor: int, row: int) -> None:
         """A row's bytes are now its own."""
@@ -100,7 +118,7 @@ class _Arena:
         site = self.graph.sites[node]
         overlaps = self.overlaps[node] or (None,) * len(site.row_tensors)
         for tensor, access, overlap in zip(site.row_tensors, self.accesses[node], overlaps, strict=True):
-            parts = [part for part in access.positions(row) if part is not None and tensor.is_planned]
+            parts = [part for part in access.positions(row) if part is not None and (tensor.index, 0) in self.row_at]
             yield from ((tensor.index, each, overlap) for each in sorted({part // access.parts for part in parts}))
 
     def _overwritten(self, made: list[tuple[int, int]], tensor: int, row: int, overlap: int | None) -> Iterator[str]:
@@ -155,7 +173,7 @@ class _Arena:
         if len(wrong):
             holder = self._holder(int(self.owner[offset + wrong[0]]))
             yield f"{name} is not there: {len(wrong)} of its bytes, from byte {offset + wrong[0]}, hold {holder}"
-        if not buffer.start <= step < buffer.end:
+        if buffer is not None and not buffer.start <= step < buffer.end:
             yield f"{name} is used, but its buffer declares to live from step {buffer.start} to {buffer.end}"
 
     def gaps(self, tensor: int) -> Iterator[str]:

@@ -83,7 +83,7 @@ def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
         yield str(error)
         return
     computed = set(graph.inputs) | {index for node in graph.nodes for index in node.outputs}
-    owned = {index for index in computed if not graph.tensors[index].is_supplied}
+    owned = {index for index in computed if not (graph.tensors[index].is_supplied or graph.tensors[index].is_state)}
     held: dict[int, list[int]] = {index: [] for index in owned}
     for place, buffer in enumerate(plan.buffers):
         if buffer.tensor is None:

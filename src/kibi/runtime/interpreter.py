@@ -65,6 +65,7 @@ class Interpreter:
         self._given = (model, plan, arena, guard)
         self._handler: Handler = NullHandler() if handler is None else handler
         self._preallocated: dict[int, WritableBuffer] = {}
+        self._states: dict[int, WritableBuffer] = {}
         self._planned: Plan | None = plan
         self._is_allocated = False
         self._position = 0
@@ -167,8 +168,10 @@ class Interpreter:
             if tensor.is_constant
             or tensor.is_supplied
             or plan.buffers_of(tensor.index)
-            or tensor.index in graph.variables
+            or (tensor.is_state and graph.variable_of(tensor.index) in graph.variables)
         ]
+        own = {index: np.zeros(graph.tensors[index].type.size_bytes, np.uint8) for index in graph.variables}
+        self._states = own | {index: buffer for index, buffer in self._preallocated.items() if index in own}
         self._metadata = Recording(HandleArena(max(1024, _DESCRIPTOR_BYTES * len(used)), alignment=4))
         context = Context(metadata=self._metadata, ram=arena.allocator, handler=self._handler)
         tensors = {
@@ -184,7 +187,10 @@ class Interpreter:
         kind, name = tensor.type, tensor.name
         if tensor.data is not None:
             return RomTensor(kind, tensor.data, name=name, context=context, constant_type=True)
-        if tensor.is_supplied or tensor.is_variable:
+        if tensor.is_state:
+            state = self._states[self.model.variable_of(tensor.index)]
+            return BufferTensor(kind, state, name=name, context=context, constant_type=True)
+        if tensor.is_supplied:
             buffer = self._preallocated.get(tensor.index)
             own = np.zeros(kind.size_bytes, np.uint8) if buffer is None else buffer
             return BufferTensor(kind, own, name=name, context=context, constant_type=True)

@@ -38,14 +38,17 @@ def tensor_index(graph: Graph, tensor: int | str) -> int:
     Raises:
         InputError: there is no such tensor, or several of that name; it is a constant, or nothing computes it.
     """
-    computed = {*graph.inputs, *(index for node in graph.nodes for index in node.outputs)}
+    made = {*graph.inputs, *(index for node in graph.nodes for index in node.outputs)}
+    computed = {index for index in made if not graph.tensors[index].is_state}
     matches = [each.index for each in graph.tensors if tensor in (each.index, each.name)]
     if not matches:
         raise InputError(f"{graph.source} has no tensor {tensor!r}. `kibi inspect` lists its tensors.")
     if len(matches) > 1:
         raise InputError(f"{graph.source} has {len(matches)} tensors {tensor!r}: {matches}. Give the index of one.")
     if matches[0] not in computed:
-        kind = "is a constant" if graph.tensors[matches[0]].is_constant else "is computed by no operator"
+        found = graph.tensors[matches[0]]
+        kind = "is a constant" if found.is_constant else "is computed by no operator"
+        kind = "is the value of a variable" if found.is_state else kind
         raise InputError(
             f"tensor {tensor!r} of {graph.source} {kind}, so that no buffer can hold it. Name another one."
         )

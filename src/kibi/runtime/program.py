@@ -138,7 +138,7 @@ class Program:
         views = self._views[site.output.index]
         if len(made) <= 1:
             return views[made.start] if made else views[0][:0]
-        if site.output.is_supplied:
+        if not site.output.is_planned:
             return _joined(views)[made.start * kind.row_elements : made.stop * kind.row_elements]
         offset = self.plan.row_offsets(self.graph, site.output.index)[made.start]
         return self.arena.bytes[offset : offset + len(made) * kind.row_bytes].view(kind.dtype.numpy)

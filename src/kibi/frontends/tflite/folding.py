@@ -52,14 +52,23 @@ def _known_output(source: str, tensors: Mapping[int, Tensor], node: Node) -> Arr
     is_small = output.type.dtype in _DTYPES and output.type.elements <= _MOST_ELEMENTS
     # One that ignores its inputs' elements gives the same for zeros, which `_rows` makes.
     is_known = node.op.ignores_elements or all(tensor.is_constant for tensor in inputs)
-    if not is_small or not is_known or output.is_constant or output.is_variable:
+    if not is_small or not is_known or output.is_constant or output.is_state:
         return None
+    return evaluated(source, tensors, node)
+
+
+def evaluated(source: str, tensors: Mapping[int, Tensor], node: Node) -> Array | None:
+    """The elements of a node's output, from constants; None where it breaks a rule or accumulates.
+
+    Of inputs that are no constants, all elements count as zeros.
+    """
     site = _site(source, tensors, node)
-    if site is None or site.op.accumulates(site):
+    if site is None or site.op.accumulates(site) or site.op.states:
         return None
     step = site.op.reference(site)
     rows = [step([list(_rows(*pair, y)) for pair in _row_inputs(site)]) for y in range(site.steps)]
-    data: Array = np.concatenate([np.asarray(row).reshape(-1) for row in rows]).reshape(output.type.shape)
+    data: Array = np.concatenate([np.asarray(row).reshape(-1) for row in rows])
+    data = data.astype(site.output.type.dtype.numpy, copy=False).reshape(site.output.type.shape)
     data.flags.writeable = False
     return data
 

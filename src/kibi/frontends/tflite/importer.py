@@ -4,14 +4,16 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from kibi.dtypes import DType
+from kibi.dtypes import Array, DType
 from kibi.errors import ModelError, Problem
 from kibi.frontends.naming import identifier
 from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
 from kibi.frontends.tflite.folding import fold
+from kibi.frontends.tflite.handles import Handles, first_values, is_resolved
 from kibi.frontends.tflite.importers import (
     CUSTOM,
     IMPORTERS,
+    RESOLVED,
     Importer,
     OptionsError,
     TensorTable,
@@ -20,6 +22,7 @@ from kibi.frontends.tflite.importers import (
 )
 from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, Options
 from kibi.frontends.tflite.tensors import import_tensor, unused
+from kibi.frontends.tflite.variables import Access, Key, weave
 from kibi.ir import Graph, Node, Operator, Tensor, verify
 
 _SCHEMA_VERSION = 3
@@ -42,8 +45,9 @@ class _Draft:
 
     @property
     def inputs(self) -> tuple[int | None, ...]:
-        """Tensor indices; None for an optional input that is left out."""
-        return tuple(None if index == _LEFT_OUT else index for index in self.record.inputs)
+        """Tensor indices, without a variable's handle; None for an optional input that is left out."""
+        inputs = self.record.inputs[1 if self.importer.takes_handle else 0 :]
+        return tuple(None if index == _LEFT_OUT else index for index in inputs)
 
     @property
     def operands(self) -> tuple[int, ...]:
@@ -86,32 +90,90 @@ class _Subgraphs:
             self._done[number] = None
             reader = self._reader.subgraph(number) if number else self._reader
             source = f"{self._source}, subgraph {number}" if number else self._source
-            self._done[number] = _import(reader, source, self.graph)
+            self._done[number] = _import(reader, source, self, is_main=not number)
         graph = self._done[number]
         if graph is None:
             raise CorruptError(f"subgraph {number} calls itself")
         return graph
 
+    def first_values(self, handles: Handles) -> tuple[dict[Key, Array], list[Problem]]:
+        """What the subgraphs that are called once give to variables, and what is wrong with them."""
+        values: dict[Key, Array] = {}
+        problems: list[Problem] = []
+        for index, number in handles.calls:
+            parts = _Parts.of(self._reader.subgraph(number), self)
+            found = parts.problems or list(first_values(self._source, parts.tensors, parts.nodes, values))
+            problems += (replace(each, operator=index) for each in found)
+        return values, problems
 
-def _import(reader: ModelReader, source: str, graphs: Callable[[int], Graph]) -> Graph:
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What a subgraph is made of, so far as it is sound.
+
+    Attributes:
+        tensors: by index.
+        count: of the tensors, those that importers have added among them.
+        nodes: in the file's order.
+        handles: of variables.
+        problems: what is not sound.
+    """
+
+    tensors: dict[int, Tensor]
+    count: int
+    nodes: list[Node | Access]
+    handles: Handles
+    problems: list[Problem]
+
+    @staticmethod
+    def of(reader: ModelReader, graphs: _Subgraphs) -> "_Parts":
+        """Those of the subgraph that is read."""
+        drafts, handles, operator_problems = _read_operators(reader, graphs.graph)
+        index_problems = _index_problems(reader, drafts)
+        tensors, tensor_problems = _read_tensors(reader, drafts)
+        table = TensorTable(tensors, reader.tensor_count)
+        nodes, operand_problems = _connect(drafts, table, handles)
+        problems = [*operator_problems, *index_problems, *tensor_problems, *operand_problems]
+        return _Parts(table.tensors, table.count, nodes, handles, problems)
+
+    @property
+    def accesses(self) -> list[Access]:
+        """Reads and assignments of variables."""
+        return [each for each in self.nodes if isinstance(each, Access)]
+
+
+def _import(reader: ModelReader, source: str, graphs: _Subgraphs, *, is_main: bool) -> Graph:
     if _COMPRESSION in reader.metadata_names():
         # Its buffers hold indices in place of weights; there is no use in judging them.
         what = "the model's weights are compressed for TFLM, which is not supported"
         raise ModelError(source, [Problem(what, "Use the model as it was before compression")])
-    drafts, operator_problems = _read_operators(reader, graphs)
-    index_problems = list(_index_problems(reader, drafts))
-    tensors, tensor_problems = _read_tensors(reader, drafts)
-    table = TensorTable(tensors, reader.tensor_count)
-    nodes, operand_problems = _connect(drafts, table)
-    tensors, nodes = fold(source, table.tensors, nodes, reader.outputs)
-    problems = [*_model_problems(reader), *operator_problems, *index_problems, *tensor_problems, *operand_problems]
+    parts = _Parts.of(reader, graphs)
+    problems = [*_model_problems(reader), *parts.problems]
+    if is_main:
+        initial, found = graphs.first_values(parts.handles)
+        problems += [*found, *parts.handles.order_problems(parts.accesses)]
+    else:
+        initial = {}
+        problems += _state_problems(parts)
+    woven = weave(parts.tensors, parts.nodes, reader.outputs, initial, parts.count)
+    problems += woven.problems
+    tensors, nodes = fold(source, woven.tensors, woven.nodes, reader.outputs)
     if problems:
         made = {*reader.inputs, *(index for node in nodes for index in node.outputs)}
         problems += _rule_problems(source, (node for node in nodes if not _waits(node, tensors, made)), tensors)
         raise ModelError(source, list(dict.fromkeys(problems)))
-    every = tuple(tensors.get(index) or unused(index) for index in range(table.count))
+    count = max(reader.tensor_count, *(index + 1 for index in tensors)) if tensors else reader.tensor_count
+    every = tuple(tensors.get(index) or unused(index) for index in range(count))
     graph = verify(Graph(identifier(source), source, every, tuple(nodes), reader.inputs, reader.outputs))
     return replace(graph, nodes=tuple(_without_unread_parts(graph)))
+
+
+def _state_problems(parts: _Parts) -> Iterator[Problem]:
+    """Variables in a subgraph that another operator calls."""
+    used = [access.node.source for access in parts.accesses] + [index for index, _ in parts.handles.calls]
+    if used:
+        what = "a variable is read or assigned in a subgraph that an operator calls, which is not supported"
+        yield Problem(what, "Use each variable in the main subgraph alone", min(used))
 
 
 def _without_unread_parts(graph: Graph) -> Iterator[Node]:
@@ -138,16 +200,20 @@ def _model_problems(reader: ModelReader) -> Iterator[Problem]:
         yield Problem("the model has no subgraph, so it computes nothing", _GET_AGAIN)
 
 
-def _read_operators(reader: ModelReader, graphs: Callable[[int], Graph]) -> tuple[list[_Draft], list[Problem]]:
-    """The operators that could be made, and what is wrong with the others."""
+def _read_operators(reader: ModelReader, graphs: Callable[[int], Graph]) -> tuple[list[_Draft], Handles, list[Problem]]:
+    """The operators that could be made, the handles of variables, and what is wrong with the others."""
     drafts: list[_Draft] = []
     problems: list[Problem] = []
+    resolved: list[tuple[int, OperatorRecord]] = []
     unsupported: dict[str, list[int]] = {}
     for index in range(reader.operator_count):
         try:
             record = reader.operator(index)
         except CorruptError as error:
             problems.append(_corrupt(error, operator=index))
+            continue
+        if is_resolved(record):
+            resolved.append((index, record))
             continue
         try:
             importer = importer_of(record.name)
@@ -165,14 +231,22 @@ def _read_operators(reader: ModelReader, graphs: Callable[[int], Graph]) -> tupl
                 replace(each, what=f"{record.name}: in a subgraph: {each.what}", operator=index)
                 for each in error.problems
             )
-    return drafts, [*_unsupported_problems(unsupported), *problems]
+    problems = [*_unsupported_problems(unsupported), *problems]
+    try:
+        return drafts, Handles.of(resolved, reader), problems
+    except CorruptError as error:
+        return drafts, Handles({}, ()), [*problems, _corrupt(error, operator=resolved[0][0])]
 
 
 def _unsupported_problems(unsupported: Mapping[str, Sequence[int]]) -> Iterator[Problem]:
     """One for each kind of operator, where it first is; the last says what is supported."""
     for position, (name, indices) in enumerate(unsupported.items(), 1):
         count = "" if len(indices) == 1 else f" (the model has {len(indices)} of them)"
-        supported = f"Supported operators: {', '.join([*IMPORTERS, *CUSTOM])}" if position == len(unsupported) else ""
+        supported = (
+            f"Supported operators: {', '.join(sorted([*IMPORTERS, *RESOLVED, *CUSTOM]))}"
+            if position == len(unsupported)
+            else ""
+        )
         remedy = ". ".join(filter(None, [supported, remedy_for(name)]))
         yield Problem(f"{name} is not supported{count}", remedy, indices[0])
 
@@ -215,10 +289,12 @@ def _read_tensors(reader: ModelReader, drafts: Iterable[_Draft]) -> tuple[dict[i
     return tensors, problems
 
 
-def _connect(drafts: Iterable[_Draft], table: TensorTable) -> tuple[list[Node], list[Problem]]:
+def _connect(
+    drafts: Iterable[_Draft], table: TensorTable, handles: Handles
+) -> tuple[list[Node | Access], list[Problem]]:
     """The nodes of the operators whose tensors are all sound, and what is wrong with the others."""
     tensors = table.tensors
-    nodes: list[Node] = []
+    nodes: list[Node | Access] = []
     problems: list[Problem] = []
     for draft in drafts:
         if all(index in tensors for index in draft.operands):
@@ -226,7 +302,13 @@ def _connect(drafts: Iterable[_Draft], table: TensorTable) -> tuple[list[Node], 
                 _operand_problems(draft, [None if index is None else tensors[index] for index in draft.inputs])
             )
             problems += found
-            if not found:
+            if draft.importer.takes_handle:
+                access = handles.access(draft.record, Node(draft.op, draft.inputs, draft.record.outputs, draft.index))
+                if isinstance(access, Problem):
+                    problems.append(access)
+                else:
+                    nodes.append(access)
+            elif not found:
                 try:
                     nodes += draft.importer.nodes(draft.op, draft.inputs, draft.record.outputs, draft.index, table)
                 except OptionsError as error:

@@ -137,6 +137,12 @@ class Options:
         with reading():
             return float(getattr(self._table, name)())
 
+    def text(self, name: str) -> str:
+        """A text; empty where the file leaves it out."""
+        with reading():
+            raw = getattr(self._table, name)()
+        return _text(raw)
+
     def flag(self, name: str) -> bool:
         """A truth value."""
         with reading():

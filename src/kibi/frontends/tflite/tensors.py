@@ -71,6 +71,9 @@ def _problems(record: TensorRecord) -> Iterator[tuple[str, str]]:
     dtype = _DTYPES.get(TENSOR_TYPES.get(record.type_code, ""))
     if dtype is None:
         name = TENSOR_TYPES.get(record.type_code, record.type_code)
+        if name == "RESOURCE":
+            yield "it is the handle of a variable, which is read and assigned in the main subgraph alone", ""
+            return
         what = f"element type {name} is not supported; supported: {', '.join(_DTYPES)}"
         yield what, "Quantize the model to int8"
     if shape_problems or dtype is None:

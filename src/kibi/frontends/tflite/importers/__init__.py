@@ -14,15 +14,16 @@ from kibi.frontends.tflite.importers.joining import JOINING
 from kibi.frontends.tflite.importers.moving import MOVING
 from kibi.frontends.tflite.importers.reducing import REDUCING
 from kibi.frontends.tflite.importers.remembering import REMEMBERING
+from kibi.frontends.tflite.importers.variables import RESOLVED, VARIABLES
 from kibi.frontends.tflite.importers.windows import WINDOWS
 from kibi.frontends.tflite.reader import Options
 from kibi.ir import Operator, OperatorError
 from kibi.ops import CustomOperator, CustomOptions, find_custom
 
-__all__ = ["CUSTOM", "IMPORTERS", "Importer", "OptionsError", "TensorTable", "importer_of", "remedy_for"]
+__all__ = ["CUSTOM", "IMPORTERS", "RESOLVED", "Importer", "OptionsError", "TensorTable", "importer_of", "remedy_for"]
 
 IMPORTERS: Mapping[str, Importer] = dict(
-    sorted({**ELEMENTWISE, **JOINING, **MOVING, **REDUCING, **REMEMBERING, **WINDOWS}.items())
+    sorted({**ELEMENTWISE, **JOINING, **MOVING, **REDUCING, **REMEMBERING, **VARIABLES, **WINDOWS}.items())
 )
 """By the schema's name of the operator."""
 

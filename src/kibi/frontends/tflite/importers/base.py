@@ -72,6 +72,7 @@ class Importer:
         memories: the states of the operator that are no tensors of the file, from the operator, its input tensors, None for
             those left out, and its output tensors.
         is_bundled: whether the operator makes its outputs all at once, as one bundle of bytes: see `Part`.
+        takes_handle: whether the first input is the handle of a variable, which is none of the operator's.
     """
 
     make: Callable[[Options], Operator]
@@ -81,6 +82,7 @@ class Importer:
     order: tuple[int, ...] | None = None
     memories: Callable[[Operator, Sequence[Tensor | None], Sequence[Tensor]], Sequence[Memory]] | None = None
     is_bundled: bool = False
+    takes_handle: bool = False
 
     def nodes(
         self,

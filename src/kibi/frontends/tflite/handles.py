@@ -1,0 +1,103 @@
+"""Handles of resource variables, and the subgraphs that give variables their first values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kibi.dtypes import Array
+from kibi.errors import Problem
+from kibi.frontends.tflite.folding import evaluated
+from kibi.frontends.tflite.importers import RESOLVED
+from kibi.frontends.tflite.reader import ModelReader, OperatorRecord
+from kibi.frontends.tflite.variables import Access, Key
+from kibi.ir import Node, Tensor
+
+_AGAIN = "Export the model again; the file is damaged"
+
+
+@dataclass(frozen=True, slots=True)
+class Handles:
+    """What the operators of a subgraph say that are done with when a model has been loaded.
+
+    Attributes:
+        keys: for tensors that are handles, the variable's name.
+        calls: the operators that call a subgraph once, each with the subgraph's number.
+    """
+
+    keys: Mapping[int, Key]
+    calls: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def of(records: Sequence[tuple[int, OperatorRecord]], reader: ModelReader) -> "Handles":
+        """The handles among operators, given with their indices.
+
+        Raises:
+            CorruptError: options are not sound.
+        """
+        keys, calls = {}, []
+        for index, record in records:
+            if record.name == "VAR_HANDLE":
+                options = reader.options(record, "VarHandleOptions")
+                keys |= dict.fromkeys(record.outputs, (options.text("Container"), options.text("SharedName")))
+            elif record.name == "CALL_ONCE":
+                calls.append((index, reader.options(record, "CallOnceOptions").integer("InitSubgraphIndex")))
+        return Handles(keys, tuple(calls))
+
+    def access(self, record: OperatorRecord, node: Node) -> Access | Problem:
+        """The read or assignment that a record is; or what is wrong with it."""
+        shape = len(node.inputs), len(node.outputs)
+        wanted = (1, 0) if record.name == "ASSIGN_VARIABLE" else (0, 1)
+        if shape != wanted or None in node.inputs:
+            what = f"{record.name} has {len(record.inputs)} inputs and {len(record.outputs)} outputs"
+            return Problem(f"{what}; {wanted[0] + 1} and {wanted[1]} are required", _AGAIN, node.source)
+        key = self.keys.get(record.inputs[0])
+        if key is None:
+            what = f"{record.name}: its first input is not made by a VAR_HANDLE in front of it, in the same subgraph"
+            return Problem(what, "Use each variable in the main subgraph alone", node.source)
+        return Access(node, key)
+
+    def order_problems(self, accesses: Sequence[Access]) -> Iterator[Problem]:
+        """First values that come too late."""
+        first = min((access.node.source for access in accesses), default=-1)
+        for index, _ in self.calls:
+            if 0 <= first < index:
+                what = "CALL_ONCE: it gives variables their first values when some are used already, which is not supported"
+                yield Problem(what, "Export the model with the initialization in front", index)
+
+
+def is_resolved(record: OperatorRecord) -> bool:
+    """Whether an operator is done with when the model has been loaded."""
+    return record.name in RESOLVED
+
+
+def first_values(
+    source: str, tensors: Mapping[int, Tensor], nodes: Sequence[Node | Access], known: dict[Key, Array]
+) -> Iterator[Problem]:
+    """Run the subgraph that gives variables their first values.
+
+    Args:
+        source: the model file's name.
+        tensors: the subgraph's, by index.
+        nodes: the subgraph's, in order.
+        known: the values of variables so far; they are changed.
+
+    Yields:
+        What stands in the way.
+    """
+    values = dict(tensors)
+    for each in nodes:
+        node = each.node if isinstance(each, Access) else each
+        if any(index is not None and not values[index].is_constant for index in node.inputs):
+            what = f"CALL_ONCE: {node.label} of its subgraph reads what is not known when the model is loaded"
+            yield Problem(what, "Initialize variables from constants")
+            return
+        if isinstance(each, Access) and each.is_assignment:
+            data = values[each.tensor].data
+            assert data is not None  # noqa: S101 - it is a constant: see above
+            known[each.key] = data
+            continue
+        made = known.get(each.key) if isinstance(each, Access) else evaluated(source, values, node)
+        output = values[node.outputs[0]]
+        if made is None or made.size != output.type.elements or made.dtype != output.type.dtype.numpy:
+            yield Problem(f"CALL_ONCE: {node.label} of its subgraph cannot be computed when the model is loaded")
+            return
+        values[output.index] = replace(output, data=made.reshape(output.type.shape))
