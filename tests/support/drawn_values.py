@@ -22,9 +22,11 @@ def values(c: Choices, shape: Sequence[int], dtype: DType) -> Array:
         low, high = dtype.limits
         style = c.one_of(("uniform", "near", "ends"))
         if style == "ends":
-            return rng.choice(np.array([low, low + 1, -1, 0, 1, high - 1, high], dtype.numpy), tuple(shape))
+            ends = np.clip([low, low + 1, -1, 0, 1, high - 1, high], low, high)
+            return rng.choice(ends.astype(dtype.numpy), tuple(shape))
         near = style == "near"
-        return rng.integers(-9 if near else low, 10 if near else high, tuple(shape), endpoint=True).astype(dtype.numpy)
+        first, last = (max(low, -9), 10) if near else (low, high)
+        return rng.integers(first, last, tuple(shape), endpoint=True).astype(dtype.numpy)
     powers = {"ordinary": (-3, 4), "far": (-120, 120), "halves": (0, 1)}[c.one_of(("ordinary", "far", "halves"))]
     real = rng.uniform(-1.0, 1.0, tuple(shape)) * 2.0 ** rng.integers(*powers, tuple(shape))
     if powers == (0, 1):
@@ -35,3 +37,9 @@ def values(c: Choices, shape: Sequence[int], dtype: DType) -> Array:
 def drawn_zero_point(c: Choices, dtype: DType) -> int:
     """Any of s8; 0 of s16."""
     return zero_point(c) if dtype is DType.S8 else 0
+
+
+def any_zero_point(c: Choices, dtype: DType) -> int:
+    """A zero point of any integer type, often at an end."""
+    low, high = dtype.limits
+    return c.one_of((0, low, high, c.integer(low, high)))

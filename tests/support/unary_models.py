@@ -134,42 +134,15 @@ def logistic(c: Choices) -> Case:
     return _lookup(c, "LOGISTIC", (scale(c, -26, 3), zero_point(c)), _UNIT)
 
 
-def quantize(c: Choices) -> Case:
-    """QUANTIZE from floats, or from one scale to another."""
-    if flip(c):
-        source = scale(c)
-        return _lookup(
-            c, "QUANTIZE", (source, zero_point(c)), (float(np.float32(source * scale(c, -16, 16))), zero_point(c))
-        )
-    b, shape, output_scale = ModelBuilder(), drawn_shape(c, c.integer(0, 4)), scale(c, -100, 60)
-    rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))
-    # Beyond 32 bits TFLM converts floats that no integer holds, which is undefined; NaN and infinities are, too.
-    spread = c.one_of((100.0, 300.0, 2.0**30))
-    real = rng.uniform(-spread, spread, shape)
-    steps = np.round(real * 2) / 2 if flip(c) else real  # halves show how ties are rounded
-    data = (np.float32(output_scale) * steps.astype(np.float32)).astype(np.float32).reshape(shape)
-    source_index = b.input(shape, DType.F32)
-    return one("QUANTIZE", b, [source_index], b.tensor(shape, DType.S8, output_scale, zero_point(c)), [data])
-
-
-def dequantize(c: Choices) -> Case:
-    """DEQUANTIZE of any scale."""
-    b, shape = ModelBuilder(), drawn_shape(c, c.integer(0, 4), 6)
-    source = b.input(shape, DType.S8, scale(c, -100, 100), zero_point(c))
-    return one("DEQUANTIZE", b, [source], b.tensor(shape, DType.F32), [elements(c, shape)])
-
-
 UNARY_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "ABS": absolute,
     "CEIL": _real("CEIL"),
-    "DEQUANTIZE": dequantize,
     "ELU": elu,
     "FLOOR": _real("FLOOR"),
     "HARD_SWISH": hard_swish,
     "LEAKY_RELU": leaky_relu,
     "LOGISTIC": logistic,
     "NEG": _real("NEG"),
-    "QUANTIZE": quantize,
     "RELU": relu,
     "RELU6": relu6,
     "ROUND": _real("ROUND"),

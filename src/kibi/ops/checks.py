@@ -31,11 +31,17 @@ def dtype(site: Site, operand: str, *dtypes: DType) -> DType:
 
 def per_tensor(site: Site, operand: str) -> Quantization:
     """The quantization of an operand that must have one scale for the whole tensor."""
+    quantization = first_scale(site, operand)
+    if quantization.is_per_channel:
+        raise OperatorError(f"{operand} has {len(quantization.scales)} scales, but one is required", operand=operand)
+    return quantization
+
+
+def first_scale(site: Site, operand: str) -> Quantization:
+    """The quantization of an operand of whose scales TFLM reads the first one, whatever the channel."""
     quantization = site[operand].type.quantization
     if quantization is None:
         raise OperatorError(f"{operand} has no scale and zero point", "Quantize the model to int8", operand)
-    if quantization.is_per_channel:
-        raise OperatorError(f"{operand} has {len(quantization.scales)} scales, but one is required", operand=operand)
     return quantization
 
 

@@ -14,21 +14,23 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class Dequantize(Operator):
-    """Out of a scale: input s8 of any shape → output f32 of the same shape.
+    """Out of a scale: input s8, u8 or s16 of any shape → output f32 of the same shape.
 
-    TFLM multiplies in double precision and rounds to float32; a difference of 9 bits times a scale of 24 is exact in double
-    precision, so one rounded float32 multiplication gives the same bits. Source: TFLM
-    `kernels/internal/reference/dequantize.h`, `Dequantize`.
+    TFLM multiplies in double precision and rounds to float32; a difference of 17 bits times a scale of 24 is exact in double
+    precision, so one rounded float32 multiplication gives the same bits. Of scales per channel the first one counts, as in
+    TFLM. Source: TFLM `micro/kernels/dequantize_common.cc`; `kernels/internal/reference/dequantize.h`, `Dequantize`.
     """
 
     name: ClassVar[str] = "DEQUANTIZE"
     inputs: ClassVar[tuple[str, ...]] = ("input",)
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_dequantize_s8_f32",)
-    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+    kernels: ClassVar[tuple[str, ...]] = (
+        "kibi_dequantize_s8_f32", "kibi_dequantize_u8_f32", "kibi_dequantize_s16_f32",
+    )  # fmt: skip
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.U8, DType.S16)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The input's shape, or another of the same rows, type f32."""
-        checks.per_tensor(site, "input")
+        checks.first_scale(site, "input")
         return checks.same_rows(site), DType.F32
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
@@ -47,16 +49,16 @@ class Dequantize(Operator):
         return row
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """The one kernel."""
-        source = site["input"].quantization
+        """One kernel for each type."""
+        source, dtype = site["input"].quantization, site["input"].type.dtype
         params = (
             Param("elements", site.output.type.row_elements),
             Param("scale", source.scale),
             Param("zero_point", source.zero_point),
         )
-        # The last element is read when all outputs but one, which are four times as large, have been written.
-        distance = (DType.F32.size_bytes - 1) * (site.output.type.row_elements - 1)
-        return KernelCall("kibi_dequantize_s8_f32", params, overlap_bytes=(distance,))
+        # The last element is read when all outputs but one, which are larger, have been written.
+        distance = (DType.F32.size_bytes - dtype.size_bytes) * (site.output.type.row_elements - 1)
+        return KernelCall(f"kibi_dequantize_{dtype}_f32", params, overlap_bytes=(distance,))
 
 
 register(Dequantize)

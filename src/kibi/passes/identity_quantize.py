@@ -33,7 +33,7 @@ def join_quantizations(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
 def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
     site = graph.sites[place]
-    if not isinstance(site.op, Quantize) or is_custom(site.op):
+    if not isinstance(site.op, Quantize) or is_custom(site.op) or site.output.type.dtype is not DType.S8:
         return None
     source = site["input"]
     if source.type.dtype is DType.S8 and _is_identity(site, table_of(site), source.index, graph):

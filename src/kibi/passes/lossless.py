@@ -7,6 +7,7 @@ from kibi.errors import InputError
 from kibi.ir import Graph, verify
 from kibi.passes import (
     activation_into_producer,
+    assign_in_place,
     channel_reasons,
     identity,
     identity_quantize,
@@ -67,6 +68,11 @@ PASSES: tuple[Pass, ...] = (
         reshape_to_nothing.NAME,
         "RESHAPE is left out between operators that take elements as they lie.",
         reshape_to_nothing.drop_reshapes,
+    ),
+    Pass(
+        assign_in_place.NAME,
+        "ASSIGN_VARIABLE is left out where the operator in front can write to the variable itself.",
+        assign_in_place.assign_in_place,
     ),
     Pass(
         unused.NAME,

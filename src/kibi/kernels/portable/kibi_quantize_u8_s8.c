@@ -1,0 +1,16 @@
+/* QUANTIZE, uint8 to int8, portable. Source of the rule: TFLM, reference/requantize.h, Requantize. */
+#include "kibi_quantize_u8_s8.h"
+
+#include "kibi_requantize.h"
+
+void kibi_quantize_u8_s8(int8_t *output, const uint8_t *const *rows, const kibi_quantize_u8_s8_params *params,
+                         void *scratch)
+{
+    const kibi_quantize_u8_s8_params *const p = params;
+    const uint8_t *const input = rows[0];
+    (void)scratch;
+    for (int32_t i = 0; i < p->elements; ++i) {
+        const int32_t scaled = kibi_requantize(input[i] - p->zero_point, p->multiplier, p->shift);
+        output[i] = (int8_t)kibi_clamp(kibi_wrapping_add(scaled, p->output_zero_point), -128, 127);
+    }
+}

@@ -1,0 +1,29 @@
+/* QUANTIZE from uint8 to int8: one output row. */
+#ifndef KIBI_QUANTIZE_U8_S8_H
+#define KIBI_QUANTIZE_U8_S8_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t elements;
+    int32_t zero_point;
+    int32_t output_zero_point;
+    int32_t multiplier; /* 0 … 2**31 - 1 */
+    int32_t shift;      /* -31 … 30; negative is to the right */
+} kibi_quantize_u8_s8_params;
+
+/* output: [elements]; may begin at the input row, or below it.
+ * rows: one pointer to [elements].
+ * scratch: none. */
+void kibi_quantize_u8_s8(int8_t *output, const uint8_t *const *rows, const kibi_quantize_u8_s8_params *params,
+                         void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,43 @@
+"""The pass `assign-in-place`: what is assigned to a variable is made in the variable's own bytes."""
+
+from dataclasses import replace
+
+from kibi.errors import ModelError
+from kibi.ir import Graph, in_order, verify
+from kibi.ops import AssignVariable, is_custom
+from kibi.passes.change import Change
+from kibi.passes.rewriting import apply, is_inner, reading, same_type
+
+NAME = "assign-in-place"
+
+
+def assign_in_place(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
+    """The graph without ASSIGN_VARIABLE where the operator in front can write to the variable itself; and what was done.
+
+    It can where nobody needs the old value behind it, and its kernel may overwrite what it still reads itself.
+    """
+    return apply(graph, NAME, _rule)
+
+
+def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
+    site = graph.sites[place]
+    if not isinstance(site.op, AssignVariable) or is_custom(site.op):
+        return None
+    value, version = site["input"], site.output
+    if not same_type(value, version) or not is_inner(graph, value.index):
+        return None
+    tensors = [replace(each, next_of=value.index) if each.next_of == version.index else each for each in graph.tensors]
+    tensors[value.index] = replace(value, next_of=version.next_of)
+    tensors[version.index] = replace(version, next_of=None)
+    nodes = in_order(
+        tensors,
+        [reading(node, version.index, value.index) for number, node in enumerate(graph.nodes) if number != place],
+    )
+    if nodes is None:
+        return None
+    try:
+        after = verify(replace(graph, tensors=tuple(tensors), nodes=nodes))
+    except ModelError:
+        return None
+    maker = next(node for node in nodes if value.index in node.outputs)
+    return after, f"{maker.label} writes to the variable itself, when nobody needs its old value any more."
