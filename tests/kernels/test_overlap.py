@@ -39,6 +39,7 @@ _CONSERVATIVE = {
     "kibi_average_pool2d_f32_accumulate": "the last call reads everything before it writes",
     "kibi_average_pool2d_s8": "a mean may hide one element",
     "kibi_average_pool2d_s8_accumulate": "the last call reads everything before it writes",
+    "kibi_circular_buffer_s8": "it has no overlap at all, or lies right over its memory",
     "kibi_concatenation_any": "of several rows that a step reads, the last decides",
     "kibi_copy_any": "of several rows that a step reads, the last decides",
     "kibi_copy_f32": "of several rows that a step reads, the last decides",

@@ -108,7 +108,8 @@ static void check_statuses(const entry *model)
     release(model, &state, "init wrote outside the state");
 }
 
-/* Runs in that arena as many times as there are inputs for, and writes the outputs of each. */
+/* Runs in that arena as many times as there are inputs for, and writes the status of each,
+ * and outputs where there are any. */
 static void run(const entry *model, uint8_t *arena, uint32_t count, const uint8_t *inputs, const size_t *input_bytes,
                 const size_t *output_bytes)
 {
@@ -119,8 +120,10 @@ static void run(const entry *model, uint8_t *arena, uint32_t count, const uint8_
             memcpy(model->input(state.start, i), inputs, input_bytes[i]);
             inputs += input_bytes[i];
         }
-        expect(model->invoke(state.start) == KIBI_OK, model, "invoke failed");
-        for (unsigned i = 0; output_bytes[i] != 0; ++i) {
+        const int8_t status = (int8_t)model->invoke(state.start);
+        expect(status == KIBI_OK || status == KIBI_MORE_INPUT, model, "invoke failed");
+        put(&status, sizeof(status), model);
+        for (unsigned i = 0; status == KIBI_OK && output_bytes[i] != 0; ++i) {
             put(model->output(state.start, i), output_bytes[i], model);
         }
     }

@@ -31,7 +31,7 @@ class Outcome:
         statuses: of `init` without state, without arena, with an arena one byte too small, with one off its alignment;
             of `invoke` without state, before `init`; and the accessors' answers before `init` and for an index that does
             not exist, 0 where all are null.
-        outputs: of the two runs, one array for each model output of each inference.
+        outputs: of the two runs, one array for each model output of each inference that gives some.
         arena: the arena's bytes `[arena_bytes]` after the first run, which found canaries in them.
     """
 
@@ -142,9 +142,12 @@ def _outcomes(graphs: Sequence[Graph], plans: Sequence[Plan], counts: Sequence[i
         arena = np.empty(0, np.uint8)
         for number in range(2):
             outputs = []
-            for kind in [graph.tensors[index].type for index in graph.outputs] * count:
-                outputs.append(np.frombuffer(data, kind.dtype.numpy, kind.elements, place).reshape(kind.shape))
-                place += kind.size_bytes
+            for _ in range(count):
+                is_complete = not data[place]
+                place += 1
+                for kind in [graph.tensors[index].type for index in graph.outputs if is_complete]:
+                    outputs.append(np.frombuffer(data, kind.dtype.numpy, kind.elements, place).reshape(kind.shape))
+                    place += kind.size_bytes
             runs.append(tuple(outputs))
             if number == 0:
                 arena = np.frombuffer(data, np.uint8, plan.arena_bytes, place)

@@ -18,8 +18,9 @@ def graph_of(case: Case) -> Graph:
 
 
 def outputs_of(case: Case, oracle: Oracle) -> tuple[Array, ...]:
-    """TFLM's outputs of all inferences in a row."""
-    return tuple(array for run in oracle.run(case.model, case.runs) for array in run.outputs)
+    """TFLM's outputs of all inferences in a row; of those that end early it has none that mean anything."""
+    results = oracle.run(case.model, case.runs)[case.cycles - 1 :: case.cycles]
+    return tuple(array for run in results for array in run.outputs)
 
 
 def python_outputs_of(case: Case, interpreter: Interpreter) -> tuple[Array, ...]:

@@ -137,7 +137,8 @@ def test_operator_by_hand_gives_the_interpreters_bits_wherever_data_lies(
                 made.setdefault(tensor.index, _INPUTS[kind](tensor.type, values, tmp_path))
             operands = {name: made[tensor.index] for name, tensor in reversed(site.operands) if tensor is not None}
             output = _marked(site.op, fast=fast).bind(**operands).eval()
-            assert_same(graph, [output.to_array()], wanted[:1])
+            if wanted:  # which are none where an operator waits for more inferences
+                assert_same(graph, [output.to_array()], wanted[:1])
             for bound in made.values():
                 bound.free()
 

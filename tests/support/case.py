@@ -19,12 +19,14 @@ class Case:
         model: the `.tflite` file.
         inputs: one array for each of its inputs.
         further: the inputs of inferences that follow, of a model that has states.
+        cycles: of which inferences alone there are outputs: every second, every third, and so on.
     """
 
     operator: str
     model: bytes = field(repr=False)
     inputs: tuple[Array, ...] = field(repr=False)
     further: tuple[tuple[Array, ...], ...] = field(default=(), repr=False)
+    cycles: int = 1
 
     @property
     def runs(self) -> tuple[tuple[Array, ...], ...]:

@@ -109,7 +109,30 @@ def lstm(c: Choices) -> Case:
     )  # fmt: skip
 
 
+def circular_buffer(c: Choices) -> Case:
+    """CIRCULAR_BUFFER alone, or with an operator behind it; its output is a variable, as converters write it, or is not."""
+    b = ModelBuilder()
+    slots, inner = c.one_of((1, 2, 4, 5, 13)), (c.one_of((1, 1, 3)), c.integer(1, 5))
+    cycles = c.integer(0, 3)
+    quantization = (scale(c), zero_point(c))
+    is_alone = flip(c)
+    x = b.input((1, 1, *inner), DType.S8, *quantization)
+    # TFLM keeps an output that is no variable only where nothing else takes its bytes: where it is the model's output.
+    y = b.tensor((1, slots, *inner), DType.S8, *quantization, variable=not is_alone or flip(c))
+    # A flexbuffer map of one entry.
+    options = b"cycles_max\0\1\x0c\1\1\1" + bytes([cycles]) + b"\4\2\x24\1" if cycles else None
+    b.operator("CUSTOM", [x], [y], custom_code="CIRCULAR_BUFFER", custom_options=options)
+    z = y
+    if not is_alone:
+        z = b.tensor((1, slots, *inner), DType.S8, *quantization)
+        b.operator("RELU", [y], [z])
+    first, *further = ((elements(c, (1, 1, *inner)),) for _ in range(7))
+    period = cycles or (1 if slots in (5, 13) else 2)
+    return Case("CIRCULAR_BUFFER", b.finish([z]), first, tuple(further), period)
+
+
 REMEMBERING_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+    "CIRCULAR_BUFFER": circular_buffer,
     "SVDF": svdf,
     "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
 }

@@ -11,6 +11,7 @@ from kibi.ops.batch_to_space_nd import BatchToSpaceNd
 from kibi.ops.broadcast_to import BroadcastTo
 from kibi.ops.cast import Cast
 from kibi.ops.ceil import Ceil
+from kibi.ops.circular_buffer import CircularBuffer
 from kibi.ops.concatenation import Concatenation
 from kibi.ops.conv2d import Conv2D
 from kibi.ops.custom_operator import CustomOperator, CustomOptions
@@ -93,6 +94,7 @@ __all__ = [
     "BroadcastTo",
     "Cast",
     "Ceil",
+    "CircularBuffer",
     "Concatenation",
     "Conv2D",
     "CustomOperator",

@@ -131,7 +131,7 @@ class _Parts:
         drafts, handles, operator_problems = _read_operators(reader, graphs.graph)
         index_problems = _index_problems(reader, drafts)
         tensors, tensor_problems = _read_tensors(reader, drafts)
-        table = TensorTable(tensors, reader.tensor_count)
+        table = TensorTable(tensors, reader.tensor_count, reader.outputs)
         nodes, operand_problems = _connect(drafts, table, handles)
         problems = [*operator_problems, *index_problems, *tensor_problems, *operand_problems]
         return _Parts(table.tensors, table.count, nodes, handles, problems)

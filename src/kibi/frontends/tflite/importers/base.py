@@ -1,12 +1,12 @@
 """What importers of operators are made of."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from kibi.dtypes import Array, DType
 from kibi.frontends.tflite.reader import ACTIVATIONS, PADDINGS, Options
 from kibi.ir import Node, Operator, Tensor, TensorType
-from kibi.ops import Activation, Padding, Part
+from kibi.ops import Activation, Padding, Part, Reshape
 
 
 class OptionsError(Exception):
@@ -44,11 +44,13 @@ class TensorTable:
     Args:
         tensors: those of the file that operators name.
         count: how many the file has.
+        outputs: of the model.
     """
 
-    def __init__(self, tensors: Mapping[int, Tensor], count: int) -> None:
+    def __init__(self, tensors: Mapping[int, Tensor], count: int, outputs: Iterable[int] = ()) -> None:
         self.tensors = dict(tensors)
         self.count = count
+        self.outputs = frozenset(outputs)
 
     def add(self, name: str, kind: TensorType, memory: Memory | None = None) -> int:
         """Add a tensor, which is a variable where it is an operator's memory; its index."""
@@ -71,6 +73,8 @@ class Importer:
         order: where the schema has the inputs in another order than the operator, their places there.
         memories: the states of the operator that are no tensors of the file, from the operator, its input tensors, None for
             those left out, and its output tensors.
+        settled: from the operator, its input tensors and its output tensors to the operator, where options alone do not say all.
+        remembers: the operator's name for the memory whose next version its output is: it lies in the memory's own bytes.
         is_bundled: whether the operator makes its outputs all at once, as one bundle of bytes: see `Part`.
         takes_handle: whether the first input is the handle of a variable, which is none of the operator's.
     """
@@ -81,6 +85,8 @@ class Importer:
     part: Callable[[Operator, int, int], Operator] | None = None
     order: tuple[int, ...] | None = None
     memories: Callable[[Operator, Sequence[Tensor | None], Sequence[Tensor]], Sequence[Memory]] | None = None
+    settled: Callable[[Operator, Sequence[Tensor | None], Sequence[Tensor]], Operator] | None = None
+    remembers: str = ""
     is_bundled: bool = False
     takes_handle: bool = False
 
@@ -106,7 +112,12 @@ class Importer:
         """
         if self.order is not None and len(inputs) == len(self.order):
             inputs = tuple(inputs[place] for place in self.order)
+        if self.settled is not None:
+            given = [None if index is None else table.tensors[index] for index in inputs]
+            op = self.settled(op, given, [table.tensors[index] for index in outputs])
         inputs = self._with_memories(op, inputs, outputs, source, table)
+        if self.remembers:
+            return _remembered(op, self.remembers, inputs, outputs, source, table)
         if self.is_bundled:
             return _bundled(op, inputs, outputs, source, table)
         if self.part is None or not outputs:
@@ -130,6 +141,23 @@ class Importer:
             name = f"{memory.operand} of operator {source} ({op.name})"
             every[places[memory.operand]] = table.add(name, memory.type, memory)
         return tuple(every)
+
+
+def _remembered(
+    op: Operator, memory: str, inputs: tuple[int | None, ...], outputs: tuple[int, ...], source: int, table: TensorTable
+) -> tuple[Node, ...]:
+    """The node whose output is the next version of one of its inputs; an output of the model is a copy of that."""
+    before = inputs[[name.rstrip("?") for name in op.inputs].index(memory)]
+    if len(outputs) != 1:
+        raise OptionsError(f"it has {len(outputs)} outputs, but one is required", "Export the model again")
+    made = table.tensors[outputs[0]]
+    table.tensors[made.index] = replace(made, is_variable=False)
+    if made.index not in table.outputs:
+        table.tensors[made.index] = replace(made, is_variable=False, next_of=before)
+        return (Node(op, inputs, outputs, source),)
+    version = table.add(f"{made.name}, next", made.type)
+    table.tensors[version] = replace(table.tensors[version], next_of=before)
+    return (Node(op, inputs, (version,), source), Node(Reshape(), (version,), outputs, source))
 
 
 def _bundled(
