@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kibi.ir import Graph
+from kibi.ir import Graph, overwrites
 from kibi.planner.plan import Buffer, Plan, Run
 
 _GAP_BYTES = 12
@@ -10,16 +10,19 @@ _GAP_BYTES = 12
 
 def interleaved(graph: Graph) -> tuple[Run, ...]:
     """At each step, of the nodes whose rows are there to be read, the one nearest to the model's outputs."""
-    made = [tensor.type.rows if tensor.is_constant else 0 for tensor in graph.tensors]
+    made = [tensor.type.rows if tensor.is_constant or tensor.is_variable else 0 for tensor in graph.tensors]
     for index in graph.inputs:
         made[index] = graph.tensors[index].type.rows
     done = [0] * len(graph.nodes)
     accesses = [site.op.accesses(site) for site in graph.sites]
     runs: list[Run] = []
+    overwritten = overwrites(graph)
 
     def is_ready(node: int) -> bool:
         site = graph.sites[node]
         if done[node] == site.steps:
+            return False
+        if any(done[other] < wanted[done[node]] for other, wanted in overwritten[node]):
             return False
         pairs = zip(site.row_tensors, accesses[node], strict=True)
         return all(max(access.needs(done[node]), default=-1) < made[tensor.index] for tensor, access in pairs)

@@ -42,13 +42,14 @@ class CircularBuffer(StatefulOperator):
         return memory, DType.S8
 
     def steps(self, site: Site) -> int:
-        """All slots at once: the newest one moves the others."""
-        del site
-        return 1
+        """One for each slot."""
+        return site["memory"].type.shape[1]
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
-        """The new slot and all old ones."""
-        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in site.row_tensors)
+        """The new slot, and the old one that moves; none moves into the last place."""
+        slots, rows = site["memory"].type.shape[1], site["memory"].type.rows
+        moving = RowAccess(rows, slots, start=1 if slots > 1 else rows)
+        return RowAccess.every(site["input"].type.rows, slots), moving
 
     def may_stop(self, site: Site) -> bool:
         """Where it takes several inferences."""
@@ -56,25 +57,26 @@ class CircularBuffer(StatefulOperator):
         return self.cycles > 1
 
     def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
-        """The old slots but the oldest, then the new one."""
-        elements = site["input"].type.elements
+        """An old slot; or the new one, which is the last of the inference."""
+        del site
 
         def output(rows: Rows, states: Sequence[Array]) -> Array:
-            new, old = (np.concatenate([np.asarray(piece).reshape(-1) for piece in part]) for part in rows)
+            new, (old,) = rows
+            if old is not None:
+                return old
             countdown = states[0].reshape(-1)
             left = int(countdown.astype(np.int64)[0]) or self.cycles
             countdown[:] = np.array([left - 1], np.int32)
-            return np.concatenate([old[elements:], new])
+            return np.concatenate([np.asarray(piece).reshape(-1) for piece in new])
 
         return output
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """A copy of rows, which may begin where the memory begins."""
-        source, slots = site["input"].type, site["memory"].type.shape[1]
+        """A copy of one slot, in place."""
+        source = site["input"].type
         params = (
             Param("pieces", source.rows),
             Param("piece_bytes", source.row_bytes),
-            Param("kept", slots - 1),
             Param("cycles", self.cycles),
         )
         return KernelCall("kibi_circular_buffer_s8", params, overlap_bytes=(None, 0))

@@ -8,13 +8,14 @@ void kibi_circular_buffer_s8(int8_t *output, const int8_t *const *rows, const ki
 {
     const kibi_circular_buffer_s8_params *const p = params;
     int32_t *const left = (int32_t *)states[0];
+    const int8_t *const old = rows[p->pieces];
     (void)scratch;
-    for (int32_t i = 0; i < p->kept; ++i) {
-        memmove(output, rows[p->pieces + 1 + i], (size_t)(p->pieces * p->piece_bytes));
-        output += p->pieces * p->piece_bytes;
+    if (old != NULL) {
+        memmove(output, old, (size_t)(p->pieces * p->piece_bytes));
+        return;
     }
     for (int32_t i = 0; i < p->pieces; ++i) {
-        memmove(output, rows[i], (size_t)p->piece_bytes);
+        memcpy(output, rows[i], (size_t)p->piece_bytes);
         output += p->piece_bytes;
     }
     *left = (*left == 0 ? p->cycles : *left) - 1;
