@@ -56,28 +56,31 @@ def _ends(b: Bindings) -> str:
     """The function that says whether one that has run ends the inference; nothing where none does."""
     if not b.stops:
         return ""
-    cases = "".join(f"    case {number}:\n        return {remaining(b, number)} != 0;\n" for number in b.stops)
+    cases = "".join(
+        f"    case {number}:\n        return end == {b.graph.sites[number].steps} && {remaining(b, number)} != 0;\n"
+        for number in b.stops
+    )
     return (
-        f"{comment('Whether a function that has run ends the inference: it waits for further ones.')}"
-        f"static int {b.prefix}_ends({parameter(b)}, int32_t function)\n{{\n    switch (function) {{\n{cases}"
+        f"{comment('Whether a function that has run its last step ends the inference: it waits for further ones.')}"
+        f"static int {b.prefix}_ends({parameter(b)}, int32_t function, int32_t end)\n{{\n    switch (function) {{\n{cases}"
         f"    default:\n        return 0;\n    }}\n}}\n\n"
     )
 
 
-def _call(b: Bindings, function: str, arguments: str, indent: int) -> str:
+def _call(b: Bindings, function: str, step: str, end: str, indent: int) -> str:
     """The call of a function by its number, and what follows where it ends the inference.
 
     Those that receive have the lowest numbers.
     """
     index = f"{function} - {b.receivers}" if b.receivers else function
     memory = of_model(b) if b.streams else argument(b)
-    call = f"functions[{index}]({memory}, {arguments});"
+    call = f"functions[{index}]({memory}, {step}, {end});"
     if not b.stops:
         return call
     margin = "\n" + " " * indent
-    end = [f"model->line = {_END};", "model->is_stopped = 1;", "return;"] if b.streams else ["return 1;"]
-    inner = "".join(f"{margin}    {statement}" for statement in end)
-    return f"{call}{margin}if ({b.prefix}_ends({memory}, (int32_t){function}) != 0) {{{inner}{margin}}}"
+    leave = [f"model->line = {_END};", "model->is_stopped = 1;", "return;"] if b.streams else ["return 1;"]
+    inner = "".join(f"{margin}    {statement}" for statement in leave)
+    return f"{call}{margin}if ({b.prefix}_ends({memory}, (int32_t){function}, {end}) != 0) {{{inner}{margin}}}"
 
 
 def _result(b: Bindings) -> tuple[str, str]:
@@ -104,7 +107,7 @@ def _plain(b: Bindings) -> str:
     )
     if b.streams:
         return table + _plain_resumed(b, kind)
-    call = _call(b, "plan_order[i][0]", "(int32_t)plan_order[i][1], (int32_t)plan_order[i][2]", 8)
+    call = _call(b, "plan_order[i][0]", "(int32_t)plan_order[i][1]", "(int32_t)plan_order[i][2]", 8)
     kind, end = _result(b)
     return (
         f"{table}static {kind} {b.prefix}_run({parameter(b)})\n{{\n    for (uint32_t i = 0; i < {len(runs)}u; ++i) {{\n"
@@ -115,7 +118,7 @@ def _plain(b: Bindings) -> str:
 def _plain_resumed(b: Bindings, kind: str) -> str:
     """The driver that goes on where it waited for a row."""
     receive = _receive(b, "at[0]", "at[1] + model->step")
-    call = _call(b, "at[0]", "at[1], at[2]", 12).replace(_END, str(len(b.plan.runs)))
+    call = _call(b, "at[0]", "at[1]", "at[2]", 12).replace(_END, str(len(b.plan.runs)))
     return f"""/* Goes on until the next row is needed; `row` is the one that is waited for, or NULL. */
 static void {b.prefix}_run({b.prefix}_t *model, const void *row)
 {{
@@ -231,7 +234,7 @@ def _row(b: Bindings, line: _Line, names: Sequence[str], numbers: Sequence[int])
 def _turns_resumed(b: Bindings, count: int) -> str:
     """The driver that goes on where it waited for a row."""
     receive = _receive(b, "function", "step + model->step")
-    call = _call(b, "function", "step, end", 16).replace(_END, str(count))
+    call = _call(b, "function", "step", "end", 16).replace(_END, str(count))
     return f"""/* Goes on until the next row is needed; `row` is the one that is waited for, or NULL. */
 static void {b.prefix}_run({b.prefix}_t *model, const void *row)
 {{
@@ -277,7 +280,7 @@ static int {b.prefix}_waits_for(const {b.prefix}_t *model)
 
 
 def _turns_driver(b: Bindings, count: int) -> str:
-    call = _call(b, "function", "step > 0 ? step : 0, end < limit ? end : limit", 12)
+    call = _call(b, "function", "step > 0 ? step : 0", "end < limit ? end : limit", 12)
     kind, last = _result(b)
     return f"""static {kind} {b.prefix}_run({parameter(b)})
 {{
