@@ -11,7 +11,7 @@ from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import InputError
 from tests.support.oracle import requires_oracle
-from tests.support.tflite_builder import ModelBuilder
+from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _RUNS = 9
 _DEPTH = 3
@@ -28,8 +28,14 @@ def _buffer(b: ModelBuilder, x: int, slots: int, cycles: int) -> int:
 
 def _pooled(b: ModelBuilder, x: int, slots: int) -> int:
     y = b.tensor([1, 1, 1, _DEPTH], DType.S8, 0.5, 3)
-    attributes: dict[str, int | str] = {"padding": "VALID", "filter_height": slots, "filter_width": 1, "stride_h": 1, "stride_w": 1}
-    b.operator("MAX_POOL_2D", [x], [y], **attributes)
+    attributes: dict[str, Attribute] = {
+        "padding": "VALID",
+        "filter_height": slots,
+        "filter_width": 1,
+        "stride_h": 1,
+        "stride_w": 1,
+    }
+    b.operator("MAX_POOL_2D", [x], [y], attributes)
     return y
 
 

@@ -10,8 +10,8 @@ _GAP_BYTES = 12
 
 def interleaved(graph: Graph) -> tuple[Run, ...]:
     """At each step, of the nodes whose rows are there to be read, the one nearest to the model's outputs."""
-    made = [tensor.type.rows if tensor.is_constant or tensor.is_variable else 0 for tensor in graph.tensors]
-    for index in graph.inputs:
+    made = [tensor.type.rows if tensor.is_constant else 0 for tensor in graph.tensors]
+    for index in (*graph.inputs, *graph.variables):
         made[index] = graph.tensors[index].type.rows
     done = [0] * len(graph.nodes)
     accesses = [site.op.accesses(site) for site in graph.sites]

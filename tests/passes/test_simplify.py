@@ -10,6 +10,8 @@ from hypothesis import given, settings
 
 import kibi
 from kibi.errors import InputError, ModelError
+from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.importers import RESOLVED
 from kibi.ops import Relu, operators
 from kibi.oracle import Oracle
 from kibi.passes import PASSES, simplify
@@ -24,11 +26,14 @@ from tests.passes.networks import Chain, foldable, foldables
 from tests.support.choices import Seeded
 from tests.support.network_models import networks
 from tests.support.operator_models import Case
+from tests.support.variable_models import stream
 from tests.support.zoo import catalog, digest, model_path, requires_zoo, seeded_runs
 from tests.toolchain.tools import check_gcc
 
 _KNOWN = [
-    name for name, entry in catalog().items() if not entry.refusal and entry.operators.keys() <= operators().keys()
+    name
+    for name, entry in catalog().items()
+    if not entry.refusal and entry.operators.keys() <= {*operators(), *RESOLVED}
 ]
 
 
@@ -69,7 +74,9 @@ def test_each_pass_alone_keeps_the_bits(name: str) -> None:
 
 def test_drawn_networks_give_each_pass_something_to_do() -> None:
     """The property tests are not empty, and each change says where and why."""
-    changes = [change for seed in range(60) for change in simplify(graph_of(foldable(Seeded(seed)))).changes]
+    drawn = [graph_of(foldable(Seeded(seed))) for seed in range(60)]
+    drawn += [parse_tflite(stream(Seeded(seed))[0], "stream.tflite") for seed in range(20)]
+    changes = [change for graph in drawn for change in simplify(graph).changes]
     counts = Counter(change.by for change in changes)
     assert all(counts[each.name] >= 5 for each in PASSES), counts
     assert all(change.what.endswith(".") and change.where for change in changes)

@@ -20,6 +20,7 @@ from tests.support.remembering_models import REMEMBERING_MODELS
 from tests.support.scale_models import SCALE_MODELS
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.unary_models import UNARY_MODELS
+from tests.support.variable_models import VARIABLE_MODELS
 from tests.support.window_models import WINDOW_MODELS
 
 __all__ = ["OPERATOR_MODELS", "QUANTIZED_MODELS", "Case", "cases"]
@@ -74,7 +75,7 @@ _MODELS: Mapping[str, Callable[[Choices], Case]] = {
 """Of operators that stand for themselves."""
 QUANTIZED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     **_MODELS, **BINARY_MODELS, **JOINING_MODELS, **MOVING_MODELS, **REMEMBERING_MODELS, **SCALE_MODELS,
-    **UNARY_MODELS, **WINDOW_MODELS,
+    **UNARY_MODELS, **VARIABLE_MODELS, **WINDOW_MODELS,
 }  # fmt: skip
 """How models of each operator are drawn, of convolutions and their like with integers alone."""
 

@@ -89,6 +89,11 @@ def show_inspection(console: "Console", inspection: "Inspection") -> None:
             ("model", inspection.source),
             *((f"input {number}", _end(tensor)) for number, tensor in enumerate(inspection.inputs)),
             *((f"output {number}", _end(tensor)) for number, tensor in enumerate(inspection.outputs)),
+            *(
+                [("state", f"{byte_text(inspection.variable_bytes)} in {_count(inspection.variables)}")]
+                if inspection.variables
+                else []
+            ),
             ("weights", f"{byte_text(inspection.weights_bytes)}{_per_channel(inspection)}"),
             ("arithmetic", f"{inspection.macs:,} multiply-accumulates in {len(inspection.operators)} operators"),
         ],
@@ -124,6 +129,13 @@ def _cells(operator: "OperatorFacts") -> tuple[str, ...]:
         f"{operator.macs:,}" if operator.macs else "",
         f"{operator.weights_bytes:,}" if operator.weights_bytes else "",
     )
+
+
+def _count(variables: "tuple[Tensor, ...]") -> str:
+    from kibi.planner.tensor_names import printable  # noqa: PLC0415
+
+    names = ", ".join(printable(tensor.name) for tensor in variables)
+    return f"{len(variables)} variable{'' if len(variables) == 1 else 's'}: {names}"
 
 
 def _per_channel(inspection: "Inspection") -> str:

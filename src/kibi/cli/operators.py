@@ -19,22 +19,35 @@ def operators(*, as_json: AsJson = False) -> None:
 
     With their element types, kernels and shapes.
     """
+    from kibi.frontends.tflite.importers import RESOLVED  # noqa: PLC0415
     from kibi.ops import custom_operators  # noqa: PLC0415
     from kibi.ops import operators as registered  # noqa: PLC0415
 
     known, custom = registered().values(), custom_operators()
     if as_json:
         listed = [{**_record(each.operator), "name": code, "from": each.origin} for code, each in custom.items()]
-        print_json({"operators": [_record(operator) for operator in known], "custom_operators": listed})
+        resolved = [{"name": name, "description": text} for name, text in RESOLVED.items()]
+        print_json(
+            {
+                "operators": [_record(operator) for operator in known],
+                "resolved_operators": resolved,
+                "custom_operators": listed,
+            }
+        )
         return
     console = output()
     rows = table(console, "!operator", "!input", "kernels", "what it computes")
     for operator in known:
         types = ", ".join(str(kind) for kind in operator.types)
         rows.add_row(operator.name, types, ", ".join(operator.kernels), _description(operator))
+    for name, text in RESOLVED.items():
+        rows.add_row(name, "", "", text)
     show(console, rows)
     say(console)
-    say(console, f"{len(known)} operators, each the same bits in Python, in C, and in TensorFlow Lite Micro.")
+    say(
+        console,
+        f"{len(known) + len(RESOLVED)} operators, each the same bits in Python, in C, and in TensorFlow Lite Micro.",
+    )
     if custom:
         say(console)
         _show_custom(console, custom)

@@ -23,7 +23,7 @@ from kibi.cli.arguments import (
     pass_words,
 )
 from kibi.cli.offline import check_alone, embedded, followed
-from kibi.cli.terminal import is_roomy, output, picture_columns, print_json, say, show, table, working
+from kibi.cli.terminal import byte_text, is_roomy, output, picture_columns, print_json, say, show, table, working
 from kibi.cli.variants import chosen_variants
 from kibi.errors import OutputError, PlanError
 
@@ -201,6 +201,13 @@ def _show_picture(planned: "PlannedModel") -> None:
 
     console = output()
     say(console, memory_picture(planned.graph, planned.plan, width=picture_columns(console)))
+    graph = planned.graph
+    if graph.variables:
+        size_bytes = sum(graph.tensors[index].type.size_bytes for index in graph.variables)
+        say(
+            console,
+            f"\nBeside the arena: {byte_text(size_bytes)} of state, which survive from one inference to the next.",
+        )
 
 
 def _show_ascii(planned: "PlannedModel") -> None:

@@ -140,8 +140,9 @@ def row_steps(graph: Graph) -> RowSteps:
                 wanted = _wanted(needs, made[maker], tensor.type.rows)
                 known = its_waits.get(maker, wanted)
                 its_waits[maker] = [max(pair) for pair in zip(wanted, known, strict=True)]
-        for other, wanted in overwritten[number]:
-            its_waits[other] = [max(pair) for pair in zip(wanted, its_waits.get(other, wanted), strict=True)]
+        for other, needed in overwritten[number]:
+            known = its_waits.get(other, list(needed))
+            its_waits[other] = [max(pair) for pair in zip(needed, known, strict=True)]
         waits.append(tuple((maker, tuple(wanted)) for maker, wanted in its_waits.items()))
     slices = []
     for index in sorted({*graph.inputs, *makers}):

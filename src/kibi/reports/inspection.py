@@ -44,6 +44,7 @@ class Inspection:
         operators: in the order in which they run.
         macs: multiply-accumulates of one inference.
         weights_bytes: bytes of all constants; one that several operators read counts once.
+        variables: what keeps its value from one inference to the next.
     """
 
     model: str
@@ -53,6 +54,12 @@ class Inspection:
     operators: tuple[OperatorFacts, ...]
     macs: int
     weights_bytes: int
+    variables: tuple[Tensor, ...]
+
+    @property
+    def variable_bytes(self) -> int:
+        """Bytes of all variables."""
+        return sum(tensor.type.size_bytes for tensor in self.variables)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""
@@ -63,6 +70,7 @@ class Inspection:
             "weights_bytes": self.weights_bytes,
             "inputs": [tensor_record(tensor) for tensor in self.inputs],
             "outputs": [tensor_record(tensor) for tensor in self.outputs],
+            "variables": [tensor_record(tensor) for tensor in self.variables],
             "operators": [_operator_record(operator) for operator in self.operators],
         }
 
@@ -77,6 +85,7 @@ def inspect(graph: Graph) -> Inspection:
         operators=tuple(_operator(site) for site in graph.sites),
         macs=graph.macs,
         weights_bytes=graph.weights_bytes,
+        variables=tuple(graph.tensors[index] for index in graph.variables),
     )
 
 

@@ -15,7 +15,7 @@ def plan_record(graph: Graph, plan: Plan) -> dict[str, Any]:
     operator, its row and the bytes that live; `tensors`, the names of those in the arena by their indices; and `peak`,
     the first step at which the most bytes live, with who holds them; bytes that two hold, one made in the place of the
     other, are its `shared_bytes`. An operator's number is that in the model file; a
-    negative one receives a row of a model input, -1 of the first.
+    negative one receives a row of a model input, -1 of the first. `variable_bytes` lie in no arena: see docs/state.md.
     """
     graph = planned_graph(graph, plan)
     levels = plan.live_bytes()
@@ -28,6 +28,7 @@ def plan_record(graph: Graph, plan: Plan) -> dict[str, Any]:
         "format": FORMAT,
         **asdict(plan),
         "steps": steps,
+        "variable_bytes": sum(graph.tensors[index].type.size_bytes for index in graph.variables),
         "tensors": [{"index": index, "name": graph.tensors[index].name} for index in placed],
         "peak": _peak(graph, plan),
     }

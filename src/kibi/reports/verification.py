@@ -109,8 +109,10 @@ def verify(
     """
     tried = [list(run) for run in inputs] or [seeded_inputs(graph, seed + number) for number in range(runs)]
     planned = plan or make_plan(graph, device)
-    interpreter = Interpreter(graph, planned)
-    expected = [interpreter.run(run) for run in tried]  # states carry over, as they do elsewhere
+    interpreter = Interpreter(
+        graph, planned
+    )  # one for all runs: what a model remembers it carries over, here and below
+    expected = [interpreter.run(run) for run in tried]
     names, differences = ["host C"], []
     source, source_plan = graph, planned
     if original is not None and original != graph:
@@ -163,10 +165,11 @@ def _compare_c(
         # Once more with every tensor in view: which operator is the first?
         exposed = expose_intermediates(graph)
         wide = make_plan(exposed, device)
-        again = _engine(exposed, wide, device, folder.with_suffix(".exposed"), compiler)
-        tensors = [again.run(each) for each in inputs[: number + 1]][-1]
+        shown = _engine(exposed, wide, device, folder.with_suffix(".exposed"), compiler)
+        tensors = [shown.run(each) for each in inputs[: number + 1]][-1]
         pairs = dict(zip(exposed.outputs, tensors, strict=bool(tensors)))
-        first = _first_difference(label, number, graph, pairs, _observed(graph, plan, inputs[: number + 1]))
+        observed = list(_observed(graph, plan, inputs[: number + 1]))[-1]
+        first = _first_difference(label, number, graph, pairs, observed)
         return first or _layout_difference(label, number, graph, found, outputs)
     return None
 
@@ -192,8 +195,7 @@ def _compare_tflm(
         return None
     with Oracle() as tflm:
         results = tflm.run(graph.path, inputs, intermediates=True)
-    for number, result in enumerate(results):
-        observed = _observed(graph, plan, inputs[: number + 1])
+    for number, (observed, result) in enumerate(zip(_observed(graph, plan, inputs), results, strict=True)):
         found = {index: np.asarray(value) for index, value in result.tensors.items()}
         found |= dict(zip(graph.outputs, result.outputs, strict=True))
         first = _first_difference("tflm", number, graph, found, observed)
@@ -205,14 +207,13 @@ def _compare_tflm(
     return None
 
 
-def _observed(graph: Graph, plan: Plan, runs: Sequence[list[Array]]) -> dict[int, Array]:
-    """Every computed tensor of the last of several runs of the Python runtime."""
-    seen: dict[int, Array] = {}
+def _observed(graph: Graph, plan: Plan, runs: Sequence[list[Array]]) -> Iterator[dict[int, Array]]:
+    """Every computed tensor of each of several runs of the Python runtime, one after another."""
     interpreter = Interpreter(graph, plan)
-    for run in runs[:-1]:
-        interpreter.run(run)
-    interpreter.run(runs[-1], lambda index, array: seen.update({index: array}))
-    return seen
+    for inputs in runs:
+        seen: dict[int, Array] = {}
+        interpreter.run(inputs, lambda index, array, seen=seen: seen.update({index: array}))  # type: ignore[misc]
+        yield seen
 
 
 def _first_difference(

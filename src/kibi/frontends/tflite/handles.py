@@ -33,7 +33,8 @@ class Handles:
         Raises:
             CorruptError: options are not sound.
         """
-        keys, calls = {}, []
+        keys: dict[int, Key] = {}
+        calls: list[tuple[int, int]] = []
         for index, record in records:
             if record.name == "VAR_HANDLE":
                 options = reader.options(record, "VarHandleOptions")

@@ -174,6 +174,7 @@ class _Weaving:
         next_index: of the next tensor that is added.
         current: for each variable that is read anywhere, the version that is there now.
         renamed: for outputs of reads, the version that stands for it.
+        unread: for variables whose last assignment nobody has read, its node.
         nodes: so far.
     """
 
@@ -182,6 +183,7 @@ class _Weaving:
     next_index: int
     current: dict[Key, int] = field(default_factory=dict)
     renamed: dict[int, int] = field(default_factory=dict)
+    unread: dict[Key, Node] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
 
     def add(self, key: Key, kind: TensorType, initial: Array) -> None:
@@ -203,13 +205,19 @@ class _Weaving:
 
     def _read(self, access: Access) -> None:
         version, output = self.current[access.key], access.tensor
+        self.unread.pop(access.key, None)
         if output in self.copied or self.tensors[output].type != self.tensors[version].type:
             self.nodes.append(replace(access.node, inputs=(version,)))
         else:
             self.renamed[output] = version
 
     def _assign(self, access: Access) -> None:
-        before = self.tensors[self.current[access.key]]
+        unread = self.unread.pop(access.key, None)
+        if unread is not None:  # it is as if it had never been
+            self.nodes.remove(unread)
+            before = self.tensors[self.tensors.pop(unread.outputs[0]).next_of or 0]
+        else:
+            before = self.tensors[self.current[access.key]]
         version = replace(
             before,
             index=self.next_index,
@@ -218,9 +226,9 @@ class _Weaving:
             initial=None,
             next_of=before.index,
         )
-        self.tensors[self.next_index] = version
-        self.nodes.append(
-            replace(access.node, inputs=(self.renamed.get(access.tensor, access.tensor),), outputs=(self.next_index,))
-        )
-        self.current[access.key] = self.next_index
+        self.tensors[version.index] = version
+        value = self.renamed.get(access.tensor, access.tensor)
+        self.nodes.append(replace(access.node, inputs=(value,), outputs=(version.index,)))
+        self.unread[access.key] = self.nodes[-1]
+        self.current[access.key] = version.index
         self.next_index += 1
