@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
-
 from kibi.dtypes import DType
 from tests.support.case import Case, drawn_shape, factors, one
 from tests.support.choices import Choices, flip, floats
@@ -110,32 +108,14 @@ def average_pool_2d(c: Choices) -> Case:
     return _pool(c, "AVERAGE_POOL_2D")
 
 
+def l2_pool_2d(c: Choices) -> Case:
+    """L2_POOL_2D of any geometry."""
+    return _pool(c, "L2_POOL_2D")
+
+
 def max_pool_2d(c: Choices) -> Case:
     """MAX_POOL_2D of any geometry."""
     return _pool(c, "MAX_POOL_2D")
-
-
-def mean(c: Choices) -> Case:
-    """MEAN over any axes."""
-    b, rank = ModelBuilder(), c.integer(1, 4)
-    shape, keeps = drawn_shape(c, rank, 7), flip(c)
-    axes = [axis for axis in range(rank) if flip(c)] or [c.integer(0, rank - 1)]
-    output_shape = [1 if axis in axes else size for axis, size in enumerate(shape) if keeps or axis not in axes]
-    named = np.array([axis - rank if flip(c) else axis for axis in axes], np.int32)
-    source, output = b.input(shape, DType.F32), b.tensor(output_shape, DType.F32)
-    return one("MEAN", b, [source, b.constant(named)], output, [floats(c, shape)], keep_dims=keeps)
-
-
-def pad(c: Choices) -> Case:
-    """PAD of any axes but the batch."""
-    b, rank = ModelBuilder(), c.integer(1, 4)
-    shape = drawn_shape(c, rank)
-    pads = [(c.one_of((0, 0, 1, 2, 3)), c.one_of((0, 0, 1, 2, 3))) for _ in range(rank)]
-    if rank > 2:
-        pads[0] = (0, 0)
-    output_shape = [size + sum(pair) for size, pair in zip(shape, pads, strict=True)]
-    source, output = b.input(shape, DType.F32), b.tensor(output_shape, DType.F32)
-    return one("PAD", b, [source, b.constant(np.array(pads, np.int32))], output, [floats(c, shape)])
 
 
 def softmax(c: Choices) -> Case:
@@ -147,22 +127,12 @@ def softmax(c: Choices) -> Case:
     return one("SOFTMAX", b, [source], output, [floats(c, shape, c.one_of((4.0, 100.0)))], beta=beta)
 
 
-def logistic(c: Choices) -> Case:
-    """LOGISTIC from where it is 0 to where it is 1."""
-    b, shape = ModelBuilder(), drawn_shape(c, c.integer(0, 4))
-    source, output = b.input(shape, DType.F32), b.tensor(shape, DType.F32)
-    return one("LOGISTIC", b, [source], output, [floats(c, shape, c.one_of((4.0, 100.0)))])
-
-
 FLOAT_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "AVERAGE_POOL_2D": average_pool_2d,
     "CONV_2D": conv_2d,
     "DEPTHWISE_CONV_2D": depthwise_conv_2d,
     "FULLY_CONNECTED": fully_connected,
-    "LOGISTIC": logistic,
     "MAX_POOL_2D": max_pool_2d,
-    "MEAN": mean,
-    "PAD": pad,
     "SOFTMAX": softmax,
 }
 """How models of floats are drawn, of operators that have them beside others."""

@@ -58,7 +58,7 @@ def resize_bilinear(c: Choices) -> Case:
     size = (shape[1] * factors[0], shape[2] * factors[1]) if flip(c) else drawn_shape(c, 2, 12)
     how = c.one_of(({}, {"half_pixel_centers": True}, {"align_corners": True}))
     output = (shape[0], *size, shape[3])
-    return _moved(c, "RESIZE_BILINEAR", shape, output, [np.array(size, np.int32)], (DType.S8,), **how)
+    return _moved(c, "RESIZE_BILINEAR", shape, output, [np.array(size, np.int32)], _S8_F32, **how)
 
 
 def depth_to_space(c: Choices) -> Case:
@@ -235,11 +235,6 @@ def reduce_min(c: Choices) -> Case:
     return _reduced(c, "REDUCE_MIN", _S8_F32)
 
 
-def sum_over_axes(c: Choices) -> Case:
-    """SUM of floats over any axes."""
-    return _reduced(c, "SUM", (DType.F32,))
-
-
 def _arg(c: Choices, name: str) -> Case:
     """The place of an extreme along any axis, often the last; with equals."""
     shape, dtype = drawn_shape(c, c.integer(1, 4), 5), c.one_of(_S8_F32)
@@ -275,7 +270,6 @@ MOVING_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "PADV2": padv2,
     "REDUCE_MAX": reduce_max,
     "REDUCE_MIN": reduce_min,
-    "SUM": sum_over_axes,
     "RESIZE_BILINEAR": resize_bilinear,
     "RESIZE_NEAREST_NEIGHBOR": resize_nearest_neighbor,
     "SHAPE": shape_of,

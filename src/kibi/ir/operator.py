@@ -111,6 +111,12 @@ class Operator(ABC):
     """The element types of the first input that are supported."""
     states: ClassVar[tuple[str, ...]] = ()
     """The inputs that are variables of this node's own, which its kernel reads and changes, step by step: its memory."""
+    ulps: ClassVar[int] = 0
+    """By how many units in the last place f32 outputs may differ from TFLM's: more than 0 where its C library decides.
+
+    Kibi's own bits are the same everywhere. They are TFLM's, too, where that library is glibc, up to 2.40, without fused
+    products; with them, or with another, the last place may differ.
+    """
     receives: ClassVar[bool] = False
     """Whether its rows come from the caller, one at a time, while the plan waits."""
     ignores_elements: ClassVar[bool] = False

@@ -14,12 +14,14 @@ from kibi.ops.ceil import Ceil
 from kibi.ops.circular_buffer import CircularBuffer
 from kibi.ops.concatenation import Concatenation
 from kibi.ops.conv2d import Conv2D
+from kibi.ops.cos import Cos
 from kibi.ops.custom_operator import CustomOperator, CustomOptions
 from kibi.ops.depth_to_space import DepthToSpace
 from kibi.ops.depthwise_conv2d import DepthwiseConv2D
 from kibi.ops.dequantize import Dequantize
 from kibi.ops.div import Div
 from kibi.ops.elu import Elu
+from kibi.ops.exp import Exp
 from kibi.ops.expand_dims import ExpandDims
 from kibi.ops.fill import Fill
 from kibi.ops.floor import Floor
@@ -27,7 +29,11 @@ from kibi.ops.fully_connected import FullyConnected
 from kibi.ops.gather import Gather
 from kibi.ops.gather_nd import GatherNd
 from kibi.ops.hard_swish import HardSwish
+from kibi.ops.l2_normalization import L2Normalization
+from kibi.ops.l2_pool2d import L2Pool2D
 from kibi.ops.leaky_relu import LeakyRelu
+from kibi.ops.log import Log
+from kibi.ops.log_softmax import LogSoftmax
 from kibi.ops.logistic import Logistic
 from kibi.ops.max_pool2d import MaxPool2D
 from kibi.ops.maximum import Maximum
@@ -62,6 +68,7 @@ from kibi.ops.resize_nearest_neighbor import ResizeNearestNeighbor
 from kibi.ops.round import Round
 from kibi.ops.rsqrt import Rsqrt
 from kibi.ops.shape import Shape
+from kibi.ops.sin import Sin
 from kibi.ops.slice import Slice
 from kibi.ops.softmax import Softmax
 from kibi.ops.space_to_batch_nd import SpaceToBatchNd
@@ -97,6 +104,7 @@ __all__ = [
     "CircularBuffer",
     "Concatenation",
     "Conv2D",
+    "Cos",
     "CustomOperator",
     "CustomOptions",
     "DepthToSpace",
@@ -104,6 +112,7 @@ __all__ = [
     "Dequantize",
     "Div",
     "Elu",
+    "Exp",
     "ExpandDims",
     "ExplicitPadding",
     "Fill",
@@ -112,7 +121,11 @@ __all__ = [
     "Gather",
     "GatherNd",
     "HardSwish",
+    "L2Normalization",
+    "L2Pool2D",
     "LeakyRelu",
+    "Log",
+    "LogSoftmax",
     "Logistic",
     "MaxPool2D",
     "Maximum",
@@ -139,6 +152,7 @@ __all__ = [
     "Round",
     "Rsqrt",
     "Shape",
+    "Sin",
     "Slice",
     "Softmax",
     "SpaceToBatchNd",

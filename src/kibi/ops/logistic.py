@@ -8,12 +8,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
-from kibi.ops import checks
-from kibi.ops.lookup import ALL_S8, Lookup
+from kibi.dtypes import DType
+from kibi.ir import OperatorError, Param, Site
+from kibi.ops.lookup import ALL_S8
 from kibi.ops.registry import register
-from kibi.quant import exp_f32, logistic, quantize_multiplier, requantize, rounding_divide_by_power_of_two
+from kibi.ops.sigmoid_s16 import scaling, scaling_params
+from kibi.ops.unary import Numbers, Unary
+from kibi.quant import exp_f32, logistic, logistic_s16, quantize_multiplier, requantize, rounding_divide_by_power_of_two
 
 _INTEGER_BITS = 4
 _ONE_FROM, _POWER_UNTIL = np.float32(16.619047164916992), np.float32(-9)
@@ -21,37 +22,36 @@ _ONE_FROM, _POWER_UNTIL = np.float32(16.619047164916992), np.float32(-9)
 
 
 @dataclass(frozen=True, slots=True)
-class Logistic(Lookup):
+class Logistic(Unary):
     """1 / (1 + exp(-x)): input s8 → output s8 of zero point -128; the output's scale is taken to be 1/256. Or both are f32.
 
-    Source: TFLM `micro/kernels/logistic_common.cc` and `kernels/internal/reference/integer_ops/logistic.h`; of floats
-    `kernels/internal/reference/logistic.h`.
+    Or input s16 → output s16 of scale 1/32768, both symmetric. Source: TFLM `micro/kernels/logistic_common.cc` and
+    `kernels/internal/reference/integer_ops/logistic.h`; of floats `kernels/internal/reference/logistic.h`.
     """
 
     name: ClassVar[str] = "LOGISTIC"
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", "kibi_logistic_f32")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", "kibi_logistic_s16", "kibi_logistic_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+    ulps: ClassVar[int] = 1
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The input's shape and type."""
-        if site["input"].type.dtype is DType.F32:
-            return checks.same_rows(site), DType.F32
-        shape, dtype = Lookup.infer(self, site)
-        if site.output.quantization.zero_point != -128:
+        shape, dtype = Unary.infer(self, site)
+        if dtype is DType.S8 and site.output.quantization.zero_point != -128:
             what = f"output has zero point {site.output.quantization.zero_point}, but -128 is required"
             raise OperatorError(what, operand="output")
         return shape, dtype
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """The table, indexed; of floats rule N25."""
-        return _float_row if site["input"].type.dtype is DType.F32 else Lookup.reference(self, site)
+    def params(self, site: Site) -> tuple[Param, ...]:
+        """The scaling of s16."""
+        return () if site.output.type.dtype is DType.F32 else scaling_params(site, (0,))
 
-    def kernel_call(self, site: Site) -> KernelCall:
-        """A look-up, or a kernel of floats."""
-        if site["input"].type.dtype is not DType.F32:
-            return Lookup.kernel_call(self, site)
-        params = (Param("elements", site.output.type.row_elements),)
-        return KernelCall("kibi_logistic_f32", params, overlap_bytes=(0,))
+    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+        """Of s16 rule N35, of floats rule N25."""
+        if site.output.type.dtype is DType.F32:
+            return _of_floats
+        factors = scaling(site, (0,))
+        return lambda values: logistic_s16(values, *factors)
 
     def table(self, site: Site) -> NDArray[np.int8]:
         """Rule N14: fixed point with 4 integer bits between two saturated ends."""
@@ -67,12 +67,10 @@ class Logistic(Lookup):
         return ends.astype(np.int8)
 
 
-def _float_row(rows: Rows) -> Array:
+def _of_floats(values: Numbers) -> Numbers:
     """Rule N25: 1 above 16.6, exp(x) below -9, else the function itself, rounded to float32 three times."""
-    values = np.asarray(rows[0][0], np.float32)
     one = np.float32(1)
-    with np.errstate(all="ignore"):
-        inside = one / (one + exp_f32(-values))
+    inside = one / (one + exp_f32(-values))
     return np.where(values > _ONE_FROM, one, np.where(values < _POWER_UNTIL, exp_f32(values), inside))
 
 

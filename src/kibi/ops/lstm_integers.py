@@ -11,7 +11,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import OperatorError, Param, Site
 from kibi.ops import checks
 from kibi.ops.accumulator import folded_bias, integer_matmul
-from kibi.quant import Multiplier, requantize, requantize_wide, sigmoid_s16, tanh_s16, wrap_s32
+from kibi.quant import Multiplier, logistic_s16, requantize, requantize_wide, tanh_s16, wrap_s32
 
 GATES = ("input", "forget", "cell", "output")
 """In the order of the file, and of the kernels' arrays."""
@@ -25,6 +25,16 @@ Int64 = NDArray[np.int64]
 
 def _cut(values: Int64) -> Int64:
     return np.clip(values, *_S16)
+
+
+def _logistic(sums: Int64) -> Int64:
+    """Of the sums of a gate."""
+    return logistic_s16(sums, 3, 0)
+
+
+def _tanh(sums: Int64) -> Int64:
+    """Of the sums of a gate."""
+    return tanh_s16(sums, 3, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +79,7 @@ class _Scaling:
 
     def hidden(self, cells: Int64, gate: Int64, zero_point: int, dtype: DType) -> Int64:
         """The new hidden state."""
-        half = (1 << self.tanh_shift) >> 1
-        shown = tanh_s16((cells * self.tanh_multiplier + half) >> self.tanh_shift)
+        shown = tanh_s16(cells, self.tanh_multiplier, self.tanh_shift)
         scaled = requantize(shown * gate, self.output.value, self.output.shift)
         return np.clip(wrap_s32(scaled + zero_point), *dtype.limits)
 
@@ -139,8 +148,8 @@ def step(site: Site, cell_clip: float) -> Callable[[Array, Array, Array], Array]
     def new(vector: Array, hidden: Array, cells: Array) -> Array:
         own, forget, update, output = (gate(vector, hidden) for gate in sums)
         before = cells.astype(np.int64)
-        cells[:] = scaling.cells(before, sigmoid_s16(3 * forget), sigmoid_s16(3 * own), tanh_s16(3 * update))
-        return scaling.hidden(cells.astype(np.int64), sigmoid_s16(3 * output), zero_point, dtype)
+        cells[:] = scaling.cells(before, _logistic(forget), _logistic(own), _tanh(update))
+        return scaling.hidden(cells.astype(np.int64), _logistic(output), zero_point, dtype)
 
     return new
 

@@ -17,14 +17,14 @@ from kibi.ops.registry import register
 class Pad(Operator):
     """Padding with the output's zero point: input s8 of rank 1 to 4, paddings [rank, 2] s32 constant → output s8.
 
-    Or input and output are f32, and zeros are the padding. The batch axis is not padded. Source: TFLM
+    Or input and output are s16, s32 or f32, and zeros are the padding. The batch axis is not padded. Source: TFLM
     `micro/kernels/pad_common.cc`.
     """
 
     name: ClassVar[str] = "PAD"
     inputs: ClassVar[tuple[str, ...]] = ("input", "paddings")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_pad_s8", "kibi_pad_f32")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_pad_s8", "kibi_pad_s16", "kibi_pad_s32", "kibi_pad_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The input's shape with the paddings added, the input's type."""
@@ -99,7 +99,7 @@ class Pad(Operator):
 
 def _value(site: Site) -> int:
     """What it pads with."""
-    return 0 if site.output.type.dtype is DType.F32 else site.output.quantization.zero_point
+    return site.output.quantization.zero_point if site.output.type.dtype is DType.S8 else 0
 
 
 def _planes(site: Site) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:

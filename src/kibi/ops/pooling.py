@@ -91,12 +91,17 @@ class Pool2D(Operator):
             Param("pad", window.pad_width),
             *self._clamp_params(site),
         )
-        at_once, accumulating = self.kernels[:2] if dtype is DType.S8 else self.kernels[2:]
+        at_once, accumulating = self.kernels_of(dtype)
         if accumulates:
             # The last call has read its row before it writes.
             scratch_bytes = self._accumulator_bytes(site)
             return KernelCall(accumulating, params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
         return KernelCall(at_once, params, overlap_bytes=(dtype.size_bytes * window_distance(window),))
+
+    def kernels_of(self, dtype: DType) -> tuple[str, str]:
+        """The kernel that is given all rows of a window, and the one that accumulates."""
+        at_once, accumulating = self.kernels[:2] if dtype is DType.S8 else self.kernels[2:]
+        return at_once, accumulating
 
     def _clamp_params(self, site: Site) -> tuple[Param, ...]:
         if is_float(site):

@@ -33,7 +33,8 @@ _KERNELS: Mapping[tuple[DType, DType], str] = {
 class Quantize(Operator):
     """Into a scale, or from one to another: input f32, s8, u8, s16 or s32 of any shape → output of the same shape.
 
-    f32 becomes s8 or s16; s8 becomes s8, u8, s16 or s32; u8 becomes s8; s16 becomes s8, s16 or s32; s32 becomes s8 or s16. Of an input with scales per channel the first one counts, as in TFLM. Source: TFLM `micro/kernels/quantize_common.cc`;
+    f32 becomes s8 or s16; s8 becomes s8, u8, s16 or s32; u8 becomes s8; s16 becomes s8, s16 or s32; s32 becomes s8 or s16. Of
+    scales per channel of the input the first one counts, as in TFLM. Source: TFLM `micro/kernels/quantize_common.cc`;
     `kernels/internal/reference/quantize.h`, `AffineQuantize`, and `requantize.h`, `Requantize`.
     """
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ops import resize_bilinear_f32
 from kibi.ops.registry import register
 from kibi.ops.resize import resized_shape
 
@@ -43,23 +44,26 @@ class Geometry:
 class ResizeBilinear(Operator):
     """Between the four nearest pixels: input [N, H, W, C] s8, size [2] s32 constant → output [N, OH, OW, C] s8.
 
-    Weights have 10 bits; sums are rounded half away from zero, and the quantizations do not matter. Source: TFLM
-    `kernels/internal/reference/resize_bilinear.h`, `ResizeBilinearInteger`.
+    Weights have 10 bits; sums are rounded half away from zero, and the quantizations do not matter. Or input and output are
+    f32. Source: TFLM `kernels/internal/reference/resize_bilinear.h`, `ResizeBilinearInteger` and `ResizeBilinear`.
     """
 
     name: ClassVar[str] = "RESIZE_BILINEAR"
     inputs: ClassVar[tuple[str, ...]] = ("input", "size")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_resize_bilinear_s8",)
-    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_resize_bilinear_s8", "kibi_resize_bilinear_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
 
     align_corners: bool = False
     half_pixel_centers: bool = False
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """Shape `[N, OH, OW, C]`, type s8."""
+        """Shape `[N, OH, OW, C]`, the input's type."""
         if self.align_corners and self.half_pixel_centers:
             raise OperatorError("corners cannot be aligned where pixels have half-pixel centers; TFLM refuses it, too")
         shape = resized_shape(site)
+        if site["input"].type.dtype is DType.F32:
+            resize_bilinear_f32.check(shape, site, self._centers)
+            return shape, DType.F32
         if max(*shape[1:3], *site["input"].type.shape[1:3]) > _LARGEST:
             raise OperatorError(f"sizes up to {_LARGEST} are supported", operand="size")
         for axis in (1, 2):
@@ -69,6 +73,10 @@ class ResizeBilinear(Operator):
                     f"rounded weights lead out of an axis of {size}; TFLM reads behind it", operand="size"
                 )
         return shape, DType.S8
+
+    @property
+    def _centers(self) -> resize_bilinear_f32.Centers:
+        return resize_bilinear_f32.Centers(self.align_corners, self.half_pixel_centers)
 
     def _places(self, size: int, output_size: int) -> tuple[NDArray[np.int64], int]:
         """Along one axis the place of each output in the input, and the distance of two, in 1/1024; rounded as TFLM does."""
@@ -109,14 +117,20 @@ class ResizeBilinear(Operator):
 
     def steps(self, site: Site) -> int:
         """Of one or several rows, or of a part of the batch."""
+        if site["input"].type.dtype is DType.F32:
+            return site["input"].type.shape[0]
         return self.geometry(site).steps
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
         """The rows between which those of a step lie."""
+        if site["input"].type.dtype is DType.F32:
+            return (resize_bilinear_f32.access(site),)
         return (self.geometry(site).access,)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Four neighbours by their weights, rounded half away from zero."""
+        """Four neighbours by their weights, rounded half away from zero; of floats rounded step by step."""
+        if site["input"].type.dtype is DType.F32:
+            return resize_bilinear_f32.rows_of(site, self._centers)
         g = self.geometry(site)
         size, channels = site["input"].type.row_elements, site.output.type.shape[3]
         first, second = (g.columns[:, k, None] + np.arange(channels) for k in (0, 1))
@@ -144,7 +158,9 @@ class ResizeBilinear(Operator):
         return step
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """One kernel with the two tables."""
+        """One kernel for each type, with two tables."""
+        if site["input"].type.dtype is DType.F32:
+            return resize_bilinear_f32.call_of(site, self._centers)
         g = self.geometry(site)
         params = (
             Param("rows", g.rows.astype(np.int32)),

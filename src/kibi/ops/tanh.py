@@ -1,28 +1,44 @@
 """TANH."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.ir import Site
+from kibi.dtypes import DType
+from kibi.ir import Param, Site
 from kibi.ops.logistic import input_radius
-from kibi.ops.lookup import ALL_S8, Lookup
+from kibi.ops.lookup import ALL_S8
 from kibi.ops.registry import register
-from kibi.quant import quantize_multiplier, requantize, rounding_divide_by_power_of_two, tanh
+from kibi.ops.sigmoid_s16 import scaling, scaling_params
+from kibi.ops.unary import Numbers, Unary
+from kibi.quant import (
+    quantize_multiplier,
+    requantize,
+    rounding_divide_by_power_of_two,
+    tanh,
+    tanh_f32,
+    tanh_s16,
+)
 
 _INTEGER_BITS = 4
+_EXACT_SHIFTS = (0, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Tanh(Lookup):
+class Tanh(Unary):
     """The hyperbolic tangent: input s8 → output s8; the output's scale is taken to be 1/128, its zero point 0.
 
-    Source: TFLM `micro/kernels/tanh.cc` and `kernels/internal/reference/integer_ops/tanh.h`.
+    Or input s16 → output s16 of scale 1/32768, both symmetric; or both are f32. Source: TFLM `micro/kernels/tanh.cc`,
+    `kernels/internal/reference/integer_ops/tanh.h` and `kernels/internal/reference/tanh.h`.
     """
 
     name: ClassVar[str] = "TANH"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", "kibi_tanh_s16", "kibi_tanh_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+    ulps: ClassVar[int] = 2
 
     def table(self, site: Site) -> NDArray[np.int8]:
         """As LOGISTIC, rule N14: fixed point with 4 integer bits between two saturated ends."""
@@ -35,6 +51,17 @@ class Tanh(Lookup):
         values = np.clip(rounding_divide_by_power_of_two(tanh(fixed, _INTEGER_BITS), 31 - 7), -128, 127)
         ends = np.where(centred <= -radius, -128, np.where(centred >= radius, 127, values))
         return ends.astype(np.int8)
+
+    def params(self, site: Site) -> tuple[Param, ...]:
+        """The scaling of s16."""
+        return () if site.output.type.dtype is DType.F32 else scaling_params(site, _EXACT_SHIFTS)
+
+    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+        """Of s16 rule N35, of floats rule N38."""
+        if site.output.type.dtype is DType.F32:
+            return tanh_f32
+        factors = scaling(site, _EXACT_SHIFTS)
+        return lambda values: tanh_s16(values, *factors)
 
 
 register(Tanh)

@@ -105,6 +105,10 @@ def real_rows(function: Callable[[Real], Real]) -> Callable[[Rows], Array]:
 
 def unary_call(site: Site, *params: Param) -> KernelCall:
     """The call of `kibi_<name>_<type>`, which may work in place."""
-    kernel = f"kibi_{site.op.name.lower()}_{site.output.type.dtype}"
+    return named_call(f"kibi_{site.op.name.lower()}_{site.output.type.dtype}", site, *params)
+
+
+def named_call(kernel: str, site: Site, *params: Param) -> KernelCall:
+    """The call of a kernel that takes `elements` and these, and may work in place."""
     elements = Param("elements", site.output.type.row_elements)
     return KernelCall(kernel, (elements, *params), overlap_bytes=(0,))

@@ -1,7 +1,7 @@
 """The rules of arithmetic: multipliers, shifts, rounding, transcendental functions. `docs/numerics.md` numbers them."""
 
 from kibi.quant.exponential import exp_f32
-from kibi.quant.fixed_point import exp_on_negative_values, inverse_square_root, logistic, reciprocal, tanh
+from kibi.quant.fixed_point import exp_on_negative_values, inverse_square_root, log_of_sum, logistic, reciprocal, tanh
 from kibi.quant.multiplier import Multiplier, quantize_multiplier
 from kibi.quant.rounding import (
     quantize_value,
@@ -12,15 +12,21 @@ from kibi.quant.rounding import (
     saturating_rounding_doubling_high_multiply,
     wrap_s32,
 )
-from kibi.quant.sigmoid import SIGMOID_TABLE, sigmoid_s16, tanh_s16
+from kibi.quant.sigmoid import checked_log2, logistic_s16, tanh_s16
+from kibi.quant.transcendental import cos_f32, expm1_f32, log_f32, sin_f32, tanh_f32
 
 __all__ = [
-    "SIGMOID_TABLE",
     "Multiplier",
+    "checked_log2",
+    "cos_f32",
     "exp_f32",
     "exp_on_negative_values",
+    "expm1_f32",
     "inverse_square_root",
+    "log_f32",
+    "log_of_sum",
     "logistic",
+    "logistic_s16",
     "quantize_multiplier",
     "quantize_value",
     "reciprocal",
@@ -29,8 +35,9 @@ __all__ = [
     "round_half_away",
     "rounding_divide_by_power_of_two",
     "saturating_rounding_doubling_high_multiply",
-    "sigmoid_s16",
+    "sin_f32",
     "tanh",
+    "tanh_f32",
     "tanh_s16",
     "wrap_s32",
 ]

@@ -28,6 +28,10 @@ _HALF_THREE = 3 << 27
 _HALF_SQRT_2 = 1518500250
 """Half the root of 2, without integer bits."""
 
+_LOG_2, _ROOT_HALF, _FOURTH_ROOT_HALF = 1488522236, 1518500250, 1805811301
+_ALPHA_N, _ALPHA_D, _ALPHA_I, _ALPHA_F = 117049297, 127690142, 1057819769, 638450708
+"""Of the logarithm, without integer bits."""
+
 _multiply = saturating_rounding_doubling_high_multiply
 
 
@@ -142,3 +146,26 @@ def inverse_square_root(value: int) -> Multiplier:
     if right_shift < 0:
         return Multiplier(inverse << -right_shift, 0)
     return Multiplier(inverse, -right_shift)
+
+
+def log_of_sum(value: int) -> int:
+    """The natural logarithm, with 5 integer bits, of a positive s32 with 12 integer bits, 1 or more.
+
+    The number is a power of two times a rest, whose logarithm is a quotient of polynomials; the power has quarters, so that
+    the rest is near the fourth root of a half. Source: TFLM `kernels/internal/common.h`,
+    `log_x_for_x_greater_than_or_equal_to_1_impl`.
+    """
+    headroom = 32 - value.bit_length()
+    first = min(2 * int(_multiply(value << headroom - 1, _ROOT_HALF)), _MAX)
+    scaled = int(_multiply(value, _ROOT_HALF))
+    second_headroom = 31 - scaled.bit_length()
+    second = min(value << second_headroom, _MAX)
+    power = max((12 - headroom << 25) + (1 << 23), (12 - second_headroom << 25) - (1 << 23))
+    r = min(first, second)
+    mean = r + _FOURTH_ROOT_HALF + 1 >> 1
+    q = 2 * (r - _FOURTH_ROOT_HALF)
+    square = _multiply(q, q)
+    numerator = _multiply(q, r) + _multiply(_multiply(q, square), _ALPHA_N)
+    less_one = _multiply(mean, _ALPHA_I + q + _multiply(_ALPHA_D, square)) + _multiply(_ALPHA_F, q)
+    quotient = _multiply(rounding_divide_by_power_of_two(numerator, 6), one_over_one_plus(less_one))
+    return int(np.clip(2 * (_multiply(power, _LOG_2) + quotient), _MIN, _MAX))

@@ -1,55 +1,105 @@
-"""The logistic function and the hyperbolic tangent of 16-bit elements: one table, and straight lines between its entries."""
+"""LOGISTIC and TANH of s16: one table of the logistic function, with straight lines between its entries."""
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from kibi.quant.rounding import Int64
+from kibi.quant.transcendental import log_f32
 
-_STEPS_PER_UNIT = 24
-_ENTRIES = 256
+_ROUNDED_UP = (
+    4,
+    8,
+    12,
+    14,
+    15,
+    16,
+    17,
+    19,
+    20,
+    21,
+    22,
+    25,
+    27,
+    28,
+    29,
+    30,
+    31,
+    33,
+    34,
+    35,
+    37,
+    39,
+    40,
+    41,
+    43,
+    44,
+    45,
+    46,
+    49,
+    50,
+    54,
+    62,
+    63,
+    64,
+    66,
+    82,
+    86,
+    93,
+    100,
+    103,
+    112,
+    116,
+    135,
+    255,
+)
+"""Entries that are one above the nearest integer: so the table was published."""
+SIGMOID: NDArray[np.int64] = np.round(65536 / (1 + np.exp(-np.arange(256) / 24))).astype(np.int64)
+"""Rule N35: 1 / (1 + exp(-k / 24)) for k = 0 … 255, in units of 2**-16."""
+SIGMOID[list(_ROUNDED_UP)] += 1
+SIGMOID.flags.writeable = False
 
 
-def _entries() -> Int64:
-    """The logistic function in units of 2**-16, as far above it as halves the error of the lines below it."""
-    x = np.arange(_ENTRIES) / _STEPS_PER_UNIT
-    value = 1 / (1 + np.exp(-x))
-    bend = value * (1 - value) * (2 * value - 1) / _STEPS_PER_UNIT**2
-    entries: Int64 = np.floor((value + bend / 16) * 65536 + 0.5).astype(np.int64)
-    entries[-1] = 65535
-    return entries
+def checked_log2(value: float) -> int | None:
+    """The whole logarithm to base 2 of a float32, in float32; None where there is none by more than a thousandth.
 
-
-SIGMOID_TABLE = _entries()
-"""Rule N43: `1 / (1 + exp(-k / 24))` in units of 2**-16, `[256]`; from the last entry on the function is taken to be 1."""
-
-
-def _on_lines(magnitudes: Int64, fraction_bits: int, end: int) -> Int64:
-    """The table at magnitudes in units of 2**-fraction_bits entries, with as many more bits; `end` behind its last line."""
-    place = magnitudes >> fraction_bits
-    inside = np.minimum(place, _ENTRIES - 2)
-    low, high = SIGMOID_TABLE[inside], SIGMOID_TABLE[inside + 1]
-    line = (low << fraction_bits) + (magnitudes & ((1 << fraction_bits) - 1)) * (high - low)
-    found: Int64 = np.where(place >= _ENTRIES - 1, end, line)
-    return found
-
-
-def sigmoid_s16(values: ArrayLike) -> Int64:
-    """Rule N43: the logistic function of `values / (3 * 2**12)`, in units of 2**-15.
-
-    Source: TFLM `kernels/internal/reference/integer_ops/logistic.h`, `Logistic` of int16.
+    Source: TFLM `kernels/internal/quantization_util.cc`, `CheckedLog2`.
     """
-    raw = np.asarray(values, dtype=np.int64)
-    line = _on_lines(np.abs(raw), 9, 0x7FFF << 10)
-    found: Int64 = np.where(raw >= 0, line + (1 << 9), (1 << 25) - line + (1 << 9) - 1) >> 10
-    return found
+    one = np.float32(1)
+    per_two = one / log_f32(np.array([2.0], np.float32))
+    power = (log_f32(np.array([value], np.float32)) * per_two)[0]
+    return int(np.round(power)) if abs(power - np.round(power)) < np.float32(1e-3) else None
 
 
-def tanh_s16(values: ArrayLike) -> Int64:
-    """Rule N43: the hyperbolic tangent of `values / (3 * 2**12)`, in units of 2**-15: `2 * sigmoid(2 * x) - 1`.
+def _line(magnitudes: Int64, bits: int, end: int) -> Int64:
+    """The table's value at `magnitude / 2**bits`, times `2**bits`; `end` from entry 255 on."""
+    places = np.minimum(magnitudes >> bits, 254)
+    first, second = SIGMOID[places], SIGMOID[places + 1]
+    between = (first << bits) + (magnitudes & (1 << bits) - 1) * (second - first)
+    return np.where(magnitudes >> bits >= 255, end, between)
 
-    Source: TFLM `kernels/internal/reference/integer_ops/tanh.h`, `Tanh` of int16.
+
+def logistic_s16(values: ArrayLike, multiplier: int, shift: int) -> Int64:
+    """Rule N35: 1 / (1 + exp(-x)) of s16 values, in units of 2**-15.
+
+    Source: TFLM `kernels/internal/reference/integer_ops/logistic.h`.
     """
-    raw = np.asarray(values, dtype=np.int64)
-    line = _on_lines(np.abs(raw), 8, 0xFFFF << 8)
-    found: Int64 = np.where(raw >= 0, line - (1 << 23) + (1 << 7), (1 << 23) - line + (1 << 7) - 1) >> 8
-    return found
+    scaled = _scaled(values, multiplier, shift)
+    line = _line(np.abs(scaled), 9, 0x7FFF << 10)
+    return np.where(scaled >= 0, line + (1 << 9), (1 << 25) - line + (1 << 9) - 1) >> 10
+
+
+def tanh_s16(values: ArrayLike, multiplier: int, shift: int) -> Int64:
+    """Rule N35: the hyperbolic tangent of s16 values, in units of 2**-15: twice the logistic function of the doubled, less 1.
+
+    Source: TFLM `kernels/internal/reference/integer_ops/tanh.h`.
+    """
+    scaled = _scaled(values, multiplier, shift)
+    line = _line(np.abs(scaled), 8, 0xFFFF << 8) - (1 << 23)
+    return np.where(scaled >= 0, line + (1 << 7), -line + (1 << 7) - 1) >> 8
+
+
+def _scaled(values: ArrayLike, multiplier: int, shift: int) -> Int64:
+    """In units of 1/12288, rounded half up."""
+    half = 1 << shift >> 1
+    scaled: Int64 = (np.asarray(values, np.int64) * multiplier + half) >> shift
+    return scaled

@@ -1,9 +1,7 @@
-/* The logistic function and the hyperbolic tangent in 16 bits, portable. Source of the rule: TFLM, integer_ops/logistic.h and
- * tanh.h; both read one table. */
+/* The logistic function between the entries of a table, portable. Source of the rule: TFLM, internal/common.h. */
 #include "kibi_sigmoid_s16.h"
 
-/* 1 / (1 + exp(-k / 24)) in units of 2**-16; by a 16th of its second difference too large, so that the lines between two entries
- * are off by the same in both directions; the last is what follows. */
+/* 1 / (1 + exp(-k / 24)) in units of 2**-16, as TFLM has it. */
 static const uint16_t table[256] = {
     32768, 33451, 34133, 34813, 35493, 36169, 36843, 37513, 38180, 38841, 39498, 40149, 40794, 41432, 42064, 42688,
     43304, 43912, 44511, 45102, 45683, 46255, 46817, 47369, 47911, 48443, 48964, 49475, 49975, 50464, 50942, 51409,
@@ -20,34 +18,14 @@ static const uint16_t table[256] = {
     65514, 65515, 65516, 65517, 65517, 65518, 65519, 65520, 65520, 65521, 65522, 65522, 65523, 65523, 65524, 65524,
     65525, 65525, 65526, 65526, 65526, 65527, 65527, 65528, 65528, 65528, 65529, 65529, 65529, 65529, 65530, 65530,
     65530, 65530, 65531, 65531, 65531, 65531, 65531, 65532, 65532, 65532, 65532, 65532, 65532, 65533, 65533, 65533,
-    65533, 65533, 65533, 65533, 65533, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65535};
+    65533, 65533, 65533, 65533, 65533, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65535
+};
 
-/* The table at a magnitude in units of 2**-bits entries, with as many more bits; end: behind its last line. */
-static uint32_t on_lines(uint32_t magnitude, uint32_t bits, uint32_t end)
+int32_t kibi_sigmoid_s16(uint32_t magnitude, uint32_t bits)
 {
     const uint32_t place = magnitude >> bits;
-    if (place >= 255u) {
-        return end;
-    }
-    const uint32_t low = table[place];
-    return (low << bits) + (magnitude & ((1u << bits) - 1u)) * (table[place + 1u] - low);
-}
-
-static uint32_t magnitude_of(int32_t value)
-{
-    return value < 0 ? 0u - (uint32_t)value : (uint32_t)value;
-}
-
-int16_t kibi_sigmoid_s16(int32_t value)
-{
-    const uint32_t line = on_lines(magnitude_of(value), 9, (uint32_t)0x7FFF << 10);
-    const uint32_t side = value >= 0 ? line : ((uint32_t)1 << 25) - line - 1u;
-    return (int16_t)((side + (1u << 9)) >> 10);
-}
-
-int16_t kibi_tanh_s16(int32_t value)
-{
-    const int32_t line = (int32_t)on_lines(magnitude_of(value), 8, (uint32_t)0xFFFF << 8) - ((int32_t)1 << 23);
-    const int32_t side = value >= 0 ? line : -line - 1;
-    return (int16_t)((side + (1 << 7)) >> 8);
+    const uint32_t rest = magnitude & (((uint32_t)1 << bits) - 1u);
+    KIBI_ASSERT(place < 255u);
+    const uint32_t first = table[place];
+    return (int32_t)((first << bits) + rest * (table[place + 1u] - first));
 }

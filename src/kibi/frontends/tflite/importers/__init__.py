@@ -14,6 +14,7 @@ from kibi.frontends.tflite.importers.joining import JOINING
 from kibi.frontends.tflite.importers.moving import MOVING
 from kibi.frontends.tflite.importers.reducing import REDUCING
 from kibi.frontends.tflite.importers.remembering import REMEMBERING
+from kibi.frontends.tflite.importers.transcendental import TRANSCENDENTAL
 from kibi.frontends.tflite.importers.variables import RESOLVED, VARIABLES
 from kibi.frontends.tflite.importers.windows import WINDOWS
 from kibi.frontends.tflite.reader import Options
@@ -23,7 +24,18 @@ from kibi.ops import CustomOperator, CustomOptions, find_custom
 __all__ = ["CUSTOM", "IMPORTERS", "RESOLVED", "Importer", "OptionsError", "TensorTable", "importer_of", "remedy_for"]
 
 IMPORTERS: Mapping[str, Importer] = dict(
-    sorted({**ELEMENTWISE, **JOINING, **MOVING, **REDUCING, **REMEMBERING, **VARIABLES, **WINDOWS}.items())
+    sorted(
+        {
+            **ELEMENTWISE,
+            **JOINING,
+            **MOVING,
+            **REDUCING,
+            **REMEMBERING,
+            **TRANSCENDENTAL,
+            **VARIABLES,
+            **WINDOWS,
+        }.items()  # fmt: skip
+    )
 )
 """By the schema's name of the operator."""
 

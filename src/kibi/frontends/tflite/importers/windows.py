@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from kibi.frontends.tflite.importers.base import Importer, OptionsError, activation_of, padding_of, pair
 from kibi.frontends.tflite.reader import TENSOR_TYPES, WEIGHTS_FORMATS, Options
 from kibi.ir import Operator, Tensor
-from kibi.ops import AveragePool2D, Conv2D, DepthwiseConv2D, FullyConnected, MaxPool2D
+from kibi.ops import AveragePool2D, Conv2D, DepthwiseConv2D, FullyConnected, L2Pool2D, MaxPool2D
 
 
 def _conv2d(options: Options) -> Operator:
@@ -68,6 +68,15 @@ def _average_pool2d(options: Options) -> Operator:
     )
 
 
+def _l2_pool2d(options: Options) -> Operator:
+    return L2Pool2D(
+        kernel=pair(options, "kernel", "FilterHeight", "FilterWidth"),
+        stride=pair(options, "stride", "StrideH", "StrideW"),
+        padding=padding_of(options),
+        activation=activation_of(options),
+    )
+
+
 def _max_pool2d(options: Options) -> Operator:
     return MaxPool2D(
         kernel=pair(options, "kernel", "FilterHeight", "FilterWidth"),
@@ -82,6 +91,7 @@ WINDOWS: Mapping[str, Importer] = {
     "CONV_2D": Importer(_conv2d, "Conv2DOptions"),
     "DEPTHWISE_CONV_2D": Importer(_depthwise_conv2d, "DepthwiseConv2DOptions", _check_depth_multiplier),
     "FULLY_CONNECTED": Importer(_fully_connected, "FullyConnectedOptions"),
+    "L2_POOL_2D": Importer(_l2_pool2d, "Pool2DOptions"),
     "MAX_POOL_2D": Importer(_max_pool2d, "Pool2DOptions"),
 }
 """By the schema's name of the operator."""

@@ -1,0 +1,33 @@
+/* L2_POOL_2D, float, portable. Source of the rule: TFLM, reference/pooling.h, L2Pool. */
+#include "kibi_l2_pool2d_f32.h"
+
+#include "kibi_float.h"
+#include "kibi_square_root.h"
+
+void kibi_l2_pool2d_f32(float *output, const float *const *rows, const kibi_l2_pool2d_f32_params *params, void *scratch)
+{
+    const kibi_l2_pool2d_f32_params *const p = params;
+    (void)scratch;
+    for (int32_t x = 0; x < p->output_width; ++x) {
+        const int32_t start = x * p->stride - p->pad;
+        const int32_t first = start > 0 ? start : 0;
+        const int32_t end = start + p->kernel_width < p->input_width ? start + p->kernel_width : p->input_width;
+        for (int32_t c = 0; c < p->channels; ++c) {
+            float sum = 0.0f;
+            int32_t count = 0;
+            for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
+                if (rows[ky] == NULL) {
+                    continue;
+                }
+                const float *input = rows[ky] + first * p->channels + c;
+                for (int32_t column = first; column < end; ++column) {
+                    const float square = *input * *input;
+                    sum += square;
+                    input += p->channels;
+                    ++count;
+                }
+            }
+            *output++ = kibi_clamp_f32(kibi_square_root(sum / (float)count), p->activation_min, p->activation_max);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/* L2_POOL_2D of floats: one output row. */
+#ifndef KIBI_L2_POOL2D_F32_H
+#define KIBI_L2_POOL2D_F32_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t input_width;
+    int32_t channels;
+    int32_t output_width;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride; /* across; the rows' stride is in the pointers */
+    int32_t pad;    /* in front of the first column */
+    float activation_min;
+    float activation_max;
+} kibi_l2_pool2d_f32_params;
+
+/* output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
+ * elements are written in order, and a channel of a window is read right before it is written.
+ * rows: kernel_rows pointers to [input_width][channels]; null for a row outside the input, but not for all of them.
+ * scratch: none. */
+void kibi_l2_pool2d_f32(float *output, const float *const *rows, const kibi_l2_pool2d_f32_params *params,
+                            void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

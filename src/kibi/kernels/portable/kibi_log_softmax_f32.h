@@ -1,0 +1,25 @@
+/* LOG_SOFTMAX of floats: the vectors of one output row. */
+#ifndef KIBI_LOG_SOFTMAX_F32_H
+#define KIBI_LOG_SOFTMAX_F32_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t vectors;
+    int32_t depth; /* elements of a vector, 1 or more */
+} kibi_log_softmax_f32_params;
+
+/* output: [vectors][depth]; may begin at the input row, or below it.
+ * rows: one pointer to [vectors][depth].
+ * scratch: none. */
+void kibi_log_softmax_f32(float *output, const float *const *rows, const kibi_log_softmax_f32_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,31 @@
+/* MEAN, int16, portable. Source of the rule: TFLM, reference/reduce.h, QuantizedMeanOrSum. */
+#include "kibi_mean_s16.h"
+
+#include "kibi_requantize.h"
+
+void kibi_mean_s16(int16_t *output, const int16_t *const *rows, const kibi_mean_s16_params *params, void *scratch, int32_t step)
+{
+    const kibi_mean_s16_params *const p = params;
+    int32_t *const sums = (int32_t *)scratch;
+    const int16_t *input = rows[0];
+    KIBI_ASSERT(sums != NULL && (uintptr_t)scratch % sizeof(int32_t) == 0 && step >= 0 && step < p->steps);
+    if (step == 0) {
+        for (int32_t o = 0; o < p->output_elements; ++o) {
+            sums[o] = -p->zero_points;
+        }
+    }
+    int32_t *const start = sums + step / p->size1 * p->step0 + step % p->size1 * p->step1;
+    for (int32_t k = 0; k < p->size2; ++k) {
+        int32_t *sum = start + k * p->step2;
+        for (int32_t l = 0; l < p->size3; ++l) {
+            *sum += *input++;
+            sum += p->step3;
+        }
+    }
+    if (step == p->steps - 1) {
+        for (int32_t o = 0; o < p->output_elements; ++o) {
+            const int32_t mean = kibi_requantize(sums[o], p->multiplier, p->shift);
+            output[o] = (int16_t)kibi_clamp(kibi_wrapping_add(mean, p->output_zero_point), INT16_MIN, INT16_MAX);
+        }
+    }
+}

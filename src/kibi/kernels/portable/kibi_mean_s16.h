@@ -1,0 +1,37 @@
+/* MEAN of int16: row after row of the input is added up; the last call writes the whole output. */
+#ifndef KIBI_MEAN_S16_H
+#define KIBI_MEAN_S16_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t size1; /* rows of one part of the batch */
+    int32_t size2; /* loops inside a row */
+    int32_t size3;
+    int32_t step0; /* how far the output index moves from part to part of the batch; 0 along reduced axes */
+    int32_t step1; /* from row to row */
+    int32_t step2; /* in each loop */
+    int32_t step3;
+    int32_t steps; /* rows of the input */
+    int32_t output_elements;
+    int32_t zero_points; /* input zero point * elements of each mean */
+    int32_t output_zero_point;
+    int32_t multiplier; /* 0 … 2**31 - 1, with the division in it */
+    int32_t shift;      /* -31 … 30 */
+} kibi_mean_s16_params;
+
+/* output: [output_elements], written by the last call; may overlap the input row, which is read before.
+ * rows: one pointer to [size2][size3], the row `step` of the input.
+ * scratch: 4 * output_elements bytes, aligned as int32_t; it keeps its contents from the first call to the last.
+ * step: 0 … steps - 1, ascending. */
+void kibi_mean_s16(int16_t *output, const int16_t *const *rows, const kibi_mean_s16_params *params, void *scratch, int32_t step);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

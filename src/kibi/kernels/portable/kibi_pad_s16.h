@@ -1,0 +1,33 @@
+/* PAD of int16: one output row. */
+#ifndef KIBI_PAD_S16_H
+#define KIBI_PAD_S16_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t pieces;   /* pointers that hold the input row one after another */
+    int32_t width;    /* columns in each piece */
+    int32_t channels; /* of the input */
+    int32_t before_width;
+    int32_t after_width;
+    int32_t before_channels;
+    int32_t after_channels;
+    int32_t value;
+} kibi_pad_s16_params;
+
+/* output: [before_width + pieces * width + after_width][before_channels + channels + after_channels]; may overlap an
+ * input row where no column is written over one that is still to be read: they are written in order, each as if it had been
+ * read before.
+ * rows: pieces pointers to [width][channels]; a piece outside the input holds value.
+ * scratch: none. */
+void kibi_pad_s16(int16_t *output, const int16_t *const *rows, const kibi_pad_s16_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

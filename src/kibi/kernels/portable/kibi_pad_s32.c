@@ -1,0 +1,30 @@
+/* PAD, int32, portable. Source of the rule: TFLM, micro/kernels/pad_common.cc. */
+#include "kibi_pad_s32.h"
+
+#include <string.h>
+
+static int32_t *fill(int32_t *output, int32_t value, int32_t count)
+{
+    for (int32_t i = 0; i < count; ++i) {
+        *output++ = value;
+    }
+    return output;
+}
+
+void kibi_pad_s32(int32_t *output, const int32_t *const *rows, const kibi_pad_s32_params *params, void *scratch)
+{
+    const kibi_pad_s32_params *const p = params;
+    const int32_t channels = p->before_channels + p->channels + p->after_channels;
+    (void)scratch;
+    output = fill(output, p->value, p->before_width * channels);
+    for (int32_t piece = 0; piece < p->pieces; ++piece) {
+        const int32_t *input = rows[piece];
+        for (int32_t column = 0; column < p->width; ++column) {
+            output = fill(output, p->value, p->before_channels);
+            memmove(output, input, (size_t)p->channels * sizeof(*output));
+            input += p->channels;
+            output = fill(output + p->channels, p->value, p->after_channels);
+        }
+    }
+    fill(output, p->value, p->after_width * channels);
+}

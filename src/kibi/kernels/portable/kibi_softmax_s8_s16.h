@@ -1,0 +1,29 @@
+/* SOFTMAX from int8 to int16: one output row, a vector or several. */
+#ifndef KIBI_SOFTMAX_S8_S16_H
+#define KIBI_SOFTMAX_S8_S16_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    const int32_t *exponentials; /* [differences], exp of the scaled -0, -1, … as Q0.31; those behind count as 0 */
+    int32_t differences;         /* 1 … 256 */
+    int32_t vectors;
+    int32_t depth; /* elements of a vector, 1 … 2048 */
+} kibi_softmax_s8_s16_params;
+
+/* output: [vectors][depth], scale 1/65536, zero point -32768; may overlap the input row where it begins at
+ * least vectors * depth - 1 bytes below it.
+ * rows: one pointer to [vectors][depth].
+ * scratch: none. */
+void kibi_softmax_s8_s16(int16_t *output, const int8_t *const *rows, const kibi_softmax_s8_s16_params *params,
+                         void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,24 @@
+/* TANH of floats: one output row. */
+#ifndef KIBI_TANH_F32_H
+#define KIBI_TANH_F32_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t elements;
+} kibi_tanh_f32_params;
+
+/* output: [elements]; may begin at the input row, or below it.
+ * rows: one pointer to [elements].
+ * scratch: none. */
+void kibi_tanh_f32(float *output, const float *const *rows, const kibi_tanh_f32_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,26 @@
+/* TANH of int16: one output row. */
+#ifndef KIBI_TANH_S16_H
+#define KIBI_TANH_S16_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t elements;
+    int32_t multiplier; /* 0 … 32767; with the shift, to units of 1/12288 */
+    int32_t shift;      /* 0 … 31, to the right */
+} kibi_tanh_s16_params;
+
+/* output: [elements], in units of 2**-15; may begin at the input row, or below it.
+ * rows: one pointer to [elements].
+ * scratch: none. */
+void kibi_tanh_s16(int16_t *output, const int16_t *const *rows, const kibi_tanh_s16_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

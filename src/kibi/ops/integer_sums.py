@@ -1,0 +1,48 @@
+"""Sums of s8 or s16 over axes, scaled once: MEAN, whose factor includes the division, and SUM."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array
+from kibi.ir import Accumulation, Param, Site
+from kibi.ops.reduction import accumulation
+from kibi.quant import Multiplier, requantize, wrap_s32
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledSums:
+    """What is done with sums in 32 bits that wrap.
+
+    Attributes:
+        factor: of the sum less its zero points.
+        count: elements of each sum.
+    """
+
+    factor: Multiplier
+    count: int
+
+    def accumulation(self, site: Site) -> Accumulation:
+        """Rule N11: the sum without its zero points, scaled once."""
+        output, dtype = site.output.quantization, site.output.type.dtype
+
+        def finish(sums: Array) -> Array:
+            scaled = requantize(sums.astype(np.int64), self.factor.value, self.factor.shift)
+            return np.clip(wrap_s32(scaled + output.zero_point), *dtype.limits).astype(dtype.numpy)
+
+        first = int(wrap_s32(-self.count * site["input"].quantization.zero_point))
+        return accumulation(site, np.full(site.output.type.elements, first, np.int32), _add, finish)
+
+    def params(self, site: Site) -> tuple[Param, ...]:
+        """The struct fields behind those of the loops."""
+        return (
+            Param("zero_points", self.count * site["input"].quantization.zero_point),
+            Param("output_zero_point", site.output.quantization.zero_point),
+            Param("multiplier", self.factor.value),
+            Param("shift", self.factor.shift),
+        )
+
+
+def _add(sums: Array, places: NDArray[np.int64], row: Array) -> None:
+    np.add.at(sums, places, row.astype(np.int32))

@@ -1,0 +1,114 @@
+"""RESIZE_BILINEAR of floats: places and weights in float32, for a whole image at once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array
+from kibi.ir import KernelCall, OperatorError, Param, RowAccess, Rows, Site
+
+_F = np.float32
+
+
+@dataclass(frozen=True, slots=True)
+class Centers:
+    """How the places of pixels are counted, as the operator's attributes say."""
+
+    align_corners: bool
+    half_pixel_centers: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Along one axis, for each place of the output.
+
+    Attributes:
+        neighbours: `[places, 2]`, the two places of the input between which it lies.
+        weights: `[places]`, of the second; below 0 at a border.
+    """
+
+    neighbours: NDArray[np.int64]
+    weights: NDArray[np.float32]
+
+
+def _axis(size: int, output_size: int, centers: Centers) -> Axis:
+    """Rule N34: one axis. Source: TFLM `kernels/internal/reference/resize_bilinear.h`, `ComputeInterpolationValues`."""
+    aligned = int(centers.align_corners and output_size > 1)
+    scale = _F(size - aligned) / _F(output_size - aligned)
+    places = np.arange(output_size).astype(_F)
+    found = (places + _F(0.5)) * scale - _F(0.5) if centers.half_pixel_centers else places * scale
+    lower = np.maximum(np.floor(found).astype(np.int64), 0)
+    upper = np.minimum(np.ceil(found).astype(np.int64), size - 1)
+    return Axis(np.stack([lower, upper], axis=1), (found - lower.astype(_F)).astype(_F))
+
+
+def axes(site: Site, centers: Centers) -> tuple[Axis, Axis]:
+    """Height and width."""
+    sizes, outputs = site["input"].type.shape[1:3], site.output.type.shape[1:3]
+    height, width = (_axis(size, output, centers) for size, output in zip(sizes, outputs, strict=True))
+    return height, width
+
+
+def check(shape: tuple[int, ...], site: Site, centers: Centers) -> None:
+    """Check that no place lies behind the input.
+
+    Raises:
+        OperatorError: one does, through rounding.
+    """
+    for axis in (1, 2):
+        size = site["input"].type.shape[axis]
+        if int(_axis(size, shape[axis], centers).neighbours.max()) >= size:
+            raise OperatorError(f"rounded places lead out of an axis of {size}; TFLM reads behind it", operand="size")
+
+
+def access(site: Site) -> RowAccess:
+    """All rows of the image."""
+    return RowAccess.every(site["input"].type.rows_per_batch, 1)
+
+
+def rows_of(site: Site, centers: Centers) -> Callable[[Rows], Array]:
+    """Rule N34: four neighbours, each times the weights of its row and its column, added up in TFLM's order."""
+    shape = site["input"].type.shape[1:]
+    height, width = axes(site, centers)
+    down, across = height.weights[:, None, None], width.weights[None, :, None]
+    up, back = _F(1) - down, _F(1) - across
+
+    def step(rows: Rows) -> Array:
+        image = np.concatenate([np.asarray(row, np.float32).reshape(-1) for row in rows[0]]).reshape(shape)
+
+        def tap(y: int, x: int) -> NDArray[np.float32]:
+            picked: NDArray[np.float32] = image[height.neighbours[:, y]][:, width.neighbours[:, x]]
+            return picked
+
+        with np.errstate(all="ignore"):
+            total = tap(0, 0) * up * back + tap(1, 0) * down * back
+            total = total + tap(0, 1) * up * across + tap(1, 1) * down * across + _F(0)
+        return np.asarray(total)
+
+    return step
+
+
+def call_of(site: Site, centers: Centers) -> KernelCall:
+    """The call of `kibi_resize_bilinear_f32`, with the pointers and places of the neighbours in two tables."""
+    height, width = axes(site, centers)
+    channels, row_axis = site.output.type.shape[3], site["input"].type.row_axis
+    # Where the image is one row high, its rows lie along the width.
+    units = ((1, 0), (0, channels)) if row_axis == 1 else ((0, 0), (1, 0))
+    tables = (
+        (axis.neighbours[:, :, None] * np.array(unit)).reshape(-1)
+        for axis, unit in zip((height, width), units, strict=True)
+    )
+    rows, columns = (table.astype(np.int32) for table in tables)
+    params = (
+        Param("rows", rows),
+        Param("row_weights", height.weights),
+        Param("row_count", len(height.weights)),
+        Param("columns", columns),
+        Param("column_weights", width.weights),
+        Param("column_count", len(width.weights)),
+        Param("channels", channels),
+    )
+    # Rows are read again for each row of the output: nothing of them may be written over.
+    return KernelCall("kibi_resize_bilinear_f32", params, overlap_bytes=(site.output.type.size_bytes // site.steps,))

@@ -1,0 +1,40 @@
+"""What LOGISTIC and TANH of s16 share: how inputs are brought to the units of their table."""
+
+from collections.abc import Container
+
+from kibi.ir import OperatorError, Param, Site
+from kibi.ops import checks
+from kibi.quant import checked_log2
+
+_MOST = (1 << 15) - 1
+
+
+def scaling(site: Site, shifts: Container[int]) -> tuple[int, int]:
+    """Rule N35: multiplier and shift to the right, from the input's elements to units of 1/12288.
+
+    Args:
+        site: the node; both zero points are 0, the output's scale is 2**-15.
+        shifts: input scales that are such a power of two above 2**-12 take the exact way.
+
+    Raises:
+        OperatorError: the scales or zero points are not as they must be.
+    """
+    source, output = checks.symmetric(site, "input"), checks.symmetric(site, "output")
+    if checked_log2(output.scale) != -15:
+        raise OperatorError(f"output has scale {output.scale}, but 1/32768 is required", operand="output")
+    power = checked_log2(source.scale)
+    if power is not None and 12 + power in shifts:
+        return 3 << 12 + power, 0
+    multiplier, shift = source.scale * 4096.0 * 3.0, 0
+    while multiplier <= _MOST / 2 and shift <= 30:
+        multiplier, shift = 2 * multiplier, shift + 1
+    if int(multiplier) > _MOST:
+        what = f"input has scale {source.scale}, so large that TFLM's 32 bits overflow"
+        raise OperatorError(what, "Quantize the model again with representative data", "input")
+    return int(multiplier), shift
+
+
+def scaling_params(site: Site, shifts: Container[int]) -> tuple[Param, ...]:
+    """The struct fields of `scaling`."""
+    multiplier, shift = scaling(site, shifts)
+    return Param("multiplier", multiplier), Param("shift", shift)

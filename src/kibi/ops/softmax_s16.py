@@ -1,0 +1,119 @@
+"""SOFTMAX of s16: two tables with lines between their entries, made as TFLM makes them."""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array
+from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
+from kibi.ops import checks
+from kibi.quant import Multiplier, exp_f32, requantize, round_half_away, wrap_s32
+
+_F = np.float32
+_LOW, _HIGH = -(1 << 15), (1 << 15) - 1
+_STEPS = 512
+_MOST_ELEMENTS = 1 << 16
+_RANGE = _F(_HIGH - _LOW)
+
+Real = NDArray[np.float32]
+Table = NDArray[np.int16]
+
+
+def check(site: Site, beta: float) -> None:
+    """Check the scales of s16.
+
+    Raises:
+        OperatorError: one is not as it must be.
+    """
+    checks.symmetric(site, "input")
+    output = checks.symmetric(site, "output")
+    if abs(output.scale - 2.0**-15) > 0.001 * 2.0**-15:
+        raise OperatorError(f"output has scale {output.scale}, but 1/32768 is required", operand="output")
+    depth = site["input"].type.shape[-1]
+    if depth > _MOST_ELEMENTS:
+        what = f"the last axis has {depth} elements, more than {_MOST_ELEMENTS}: the sum may overflow"
+        raise OperatorError(what, operand="input")
+    _factor(site, beta)
+
+
+def _factor(site: Site, beta: float) -> Multiplier:
+    """Rule N35: from differences of elements to units in which 65535 stands for 10."""
+    return checks.factor(site["input"].quantization.scale * float(_F(beta)) / (10.0 / 65535.0))
+
+
+@cache
+def exponentials() -> Table:
+    """Rule N35: exp of -10 … 0, `[513]`."""
+    return _table(_F(10) / _RANGE, _HIGH, exp_f32)
+
+
+@cache
+def reciprocals() -> Table:
+    """Rule N35: 1 / (1 + x) for x of 0 … 1, `[513]`."""
+    return _table(_F(1) / _RANGE, _LOW, lambda x: _F(1) / (_F(1) + x))
+
+
+def _table(scale: np.float32, zero_point: int, function: Callable[[Real], Real]) -> Table:
+    """A function at 513 places, each moved by half of the error that the line to the next has in its middle.
+
+    Source: TFLM `kernels/internal/common.h`, `LUTPopulateInt16`.
+    """
+    output_scale = _F(2) / _RANGE
+    first, last = scale * _F(_LOW - zero_point), scale * _F(_HIGH - zero_point)
+    step = (last - first) / _F(_STEPS)
+    inverse = _F(1 << 16) / (output_scale * _F(_HIGH) - output_scale * _F(_LOW))
+    places = np.arange(_STEPS + 1).astype(_F) * step
+    values = function(first + places)
+    samples = round_half_away(values[:-1] * inverse)
+    lines = round_half_away((values[1:] * inverse + samples) / _F(2))
+    middles = round_half_away(function(first + places[:-1] + step / _F(2)) * inverse)
+    moved = samples - round_half_away((lines - middles) / _F(2))
+    end = round_half_away(function(np.array([last])) * inverse)
+    made: Table = np.clip(np.concatenate([moved, end]), _LOW, _HIGH).astype(np.int16)
+    made.flags.writeable = False
+    return made
+
+
+def _between(table: Table, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A table at s16 values, on the line between two entries."""
+    places = 256 + (values >> 7)
+    first, second = table[places].astype(np.int64), table[places + 1].astype(np.int64)
+    found: NDArray[np.int64] = first + (((second - first) * (values & 127) + 64) >> 7)
+    return found
+
+
+def rows_of(site: Site, beta: float) -> Callable[[Rows], Array]:
+    """Rule N35: exponentials of the differences to the largest, times the reciprocal of their sum."""
+    factor, depth = _factor(site, beta), site["input"].type.shape[-1]
+
+    def vector(values: NDArray[np.int64]) -> NDArray[np.int64]:
+        scaled = wrap_s32(requantize(values - values.max(), factor.value, factor.shift) + _HIGH)
+        powers = _between(exponentials(), np.clip(scaled, _LOW, _HIGH))
+        total = int(powers.sum())
+        shifted = ((total << 31 - total.bit_length()) + (1 << 13) >> 14) - (1 << 16) - (1 << 15)
+        scale = _between(reciprocals(), np.clip(np.array([shifted]), _LOW, _HIGH))
+        shift = total.bit_length() - 1
+        scaled = (powers * scale + (1 << shift - 1)) >> shift
+        return np.asarray(np.clip(scaled, 0, _HIGH), np.int64)
+
+    def row(rows: Rows) -> Array:
+        vectors = np.asarray(rows[0][0]).astype(np.int64).reshape(-1, depth)
+        return np.stack([vector(values) for values in vectors]).astype(np.int16)
+
+    return row
+
+
+def call_of(site: Site, beta: float) -> KernelCall:
+    """The call of `kibi_softmax_s16`."""
+    factor, depth = _factor(site, beta), site["input"].type.shape[-1]
+    params = (
+        Param("exponentials", exponentials()),
+        Param("reciprocals", reciprocals()),
+        Param("multiplier", factor.value),
+        Param("shift", factor.shift),
+        Param("vectors", site.output.type.row_elements // depth),
+        Param("depth", depth),
+    )
+    return KernelCall("kibi_softmax_s16", params, overlap_bytes=(0,))
