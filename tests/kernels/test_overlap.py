@@ -70,7 +70,7 @@ _CONSERVATIVE = {
     "kibi_softmax_f32": "the sum hides single elements",
     "kibi_softmax_s8": "outputs may be at an end of their range whatever the inputs",
     **dict.fromkeys(
-        ("kibi_lstm_s8", "kibi_lstm_s16", "kibi_svdf_f32", "kibi_svdf_s8", "kibi_svdf_s8_s16"),
+        ("kibi_lstm_f32", "kibi_lstm_s8", "kibi_lstm_s16", "kibi_svdf_f32", "kibi_svdf_s8", "kibi_svdf_s8_s16"),
         "a memory that starts as zeros hides what changes",
     ),
     "kibi_view_any": "of several rows that a step reads, the last decides",

@@ -77,15 +77,36 @@ def _integer_svdf(c: Choices, shape: tuple[int, int], rank: int, filters: int, m
 
 def lstm(c: Choices) -> Case:
     """UNIDIRECTIONAL_SEQUENCE_LSTM of either order of axes."""
-    b, is_wide, time_major = ModelBuilder(), flip(c), flip(c)
+    time_major = flip(c)
     batches, times, depth, units = c.one_of((1, 1, 2, 3)), c.integer(1, 4), c.integer(1, 9), c.integer(1, 6)
-    dtype = DType.S16 if is_wide else DType.S8
     shape = (times, batches) if time_major else (batches, times)
+    made = _float_lstm if is_float(c) else _integer_lstm
+    return made(c, (*shape, depth), batches, units, time_major=time_major)
+
+
+def _float_lstm(c: Choices, shape: tuple[int, ...], batches: int, units: int, *, time_major: bool) -> Case:
+    """Of floats that do not overflow."""
+    b = ModelBuilder()
+    x, sizes = b.input(shape, DType.F32), [(units, shape[2])] * 4 + [(units, units)] * 4
+    matrices = [b.constant(floats(c, size, 100.0)) for size in sizes]
+    biases = [b.constant(floats(c, (units,), 100.0)) for _ in range(4)]
+    states = [b.tensor((batches, units), DType.F32, variable=True) for _ in range(2)]
+    operands = [x, *matrices, -1, -1, -1, *biases, -1, -1, *states, -1, -1, -1, -1]
+    return _several(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM", b, operands, b.tensor((*shape[:2], units), DType.F32),
+        lambda: floats(c, shape, 100.0), time_major=time_major, fused_activation_function="TANH",
+        cell_clip=c.one_of((0.0, 0.5, 10.0)),
+    )  # fmt: skip
+
+
+def _integer_lstm(c: Choices, shape: tuple[int, ...], batches: int, units: int, *, time_major: bool) -> Case:
+    b, is_wide, depth = ModelBuilder(), flip(c), shape[2]
+    dtype = DType.S16 if is_wide else DType.S8
     power = -8 if is_wide else 0
     source, hidden = 2.0**power * scale(c, -8, 0), 2.0**power * scale(c, -9, -5)
     weights = [scale(c, -10, -3) for _ in range(8)]
     zeros = (0, 0) if is_wide else (zero_point(c), zero_point(c))
-    x = b.input((*shape, depth), dtype, source, zeros[0])
+    x = b.input(shape, dtype, source, zeros[0])
     sizes = [(units, depth)] * 4 + [(units, units)] * 4
     matrices = [b.constant(elements(c, size), each, 0) for size, each in zip(sizes, weights, strict=True)]
     rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))
@@ -102,9 +123,9 @@ def lstm(c: Choices) -> Case:
         b.tensor(cell_shape, DType.S16, cell, 0, variable=True),
     ]
     operands = [x, *matrices, -1, -1, -1, *biases, -1, -1, *states, -1, -1, -1, -1]
-    output = b.tensor((*shape, units), dtype, hidden, zeros[1])
+    output = b.tensor((*shape[:2], units), dtype, hidden, zeros[1])
     return _several(
-        "UNIDIRECTIONAL_SEQUENCE_LSTM", b, operands, output, lambda: values(c, (*shape, depth), dtype),
+        "UNIDIRECTIONAL_SEQUENCE_LSTM", b, operands, output, lambda: values(c, shape, dtype),
         time_major=time_major, fused_activation_function="TANH", cell_clip=c.one_of((0.0, 0.5, 10.0)),
     )  # fmt: skip
 

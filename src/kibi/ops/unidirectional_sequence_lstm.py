@@ -8,7 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, OperatorError, Param, RowAccess, Rows, Site, StatefulOperator
-from kibi.ops import checks, lstm_integers
+from kibi.ops import checks, lstm_floats, lstm_integers
 from kibi.ops.lstm_integers import GATES
 from kibi.ops.overlap import least_distance
 from kibi.ops.registry import register
@@ -27,7 +27,7 @@ class UnidirectionalSequenceLstm(StatefulOperator):
 
     Input [B, T, K] s8, or [T, B, K] where `time_major`; weights input_to_… [U, K] and recurrent_to_… [U, U] s8, biases [U] s32,
     output_state [B, U] s8, cell_state [B, U] s16 → output [B, T, U] s8. Or input, output_state and output are s16, and biases
-    s64. Source: TFLM `micro/kernels/lstm_eval.h` and `lstm_eval_common.cc`.
+    s64. Or all are f32. Source: TFLM `micro/kernels/lstm_eval.h` and `lstm_eval_common.cc`.
     """
 
     name: ClassVar[str] = "UNIDIRECTIONAL_SEQUENCE_LSTM"
@@ -41,8 +41,8 @@ class UnidirectionalSequenceLstm(StatefulOperator):
         *("input_norm?", "forget_norm?", "cell_norm?", "output_norm?"),
     )
     states: ClassVar[tuple[str, ...]] = ("output_state", "cell_state")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_lstm_s8", "kibi_lstm_s16")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_lstm_s8", "kibi_lstm_s16", "kibi_lstm_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
 
     time_major: bool = False
     cell_clip: float = 0.0
@@ -66,7 +66,10 @@ class UnidirectionalSequenceLstm(StatefulOperator):
                 f"cell_state has shape {list(cells.shape)}, but {self._batches(site)} * {units} elements are required"
             )
             raise OperatorError(what, operand="cell_state")
-        lstm_integers.check(site, self.cell_clip)
+        if _is_float(site):
+            lstm_floats.check(site)
+        else:
+            lstm_integers.check(site, self.cell_clip)
         return (*site["input"].type.shape[:2], units), site["input"].type.dtype
 
     def _batches(self, site: Site) -> int:
@@ -83,9 +86,9 @@ class UnidirectionalSequenceLstm(StatefulOperator):
         return (RowAccess(rows, steps, count=rows // steps, stride=rows // steps),)
 
     def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
-        """Rule N44, vector after vector."""
+        """Rule N44, vector after vector; of floats with rules N24, N25 and N38."""
         batches = self._batches(site)
-        step = lstm_integers.step(site, self.cell_clip)
+        step = (lstm_floats if _is_float(site) else lstm_integers).step(site, self.cell_clip)
         dtype = site["input"].type.dtype.numpy
 
         def outputs(rows: Rows, states: Sequence[Array]) -> Array:
@@ -112,7 +115,7 @@ class UnidirectionalSequenceLstm(StatefulOperator):
             Param("times", vectors // batches),
             Param("depth", depth),
             Param("units", units),
-            *lstm_integers.params(site, self.cell_clip),
+            *(lstm_floats if _is_float(site) else lstm_integers).params(site, self.cell_clip),
         )
         # A vector is read until the last of its units is computed.
         distance = dtype.size_bytes * least_distance((0, (number + 1) * units - 1) for number in range(vectors))
@@ -122,6 +125,10 @@ class UnidirectionalSequenceLstm(StatefulOperator):
         """Of each vector, the weights of four gates."""
         units, depth = site["input_to_forget"].type.shape
         return site["input"].type.rows * len(GATES) * units * (depth + units)
+
+
+def _is_float(site: Site) -> bool:
+    return site["input"].type.dtype is DType.F32
 
 
 def _check_shape(site: Site, operand: str, *wanted: int) -> None:

@@ -34,7 +34,7 @@ IMPORTERS: Mapping[str, Importer] = dict(
             **TRANSCENDENTAL,
             **VARIABLES,
             **WINDOWS,
-        }.items()  # fmt: skip
+        }.items()
     )
 )
 """By the schema's name of the operator."""
