@@ -10,6 +10,8 @@ from kibi import oracle
 from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import InputError
+from kibi.ir import stops
+from tests.support.offline_models import NAME, packed
 from tests.support.oracle import requires_oracle
 from tests.support.tflite_builder import Attribute, ModelBuilder
 
@@ -39,7 +41,7 @@ def _pooled(b: ModelBuilder, x: int, slots: int) -> int:
     return y
 
 
-def _model() -> bytes:
+def _model(offsets: bytes = b"") -> bytes:
     """Outputs in every sixth inference: a buffer of 3 slots, a pooling, another of 4; a third runs in each, being in front."""
     b = ModelBuilder()
     x = b.input([1, 1, 1, _DEPTH], DType.S8, 0.5, 3, name="x")
@@ -51,6 +53,8 @@ def _model() -> bytes:
     b.operator("ABS", [second], [y])
     z = b.tensor([1, 4, 1, _DEPTH], DType.S8, 0.5, 3)
     b.operator("ADD", [y, always], [z])
+    if offsets:
+        b.metadata(NAME, offsets)
     return b.finish([z])
 
 
@@ -88,6 +92,26 @@ def test_outputs_come_when_there_was_enough_input_and_equal_tflm(
         again = interpreter.run(inputs), host.run(inputs)
     for outputs in again:
         np.testing.assert_array_equal(outputs[0], wanted)
+
+
+def test_plan_of_the_file_knows_nothing_of_states(tmp_path: Path) -> None:
+    """Offsets are for the file's tensors: the states that the importer adds lie elsewhere."""
+    path = tmp_path / "offline.tflite"
+    path.write_bytes(_model(packed([-1] * 9)))
+    model = kibi.load(path)
+    assert len(model.tensors) > 9
+    found = [kibi.Interpreter(model, kibi.plan(model, offline=True)).run(inputs) for inputs in _inputs()[:1]]
+    assert found == [[]]
+
+
+def test_what_changes_states_keeps_its_side_of_an_operator_that_ends_inferences(model: kibi.Graph) -> None:
+    """In every order the first buffer runs before the second may end the inference, and the third behind it."""
+    buffers = [number for number, node in enumerate(model.nodes) if node.op.name == "CIRCULAR_BUFFER"]
+    assert stops(model) == tuple(buffers[1:])
+    for granularity in ("tensor", "row"):
+        order = kibi.plan(model, granularity=granularity).steps
+        places = [[place for place, (node, _) in enumerate(order) if node == number] for number in buffers]
+        assert max(places[0]) < min(places[1]) < max(places[1]) < min(places[2])
 
 
 def test_rows_that_are_pushed_end_with_no_outputs(model: kibi.Graph) -> None:
