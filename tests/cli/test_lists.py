@@ -1,6 +1,7 @@
 """`kibi targets` and `kibi operators` tell what the registries hold."""
 
 import kibi as api
+from kibi.frontends.tflite.importers import RESOLVED
 from kibi.ops import operators
 from tests.cli.conftest import Kibi
 
@@ -25,4 +26,7 @@ def test_operators_lists_every_operator(kibi: Kibi) -> None:
         assert operator["types"] == [str(kind) for kind in known.types]
         assert operator["description"]
         assert operator["description"] in text
-    assert f"{len(operators())} operators" in text
+    resolved = {operator["name"]: operator["description"] for operator in record["resolved_operators"]}
+    assert resolved == RESOLVED
+    assert all(description in text for description in resolved.values())
+    assert f"{len(operators()) + len(RESOLVED)} operators" in text
