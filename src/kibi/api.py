@@ -365,7 +365,7 @@ def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool)
     """The plan that a graph's file carries."""
     from kibi.errors import PlanError  # noqa: PLC0415
     from kibi.frontends.source import read_source  # noqa: PLC0415
-    from kibi.frontends.tflite.offline_plan import read_offline_plan  # noqa: PLC0415
+    from kibi.frontends.tflite.offline_plan import ONLINE, read_offline_plan  # noqa: PLC0415
     from kibi.planner.offline_plan import plan_offline  # noqa: PLC0415
 
     if not alone:
@@ -376,7 +376,9 @@ def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool)
         raise PlanError(
             f"{graph.source} carries no plan. Write one into it with `kibi plan --embed`, or plan without it."
         )
-    made = plan_offline(graph, target, offsets)
+    # Tensors that the importer has added come behind those of the file.
+    every = (*offsets, *(ONLINE,) * (len(graph.tensors) - len(offsets)))
+    made = plan_offline(graph, target, every)
     if ram is not None and made.arena_bytes > ram:
         raise PlanError(
             f"the plan in {graph.source} needs {made.arena_bytes} bytes, {ram} are allowed. Plan without it."

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kibi.codegen.c_text import literal
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Param, Site
 from kibi.kernels import closure, kernel_folder
@@ -46,6 +47,7 @@ class Probe:
         fill: the constant row's element.
         data: what the rows hold in each trial, `[trials, rows, bytes]`.
         types: of the input and the output.
+        state_bytes: of each state; they begin as zeros.
     """
 
     call: KernelCall
@@ -60,6 +62,7 @@ class Probe:
     fill: int
     data: bytes
     types: tuple[DType, DType]
+    state_bytes: tuple[int, ...] = ()
 
     @property
     def unit(self) -> int:
@@ -95,6 +98,7 @@ def probes_of(site: Site, rng: np.random.Generator) -> Iterator[Probe]:
             yield Probe(
                 call, step, operand, distance, made, widest, len(owners), tuple(places), number,
                 accesses[operand].fill or 0, _contents(kind, len(owners) * widest, rng), (kind, site.output.type.dtype),
+                tuple(site[name].type.size_bytes for name in site.op.states),
             )  # fmt: skip
 
 
@@ -172,10 +176,11 @@ def _some(probes: Sequence[Probe], start: int) -> str:
         step = f", {probe.step}" if call.takes_step else ""
         rows = "rows" if call.is_untyped else f"(const {source.c} *const *)rows"
         place = "output" if call.is_untyped else f"({output.c} *)output"
+        states, behind = _states(probe)
         lines += [
             f"static const {call.kernel}_params params_{number} = {{{fields}}};",
             f"static void run_{number}(void *output, const void *const *rows, void *scratch)",
-            f"{{ {call.kernel}({place}, {rows}, &params_{number}, scratch{step}); }}",
+            f"{{ {states}{call.kernel}({place}, {rows}, &params_{number}, scratch{step}{behind}); }}",
             f"static const int32_t pointers_{number}[][2] = {{{', '.join(f'{{{a}, {b}}}' for a, b in probe.pointers)}}};",
         ]
     lines.append(f"void probes_{start}(void);\nvoid probes_{start}(void)\n{{")
@@ -188,7 +193,17 @@ def _some(probes: Sequence[Probe], start: int) -> str:
     return "\n".join([*lines, "}\n"])
 
 
+def _states(probe: Probe) -> tuple[str, str]:
+    """Definitions of a kernel's states, and how it is given them; nothing where it has none."""
+    if not probe.state_bytes:
+        return "", ""
+    names = [f"state_{number}" for number in range(len(probe.state_bytes))]
+    sizes = zip(names, probe.state_bytes, strict=True)
+    arrays = "".join(f"uint64_t {name}[{-(-size // 8)}] = {{0}}; " for name, size in sizes)
+    return f"{arrays}void *const states[] = {{{', '.join(names)}}}; ", ", states"
+
+
 def _literal(value: float | Array | None) -> str:
     if isinstance(value, np.ndarray):
         return f"(const {DType.of(value).c}[]){{{', '.join(map(str, value.reshape(-1).tolist()))}}}"
-    return f"{value}f" if isinstance(value, float) else str(value)
+    return literal(value, "float") if isinstance(value, float) else str(value)

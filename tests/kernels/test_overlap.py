@@ -55,6 +55,7 @@ _CONSERVATIVE = {
     **dict.fromkeys(
         ("kibi_broadcast_args_s32", "kibi_broadcast_args_s64"), "elementwise, but many inputs give one output"
     ),
+    "kibi_circular_buffer_s8": "it has no overlap at all, or lies right over its memory",
     "kibi_concatenation_any": "of several rows that a step reads, the last decides",
     "kibi_copy_any": "of several rows that a step reads, the last decides",
     "kibi_copy_f32": "of several rows that a step reads, the last decides",
@@ -105,6 +106,10 @@ _CONSERVATIVE = {
     "kibi_softmax_s16": "the sum hides single elements",
     "kibi_softmax_s8_s16": "outputs may be at an end of their range whatever the inputs",
     "kibi_softmax_s8": "outputs may be at an end of their range whatever the inputs",
+    **dict.fromkeys(
+        ("kibi_lstm_f32", "kibi_lstm_s8", "kibi_lstm_s16", "kibi_svdf_f32", "kibi_svdf_s8", "kibi_svdf_s8_s16"),
+        "a memory that starts as zeros hides what changes",
+    ),
     "kibi_view_any": "of several rows that a step reads, the last decides",
 }
 """Kernels with inputs for which less would do, and why."""

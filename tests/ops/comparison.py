@@ -8,12 +8,25 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
+from kibi.oracle import Oracle
+from kibi.runtime import Interpreter
 from tests.support.operator_models import Case
 
 
 def graph_of(case: Case) -> Graph:
     """The case's graph, from its file."""
     return parse_tflite(case.model, "drawn.tflite")
+
+
+def outputs_of(case: Case, oracle: Oracle) -> tuple[Array, ...]:
+    """TFLM's outputs of all inferences in a row; of those that end early it has none that mean anything."""
+    results = oracle.run(case.model, case.runs)[case.cycles - 1 :: case.cycles]
+    return tuple(array for run in results for array in run.outputs)
+
+
+def python_outputs_of(case: Case, interpreter: Interpreter) -> tuple[Array, ...]:
+    """The interpreter's outputs of all inferences in a row."""
+    return tuple(array for inputs in case.runs for array in interpreter.run(inputs))
 
 
 def assert_same(graph: Graph, got: Sequence[Array], wanted: Sequence[Array]) -> None:

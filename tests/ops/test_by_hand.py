@@ -133,11 +133,13 @@ def test_operator_by_hand_gives_the_interpreters_bits_wherever_data_lies(
             for tensor in filter(None, (tensor for _, tensor in site.operands)):
                 given = tensor.data if tensor.data is not None else arrays.get(tensor.index)
                 kind = place if given is not None else _OUTPUTS.get(place, place)
-                values = np.zeros(tensor.type.shape, tensor.type.dtype.numpy) if given is None else given
+                first = np.frombuffer(tensor.initial_bytes, tensor.type.dtype.numpy).reshape(tensor.type.shape)
+                values = first if given is None else given
                 made.setdefault(tensor.index, _INPUTS[kind](tensor.type, values, tmp_path))
             operands = {name: made[tensor.index] for name, tensor in reversed(site.operands) if tensor is not None}
             output = _marked(site.op, fast=fast).bind(**operands).eval()
-            assert_same(graph, [output.to_array()], wanted[:1])
+            if wanted:  # which are none where an operator waits for more inferences
+                assert_same(graph, [output.to_array()], wanted[:1])
             for bound in made.values():
                 bound.free()
 

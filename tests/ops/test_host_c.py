@@ -17,7 +17,15 @@ from kibi.runtime import Interpreter
 from kibi.targets import target
 from kibi.variants import Goal
 from tests.ops.batch import CANARY, Batch, Outcome
-from tests.ops.comparison import assert_same, assert_same_as_tflm, describe, graph_of, ulps_of
+from tests.ops.comparison import (
+    assert_same,
+    assert_same_as_tflm,
+    describe,
+    graph_of,
+    outputs_of,
+    python_outputs_of,
+    ulps_of,
+)
 from tests.ops.convolutions import GEOMETRIES, convolution
 from tests.ops.orders import gaps, interleaved, spread
 from tests.support.choices import Seeded
@@ -54,10 +62,11 @@ def wanted(drawn: Sequence[tuple[Case, Graph]], oracle: Oracle) -> list[tuple[Ar
     """TFLM's outputs for them; where TFLM's C library decides the last place, Python's, which are near them."""
     outputs = []
     for case, graph in drawn:
-        its = oracle.run(case.model, [case.inputs])[0].outputs
-        mine = Interpreter(graph).run(case.inputs) if ulps_of(graph) and len(graph.nodes) == 1 else its
+        its = outputs_of(case, oracle)
+        is_near = ulps_of(graph) and len(graph.nodes) == 1
+        mine = python_outputs_of(case, Interpreter(graph)) if is_near else its
         assert_same_as_tflm(graph, mine, its)
-        outputs.append(tuple(mine))
+        outputs.append(mine)
     return outputs
 
 
@@ -67,7 +76,7 @@ def _plans(drawn: Sequence[tuple[Case, Graph]]) -> list[Plan]:
 
 
 def _check(drawn: Sequence[tuple[Case, Graph]], wanted: Sequence[Sequence[Array]], batch: Batch) -> list[Outcome]:
-    outcomes = batch.run([case.inputs for case, _ in drawn])
+    outcomes = batch.run([case.every_input for case, _ in drawn])
     for (_, graph), outputs, outcome in zip(drawn, wanted, outcomes, strict=True):
         assert outcome.statuses == _STATUSES, describe(graph)
         for run in outcome.outputs:

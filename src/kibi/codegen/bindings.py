@@ -9,7 +9,7 @@ import numpy as np
 from kibi.codegen.c_text import integer_bits, integer_type
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
-from kibi.ir import Graph, KernelCall, RowAccess, Site, Tensor
+from kibi.ir import Graph, KernelCall, RowAccess, Site, Tensor, stops
 from kibi.kernels import Field, struct_fields
 from kibi.planner.plan import Plan, RegionUse
 from kibi.targets import Target
@@ -78,6 +78,11 @@ class Bindings:
     def receivers(self) -> int:
         """How many nodes receive rows of the model's inputs; they stand in front, in the order of the inputs."""
         return sum(node.op.receives for node in self.graph.nodes)
+
+    @cached_property
+    def stops(self) -> tuple[int, ...]:
+        """The nodes that may end an inference."""
+        return stops(self.graph)
 
     @property
     def streams(self) -> bool:

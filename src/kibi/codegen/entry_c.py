@@ -3,7 +3,7 @@
 from kibi.codegen import memory_c
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.events_c import refuse, report
-from kibi.runtime.inference_events import InferenceEnded, InferenceStarted, RowReceived
+from kibi.runtime.inference_events import InferenceEnded, InferenceStarted, MoreInputNeeded, RowReceived
 
 
 def declarations(b: Bindings) -> str:
@@ -43,11 +43,12 @@ void *{name}_variable({name}_t *model, unsigned index);
         if b.streams
         else "One inference"
     )
+    more = f"\n * KIBI_MORE_INPUT where an operator ended it early: {name}_output is not valid then." if b.stops else ""
     return f"""{text}
 /* Where output `index` lies after {name}_invoke, until the arena is used again; NULL if there is none. */
 const {outputs} *{name}_output(const {name}_t *model, unsigned index);
 
-/* {done[0].upper()}{done[1:]}. */
+/* {done[0].upper()}{done[1:]}.{more} */
 kibi_status {name}_invoke({name}_t *model);
 """
 
@@ -72,7 +73,8 @@ def _cursor(b: Bindings) -> str:
     """The fields that say how far an inference has come that waits for a row."""
     if not b.streams:
         return ""
-    return f"    {b.cursor_type} line, turn, function, step;\n"
+    stopped = f"    {b.cursor_type} is_stopped; /* whether an operator ended the inference */\n" if b.stops else ""
+    return f"    {b.cursor_type} line, turn, function, step;\n{stopped}"
 
 
 def _push_head(b: Bindings) -> str:
@@ -130,6 +132,7 @@ def _ready(b: Bindings) -> str:
 def _push(b: Bindings) -> str:
     name, several = b.prefix, len(b.graph.inputs) > 1
     wrong = f"{name}_expected_input(model) != (int)input" if several else f"{name}_expected_input(model) < 0"
+    stopped = "        model->is_stopped = 0;\n" if b.stops else ""
     return f"""void {name}_rewind({name}_t *model)
 {{
     if (model != NULL) {{
@@ -137,7 +140,7 @@ def _push(b: Bindings) -> str:
         model->turn = 0;
         model->function = 0;
         model->step = 0;
-    }}
+{stopped}    }}
 }}
 
 int {name}_expected_input({name}_t *model)
@@ -160,10 +163,17 @@ int {name}_expected_input({name}_t *model)
 
 def _invoke(b: Bindings) -> str:
     name = b.prefix
+    run = f"{name}_run({memory_c.of_model(b)})"
+    stopped = f"{report(MoreInputNeeded, 2)}        return KIBI_MORE_INPUT;\n    }}\n"
     if b.streams:
-        body = f"{refuse(f'{name}_expected_input(model) >= 0', 'KIBI_ERROR_TURN')}    {name}_rewind(model);\n"
+        body = refuse(f"{name}_expected_input(model) >= 0", "KIBI_ERROR_TURN")
+        if b.stops:
+            body += f"    if (model->is_stopped != 0) {{\n        {name}_rewind(model);\n{stopped}"
+        body += f"    {name}_rewind(model);\n"
+    elif b.stops:
+        body = f"{report(InferenceStarted)}    if ({run} != 0) {{\n{stopped}"
     else:
-        body = f"{report(InferenceStarted)}    {name}_run({memory_c.of_model(b)});\n"
+        body = f"{report(InferenceStarted)}    {run};\n"
     return f"""kibi_status {name}_invoke({name}_t *model)
 {{
 {_ready(b)}{body}{report(InferenceEnded)}    return KIBI_OK;

@@ -12,7 +12,7 @@ from kibi.codegen.model_c import model_text
 from kibi.codegen.output import write_folder
 from kibi.codegen.project import cmake_lists, example_main
 from kibi.errors import InputError
-from kibi.ir import Graph
+from kibi.ir import Graph, stops
 from kibi.kernels import closure
 from kibi.planner import planned_graph
 from kibi.planner.plan import Plan, RegionUse
@@ -59,6 +59,11 @@ class CompiledModel:
         if self.variable_bytes:
             size, unit = -(-size // _WORD_BYTES) * _WORD_BYTES + self.variable_bytes, _WORD_BYTES
         return -(-(size + self.cursor_bytes) // unit) * unit
+
+    @property
+    def stops(self) -> bool:
+        """Whether an operator may end an inference early."""
+        return bool(stops(self.graph))
 
     @property
     def arrivals(self) -> tuple[tuple[int, int], ...]:
@@ -168,7 +173,7 @@ def _compiled(b: Bindings) -> CompiledModel:
         labels=tuple(map(b.label, numbers)),
         kernels=tuple(call.kernel for call in b.calls),
         pointers=(len(b.regions) or 1) + len(b.supplied) + bool(b.variables),
-        cursor_bytes=4 * b.cursor_bytes if b.streams else 0,
+        cursor_bytes=(5 if b.stops else 4) * b.cursor_bytes if b.streams else 0,
         supplied=b.supplied,
         regions=b.regions,
         variable_bytes=b.variable_bytes,

@@ -57,6 +57,12 @@ def states(b: Bindings, number: int) -> str:
     return f"    void *const states[{len(site.op.states)}] = {{{places}}};\n"
 
 
+def remaining(b: Bindings, number: int) -> str:
+    """What is not 0 where a node ends the inference: its first state."""
+    site = b.graph.sites[number]
+    return f"*(const int32_t *)(const void *){base(b, site[site.op.states[0]], argument(b))}"
+
+
 def fields(b: Bindings) -> str:
     """The fields of the model's struct that say where its bytes are."""
     if b.is_plain:

@@ -5,12 +5,16 @@ from dataclasses import dataclass, replace
 
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.c_text import comment, filled, integer_bits, integer_type, plain
-from kibi.codegen.memory_c import argument, of_model, parameter
+from kibi.codegen.memory_c import argument, of_model, parameter, remaining
 from kibi.codegen.turns import Entry, Group, fold
 
 _PLAIN_DRIVER_BYTES = 54
 _TURNS_DRIVER_BYTES = 164
 """What the two forms' drivers take of flash, compiled for a Cortex-M4 by zig at -Os."""
+
+
+_END = "END_OF_ORDER"
+"""Stands for the number of lines until it is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ def order(b: Bindings) -> str:
     """The table of functions, that of the order in whichever form takes less flash, and what follows it."""
     count = len(b.graph.nodes)
     head = _table(b, "receivers", range(b.receivers), "const void *row") if b.receivers > 1 else ""
-    head += _table(b, "functions", range(b.receivers, count), "int32_t end")
+    head += _table(b, "functions", range(b.receivers, count), "int32_t end") + _ends(b)
     steps = [site.steps for site in b.graph.sites]
     lines = [line for group in fold(b.plan.runs, steps) for line in _lines(group, steps)]
     turns_bytes = _TURNS_DRIVER_BYTES + _line_bytes(lines) * len(lines) + integer_bits(steps) // 8 * count
@@ -48,11 +52,40 @@ def _table(b: Bindings, name: str, nodes: range, last: str) -> str:
     return f"static void (*const {name}[{len(nodes)}]){kind} = {{\n{functions}}};\n\n"
 
 
-def _call(b: Bindings, function: str, arguments: str) -> str:
-    """The call of a function by its number; those that receive have the lowest ones."""
+def _ends(b: Bindings) -> str:
+    """The function that says whether one that has run ends the inference; nothing where none does."""
+    if not b.stops:
+        return ""
+    cases = "".join(
+        f"    case {number}:\n        return end == {b.graph.sites[number].steps} && {remaining(b, number)} != 0;\n"
+        for number in b.stops
+    )
+    return (
+        f"{comment('Whether a function that has run its last step ends the inference: it waits for further ones.')}"
+        f"static int {b.prefix}_ends({parameter(b)}, int32_t function, int32_t end)\n{{\n    switch (function) {{\n{cases}"
+        f"    default:\n        return 0;\n    }}\n}}\n\n"
+    )
+
+
+def _call(b: Bindings, function: str, step: str, end: str, indent: int) -> str:
+    """The call of a function by its number, and what follows where it ends the inference.
+
+    Those that receive have the lowest numbers.
+    """
     index = f"{function} - {b.receivers}" if b.receivers else function
     memory = of_model(b) if b.streams else argument(b)
-    return f"functions[{index}]({memory}, {arguments});"
+    call = f"functions[{index}]({memory}, {step}, {end});"
+    if not b.stops:
+        return call
+    margin = "\n" + " " * indent
+    leave = [f"model->line = {_END};", "model->is_stopped = 1;", "return;"] if b.streams else ["return 1;"]
+    inner = "".join(f"{margin}    {statement}" for statement in leave)
+    return f"{call}{margin}if ({b.prefix}_ends({memory}, (int32_t){function}, {end}) != 0) {{{inner}{margin}}}"
+
+
+def _result(b: Bindings) -> tuple[str, str]:
+    """The type of the driver of stored inputs, and its last statement: 1 where the inference ended early."""
+    return ("int", "    return 0;\n") if b.stops else ("void", "")
 
 
 def _receive(b: Bindings, function: str, step: str) -> str:
@@ -74,17 +107,18 @@ def _plain(b: Bindings) -> str:
     )
     if b.streams:
         return table + _plain_resumed(b, kind)
-    call = _call(b, "plan_order[i][0]", "(int32_t)plan_order[i][1], (int32_t)plan_order[i][2]")
+    call = _call(b, "plan_order[i][0]", "(int32_t)plan_order[i][1]", "(int32_t)plan_order[i][2]", 8)
+    kind, end = _result(b)
     return (
-        f"{table}static void {b.prefix}_run({parameter(b)})\n{{\n    for (uint32_t i = 0; i < {len(runs)}u; ++i) {{\n"
-        f"        {call}\n    }}\n}}\n"
+        f"{table}static {kind} {b.prefix}_run({parameter(b)})\n{{\n    for (uint32_t i = 0; i < {len(runs)}u; ++i) {{\n"
+        f"        {call}\n    }}\n{end}}}\n"
     )
 
 
 def _plain_resumed(b: Bindings, kind: str) -> str:
     """The driver that goes on where it waited for a row."""
     receive = _receive(b, "at[0]", "at[1] + model->step")
-    call = _call(b, "at[0]", "at[1], at[2]")
+    call = _call(b, "at[0]", "at[1]", "at[2]", 12).replace(_END, str(len(b.plan.runs)))
     return f"""/* Goes on until the next row is needed; `row` is the one that is waited for, or NULL. */
 static void {b.prefix}_run({b.prefix}_t *model, const void *row)
 {{
@@ -200,7 +234,7 @@ def _row(b: Bindings, line: _Line, names: Sequence[str], numbers: Sequence[int])
 def _turns_resumed(b: Bindings, count: int) -> str:
     """The driver that goes on where it waited for a row."""
     receive = _receive(b, "function", "step + model->step")
-    call = _call(b, "function", "step, end")
+    call = _call(b, "function", "step", "end", 16).replace(_END, str(count))
     return f"""/* Goes on until the next row is needed; `row` is the one that is waited for, or NULL. */
 static void {b.prefix}_run({b.prefix}_t *model, const void *row)
 {{
@@ -246,8 +280,9 @@ static int {b.prefix}_waits_for(const {b.prefix}_t *model)
 
 
 def _turns_driver(b: Bindings, count: int) -> str:
-    call = _call(b, "function", "step > 0 ? step : 0, end < limit ? end : limit")
-    return f"""static void {b.prefix}_run({parameter(b)})
+    call = _call(b, "function", "step > 0 ? step : 0", "end < limit ? end : limit", 12)
+    kind, last = _result(b)
+    return f"""static {kind} {b.prefix}_run({parameter(b)})
 {{
     int32_t i = 0, turn = 0;
     while (i < {count}) {{
@@ -264,5 +299,5 @@ def _turns_driver(b: Bindings, count: int) -> str:
             {call}
         }}
     }}
-}}
+{last}}}
 """

@@ -7,7 +7,7 @@ import numpy as np
 from kibi.codegen import Library
 from kibi.dtypes import Array
 from kibi.emulator import Call, Core
-from kibi.engines.engine import STATUS, entry_points, written_sources
+from kibi.engines.engine import MORE_INPUT, STATUS, entry_points, written_sources
 from kibi.errors import EmulationError
 from kibi.runtime import check_inputs
 from kibi.toolchain import Image, build_image
@@ -56,7 +56,7 @@ class DeviceEngine:
         return self._model.state_bytes()
 
     def run(self, inputs: Sequence[Array], *, instruction_limit: int = 10_000_000_000) -> list[Array]:
-        """One inference; `last` then holds what it cost.
+        """One inference, whose outputs are none where an operator ended it early; `last` then holds what it cost.
 
         Args:
             inputs: one array for each model input, of its shape and type.
@@ -72,11 +72,18 @@ class DeviceEngine:
             if index not in graph.streamed_inputs:
                 place = self._supplied.get(index) or self._call("input", self._state, number).value
                 self._core.write(place, array.tobytes())
-        calls = [self._push(arrays[number], number, row, instruction_limit) for number, row in self._model.arrivals]
+        calls = []
+        for number, row in self._model.arrivals:
+            if self._model.stops and self.call("expected_input") < 0:
+                break
+            calls.append(self._push(arrays[number], number, row, instruction_limit))
         self.last = self._call("invoke", self._state, instruction_limit=instruction_limit)
+        status = self.last.signed_value
         for call in reversed(calls):
             self.last = call.then(self.last)
         outputs: list[Array] = []
+        if status == MORE_INPUT:
+            return outputs
         for number, index in enumerate(graph.outputs):
             kind = graph.tensors[index].type
             data = self._core.read(self._call("output", self._state, number).value, kind.size_bytes)
@@ -125,7 +132,7 @@ class DeviceEngine:
     def _call(self, function: str, *arguments: int, instruction_limit: int = 1_000_000) -> Call:
         name = f"{self._model.graph.name}_{function}"
         call = self._core.call(name, *arguments, operators=self._operators, instruction_limit=instruction_limit)
-        if function not in ("input", "output") and call.value:
+        if function not in ("input", "output") and call.value not in (0, MORE_INPUT):
             reason = STATUS.get(call.signed_value, "unknown")
             raise EmulationError(f"{name} returned {call.signed_value} ({reason})", function=name)
         return call

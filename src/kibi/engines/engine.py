@@ -36,6 +36,8 @@ def entry_points(model: CompiledModel) -> list[str]:
     return [f"{model.graph.name}_{name}" for name in names]
 
 
+MORE_INPUT = 1
+"""What `invoke` returns where an operator ended the inference early, so that there are no outputs."""
 STATUS = {
     -1: "a pointer is null",
     -2: "the arena is too small",

@@ -7,7 +7,7 @@ import numpy as np
 
 from kibi.codegen import Library
 from kibi.dtypes import Array
-from kibi.engines.engine import STATUS, entry_points, written_sources
+from kibi.engines.engine import MORE_INPUT, STATUS, entry_points, written_sources
 from kibi.errors import InternalError
 from kibi.ir import TensorType
 from kibi.runtime import check_inputs
@@ -50,7 +50,7 @@ class HostEngine:
             self._check("supply", ctypes.c_uint(number), _POINTER(block.ctypes.data), ctypes.c_size_t(block.nbytes))
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """One inference.
+        """One inference; no outputs at all where an operator ended it early.
 
         Raises:
             InputError: an input does not fit.
@@ -64,12 +64,14 @@ class HostEngine:
             elif index not in graph.streamed_inputs:
                 ctypes.memmove(self.address("input", number), array.ctypes.data, array.nbytes)
         for number, row in self._model.arrivals:
+            if self._model.stops and self.call("expected_input") < 0:
+                break
             self._push(arrays[number], number, row)
-        self._check("invoke")
+        is_complete = self._check("invoke")
         for block in self._blocks:
             if (block[:_GUARD_BYTES] != _CANARY).any() or (block[-_GUARD_BYTES:] != _CANARY).any():
                 raise InternalError(f"{graph.name}_invoke wrote outside its arena")
-        return self.outputs()
+        return self.outputs() if is_complete else []
 
     def outputs(self) -> list[Array]:
         """The outputs as they lie in memory."""
@@ -113,9 +115,11 @@ class HostEngine:
         data = ctypes.string_at(self.address("output", number), kind.size_bytes)
         return np.frombuffer(data, kind.dtype.numpy).reshape(kind.shape)
 
-    def _check(self, function: str, *arguments: object) -> None:
+    def _check(self, function: str, *arguments: object) -> bool:
+        """Call a function; whether it came to the end, which it may not where an operator ends inferences early."""
         status = self.call(function, *arguments)
-        if status:
+        if status not in (0, MORE_INPUT):
             raise InternalError(
                 f"{self._model.graph.name}_{function} returned {status}: {STATUS.get(status, 'unknown')}"
             )
+        return status == 0

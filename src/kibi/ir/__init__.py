@@ -5,6 +5,7 @@ from kibi.ir.graph import Graph, Node, Site
 from kibi.ir.operands import Operand
 from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, Param, Rows, StatefulOperator
 from kibi.ir.rows import RowAccess
+from kibi.ir.stops import stops
 from kibi.ir.tensor import Quantization, Tensor, TensorType
 from kibi.ir.verify import verify
 from kibi.ir.versions import can_overwrite, in_order, overwrites
@@ -29,5 +30,6 @@ __all__ = [
     "can_overwrite",
     "in_order",
     "overwrites",
+    "stops",
     "verify",
 ]

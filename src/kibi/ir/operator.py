@@ -177,6 +177,14 @@ class Operator(ABC):
     def kernel_call(self, site: "Site") -> KernelCall:
         """The kernel, its parameters with packed weights, its scratch."""
 
+    def may_stop(self, site: "Site") -> bool:
+        """Whether a node may end the inference: it does where its first state, an s32, is not 0 after its last step.
+
+        Nodes that change something which outlives the inference keep their place before or behind it.
+        """
+        del site
+        return False
+
     def macs(self, site: "Site") -> int:
         """Multiply-accumulates of one inference; 0 for operators that are not counted in them."""
         del site

@@ -10,6 +10,7 @@ from heapq import heappop, heappush
 
 from kibi.errors import Problem
 from kibi.ir.graph import Graph, Node, Site
+from kibi.ir.stops import stop_waits
 from kibi.ir.tensor import Tensor
 
 Overwrites = tuple[tuple[int, tuple[int, ...]], ...]
@@ -18,15 +19,19 @@ have run."""
 
 
 def overwrites(graph: Graph) -> tuple[Overwrites, ...]:
-    """For each node, the other nodes that its steps must wait for because they use bytes that it overwrites."""
+    """For each node, the other nodes that its steps must wait for because they use bytes that it overwrites.
+
+    And those that it waits for because one of both may end the inference.
+    """
+    behind = stop_waits(graph)
     if all(tensor.next_of is None for tensor in graph.tensors):
-        return ((),) * len(graph.nodes)
+        return behind
     users: dict[int, list[int]] = {}
     for number, node in enumerate(graph.nodes):
         for index in dict.fromkeys((*node.inputs, *node.outputs)):
             if index is not None and graph.tensors[index].is_state:
                 users.setdefault(index, []).append(number)
-    return tuple(tuple(_waits(graph, number, users)) for number in range(len(graph.nodes)))
+    return tuple((*_waits(graph, number, users), *behind[number]) for number in range(len(graph.nodes)))
 
 
 def overwrite_problems(graph: Graph) -> Iterator[Problem]:

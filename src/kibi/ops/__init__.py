@@ -14,6 +14,7 @@ from kibi.ops.broadcast_args import BroadcastArgs
 from kibi.ops.broadcast_to import BroadcastTo
 from kibi.ops.cast import Cast
 from kibi.ops.ceil import Ceil
+from kibi.ops.circular_buffer import CircularBuffer
 from kibi.ops.concatenation import Concatenation
 from kibi.ops.conv2d import Conv2D
 from kibi.ops.cos import Cos
@@ -101,9 +102,11 @@ from kibi.ops.squeeze import Squeeze
 from kibi.ops.strided_slice import StridedSlice
 from kibi.ops.sub import Sub
 from kibi.ops.sum import Sum
+from kibi.ops.svdf import Svdf
 from kibi.ops.tanh import Tanh
 from kibi.ops.transpose import Transpose
 from kibi.ops.transpose_conv import TransposeConv
+from kibi.ops.unidirectional_sequence_lstm import UnidirectionalSequenceLstm
 from kibi.ops.unpack import Unpack
 from kibi.ops.zeros_like import ZerosLike
 
@@ -122,6 +125,7 @@ __all__ = [
     "BroadcastTo",
     "Cast",
     "Ceil",
+    "CircularBuffer",
     "Concatenation",
     "Conv2D",
     "Cos",
@@ -203,9 +207,11 @@ __all__ = [
     "StridedSlice",
     "Sub",
     "Sum",
+    "Svdf",
     "Tanh",
     "Transpose",
     "TransposeConv",
+    "UnidirectionalSequenceLstm",
     "Unpack",
     "ZerosLike",
     "custom_operators",

@@ -49,7 +49,7 @@ class Logistic(Unary):
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """Of s16 rule N35, of floats rule N25."""
         if site.output.type.dtype is DType.F32:
-            return _of_floats
+            return logistic_of_floats
         factors = scaling(site, (0,))
         return lambda values: logistic_s16(values, *factors)
 
@@ -67,7 +67,7 @@ class Logistic(Unary):
         return ends.astype(np.int8)
 
 
-def _of_floats(values: Numbers) -> Numbers:
+def logistic_of_floats(values: Numbers) -> Numbers:
     """Rule N25: 1 above 16.6, exp(x) below -9, else the function itself, rounded to float32 three times."""
     one = np.float32(1)
     inside = one / (one + exp_f32(-values))

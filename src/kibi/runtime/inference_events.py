@@ -4,6 +4,7 @@ from kibi.runtime.events import declare_error, declare_event
 
 InferenceStarted = declare_event("InferenceStarted", "an inference on stored or supplied inputs begins")
 InferenceEnded = declare_event("InferenceEnded", "its outputs can be read")
+MoreInputNeeded = declare_event("MoreInputNeeded", "an operator ended an inference early: it waits for further ones")
 RowReceived = declare_event("RowReceived", "a row of an input that streams has been copied")
 
 NullPointer = declare_error("NullPointer", "a pointer is null")
@@ -12,7 +13,7 @@ ArenaMisaligned = declare_error("ArenaMisaligned", "the arena, or a supplied buf
 NotInitialized = declare_error("NotInitialized", "the model has not all its memory yet")
 OutOfTurn = declare_error("OutOfTurn", "a row or a call came out of turn")
 
-EVENTS = (InferenceStarted, InferenceEnded, RowReceived)
+EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived)
 """What goes well."""
 ERRORS = {
     "KIBI_ERROR_NULL": NullPointer,

@@ -14,7 +14,13 @@ from kibi.planner.ascii_map import print_memory_plan
 from kibi.runtime.arena import Arena, check_size, side_by_side
 from kibi.runtime.context import Context
 from kibi.runtime.handlers import Handler, NullHandler
-from kibi.runtime.inference_events import InferenceEnded, InferenceStarted, OutOfTurn, RowReceived
+from kibi.runtime.inference_events import (
+    InferenceEnded,
+    InferenceStarted,
+    MoreInputNeeded,
+    OutOfTurn,
+    RowReceived,
+)
 from kibi.runtime.inputs import check_inputs, check_row
 from kibi.runtime.memory import HandleArena, Recording, WritableBuffer
 from kibi.runtime.preallocated import find_tensor
@@ -68,6 +74,7 @@ class Interpreter:
         self._states: dict[int, WritableBuffer] = {}
         self._planned: Plan | None = plan
         self._is_allocated = False
+        self._is_stopped = False
         self._position = 0
         self._observed: dict[int, list[Array]] = {}
         if allocate:
@@ -199,12 +206,14 @@ class Interpreter:
     def run(self, inputs: Sequence[Array], observe: Observer | None = None) -> list[Array]:
         """One inference; one that was begun with `push_row` is forgotten.
 
+        An operator that needs the inputs of several inferences may end one early: see `Operator.may_stop`.
+
         Args:
             inputs: one array for each model input, of its shape and type; what lies in a preallocated buffer is replaced.
             observe: called with each tensor as it is completed.
 
         Returns:
-            One array for each model output.
+            One array for each model output; none at all where an operator waits for further inferences.
 
         Raises:
             InputError: an input does not fit, or `allocate` was not called.
@@ -262,6 +271,8 @@ class Interpreter:
     def invoke(self) -> list[Array]:
         """The outputs, when all rows have been pushed; the next `push_row` begins another inference.
 
+        None at all where an operator ended the inference early, for which not all rows need to have come.
+
         Raises:
             InputError: rows are missing, or the plan does not stream.
         """
@@ -299,6 +310,7 @@ class Interpreter:
 
     def _begin(self) -> None:
         self._position = 0
+        self._is_stopped = False
         self._observed.clear()
         self._program.begin()
         if not self._program.graph.streamed_inputs:
@@ -306,6 +318,9 @@ class Interpreter:
 
     def _outputs(self) -> list[Array]:
         self._position = 0
+        if self._is_stopped:
+            self._handler.notify(MoreInputNeeded())
+            return []
         self._handler.notify(InferenceEnded())
         return [self.tensors[index].to_array() for index in self._program.graph.outputs]
 
@@ -320,8 +335,12 @@ class Interpreter:
         """Run steps until a row must arrive, or to the end."""
         steps = self._program.steps
         while self._position < len(steps) and not steps[self._position].is_arrival:
-            steps[self._position].run()
+            step = steps[self._position]
+            step.run()
             self._done(observe)
+            if step.ends:
+                self._is_stopped = True
+                self._position = len(steps)
 
     def _done(self, observe: Observer | None) -> None:
         """A step has run."""

@@ -28,6 +28,7 @@ class Step:
         rows: the rows, or parts of rows, that it reads, input after input.
         output: where the elements go, in one piece.
         reads, writes: the rows of tensors in the arena that this touches, as (tensor, row).
+        remaining: a number that ends the inference here where it is not 0 when the step has run; None: it never ends here.
     """
 
     compute: Callable[[Rows], Array] | None
@@ -35,11 +36,17 @@ class Step:
     output: NDArray[np.generic]
     reads: tuple[tuple[RowTensor, int], ...]
     writes: tuple[tuple[RowTensor, int], ...]
+    remaining: Array | None = None
 
     @property
     def is_arrival(self) -> bool:
         """Whether the caller brings its row."""
         return self.compute is None
+
+    @property
+    def ends(self) -> bool:
+        """Whether the inference ends behind it, now that it has run."""
+        return self.remaining is not None and bool(self.remaining.any())
 
     def run(self) -> None:
         """Compute.
@@ -107,7 +114,9 @@ class Program:
             reads = [(tensor.index, row) for tensor, access in operands for row in access.needs(step)]
             writes = [(site.output.index, row) for row in site.made_rows(step)]
             touched = (self._in_arena(reads), self._in_arena(writes))
-            steps.append(Step(function, rows, self._output(site, step), *touched))
+            is_end = step == site.steps - 1 and site.op.may_stop(site)
+            remaining = self._states(site)[0] if is_end else None
+            steps.append(Step(function, rows, self._output(site, step), *touched, remaining))
         return steps
 
     def _in_arena(self, rows: Sequence[tuple[int, int]]) -> tuple[tuple[RowTensor, int], ...]:

@@ -10,7 +10,16 @@ from kibi.frontends.naming import identifier
 from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
 from kibi.frontends.tflite.folding import fold
 from kibi.frontends.tflite.handles import Handles, first_values, is_resolved
-from kibi.frontends.tflite.importers import CUSTOM, IMPORTERS, RESOLVED, Importer, OptionsError, importer_of, remedy_for
+from kibi.frontends.tflite.importers import (
+    CUSTOM,
+    IMPORTERS,
+    RESOLVED,
+    Importer,
+    OptionsError,
+    TensorTable,
+    importer_of,
+    remedy_for,
+)
 from kibi.frontends.tflite.int4 import int4_problems
 from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, Options
 from kibi.frontends.tflite.tensors import import_tensor, unused
@@ -105,12 +114,14 @@ class _Parts:
 
     Attributes:
         tensors: by index.
+        count: of the tensors, those that importers have added among them.
         nodes: in the file's order.
         handles: of variables.
         problems: what is not sound.
     """
 
     tensors: dict[int, Tensor]
+    count: int
     nodes: list[Node | Access]
     handles: Handles
     problems: list[Problem]
@@ -121,9 +132,10 @@ class _Parts:
         drafts, handles, operator_problems = _read_operators(reader, graphs.graph)
         index_problems = _index_problems(reader, drafts)
         tensors, tensor_problems = _read_tensors(reader, drafts)
-        nodes, operand_problems = _connect(drafts, tensors, handles)
+        table = TensorTable(tensors, reader.tensor_count, reader.outputs)
+        nodes, operand_problems = _connect(drafts, table, handles)
         problems = [*operator_problems, *index_problems, *tensor_problems, *operand_problems]
-        return _Parts(tensors, nodes, handles, problems)
+        return _Parts(table.tensors, table.count, nodes, handles, problems)
 
     @property
     def accesses(self) -> list[Access]:
@@ -144,7 +156,7 @@ def _import(reader: ModelReader, source: str, graphs: _Subgraphs, *, is_main: bo
     else:
         initial = {}
         problems += _state_problems(parts)
-    woven = weave(parts.tensors, parts.nodes, reader.outputs, initial, reader.tensor_count)
+    woven = weave(parts.tensors, parts.nodes, reader.outputs, initial, parts.count)
     problems += woven.problems
     tensors, nodes = fold(source, woven.tensors, woven.nodes, reader.outputs)
     if problems:
@@ -279,9 +291,10 @@ def _read_tensors(reader: ModelReader, drafts: Iterable[_Draft]) -> tuple[dict[i
 
 
 def _connect(
-    drafts: Iterable[_Draft], tensors: Mapping[int, Tensor], handles: Handles
+    drafts: Iterable[_Draft], table: TensorTable, handles: Handles
 ) -> tuple[list[Node | Access], list[Problem]]:
     """The nodes of the operators whose tensors are all sound, and what is wrong with the others."""
+    tensors = table.tensors
     nodes: list[Node | Access] = []
     problems: list[Problem] = []
     for draft in drafts:
@@ -298,7 +311,7 @@ def _connect(
                     nodes.append(access)
             elif not found:
                 try:
-                    nodes += draft.importer.nodes(draft.op, draft.inputs, draft.record.outputs, draft.index)
+                    nodes += draft.importer.nodes(draft.op, draft.inputs, draft.record.outputs, draft.index, table)
                 except OptionsError as error:
                     problems.append(Problem(f"{draft.record.name}: {error.what}", error.remedy, draft.index))
     return nodes, problems
@@ -338,13 +351,14 @@ def _rule_problems(source: str, nodes: Iterable[Node], tensors: Mapping[int, Ten
 
     The whole cannot be verified then; each node is, as a graph of its own.
     """
+    own = {index for index, tensor in tensors.items() if tensor.is_constant or tensor.is_variable}
     for node in nodes:
         given = [index for index in node.inputs if index is not None]
         place = {index: position for position, index in enumerate(dict.fromkeys((*given, *node.outputs)))}
         inputs = tuple(None if index is None else place[index] for index in node.inputs)
         outputs = tuple(place[index] for index in node.outputs)
         alone = tuple(replace(tensors[index], index=position) for index, position in place.items())
-        free = tuple(dict.fromkeys(place[index] for index in given if not tensors[index].is_constant))
+        free = tuple(dict.fromkeys(place[index] for index in given if index not in own))
         try:
             verify(Graph("node", source, alone, (Node(node.op, inputs, outputs, node.source),), free, outputs))
         except ModelError as error:

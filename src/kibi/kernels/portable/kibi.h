@@ -9,8 +9,9 @@
 #error "Kibi needs a compiler that shifts negative numbers right arithmetically"
 #endif
 
-/* What functions return: zero, or what was wrong. */
+/* What functions return: zero, or what was wrong; above zero there is nothing wrong. */
 typedef enum {
+    KIBI_MORE_INPUT = 1, /* no outputs this time: an operator waits for the inputs of further inferences */
     KIBI_OK = 0,
     KIBI_ERROR_NULL = -1,            /* a pointer is null */
     KIBI_ERROR_ARENA_SIZE = -2,      /* the arena has fewer bytes than the plan needs */

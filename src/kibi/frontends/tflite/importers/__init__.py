@@ -8,13 +8,14 @@ from collections.abc import Mapping
 
 from kibi.errors import InputError
 from kibi.frontends.tflite.importers.arithmetic import ARITHMETIC
-from kibi.frontends.tflite.importers.base import Importer, OptionsError
+from kibi.frontends.tflite.importers.base import Importer, OptionsError, TensorTable
 from kibi.frontends.tflite.importers.custom import CUSTOM
 from kibi.frontends.tflite.importers.elementwise import ELEMENTWISE
 from kibi.frontends.tflite.importers.joining import JOINING
 from kibi.frontends.tflite.importers.logic import LOGIC
 from kibi.frontends.tflite.importers.moving import MOVING
 from kibi.frontends.tflite.importers.reducing import REDUCING
+from kibi.frontends.tflite.importers.remembering import REMEMBERING
 from kibi.frontends.tflite.importers.transcendental import TRANSCENDENTAL
 from kibi.frontends.tflite.importers.variables import RESOLVED, VARIABLES
 from kibi.frontends.tflite.importers.windows import WINDOWS
@@ -22,9 +23,9 @@ from kibi.frontends.tflite.reader import Options
 from kibi.ir import Operator, OperatorError
 from kibi.ops import CustomOperator, CustomOptions, find_custom
 
-__all__ = ["CUSTOM", "IMPORTERS", "RESOLVED", "Importer", "OptionsError", "importer_of", "remedy_for"]
+__all__ = ["CUSTOM", "IMPORTERS", "RESOLVED", "Importer", "OptionsError", "TensorTable", "importer_of", "remedy_for"]
 
-_FAMILIES = (VARIABLES, ARITHMETIC, ELEMENTWISE, JOINING, LOGIC, MOVING, REDUCING, TRANSCENDENTAL, WINDOWS)
+_FAMILIES = (REMEMBERING, VARIABLES, ARITHMETIC, ELEMENTWISE, JOINING, LOGIC, MOVING, REDUCING, TRANSCENDENTAL, WINDOWS)
 
 IMPORTERS: Mapping[str, Importer] = dict(sorted(entry for family in _FAMILIES for entry in family.items()))
 """By the schema's name of the operator."""

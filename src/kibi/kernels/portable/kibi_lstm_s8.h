@@ -1,0 +1,56 @@
+/* UNIDIRECTIONAL_SEQUENCE_LSTM of int8 with cells of int16: the outputs of one step in time, or of all. */
+#ifndef KIBI_LSTM_S8_H
+#define KIBI_LSTM_S8_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of four gates comes first the input's, then the forget, the cell's and the output's. */
+typedef struct {
+    const int8_t *input_to_input; /* [units][depth] */
+    const int8_t *input_to_forget;
+    const int8_t *input_to_cell;
+    const int8_t *input_to_output;
+    const int8_t *recurrent_to_input; /* [units][units] */
+    const int8_t *recurrent_to_forget;
+    const int8_t *recurrent_to_cell;
+    const int8_t *recurrent_to_output;
+    const int32_t *input_bias;     /* [4][units], -zero point of the input * sum of the weights in it */
+    const int32_t *recurrent_bias; /* [4][units], -zero point of the hidden state * sum of the weights */
+    const int32_t *input_multiplier; /* [4], 0 … 2**31 - 1 */
+    const int8_t *input_shift;       /* [4], -31 … 30 */
+    const int32_t *recurrent_multiplier;
+    const int8_t *recurrent_shift;
+    int32_t batches;
+    int32_t times; /* vectors of a batch in this call */
+    int32_t depth; /* elements of an input vector */
+    int32_t units;
+    int32_t forget_multiplier;
+    int32_t forget_shift;
+    int32_t update_multiplier;
+    int32_t update_shift;
+    int32_t output_multiplier;
+    int32_t output_shift;
+    int32_t output_zero_point;
+    int32_t cell_min;
+    int32_t cell_max;
+    int32_t tanh_multiplier; /* a cell times this is below 2**31 in magnitude */
+    int32_t tanh_shift;      /* 0 … 15 */
+} kibi_lstm_s8_params;
+
+/* output: [batches][times][units]; may overlap the input where no unit is written over a vector that is still read: a vector of
+ * the input is read until the last unit is computed.
+ * rows: batches * times pointers to [depth].
+ * scratch: none.
+ * states: pointers to the hidden state [batches][units] int8_t, and to the cells [batches][units] int16_t. */
+void kibi_lstm_s8(int8_t *output, const int8_t *const *rows, const kibi_lstm_s8_params *params, void *scratch,
+                 void *const *states);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,32 @@
+/* SVDF, float, portable. Source of the rule: TFLM, micro/kernels/svdf_common.cc. */
+#include "kibi_svdf_f32.h"
+
+#include <string.h>
+
+#include "kibi_dot_f32.h"
+
+void kibi_svdf_f32(float *output, const float *const *rows, const kibi_svdf_f32_params *params, void *scratch,
+                   void *const *states)
+{
+    const kibi_svdf_f32_params *const p = params;
+    float *state = (float *)states[0];
+    (void)scratch;
+    for (int32_t batch = 0; batch < p->batches; ++batch) {
+        const float *const x = rows[0] + batch * p->depth;
+        const float *feature = p->weights_feature;
+        const float *time = p->weights_time;
+        for (int32_t unit = 0; unit < p->units; ++unit) {
+            float sum = p->bias[unit];
+            for (int32_t rank = 0; rank < p->filters_per_unit; ++rank) {
+                const float result = kibi_dot_f32(0.0f, feature, x, p->depth);
+                memmove(state, state + 1, (size_t)(p->memory - 1) * sizeof(*state));
+                state[p->memory - 1] = result;
+                sum += kibi_dot_f32(0.0f, time, state, p->memory);
+                state += p->memory;
+                feature += p->depth;
+                time += p->memory;
+            }
+            *output++ = kibi_clamp_f32(sum, p->activation_min, p->activation_max);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+"""CIRCULAR_BUFFER."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, OperatorError, Param, RowAccess, Rows, Site, StatefulOperator
+from kibi.ops import checks
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class CircularBuffer(StatefulOperator):
+    """The newest slots of a stream: input [1, 1, W, C] s8, memory [1, S, W, C] s8 → output [1, S, W, C] s8, rule N44.
+
+    The output is the next version of the memory: each inference drops the oldest slot, and the input becomes the newest. Only
+    every `cycles`-th inference goes on behind it; of the others it is the end. `countdown` [1] s32 says how many are still to
+    come. Source: TFLM `micro/kernels/circular_buffer.cc` and `circular_buffer_common.cc`.
+    """
+
+    name: ClassVar[str] = "CIRCULAR_BUFFER"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "memory", "countdown")
+    row_inputs: ClassVar[tuple[str, ...]] = ("input", "memory")
+    states: ClassVar[tuple[str, ...]] = ("countdown",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_circular_buffer_s8",)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+
+    cycles: int = 1
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The memory's shape, s8."""
+        checks.positive("cycles", (self.cycles,))
+        shape, memory = checks.rank(site, "input", 4), checks.rank(site, "memory", 4)
+        checks.dtype(site, "memory", DType.S8)
+        checks.dtype(site, "countdown", DType.S32)
+        if shape != (1, 1, *memory[2:]) or memory[0] != 1:
+            what = f"input has shape {list(shape)}, but [1, 1, {memory[2]}, {memory[3]}] is required"
+            raise OperatorError(what, "Give it one slot of one batch in each inference", "input")
+        return memory, DType.S8
+
+    def steps(self, site: Site) -> int:
+        """One for each slot."""
+        return site["memory"].type.shape[1]
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """The new slot, and the old one that moves; none moves into the last place."""
+        slots, rows = site["memory"].type.shape[1], site["memory"].type.rows
+        moving = RowAccess(rows, slots, start=1 if slots > 1 else rows)
+        return RowAccess.every(site["input"].type.rows, slots), moving
+
+    def may_stop(self, site: Site) -> bool:
+        """Where it takes several inferences."""
+        del site
+        return self.cycles > 1
+
+    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
+        """An old slot; or the new one, which is the last of the inference."""
+        del site
+
+        def output(rows: Rows, states: Sequence[Array]) -> Array:
+            new, (old,) = rows
+            if old is not None:
+                return old
+            countdown = states[0].reshape(-1)
+            left = int(countdown.astype(np.int64)[0]) or self.cycles
+            countdown[:] = np.array([left - 1], np.int32)
+            return np.concatenate([np.asarray(piece).reshape(-1) for piece in new])
+
+        return output
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """A copy of one slot, in place."""
+        source = site["input"].type
+        params = (
+            Param("pieces", source.rows),
+            Param("piece_bytes", source.row_bytes),
+            Param("cycles", self.cycles),
+        )
+        return KernelCall("kibi_circular_buffer_s8", params, overlap_bytes=(None, 0))
+
+
+register(CircularBuffer)

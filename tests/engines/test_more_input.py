@@ -1,0 +1,132 @@
+"""Models whose inferences may end early: no outputs then, and the states of the file's order, in all engines and in TFLM."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kibi
+from kibi import oracle
+from kibi.dtypes import Array, DType
+from kibi.engines import DeviceEngine, HostEngine
+from kibi.errors import InputError
+from kibi.ir import stops
+from tests.support.offline_models import NAME, packed
+from tests.support.oracle import requires_oracle
+from tests.support.tflite_builder import Attribute, ModelBuilder
+
+_RUNS = 9
+_DEPTH = 3
+_OPTIONS = b"cycles_max\0\1\x0c\1\1\1\2\4\2\x24\1"
+"""A flexbuffer: cycles_max is 2."""
+
+
+def _buffer(b: ModelBuilder, x: int, slots: int, cycles: int) -> int:
+    y = b.tensor([1, slots, 1, _DEPTH], DType.S8, 0.5, 3, variable=True)
+    options = _OPTIONS.replace(b"\1\2\4", bytes([1, cycles, 4]))
+    b.operator("CUSTOM", [x], [y], custom_code="CIRCULAR_BUFFER", custom_options=options)
+    return y
+
+
+def _pooled(b: ModelBuilder, x: int, slots: int) -> int:
+    y = b.tensor([1, 1, 1, _DEPTH], DType.S8, 0.5, 3)
+    attributes: dict[str, Attribute] = {
+        "padding": "VALID",
+        "filter_height": slots,
+        "filter_width": 1,
+        "stride_h": 1,
+        "stride_w": 1,
+    }
+    b.operator("MAX_POOL_2D", [x], [y], attributes)
+    return y
+
+
+def _model(offsets: bytes = b"") -> bytes:
+    """Outputs in every sixth inference: a buffer of 3 slots, a pooling, another of 4; a third runs in each, being in front."""
+    b = ModelBuilder()
+    x = b.input([1, 1, 1, _DEPTH], DType.S8, 0.5, 3, name="x")
+    always = b.tensor([1, 1, 1, _DEPTH], DType.S8, 0.5, 3)
+    b.operator("ABS", [_pooled(b, _buffer(b, x, 5, 1), 5)], [always])
+    first = _pooled(b, _buffer(b, x, 3, 2), 3)
+    second = _buffer(b, first, 4, 3)
+    y = b.tensor([1, 4, 1, _DEPTH], DType.S8, 0.5, 3)
+    b.operator("ABS", [second], [y])
+    z = b.tensor([1, 4, 1, _DEPTH], DType.S8, 0.5, 3)
+    b.operator("ADD", [y, always], [z])
+    if offsets:
+        b.metadata(NAME, offsets)
+    return b.finish([z])
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> kibi.Graph:
+    """The network, from a file."""
+    path = tmp_path / "stream.tflite"
+    path.write_bytes(_model())
+    return kibi.load(path)
+
+
+def _inputs() -> list[list[Array]]:
+    rng = np.random.default_rng(0)
+    return [[rng.integers(-128, 128, (1, 1, 1, _DEPTH)).astype(np.int8)] for _ in range(_RUNS)]
+
+
+@requires_oracle
+@pytest.mark.parametrize("wish", [{"granularity": "tensor"}, {"granularity": "row"}, {"input": "streamed"}], ids=str)
+def test_outputs_come_when_there_was_enough_input_and_equal_tflm(
+    model: kibi.Graph, wish: dict[str, str], tmp_path: Path
+) -> None:
+    """Python, host C and the device give outputs in the sixth inference alone, those of TFLM, and again after a reset."""
+    with oracle.Oracle() as tflm:
+        wanted = tflm.run(_model(), _inputs())[5].outputs[0]
+    plan = kibi.plan(model, **wish)  # type: ignore[arg-type]  # wishes are strings
+    library = kibi.compile(model, plan, tmp_path / "lib")
+    interpreter, host, device = kibi.Interpreter(model, plan), HostEngine(library), DeviceEngine(library)
+    for engine in (interpreter, host, device):
+        found = [engine.run(inputs) for inputs in _inputs()]
+        assert [len(outputs) for outputs in found] == [0, 0, 0, 0, 0, 1, 0, 0, 0]
+        np.testing.assert_array_equal(found[5][0], wanted)
+    interpreter.reset()
+    host.call("reset")
+    for inputs in _inputs()[:6]:
+        again = interpreter.run(inputs), host.run(inputs)
+    for outputs in again:
+        np.testing.assert_array_equal(outputs[0], wanted)
+
+
+def test_plan_of_the_file_knows_nothing_of_states(tmp_path: Path) -> None:
+    """Offsets are for the file's tensors: the states that the importer adds lie elsewhere."""
+    path = tmp_path / "offline.tflite"
+    path.write_bytes(_model(packed([-1] * 9)))
+    model = kibi.load(path)
+    assert len(model.tensors) > 9
+    found = [kibi.Interpreter(model, kibi.plan(model, offline=True)).run(inputs) for inputs in _inputs()[:1]]
+    assert found == [[]]
+
+
+def test_what_changes_states_keeps_its_side_of_an_operator_that_ends_inferences(model: kibi.Graph) -> None:
+    """In every order the first buffer runs before the second may end the inference, and the third behind it."""
+    buffers = [number for number, node in enumerate(model.nodes) if node.op.name == "CIRCULAR_BUFFER"]
+    assert stops(model) == tuple(buffers[1:])
+    for granularity in ("tensor", "row"):
+        order = kibi.plan(model, granularity=granularity).steps
+        places = [[place for place, (node, _) in enumerate(order) if node == number] for number in buffers]
+        assert max(places[0]) < min(places[1]) < max(places[1]) < min(places[2])
+
+
+def test_rows_that_are_pushed_end_with_no_outputs(model: kibi.Graph) -> None:
+    """Nothing more is expected when an operator ends the inference; `invoke` then gives no outputs."""
+    interpreter = kibi.Interpreter(model, kibi.plan(model, input="streamed"))
+    row = _inputs()[0][0]
+    interpreter.push_row(row)
+    assert interpreter.expected_row is None
+    with pytest.raises(InputError):
+        interpreter.push_row(row)
+    assert interpreter.invoke() == []
+    assert interpreter.expected_row == (0, 0)
+
+
+def test_measured_and_verified_with_its_states(model: kibi.Graph) -> None:
+    """What is compared is the same inference on all engines: states carry over on each."""
+    assert kibi.measure(kibi.compile(model, None, model.path.parent / "m")).bit_exact  # type: ignore[union-attr]  # a file
+    assert not kibi.verify(model, inputs=_inputs()).differences
