@@ -7,6 +7,8 @@ from itertools import groupby
 from kibi.dtypes import DType
 from kibi.errors import ModelError, Problem
 from kibi.frontends.naming import identifier
+from kibi.frontends.tflite.coding import CodingError
+from kibi.frontends.tflite.compression import DECODE, Compression, read_compression
 from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
 from kibi.frontends.tflite.folding import fold
 from kibi.frontends.tflite.importers import CUSTOM, IMPORTERS, Importer, OptionsError, importer_of, remedy_for
@@ -15,8 +17,6 @@ from kibi.frontends.tflite.tensors import import_tensor, unused
 from kibi.ir import Graph, Node, Operator, Tensor, verify
 
 _SCHEMA_VERSION = 3
-# TFLM `compression.h`: the name of the metadata that say how buffers are compressed.
-_COMPRESSION = "COMPRESSION_METADATA"
 _GET_AGAIN = "Export the model again, or download it again"
 # What the schema writes for an optional input that is not there.
 _LEFT_OUT = -1
@@ -86,13 +86,10 @@ class _Subgraphs:
 
 
 def _import(reader: ModelReader, source: str, graphs: Callable[[int], Graph]) -> Graph:
-    if _COMPRESSION in reader.metadata_names():
-        # Its buffers hold indices in place of weights; there is no use in judging them.
-        what = "the model's weights are compressed for TFLM, which is not supported"
-        raise ModelError(source, [Problem(what, "Use the model as it was before compression")])
-    drafts, operator_problems = _read_operators(reader, graphs)
+    compression = read_compression(reader)
+    drafts, operator_problems = _read_operators(reader, compression, graphs)
     index_problems = list(_index_problems(reader, drafts))
-    tensors, tensor_problems = _read_tensors(reader, drafts)
+    tensors, tensor_problems = _read_tensors(reader, drafts, compression)
     nodes, operand_problems = _connect(drafts, tensors)
     tensors, nodes = fold(source, tensors, nodes, reader.outputs)
     problems = [*_model_problems(reader), *operator_problems, *index_problems, *tensor_problems, *operand_problems]
@@ -129,7 +126,9 @@ def _model_problems(reader: ModelReader) -> Iterator[Problem]:
         yield Problem("the model has no subgraph, so it computes nothing", _GET_AGAIN)
 
 
-def _read_operators(reader: ModelReader, graphs: Callable[[int], Graph]) -> tuple[list[_Draft], list[Problem]]:
+def _read_operators(
+    reader: ModelReader, compression: Compression, graphs: Callable[[int], Graph]
+) -> tuple[list[_Draft], list[Problem]]:
     """The operators that could be made, and what is wrong with the others."""
     drafts: list[_Draft] = []
     problems: list[Problem] = []
@@ -139,6 +138,9 @@ def _read_operators(reader: ModelReader, graphs: Callable[[int], Graph]) -> tupl
             record = reader.operator(index)
         except CorruptError as error:
             problems.append(_corrupt(error, operator=index))
+            continue
+        if record.name == DECODE:
+            problems += compression.add(index, record)
             continue
         try:
             importer = importer_of(record.name)
@@ -182,7 +184,9 @@ def _index_problems(reader: ModelReader, drafts: Iterable[_Draft]) -> Iterator[P
                 yield Problem(what, _GET_AGAIN, draft.index)
 
 
-def _read_tensors(reader: ModelReader, drafts: Iterable[_Draft]) -> tuple[dict[int, Tensor], list[Problem]]:
+def _read_tensors(
+    reader: ModelReader, drafts: Iterable[_Draft], compression: Compression
+) -> tuple[dict[int, Tensor], list[Problem]]:
     """The tensors that the model's inputs, outputs and supported operators name, and what is wrong with the others."""
     operators: dict[int, int | None] = {}  # for each tensor, the first operator that names it
     for draft in drafts:
@@ -196,9 +200,14 @@ def _read_tensors(reader: ModelReader, drafts: Iterable[_Draft]) -> tuple[dict[i
         if not 0 <= index < reader.tensor_count:
             continue
         try:
-            tensor, found = import_tensor(index, reader.tensor(index), reader.copied)
+            record = reader.tensor(index)
+            tensor, found = import_tensor(index, compression.restore(index, record), reader.copied)
         except CorruptError as error:
             problems.append(_corrupt(error, operator, f"tensor_{index}"))
+            continue
+        except CodingError as error:
+            maker = compression.operator_of(index)
+            problems.append(Problem(error.what, error.remedy, operator if maker is None else maker, record.name))
             continue
         problems += (replace(problem, operator=operator) for problem in found)
         if tensor is not None:
