@@ -4,14 +4,14 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from kibi.dtypes import DType
 from kibi.errors import ModelError, Problem
 from kibi.frontends.naming import identifier
 from kibi.frontends.tflite.coding import CodingError
 from kibi.frontends.tflite.compression import DECODE, Compression, read_compression
 from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
 from kibi.frontends.tflite.folding import fold
-from kibi.frontends.tflite.importers import CUSTOM, IMPORTERS, Importer, OptionsError, importer_of, remedy_for
+from kibi.frontends.tflite.importers import CUSTOM, IMPORTERS, Importer, OptionsError, importer_of, refusal_of
+from kibi.frontends.tflite.layers import RefusedLayers
 from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, Options
 from kibi.frontends.tflite.tensors import import_tensor, unused
 from kibi.ir import Graph, Node, Operator, Tensor, verify
@@ -166,8 +166,9 @@ def _unsupported_problems(unsupported: Mapping[str, Sequence[int]]) -> Iterator[
     for position, (name, indices) in enumerate(unsupported.items(), 1):
         count = "" if len(indices) == 1 else f" (the model has {len(indices)} of them)"
         supported = f"Supported operators: {', '.join([*IMPORTERS, *CUSTOM])}" if position == len(unsupported) else ""
-        remedy = ". ".join(filter(None, [supported, remedy_for(name)]))
-        yield Problem(f"{name} is not supported{count}", remedy, indices[0])
+        vendor, remedy = refusal_of(name)
+        what = f"{name} is not supported{count}" + (f": it is {vendor}" if vendor else "")
+        yield Problem(what, remedy if vendor else ". ".join(filter(None, [supported, remedy])), indices[0])
 
 
 def _index_problems(reader: ModelReader, drafts: Iterable[_Draft]) -> Iterator[Problem]:
@@ -219,29 +220,24 @@ def _connect(drafts: Iterable[_Draft], tensors: Mapping[int, Tensor]) -> tuple[l
     """The nodes of the operators whose tensors are all sound, and what is wrong with the others."""
     nodes: list[Node] = []
     problems: list[Problem] = []
+    refused = RefusedLayers()
     for draft in drafts:
         if all(index in tensors for index in draft.operands):
-            found = list(
-                _operand_problems(draft, [None if index is None else tensors[index] for index in draft.inputs])
-            )
+            inputs = [None if index is None else tensors[index] for index in draft.inputs]
+            operands = dict(zip(draft.op.inputs, inputs, strict=False))
+            found = list(_operand_problems(draft, inputs))
             problems += found
-            if not found:
+            is_refused = refused.add(draft.index, draft.record.name, operands.get("input"), operands.get("filter"))
+            if not found and not is_refused:
                 try:
                     nodes += draft.importer.nodes(draft.op, draft.inputs, draft.record.outputs, draft.index)
                 except OptionsError as error:
                     problems.append(Problem(f"{draft.record.name}: {error.what}", error.remedy, draft.index))
-    return nodes, problems
+    return nodes, [*refused.problems(), *problems]
 
 
 def _operand_problems(draft: _Draft, inputs: Sequence[Tensor | None]) -> Iterator[Problem]:
     """What is wrong with operands beside the operator's own rule, which knows nothing of files and converters."""
-    operands = dict(zip(draft.op.inputs, inputs, strict=False))
-    first, weights = operands.get("input"), operands.get("filter")
-    if first and weights and first.type.dtype is DType.F32 and weights.type.dtype.is_integer:
-        types = f"{first.type.dtype} activations, {weights.type.dtype} weights"
-        what = f"{draft.record.name}: a hybrid model ({types}) is not supported"
-        remedy = "Quantize the activations as well, with a representative dataset"
-        yield Problem(what, remedy, draft.index, weights.name)
     check = draft.importer.check
     try:
         if check is not None:

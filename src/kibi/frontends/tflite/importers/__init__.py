@@ -13,12 +13,13 @@ from kibi.frontends.tflite.importers.elementwise import ELEMENTWISE
 from kibi.frontends.tflite.importers.joining import JOINING
 from kibi.frontends.tflite.importers.moving import MOVING
 from kibi.frontends.tflite.importers.reducing import REDUCING
+from kibi.frontends.tflite.importers.vendors import vendor_of
 from kibi.frontends.tflite.importers.windows import WINDOWS
 from kibi.frontends.tflite.reader import Options
 from kibi.ir import Operator, OperatorError
 from kibi.ops import CustomOperator, CustomOptions, find_custom
 
-__all__ = ["CUSTOM", "IMPORTERS", "Importer", "OptionsError", "importer_of", "remedy_for"]
+__all__ = ["CUSTOM", "IMPORTERS", "Importer", "OptionsError", "importer_of", "refusal_of"]
 
 IMPORTERS: Mapping[str, Importer] = dict(sorted({**ELEMENTWISE, **JOINING, **MOVING, **REDUCING, **WINDOWS}.items()))
 """By the schema's name of the operator."""
@@ -56,12 +57,13 @@ def _custom(custom: CustomOperator, options: Options) -> Operator:
         raise OptionsError(error.what, error.remedy) from error
 
 
-def remedy_for(name: str) -> str:
-    """What to do about an operator that Kibi does not have: custom ones can be added."""
+def refusal_of(name: str) -> tuple[str, str]:
+    """What an operator is that Kibi does not have, where that is known, else nothing; and what to do: custom ones can be added."""
     if not name.startswith(_PREFIX):
-        return ""
+        return "", ""
     code = name.removeprefix(_PREFIX)
-    return (
+    return vendor_of(code) or (
+        "",
         f"Register it with kibi.ops.register_custom({code!r}, …), or install a distribution that has it: see "
-        "docs/custom-operators.md"
+        "docs/custom-operators.md",
     )
