@@ -26,3 +26,5 @@ def test_operators_lists_every_operator(kibi: Kibi) -> None:
         assert operator["description"]
         assert operator["description"] in text
     assert f"{len(operators())} operators" in text
+    assert [each["name"] for each in record["decoded_operators"]] == ["TFLM_DECODE"]
+    assert "And TFLM_DECODE. Constants behind look-up tables" in text

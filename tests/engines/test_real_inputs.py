@@ -138,8 +138,9 @@ def _c_array(path: Path, name: str) -> Array:
 def test_network_tester_has_the_answer_that_tflm_ships(tmp_path: Path) -> None:
     """TFLM's own example for trying a network, in Python and in C."""
     folder = _file("tflm_network_tester")
-    elements, answer = _c_array(folder / "input_data.h", "input_data"), _c_array(
-        folder / "expected_output_data.h", "expected_output_data"
+    elements, answer = (
+        _c_array(folder / "input_data.h", "input_data"),
+        _c_array(folder / "expected_output_data.h", "expected_output_data"),
     )
     for run in _both("tflm_network_tester", tmp_path):
         assert run(elements).tolist() == answer.tolist()

@@ -233,7 +233,9 @@ def _drawn_pruned(c: Choices, b: ModelBuilder) -> tuple[int, Array]:
     zeros = _along(points, shape, axis).astype(array.dtype)
     array = np.where(rng.random(shape) < 0.6, zeros, array)
     data, description = pruned(array, zeros)
-    output = b.tensor(shape, dtype, scales, None if scales is None else np.broadcast_to(points, len(scales)).tolist(), axis=axis)
+    output = b.tensor(
+        shape, dtype, scales, None if scales is None else np.broadcast_to(points, len(scales)).tolist(), axis=axis
+    )
     decode(b, data, description, output)
     return output, array
 

@@ -19,13 +19,17 @@ def operators(*, as_json: AsJson = False) -> None:
 
     With their element types, kernels and shapes.
     """
+    from kibi.frontends.tflite.compression import DECODE, DESCRIPTION  # noqa: PLC0415
     from kibi.ops import custom_operators  # noqa: PLC0415
     from kibi.ops import operators as registered  # noqa: PLC0415
 
     known, custom = registered().values(), custom_operators()
+    decode = DECODE.partition(":")[2]
     if as_json:
         listed = [{**_record(each.operator), "name": code, "from": each.origin} for code, each in custom.items()]
-        print_json({"operators": [_record(operator) for operator in known], "custom_operators": listed})
+        decoded = [{"name": decode, "description": DESCRIPTION}]
+        records = [_record(operator) for operator in known]
+        print_json({"operators": records, "decoded_operators": decoded, "custom_operators": listed})
         return
     console = output()
     rows = table(console, "!operator", "!input", "kernels", "what it computes")
@@ -35,6 +39,7 @@ def operators(*, as_json: AsJson = False) -> None:
     show(console, rows)
     say(console)
     say(console, f"{len(known)} operators, each the same bits in Python, in C, and in TensorFlow Lite Micro.")
+    say(console, f"And {decode}. {DESCRIPTION}")
     if custom:
         say(console)
         _show_custom(console, custom)

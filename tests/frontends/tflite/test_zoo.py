@@ -46,7 +46,9 @@ def test_model_loads_or_names_exactly_what_is_unsupported(name: str) -> None:
     else:
         assert not unsupported
         # An operator with several outputs is as many nodes; what follows from shapes or constants alone is none.
-        assert len({node.source for node in graph.nodes}) <= sum(entry.operators.values()) - entry.operators.get(DECODE, 0)
+        assert len({node.source for node in graph.nodes}) <= sum(entry.operators.values()) - entry.operators.get(
+            DECODE, 0
+        )
 
 
 _REFUSED = {

@@ -202,7 +202,9 @@ def _huffman(record: TensorRecord, data: Array, table: Array, *, wide: bool, fir
     dtype = _dtype(record)
     if dtype not in (np.dtype(np.int8), np.dtype("<i2")) or (dtype.itemsize > 1 and not wide):
         name = TENSOR_TYPES[record.type_code]
-        raise CodingError(f"TFLM_DECODE: Huffman codes of {name} in entries of {32 if wide else 16} bits are not supported")
+        raise CodingError(
+            f"TFLM_DECODE: Huffman codes of {name} in entries of {32 if wide else 16} bits are not supported"
+        )
     entry_bits = 32 if wide else 16
     entries = np.frombuffer(table.tobytes(), f"<u{entry_bits // 8}", table.size // (entry_bits // 8)).tolist()
     elements, stream = prod(record.shape), _Bits(data.tobytes())

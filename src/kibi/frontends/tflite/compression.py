@@ -18,6 +18,8 @@ from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, TensorReco
 
 DECODE = "CUSTOM:TFLM_DECODE"
 """The operator, by the name that `reader` gives it."""
+DESCRIPTION = "Constants behind look-up tables, Huffman codes or without their zeros: decoded when the model is loaded."
+"""What it does, for lists of operators."""
 METADATA = "COMPRESSION_METADATA"
 """The name of the metadata. Source: TFLM `compression.h`."""
 

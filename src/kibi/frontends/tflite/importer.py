@@ -165,7 +165,8 @@ def _unsupported_problems(unsupported: Mapping[str, Sequence[int]]) -> Iterator[
     """One for each kind of operator, where it first is; the last says what is supported."""
     for position, (name, indices) in enumerate(unsupported.items(), 1):
         count = "" if len(indices) == 1 else f" (the model has {len(indices)} of them)"
-        supported = f"Supported operators: {', '.join([*IMPORTERS, *CUSTOM])}" if position == len(unsupported) else ""
+        known = ", ".join([*IMPORTERS, *CUSTOM, DECODE.partition(":")[2]])
+        supported = f"Supported operators: {known}" if position == len(unsupported) else ""
         vendor, remedy = refusal_of(name)
         what = f"{name} is not supported{count}" + (f": it is {vendor}" if vendor else "")
         yield Problem(what, remedy if vendor else ". ".join(filter(None, [supported, remedy])), indices[0])

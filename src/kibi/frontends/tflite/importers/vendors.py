@@ -9,7 +9,10 @@ _VENDORS: Mapping[str, tuple[str, str]] = {
         "Use the model as it was before edgetpu_compiler",
     ),
 }
-_XMOS = ("an operator of XMOS's xcore, which xmos-ai-tools put in place of others", "Use the model as it was before them")
+_XMOS = (
+    "an operator of XMOS's xcore, which xmos-ai-tools put in place of others",
+    "Use the model as it was before them",
+)
 
 
 def vendor_of(code: str) -> tuple[str, str] | None:
