@@ -23,7 +23,8 @@ def names_what_lacks(error: ModelError) -> bool:
     Raises:
         AssertionError: it names one that is.
     """
-    return any([_is_lacking(problem) for problem in error.problems])  # all are looked at
+    lacking = list(map(_is_lacking, error.problems))  # all are looked at
+    return any(lacking)
 
 
 def _is_lacking(problem: Problem) -> bool:

@@ -51,7 +51,7 @@ def test_unsupported_operators_are_all_named_with_what_is_supported() -> None:
     assert problems[1].what == "CUSTOM:Thing is not supported"
     assert [bool(problem.remedy) for problem in problems] == [False, True, True]
     assert "kibi.ops.register_custom('Thing', …)" in problems[1].remedy
-    assert problems[2].remedy == "Supported operators: " + ", ".join([*IMPORTERS, *CUSTOM])
+    assert problems[2].remedy == "Supported operators: " + ", ".join([*IMPORTERS, *CUSTOM, "TFLM_DECODE"])
 
 
 def test_problems_of_every_kind_are_found_at_once() -> None:

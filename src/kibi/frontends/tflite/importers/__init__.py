@@ -62,8 +62,5 @@ def refusal_of(name: str) -> tuple[str, str]:
     if not name.startswith(_PREFIX):
         return "", ""
     code = name.removeprefix(_PREFIX)
-    return vendor_of(code) or (
-        "",
-        f"Register it with kibi.ops.register_custom({code!r}, …), or install a distribution that has it: see "
-        "docs/custom-operators.md",
-    )
+    remedy = f"Register it with kibi.ops.register_custom({code!r}, …), or install a distribution that has it"
+    return vendor_of(code) or ("", f"{remedy}: see docs/custom-operators.md")
