@@ -18,7 +18,7 @@ from tests.support.joining_models import JOINING_MODELS
 from tests.support.moving_models import MOVING_MODELS
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.unary_models import UNARY_MODELS
-from tests.support.window_models import WINDOW_MODELS
+from tests.support.window_models import COMPRESSED_MODELS, WINDOW_MODELS
 
 __all__ = ["OPERATOR_MODELS", "QUANTIZED_MODELS", "Case", "cases"]
 
@@ -77,11 +77,17 @@ QUANTIZED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
 
 
 def _mixed(name: str) -> Callable[[Choices], Case]:
-    """Models of integers, and, of operators that have them, some of floats."""
-    quantized, of_floats = QUANTIZED_MODELS[name], FLOAT_MODELS.get(name)
-    if of_floats is None:
-        return quantized
-    return lambda c: of_floats(c) if is_float(c) else quantized(c)
+    """Models of integers, and, of operators that have them, some of floats, and some with compressed weights."""
+    quantized, of_floats, compressed = QUANTIZED_MODELS[name], FLOAT_MODELS.get(name), COMPRESSED_MODELS.get(name)
+
+    def draw(c: Choices) -> Case:
+        if of_floats is not None and is_float(c):
+            return of_floats(c)
+        if compressed is not None and c.one_of((False, False, True)):
+            return compressed(c)
+        return quantized(c)
+
+    return draw
 
 
 OPERATOR_MODELS: Mapping[str, Callable[[Choices], Case]] = {name: _mixed(name) for name in sorted(QUANTIZED_MODELS)}

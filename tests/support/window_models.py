@@ -1,6 +1,6 @@
 """Drawn models of operators that multiply by filters or slide windows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from kibi.dtypes import DType
 from tests.support.case import Case, drawn_shape, factors, one
 from tests.support.choices import Choices, elements, flip, scale, zero_point
+from tests.support.compressed_models import looked_up
 from tests.support.drawn_geometry import Axis, window
 from tests.support.drawn_values import ACTIVATIONS, SMALLEST_OUTPUT_SCALE
 from tests.support.tflite_builder import Attribute, ModelBuilder
@@ -51,7 +52,22 @@ def _bias(
     return (b.constant(values, scales, [0] * len(scales)),)
 
 
-def _convolution(c: Choices, name: str) -> Case:
+_Writer = Callable[[Choices, ModelBuilder, Sequence[int], Sequence[float], int], int]
+"""Adds a filter: shape, scales and their axis → the tensor's index."""
+
+
+def _plain(c: Choices, b: ModelBuilder, shape: Sequence[int], scales: Sequence[float], axis: int) -> int:
+    return b.constant(elements(c, shape), scales, [0] * len(scales), axis=axis)
+
+
+def _compressed(c: Choices, b: ModelBuilder, shape: Sequence[int], scales: Sequence[float], axis: int) -> int:
+    """A filter of few values, behind look-up tables."""
+    few = elements(c, [c.one_of((1, 2, 3, 5, 16, 40, 128))])
+    rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))
+    return looked_up(b, rng.choice(few, tuple(shape)), scales, axis=axis, names_axis=flip(c))
+
+
+def _convolution(c: Choices, name: str, write: _Writer = _plain) -> Case:
     """CONV_2D or DEPTHWISE_CONV_2D."""
     b, batches = ModelBuilder(), c.one_of((1, 1, 2))
     padding, y, x = window(c, dilates=True)
@@ -68,8 +84,7 @@ def _convolution(c: Choices, name: str) -> Case:
     input_scale = scale(c, -12, 2)
     weights = _weights_scales(c, outputs, input_scale)
     source = b.input([batches, y.size, x.size, channels], DType.S8, input_scale, zero_point(c))
-    zeros = [0] * len(weights.filter_scales)
-    kernel = b.constant(elements(c, filter_shape), weights.filter_scales, zeros, axis=axis)
+    kernel = write(c, b, filter_shape, weights.filter_scales, axis)
     # TFLM crashes on a -1 for the bias of a depthwise convolution (`depthwise_conv_common.cc` frees a null tensor).
     bias = _bias(c, b, outputs, input_scale, weights, may_skip=name == "CONV_2D")
     output = b.tensor([batches, y.output, x.output, outputs], DType.S8, weights.output_scale, zero_point(c))
@@ -99,7 +114,7 @@ def depthwise_conv_2d(c: Choices) -> Case:
     return _convolution(c, "DEPTHWISE_CONV_2D")
 
 
-def fully_connected(c: Choices) -> Case:
+def fully_connected(c: Choices, write: _Writer = _plain) -> Case:
     """FULLY_CONNECTED on vectors that lie along the last axis, or anyhow in the input."""
     b, rank = ModelBuilder(), c.one_of((c.integer(1, 4), 4))
     # Long vectors that lie over several rows are added up row by row.
@@ -113,7 +128,7 @@ def fully_connected(c: Choices) -> Case:
     input_scale = scale(c, -12, 2)
     weights = _weights_scales(c, outputs, input_scale)
     source = b.input(shape, DType.S8, input_scale, zero_point(c))
-    kernel = b.constant(elements(c, (outputs, depth)), weights.filter_scales, [0] * len(weights.filter_scales))
+    kernel = write(c, b, (outputs, depth), weights.filter_scales, 0)
     bias = _bias(c, b, outputs, input_scale, weights)
     output = b.tensor(output_shape, DType.S8, weights.output_scale, zero_point(c))
     activation = c.one_of(ACTIVATIONS)
@@ -164,3 +179,9 @@ WINDOW_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     "MAX_POOL_2D": max_pool_2d,
 }
 """How models of each of these operators are drawn."""
+COMPRESSED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+    "CONV_2D": lambda c: _convolution(c, "CONV_2D", _compressed),
+    "DEPTHWISE_CONV_2D": lambda c: _convolution(c, "DEPTHWISE_CONV_2D", _compressed),
+    "FULLY_CONNECTED": lambda c: fully_connected(c, _compressed),
+}
+"""The same with filters behind look-up tables."""

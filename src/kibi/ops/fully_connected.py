@@ -13,6 +13,7 @@ from kibi.ops import checks, float_sums
 from kibi.ops.accumulator import Requantization, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation
 from kibi.ops.conv2d import check_integer_layer, is_float
+from kibi.ops.look_up import filter_look_up, look_up_params
 from kibi.ops.overlap import least_distance
 from kibi.ops.registry import register
 from kibi.quant import wrap_s32
@@ -31,7 +32,7 @@ class FullyConnected(Operator):
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
     kernels: ClassVar[tuple[str, ...]] = (
         "kibi_fully_connected_s8", "kibi_fully_connected_s8_accumulate", "kibi_fully_connected_f32",
-        "kibi_fully_connected_f32_accumulate",
+        "kibi_fully_connected_f32_accumulate", "kibi_fully_connected_s8_look_up",
     )  # fmt: skip
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
     is_fast: ClassVar[bool] = True
@@ -128,13 +129,17 @@ class FullyConnected(Operator):
             Param("vectors", vectors),
             Param("output_channels", channels),
         )
-        at_once, accumulating = self.kernels[2:] if is_float(site) else self.kernels[:2]
+        at_once, accumulating = self.kernels[2:4] if is_float(site) else self.kernels[:2]
         if accumulates:
             # The last call has read its row before it writes.
             return KernelCall(accumulating, params, _sums_bytes(site), takes_step=True, overlap_bytes=(0,))
         params = (*params, Param("depth", depth), Param("vectors_per_row", max(1, piece // depth)))
-        # A vector is read again for each block of channels: four, or one behind the last four; of floats always one.
-        last = channels - (1 if channels % 4 or is_float(site) else 4)
+        found = filter_look_up(site)
+        if found is not None:
+            at_once = self.kernels[4]
+            params = (*look_up_params(found, (0, 1)), *(param for param in params if param.name != "filter"))
+        # A vector is read again for each block of channels: four, or one behind the last four; in other kernels always one.
+        last = channels - (1 if channels % 4 or is_float(site) or found is not None else 4)
         reads = ((vector * depth, vector * channels + last) for vector in range(vectors))
         distance = site["input"].type.dtype.size_bytes * least_distance(reads)
         return KernelCall(at_once, params, overlap_bytes=(distance if _is_by_row(site) else None,))

@@ -7,14 +7,13 @@ Source: TFLM `kernels/decode_state_lut.cc`, `decode_state_huffman.cc`, `decode_s
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kibi.dtypes import Array
 from kibi.frontends.tflite.reader import TENSOR_TYPES, TensorRecord
+from kibi.ir.look_up import LookUp, unpack
 
 BROKEN = "Compress the model again; the file is damaged"
 
@@ -45,23 +44,6 @@ class CodingError(Exception):
         self.what = what
         self.remedy = remedy
         super().__init__(what)
-
-
-@dataclass(frozen=True, slots=True)
-class LookUp:
-    """A constant as indices into tables.
-
-    Attributes:
-        bits: of an index, 1 to 7.
-        indices: `[N]` u8: packed, from the highest bit of each byte to the lowest, channel after channel.
-        tables: `[C, V]`: the values of each channel of the first axis; `[1, V]` of the whole tensor.
-        is_last: whether the channels are those of the last axis.
-    """
-
-    bits: int
-    indices: Array
-    tables: Array
-    is_last: bool
 
 
 def decode(record: TensorRecord, data: Array, description: Array) -> tuple[Array, LookUp | None]:
@@ -118,8 +100,8 @@ def _channels(record: TensorRecord) -> tuple[int, bool]:
 
 def look_up(
     record: TensorRecord, data: Array, table: Array, bits: int, *, values: int | None = None, axis: int | None = None
-) -> tuple[Array, LookUp]:
-    """The elements that indices stand for, as bytes; and the look-up.
+) -> tuple[Array, LookUp | None]:
+    """The elements that indices stand for, as bytes; and the look-up, but for channels of the last axis.
 
     Args:
         record: the tensor.
@@ -147,7 +129,7 @@ def look_up(
     elements = prod(record.shape)
     if data.size * 8 < elements * bits:
         raise CodingError(f"it has {data.size} bytes of indices, too few for {elements} of {bits} bits")
-    indices = unpacked(data, elements, bits)
+    indices = unpack(data, elements, bits)
     if indices.size and int(indices.max()) >= each:
         raise CodingError(f"an index is {int(indices.max())}, but there are {each} values")
     tables = np.frombuffer(table.tobytes(), dtype, channels * each).reshape(channels, each)
@@ -155,13 +137,8 @@ def look_up(
         found = tables[np.arange(channels), indices.reshape(-1, channels)]
     else:
         found = tables[np.arange(channels)[:, np.newaxis], indices.reshape(channels, -1)]
-    return _bytes(found), LookUp(bits, data, tables, is_last)
-
-
-def unpacked(data: Array, count: int, bits: int) -> NDArray[np.uint8]:
-    """Indices of so many bits, from the highest bit of each byte to the lowest: `[count]`."""
-    stream = np.unpackbits(data[: -(-count * bits // 8)], count=count * bits).reshape(count, bits)
-    return np.packbits(stream, axis=1)[:, 0] >> np.uint8(8 - bits)
+    decoded = _bytes(found)
+    return decoded, None if is_last else LookUp(bits, data[: -(-elements * bits // 8)], tables, decoded)
 
 
 def _bytes(elements: Array) -> Array:
@@ -182,7 +159,7 @@ def _pruned(record: TensorRecord, data: Array, table: Array) -> Array:
         raise CodingError("TFLM_DECODE: it is pruned, and of its type TFLM has zero points of 0 alone")
     if data.size * 8 < elements:
         raise CodingError(f"TFLM_DECODE: it has {data.size} bytes of bits, too few for {elements} elements")
-    kept = np.unpackbits(data[: -(-elements // 8)], count=elements).astype(bool)
+    kept = np.unpackbits(data.astype(np.uint8)[: -(-elements // 8)], count=elements).astype(bool)
     if table.size // dtype.itemsize < kept.sum():
         what = f"TFLM_DECODE: {int(kept.sum())} values are kept, but there are {table.size // dtype.itemsize}"
         raise CodingError(what)

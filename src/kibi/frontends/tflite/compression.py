@@ -9,12 +9,15 @@ Source: TFLM `compression/metadata.fbs`, `micro_allocator.cc`, `kernels/decode.c
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from kibi.dtypes import Array
 from kibi.errors import Problem
-from kibi.frontends.tflite.coding import BROKEN, CodingError, LookUp, decode, look_up
+from kibi.frontends.tflite.coding import BROKEN, CodingError, decode, look_up
 from kibi.frontends.tflite.flatbuffer import CheckedTable, CorruptError
 from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, TensorRecord
+from kibi.ir import Tensor
+from kibi.ir.look_up import LookUp
 
 DECODE = "CUSTOM:TFLM_DECODE"
 """The operator, by the name that `reader` gives it."""
@@ -39,16 +42,12 @@ class _Encoded:
 
 @dataclass(slots=True)
 class Compression:
-    """The compressed tensors of one subgraph, by index.
-
-    Attributes:
-        look_ups: how those that look up what they hold were found to do so, filled by `restore`.
-    """
+    """The compressed tensors of one subgraph, by index."""
 
     _reader: ModelReader
     _tables: dict[int, tuple[int, int]] = field(default_factory=dict)
     _encoded: dict[int, _Encoded] = field(default_factory=dict)
-    look_ups: dict[int, LookUp] = field(default_factory=dict)
+    _look_ups: dict[int, LookUp] = field(default_factory=dict)
 
     def add(self, operator: int, record: OperatorRecord) -> Iterator[Problem]:
         """Take the outputs of a TFLM_DECODE; what is wrong with it as an operator."""
@@ -81,13 +80,13 @@ class Compression:
             data, description = self._reader.tensor(pair.data).data, self._reader.tensor(pair.description).data
             if data is None or description is None or record.data is not None:
                 raise CodingError("TFLM_DECODE: its inputs must be constants, and its output must not be one")
-            return self._restored(index, record, data, lambda: decode(record, data, description))
+            return self._restored(index, record, data, partial(decode, record, data, description))
         if index in self._tables:
             bits, values = self._tables[index]
             data, table = record.data, self._reader.buffer(values)
             if data is None or table is None:
                 raise CodingError("the metadata say that it is compressed, but it has no indices or no values")
-            return self._restored(index, record, data, lambda: look_up(record, data, table, bits))
+            return self._restored(index, record, data, partial(look_up, record, data, table, bits))
         return record
 
     def _restored(
@@ -97,8 +96,15 @@ class Compression:
         self._reader.copied(data.size)
         elements, found = work()
         if found is not None:
-            self.look_ups[index] = found
+            self._look_ups[index] = found
         return replace(record, data=elements)
+
+    def remembered(self, tensor: Tensor) -> Tensor:
+        """The tensor that was made of what `restore` gave; it remembers how its elements are looked up."""
+        found = self._look_ups.get(tensor.index)
+        if found is None or tensor.data is None:
+            return tensor
+        return replace(tensor, look_up=replace(found, elements=tensor.data))
 
     def operator_of(self, index: int) -> int | None:
         """The TFLM_DECODE that makes a tensor; None: none does."""

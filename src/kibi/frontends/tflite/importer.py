@@ -213,7 +213,7 @@ def _read_tensors(
             continue
         problems += (replace(problem, operator=operator) for problem in found)
         if tensor is not None:
-            tensors[index] = tensor
+            tensors[index] = compression.remembered(tensor)
     return tensors, problems
 
 
