@@ -188,10 +188,10 @@ def _drawn_array(c: Choices, dtype: DType, shape: Sequence[int], values: int) ->
     return drawn
 
 
-def _weights(rng: np.random.Generator, count: int) -> Array:
+def _weights(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
     """Frequencies that differ, so that codes are of many lengths."""
     weights = rng.random(count) ** 4 + 1e-3
-    return np.asarray(weights / weights.sum())
+    return np.asarray(weights / weights.sum(), np.float64)
 
 
 def _drawn_look_up(c: Choices, b: ModelBuilder) -> tuple[int, Array]:

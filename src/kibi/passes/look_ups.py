@@ -3,13 +3,16 @@
 A kernel that looks weights up is code of its own, and slower: it is worth that where what its layers save is more.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
+
+import numpy as np
 
 from kibi.ir import Graph, KernelCall, Tensor
 
 _CODE_BYTES = 1024
 """What a kernel that looks up takes of flash, with all that comes along."""
+_NONE = ""
+"""Stands for the kernels that take elements, whether their constants are looked up elsewhere or not."""
 
 
 def without_look_ups(graph: Graph) -> Graph:
@@ -25,21 +28,16 @@ def with_saving_look_ups(graph: Graph) -> Graph:
     saved: dict[str, int] = {}
     readers: dict[str, set[int]] = {}
     for site, other in zip(graph.sites, plain.sites, strict=True):
-        tensors = [tensor.index for _, tensor in site.operands if tensor is not None and tensor.looked_up is not None]
-        call = site.op.kernel_call(site)
-        other_call = other.op.kernel_call(other)
-        kernel = call.kernel if tensors and call.kernel != other_call.kernel else ""
+        looked_up = [tensor.index for _, tensor in site.operands if tensor is not None and tensor.looked_up is not None]
+        call, other_call = site.op.kernel_call(site), other.op.kernel_call(other)
+        kernel = call.kernel if call.kernel != other_call.kernel else _NONE
         saved[kernel] = saved.get(kernel, 0) + _constant_bytes(other_call) - _constant_bytes(call)
-        readers.setdefault(kernel, set()).update(tensors)
-    kept = set().union(*(readers[kernel] for kernel in _worth_it(saved)))
-    kept -= set().union(*(each for kernel, each in readers.items() if kernel not in set(_worth_it(saved))))
+        readers.setdefault(kernel, set()).update(looked_up)
+    worth = {kernel for kernel, count in saved.items() if kernel != _NONE and count > _CODE_BYTES}
+    kept = {index for kernel in worth for index in readers[kernel]}
+    kept -= {index for kernel in readers.keys() - worth for index in readers[kernel]}
     tensors = (tensor if tensor.index in kept else _decoded(tensor) for tensor in graph.tensors)
     return replace(graph, tensors=tuple(tensors))
-
-
-def _worth_it(saved: dict[str, int]) -> Iterator[str]:
-    """The kernels that save more than they take."""
-    return (kernel for kernel, count in saved.items() if kernel and count > _CODE_BYTES)
 
 
 def _decoded(tensor: Tensor) -> Tensor:
@@ -48,4 +46,4 @@ def _decoded(tensor: Tensor) -> Tensor:
 
 def _constant_bytes(call: KernelCall) -> int:
     """Bytes of the arrays that a call names."""
-    return sum(param.value.nbytes for param in call.params if hasattr(param.value, "nbytes"))
+    return sum(param.value.nbytes for param in call.params if isinstance(param.value, np.ndarray))

@@ -150,7 +150,7 @@ def _pruned(record: TensorRecord, data: Array, table: Array) -> Array:
     """Values where a bit is set, in order, and zero points elsewhere; as bytes."""
     dtype, (channels, is_last) = _dtype(record), _channels(record)
     elements = prod(record.shape)
-    points = np.zeros(channels, np.int64)
+    points: Array = np.zeros(channels, np.int64)
     if record.quantization is not None and len(record.quantization.scales):
         if len(record.quantization.zero_points) != channels:
             raise CodingError(f"it has {channels} scales, but {len(record.quantization.zero_points)} zero points")
