@@ -67,14 +67,14 @@ def _compressed(c: Choices, b: ModelBuilder, shape: Sequence[int], scales: Seque
     return looked_up(b, rng.choice(few, tuple(shape)), scales, axis=axis, names_axis=flip(c))
 
 
-def _convolution(c: Choices, name: str, write: _Writer = _plain) -> Case:
-    """CONV_2D or DEPTHWISE_CONV_2D."""
+def _convolution(c: Choices, name: str, write: _Writer = _plain, most: int = 9) -> Case:
+    """CONV_2D or DEPTHWISE_CONV_2D; an ungrouped one has up to `most` channels, at most 40."""
     b, batches = ModelBuilder(), c.one_of((1, 1, 2))
     padding, y, x = window(c, dilates=True)
     attributes: dict[str, Attribute] = {}
     if name == "CONV_2D":
-        depth, groups = c.one_of(((c.integer(1, 9), 1), (c.integer(1, 3), c.integer(1, 3))))
-        channels, outputs = depth * groups, groups * c.integer(1, 9 // groups)
+        depth, groups = c.one_of(((c.integer(1, most), 1), (c.integer(1, 3), c.integer(1, 3))))
+        channels, outputs = depth * groups, groups * c.integer(1, most // groups)
         filter_shape, axis = (outputs, y.kernel, x.kernel, depth), 0
     else:
         channels, multiplier = c.integer(1, 9), c.one_of((1, 1, 2, 3, 4))
@@ -180,7 +180,7 @@ WINDOW_MODELS: Mapping[str, Callable[[Choices], Case]] = {
 }
 """How models of each of these operators are drawn."""
 COMPRESSED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
-    "CONV_2D": lambda c: _convolution(c, "CONV_2D", _compressed),
+    "CONV_2D": lambda c: _convolution(c, "CONV_2D", _compressed, c.one_of((9, 40))),
     "DEPTHWISE_CONV_2D": lambda c: _convolution(c, "DEPTHWISE_CONV_2D", _compressed),
     "FULLY_CONNECTED": lambda c: fully_connected(c, _compressed),
 }
