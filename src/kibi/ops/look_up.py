@@ -11,9 +11,6 @@ from kibi.dtypes import DType
 from kibi.ir import Param, Site
 from kibi.ir.look_up import LookUp, pack
 
-SUFFIX = "_look_up"
-"""Behind the name of a kernel that takes tables and indices for a filter."""
-
 
 def filter_look_up(site: Site) -> LookUp | None:
     """How a layer's filter is looked up; None where it is not, or not in s8."""
