@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 _DEFAULT_TARGET = "cortex-m4"
 
 
-def load(path: str | os.PathLike[str]) -> Graph:
+def load(path: str | os.PathLike[str], *, decompress: bool = False) -> Graph:
     """Read and verify a model file.
 
     Args:
         path: a `.tflite` file.
+        decompress: whether compressed weights are all decoded ahead of time: more flash, and the fastest kernels. Without, weights
+            behind look-up tables stay as they are where kernels can look them up and that saves flash.
 
     Returns:
         The graph.
@@ -39,8 +41,10 @@ def load(path: str | os.PathLike[str]) -> Graph:
         ModelError: the file is missing, broken, or asks for what Kibi does not support; with all problems at once.
     """
     from kibi.frontends import load as read  # noqa: PLC0415 - see the module's docstring, here and below
+    from kibi.passes.look_ups import with_saving_look_ups, without_look_ups  # noqa: PLC0415
 
-    return replace(read(path), path=Path(path))
+    graph = replace(read(path), path=Path(path))
+    return without_look_ups(graph) if decompress else with_saving_look_ups(graph)
 
 
 def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int | str]" = ()) -> Graph:

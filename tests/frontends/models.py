@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from kibi.dtypes import DType
 from kibi.errors import ModelError, Problem
 from kibi.frontends.tflite import parse_tflite
+from tests.support import compressed_models
 from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _SCALE, _ZERO_POINT = 0.05, 3
@@ -121,6 +122,40 @@ def residual() -> bytes:
     return builder.finish(outputs=[y])
 
 
+def looked_up() -> bytes:
+    """Two filters that are compressed, as the file's metadata say."""
+    builder, entries = ModelBuilder(), list[tuple[int, int, int]]()
+    few = np.array([-128, -3, 0, 5, 127], np.int8)
+    x = builder.input([1, 6], DType.S8, _SCALE, _ZERO_POINT)
+    for channels, scales in ((4, [0.01]), (3, [0.01, 0.02, 0.03])):
+        weights = compressed_models.looked_up(
+            builder, few[_weights(channels, 6 if channels == 4 else 4) % 5], scales, legacy=entries
+        )
+        y = builder.tensor([1, channels], DType.S8, _SCALE, _ZERO_POINT)
+        builder.operator("FULLY_CONNECTED", [x, weights], [y])
+        x = y
+    builder.metadata("COMPRESSION_METADATA", compressed_models.metadata(entries))
+    return builder.finish([x])
+
+
+def decoded() -> bytes:
+    """Constants of each kind of TFLM_DECODE, added one after another."""
+    builder, values = ModelBuilder(), (_weights(1, 3, 3, 4) % 4).astype(np.int8)
+    x = builder.input([1, 3, 3, 4], DType.S8, _SCALE, _ZERO_POINT)
+    constants = [compressed_models.looked_up(builder, values, [_SCALE])]
+    for data, description in (
+        compressed_models.huffman(values, 2, wide=False),
+        compressed_models.pruned(values, np.zeros_like(values)),
+    ):
+        constants.append(builder.tensor(values.shape, DType.S8, _SCALE, 0))
+        compressed_models.decode(builder, data, description, constants[-1])
+    for constant in constants:
+        y = builder.tensor([1, 3, 3, 4], DType.S8, _SCALE, _ZERO_POINT)
+        builder.operator("ADD", [x, constant], [y])
+        x = y
+    return builder.finish([x])
+
+
 def _weights(*shape: int) -> NDArray[np.int8]:
     return np.random.default_rng(len(shape)).integers(-127, 128, shape).astype(np.int8)
 
@@ -130,5 +165,7 @@ MODELS: Mapping[str, Callable[[], bytes]] = {
     "fully_connected": fully_connected,
     "classifier": classifier,
     "residual": residual,
+    "looked_up": looked_up,
+    "decoded": decoded,
 }
 """Makers of the models by name."""

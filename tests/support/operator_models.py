@@ -22,13 +22,14 @@ from tests.support.logic_models import LOGIC_MODELS
 from tests.support.moving_models import MOVING_MODELS
 from tests.support.picking_models import PICKING_MODELS
 from tests.support.reducing_models import REDUCING_MODELS
+from tests.support.remembering_models import REMEMBERING_MODELS
 from tests.support.scale_models import SCALE_MODELS
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.transcendental_models import TRANSCENDENTAL_MODELS, WIDE_MODELS
 from tests.support.transpose_models import TRANSPOSE_MODELS
 from tests.support.unary_models import UNARY_MODELS
 from tests.support.variable_models import VARIABLE_MODELS
-from tests.support.window_models import INT4_MODELS, S16_WINDOW_MODELS, WINDOW_MODELS
+from tests.support.window_models import COMPRESSED_MODELS, INT4_MODELS, S16_WINDOW_MODELS, WINDOW_MODELS
 
 __all__ = ["OPERATOR_MODELS", "Case", "cases", "s8_case"]
 
@@ -64,7 +65,15 @@ _TABLES = (
     *(_MODELS, ARITHMETIC_MODELS, BINARY_MODELS, JOINING_MODELS, LOGIC_MODELS, MOVING_MODELS, PICKING_MODELS),
     *(REDUCING_MODELS, SCALE_MODELS, TRANSCENDENTAL_MODELS),
     *(TRANSPOSE_MODELS, UNARY_MODELS, WINDOW_MODELS),
-    *(REMEMBERING_MODELS, VARIABLE_MODELS, FLOAT_MODELS, INT4_MODELS, S16_WINDOW_MODELS, WIDE_MODELS),
+    *(
+        COMPRESSED_MODELS,
+        REMEMBERING_MODELS,
+        VARIABLE_MODELS,
+        FLOAT_MODELS,
+        INT4_MODELS,
+        S16_WINDOW_MODELS,
+        WIDE_MODELS,
+    ),
 )
 """How models of each operator are drawn; one that stands in several tables is drawn from each, of several types."""
 

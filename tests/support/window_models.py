@@ -1,6 +1,6 @@
 """Drawn models of operators that multiply by filters or slide windows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from kibi.dtypes import DType
 from tests.support.case import Case, drawn_shape, factors, one
 from tests.support.choices import Choices, elements, flip, scale, zero_point
+from tests.support.compressed_models import looked_up
 from tests.support.drawn_geometry import Axis, window
 from tests.support.drawn_values import ACTIVATIONS, SMALLEST_OUTPUT_SCALE, drawn_zero_point, values
 from tests.support.tflite_builder import Attribute, ModelBuilder
@@ -87,27 +88,38 @@ def _bias(
     return (b.constant(drawn, scales, [0] * len(scales)),)
 
 
-def _filter(
-    c: Choices, b: ModelBuilder, shape: tuple[int, ...], weights: _Weights, *, axis: int = 0, is_int4: bool = False
-) -> int:
-    """Weights as an operand; those of int4 lie two in a byte, the first in its lower half."""
-    zeros, drawn = [0] * len(weights.filter_scales), elements(c, shape)
-    if not is_int4:
-        return b.constant(drawn, weights.filter_scales, zeros, axis=axis)
-    halves = (drawn >> 4).reshape(-1).astype(np.uint8) & 0xF
+_Writer = Callable[[Choices, ModelBuilder, Sequence[int], Sequence[float], int], int]
+"""Adds a filter: shape, scales and their axis → the tensor's index."""
+
+
+def _plain(c: Choices, b: ModelBuilder, shape: Sequence[int], scales: Sequence[float], axis: int) -> int:
+    """A filter of int8."""
+    return b.constant(elements(c, shape), scales, [0] * len(scales), axis=axis)
+
+
+def _int4(c: Choices, b: ModelBuilder, shape: Sequence[int], scales: Sequence[float], axis: int) -> int:
+    """A filter of int4, two in a byte, the first in its lower half."""
+    halves = (elements(c, shape) >> 4).reshape(-1).astype(np.uint8) & 0xF
     pairs = np.append(halves, np.zeros(len(halves) % 2, np.uint8)).reshape(-1, 2)
     packed = (pairs[:, 0] | pairs[:, 1] << 4).astype(np.uint8)
-    return b.tensor(shape, "INT4", weights.filter_scales, zeros, axis=axis, data=packed.tobytes())
+    return b.tensor(shape, "INT4", scales, [0] * len(scales), axis=axis, data=packed.tobytes())
 
 
-def _convolution(c: Choices, name: str, dtype: DType = DType.S8, *, is_int4: bool = False) -> Case:
-    """CONV_2D or DEPTHWISE_CONV_2D."""
+def _compressed(c: Choices, b: ModelBuilder, shape: Sequence[int], scales: Sequence[float], axis: int) -> int:
+    """A filter of few values, behind look-up tables."""
+    few = elements(c, [c.one_of((1, 2, 3, 5, 16, 40, 128))])
+    rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))
+    return looked_up(b, rng.choice(few, tuple(shape)), scales, axis=axis, names_axis=flip(c))
+
+
+def _convolution(c: Choices, name: str, dtype: DType = DType.S8, write: _Writer = _plain, most: int = 9) -> Case:
+    """CONV_2D or DEPTHWISE_CONV_2D; an ungrouped one has up to `most` channels, at most 40."""
     b, batches = ModelBuilder(), c.one_of((1, 1, 2))
     padding, y, x = window(c, dilates=True)
     attributes: dict[str, Attribute] = {}
     if name == "CONV_2D":
-        depth, groups = c.one_of(((c.integer(1, 9), 1), (c.integer(1, 3), c.integer(1, 3))))
-        channels, outputs = depth * groups, groups * c.integer(1, 9 // groups)
+        depth, groups = c.one_of(((c.integer(1, most), 1), (c.integer(1, 3), c.integer(1, 3))))
+        channels, outputs = depth * groups, groups * c.integer(1, most // groups)
         filter_shape, axis = (outputs, y.kernel, x.kernel, depth), 0
     else:
         channels, multiplier = c.integer(1, 9), c.one_of((1, 1, 2, 3, 4))
@@ -117,7 +129,7 @@ def _convolution(c: Choices, name: str, dtype: DType = DType.S8, *, is_int4: boo
     input_scale, sums = scale(c, -12, 2), _sums(c, name, dtype)
     weights = _weights_scales(c, outputs, input_scale, sums.highest_power)
     source = b.input([batches, y.size, x.size, channels], dtype, input_scale, drawn_zero_point(c, dtype))
-    kernel = _filter(c, b, filter_shape, weights, axis=axis, is_int4=is_int4)
+    kernel = write(c, b, filter_shape, weights.filter_scales, axis)
     # TFLM crashes on a -1 for the bias of a depthwise convolution (`depthwise_conv_common.cc` frees a null tensor).
     largest = _LARGEST_BIAS if dtype is DType.S8 else _LARGEST_BIAS_OF_S16[sums.bias]
     may_skip = name == "CONV_2D"
@@ -151,7 +163,7 @@ def depthwise_conv_2d(c: Choices) -> Case:
     return _convolution(c, "DEPTHWISE_CONV_2D")
 
 
-def fully_connected(c: Choices, dtype: DType = DType.S8, *, is_int4: bool = False) -> Case:
+def fully_connected(c: Choices, dtype: DType = DType.S8, write: _Writer = _plain) -> Case:
     """FULLY_CONNECTED on vectors that lie along the last axis, or anyhow in the input."""
     b, rank = ModelBuilder(), c.one_of((c.integer(1, 4), 4))
     # Long vectors that lie over several rows are added up row by row.
@@ -164,9 +176,9 @@ def fully_connected(c: Choices, dtype: DType = DType.S8, *, is_int4: bool = Fals
         shape, output_shape = factors(c, batches * depth, rank), (batches, outputs)
     input_scale, sums = scale(c, -12, 2), _sums(c, "FULLY_CONNECTED", dtype)
     # TFLM refuses weights of int4 with several scales.
-    weights = _weights_scales(c, 1 if is_int4 else outputs, input_scale, sums.highest_power)
+    weights = _weights_scales(c, 1 if write is _int4 else outputs, input_scale, sums.highest_power)
     source = b.input(shape, dtype, input_scale, _any_zero_point(c, dtype))
-    kernel = _filter(c, b, (outputs, depth), weights, is_int4=is_int4)
+    kernel = write(c, b, (outputs, depth), weights.filter_scales, 0)
     largest = _LARGEST_BIAS if dtype is DType.S8 else _LARGEST_BIAS_OF_S16[sums.bias]
     bias = _bias(c, b, outputs, input_scale, weights, largest=largest, dtype=sums.bias)
     output = b.tensor(output_shape, dtype, weights.output_scale, _any_zero_point(c, dtype))
@@ -232,8 +244,14 @@ S16_WINDOW_MODELS: Mapping[str, Callable[[Choices], Case]] = {
 }
 """The same of s16 elements."""
 INT4_MODELS: Mapping[str, Callable[[Choices], Case]] = {
-    "CONV_2D": lambda c: _convolution(c, "CONV_2D", is_int4=True),
-    "DEPTHWISE_CONV_2D": lambda c: _convolution(c, "DEPTHWISE_CONV_2D", is_int4=True),
-    "FULLY_CONNECTED": lambda c: fully_connected(c, is_int4=True),
+    "CONV_2D": lambda c: _convolution(c, "CONV_2D", write=_int4),
+    "DEPTHWISE_CONV_2D": lambda c: _convolution(c, "DEPTHWISE_CONV_2D", write=_int4),
+    "FULLY_CONNECTED": lambda c: fully_connected(c, write=_int4),
 }
 """The same of s8 elements, with weights of int4."""
+COMPRESSED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
+    "CONV_2D": lambda c: _convolution(c, "CONV_2D", write=_compressed, most=c.one_of((9, 40))),
+    "DEPTHWISE_CONV_2D": lambda c: _convolution(c, "DEPTHWISE_CONV_2D", write=_compressed),
+    "FULLY_CONNECTED": lambda c: fully_connected(c, write=_compressed),
+}
+"""The same with filters behind look-up tables."""

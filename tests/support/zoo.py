@@ -89,6 +89,42 @@ def _entry(model: Mapping[str, Any]) -> Entry:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class OperatorFile:
+    """One file of one or a few operators.
+
+    Attributes:
+        path: the `.tflite` file.
+        runs: whether TFLM runs it.
+        refusal: what it says where it does not.
+        output_digests: the `digest` of each output, for each of the three runs on noise.
+    """
+
+    path: Path
+    runs: bool
+    refusal: str
+    output_digests: tuple[tuple[str, ...], ...]
+
+
+@cache
+def operator_files() -> Mapping[str, OperatorFile]:
+    """The operator files by name; none where the zoo is absent."""
+    index = zoo_path() / "ops.json"
+    if not index.is_file():
+        return MappingProxyType({})
+    return MappingProxyType(
+        {
+            name: OperatorFile(
+                zoo_path() / entry["file"],
+                entry["tflm_runs"],
+                "\n".join(entry["tflm_error"] or ()),
+                tuple(tuple(outputs) for outputs in entry["tflm_output_sha256_16"] or ()),
+            )
+            for name, entry in json.loads(index.read_text(encoding="utf-8")).items()
+        }
+    )
+
+
 def model_path(name: str) -> Path:
     """The `.tflite` file of a model."""
     return catalog()[name].path

@@ -61,6 +61,9 @@ WithoutPasses = Annotated[
         show_default=False,
     ),
 ]
+Decompress = Annotated[
+    bool, typer.Option("--decompress", help="Decode compressed weights ahead of time: more flash, faster kernels.")
+]
 Goal = Annotated[
     str,
     typer.Option(
@@ -115,13 +118,21 @@ def option_words(options: PlanOptions) -> list[str]:
     return [*(word for name, value in given.items() for word in (f"--{name}", str(value))), *flags]
 
 
-def pass_words(without: list[str] | None) -> list[str]:
-    """The words of a command line that leave these passes out."""
-    return [word for name in without or () for word in ("--without-pass", name)]
+def graph_words(without: list[str] | None, *, decompress: bool = False) -> list[str]:
+    """The words of a command line that leave these passes out, and decode weights."""
+    return [
+        *(word for name in without or () for word in ("--without-pass", name)),
+        *(["--decompress"] if decompress else []),
+    ]
 
 
 def load_simplified(
-    path: Path, without: list[str] | None, *, supply: Sequence[str] = (), plan: Path | None = None
+    path: Path,
+    without: list[str] | None,
+    *,
+    decompress: bool = False,
+    supply: Sequence[str] = (),
+    plan: Path | None = None,
 ) -> "Graph":
     """The model after the lossless passes; what is supplied, and what a saved plan leaves to the caller, stays.
 
@@ -132,7 +143,7 @@ def load_simplified(
     import kibi  # noqa: PLC0415
     from kibi.planner import load_plan  # noqa: PLC0415
 
-    graph = kibi.load(path)
+    graph = kibi.load(path, decompress=decompress)
     supplied: Sequence[int | str] = supply if plan is None else [*supply, *_made(graph, load_plan(plan).supplied)]
     return kibi.simplify(graph, without or (), supplied)
 

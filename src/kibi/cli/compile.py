@@ -11,6 +11,7 @@ import typer
 from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
+    Decompress,
     Goal,
     GranularityName,
     InputMode,
@@ -21,9 +22,9 @@ from kibi.cli.arguments import (
     TargetName,
     Tune,
     WithoutPasses,
+    graph_words,
     load_simplified,
     option_words,
-    pass_words,
     plan_for,
     plan_options,
 )
@@ -55,6 +56,7 @@ def compile_models(
     supply_outputs: SupplyOutputs = False,
     supply: Supplied = None,
     without_pass: WithoutPasses = None,
+    decompress: Decompress = False,
     ram: RamLimit = None,
     optimize: Goal = "balanced",
     tune: Tune = False,
@@ -70,12 +72,19 @@ def compile_models(
     options = plan_options(granularity, input_mode, supply_outputs, supply, ram, optimize)
     processor = kibi.target(target)
     _check(models, name, plan)
-    graphs = [load_simplified(model, without_pass, supply=options["supply"], plan=plan) for model in models]
+    graphs = [
+        load_simplified(model, without_pass, decompress=decompress, supply=options["supply"], plan=plan)
+        for model in models
+    ]
     with working("compiling"):
         plans = [plan_for(graph, processor, plan, options) for graph in graphs]
         if name is not None and len(graphs) == 1:
             graphs, plans = [replace(graphs[0], name=name)], [replace(plans[0], model=name)]
-        chosen = [*option_words(options), *pass_words(without_pass), *(["--tune"] if tune else [])]
+        chosen = [
+            *option_words(options),
+            *graph_words(without_pass, decompress=decompress),
+            *(["--tune"] if tune else []),
+        ]
         tunings = tunings_for(graphs, plans, optimize) if tune else []
         library = kibi.compile(
             graphs,

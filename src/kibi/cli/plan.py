@@ -11,6 +11,7 @@ import typer
 from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
+    Decompress,
     PlaceWeights,
     PlanOptions,
     RamLimit,
@@ -19,8 +20,8 @@ from kibi.cli.arguments import (
     SupplyOutputs,
     TargetName,
     WithoutPasses,
+    graph_words,
     load_simplified,
-    pass_words,
 )
 from kibi.cli.offline import check_alone, embedded, followed
 from kibi.cli.terminal import byte_text, is_roomy, output, picture_columns, print_json, say, show, table, working
@@ -52,6 +53,7 @@ def plan(
     supply_outputs: SupplyOutputs = False,
     supply: Supplied = None,
     without_pass: WithoutPasses = None,
+    decompress: Decompress = False,
     ram: RamLimit = None,
     optimize: Annotated[
         str | None,
@@ -92,15 +94,15 @@ def plan(
     is_comparison, remark = compare or len(models) > 1, ""
     if embed is not None or offline or ascii_only:
         check_alone(models, compare=compare, embed=embed is not None, offline=offline)
-    if without_pass and (embed is not None or offline):
-        raise PlanError(_raw_only(without_pass))
+    if (without_pass or decompress) and (embed is not None or offline):
+        raise PlanError(_raw_only(graph_words(without_pass, decompress=decompress)))
     if embed is not None:
         planned, remark = embedded(models[0], embed, given)
     elif offline:
         planned = followed(models[0], target, given)
     else:
         variants = chosen_variants(given) if is_comparison else {"": given}
-        planned = _planned(models, target, variants, without_pass)
+        planned = _planned(models, target, variants, without_pass, decompress=decompress)
     for path in (svg, png):
         if path is not None:
             _draw(path, planned, as_png=path is png)
@@ -120,10 +122,9 @@ def plan(
             say(output(), f"\nThe plan{'s are' if is_comparison else ' is'} drawn in {path}.")
 
 
-def _raw_only(without: list[str]) -> str:
-    """Why no pass can be left out."""
-    words = " ".join(pass_words(without))
-    return f"--embed and --offline plan the file as it is, without any pass. Leave {words} out."
+def _raw_only(words: list[str]) -> str:
+    """Why no pass can be left out, and no weights decoded."""
+    return f"--embed and --offline plan the file as it is, without any pass. Leave {' '.join(words)} out."
 
 
 def _given(
@@ -145,7 +146,12 @@ def _given(
 
 
 def _planned(
-    models: Sequence[Path], target: "str | Target", variants: Mapping[str, PlanOptions], without: list[str] | None
+    models: Sequence[Path],
+    target: "str | Target",
+    variants: Mapping[str, PlanOptions],
+    without: list[str] | None,
+    *,
+    decompress: bool,
 ) -> "list[PlannedModel]":
     """Every model with every variant of its plan."""
     import kibi  # noqa: PLC0415
@@ -153,7 +159,7 @@ def _planned(
 
     processor = kibi.target(target) if isinstance(target, str) else target
     supply = [name for options in variants.values() for name in options.get("supply", ())]
-    graphs = [load_simplified(model, without, supply=supply) for model in models]
+    graphs = [load_simplified(model, without, decompress=decompress, supply=supply) for model in models]
     with working("planning"):
         return [
             PlannedModel(graph, kibi.plan(graph, processor, **options), name)

@@ -9,6 +9,7 @@ from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
     CompilerName,
+    Decompress,
     Goal,
     GranularityName,
     InputMode,
@@ -52,6 +53,7 @@ def verify(
     supply_outputs: SupplyOutputs = False,
     supply: Supplied = None,
     without_pass: WithoutPasses = None,
+    decompress: Decompress = False,
     ram: RamLimit = None,
     optimize: Goal = "balanced",
     as_json: AsJson = False,
@@ -69,7 +71,7 @@ def verify(
     if not processor.is_host:
         emulated_target(target)
     tool, original = compiler_named(compiler), kibi.load(model)
-    graph = load_simplified(model, without_pass, supply=options["supply"], plan=plan)
+    graph = load_simplified(model, without_pass, decompress=decompress, supply=options["supply"], plan=plan)
     inputs = read_runs(graph, files) if files else ()
     with working("verifying"):
         made = plan_for(graph, processor, plan, options)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from kibi.dtypes import Array, DType
+from kibi.ir.look_up import LookUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ class Tensor:
         data: the elements of a constant, read-only, of the type's shape; None for what is computed.
         is_supplied: whether its bytes are in a buffer of the caller's: it takes none of the arena.
         is_variable: whether it keeps its value from one inference to the next: it is state, and takes none of the arena.
+        look_up: how the model file has a constant's elements, where it has them as indices into tables.
         initial: the elements of a variable before the first inference, of the type's shape; None: each is the zero point, or 0.
         is_int4: whether the model file holds the elements of a constant in four bits each; here they have eight.
         next_of: the index of a variable, or of another next version of one: this tensor is what it holds from the step on that
@@ -131,11 +133,17 @@ class Tensor:
     initial: Array | None = field(default=None, compare=False, repr=False)
     is_int4: bool = False
     next_of: int | None = None
+    look_up: LookUp | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_constant(self) -> bool:
         """Whether the model file holds its elements."""
         return self.data is not None
+
+    @property
+    def looked_up(self) -> LookUp | None:
+        """The look-up, while it stands for the elements: a pass may have put others in their place."""
+        return self.look_up if self.look_up is not None and self.look_up.elements is self.data else None
 
     @property
     def is_planned(self) -> bool:

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir.look_up import LookUp
 from kibi.ops import checks, float_sums
 from kibi.ops.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.convolution_blocks import blocks_scratch_bytes
+from kibi.ops.look_up import filter_look_up, look_up_params
 from kibi.ops.overlap import convolution_distance, grouped_distance
 from kibi.ops.registry import register
 from kibi.ops.sums_s16 import ScalingS16, check_layer, check_symmetric, is_s16
@@ -22,6 +24,8 @@ _LEAST_RUN = 16
 """Neighbouring elements of a window's row that are worth reading where they lie, for any number of output channels."""
 _LEAST_APART = 32
 """The same for a single column, where the columns do not touch."""
+_DECODED_BYTES = 2304
+"""Filters that are decoded at once, in whole fours of output channels, which the kernels multiply at once."""
 _FEW_CHANNELS = 16
 """Output channels for which gathering never pays."""
 
@@ -38,7 +42,9 @@ class Conv2D(Operator):
 
     name: ClassVar[str] = "CONV_2D"
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_conv2d_s8", "kibi_conv2d_s16", "kibi_conv2d_f32")
+    kernels: ClassVar[tuple[str, ...]] = (
+        "kibi_conv2d_s8", "kibi_conv2d_s8_look_up", "kibi_conv2d_s16", "kibi_conv2d_f32",
+    )  # fmt: skip
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
     is_fast: ClassVar[bool] = True
 
@@ -99,7 +105,10 @@ class Conv2D(Operator):
             return float_sums.convolution_call(site, window, weights.astype(np.float32), self.activation)
         if is_s16(site):
             return convolution_call_s16(window, weights.astype(np.int8), self._scaling_s16(site))
-        return convolution_call(site, window, weights.astype(np.int8), Requantization.of(site, self.activation))
+        call = convolution_call(site, window, weights.astype(np.int8), Requantization.of(site, self.activation))
+        found = filter_look_up(site)
+        is_grouped = window.channels != weights.shape[3]
+        return call if found is None or is_grouped else _look_up_call(call, found, window, weights.shape)
 
     def _scaling_s16(self, site: Site) -> ScalingS16:
         return ScalingS16.of(site, self.activation, narrow_sums=self.narrow_sums)
@@ -218,6 +227,32 @@ def convolution_call_s16(window: Window, weights: NDArray[np.int8], scaling: Sca
     )
     distance = DType.S16.size_bytes * grouped_distance(window, output_channels, depth)
     return KernelCall("kibi_conv2d_s16", params, overlap_bytes=(distance,))
+
+
+def _look_up_call(call: KernelCall, found: LookUp, window: Window, shape: tuple[int, ...]) -> KernelCall:
+    """The same layer with its filter as indices, decoded a few output channels at a time, for a whole row.
+
+    Args:
+        call: of `kibi_conv2d_s8`.
+        found: the look-up.
+        window: the geometry.
+        shape: of the filter, by the window's rows.
+    """
+    channels, rows, width, depth = shape
+    size = rows * width * depth
+    block = min(max(4, _DECODED_BYTES // size & -4), channels)
+    params = {param.name: param for param in call.params if param.name not in ("filter", "groups")}
+    gathered_bytes = min(2, window.output_width) * size if params["gathers"].value else 0
+    scratch_bytes = block * (size + window.output_width) + gathered_bytes
+    taken = look_up_params(found, (0, 2, 1, 3) if window.is_swapped else (0, 1, 2, 3))
+    # The whole row is read for each block of channels, and the output written behind each.
+    distance = 0 if block == channels else window.output_width * channels
+    return KernelCall(
+        "kibi_conv2d_s8_look_up",
+        (*taken, Param("at_once", block), *params.values()),
+        scratch_bytes,
+        overlap_bytes=(distance,),
+    )
 
 
 def _gathers(window: Window, weights: NDArray[np.int8]) -> bool:

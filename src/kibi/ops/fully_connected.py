@@ -13,6 +13,7 @@ from kibi.ops import checks, float_sums
 from kibi.ops.accumulator import Requantization, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation
 from kibi.ops.conv2d import check_integer_layer, is_float
+from kibi.ops.look_up import filter_look_up, look_up_params
 from kibi.ops.overlap import least_distance
 from kibi.ops.registry import register
 from kibi.ops.sums_s16 import ScalingS16, check_layer, is_s16
@@ -34,6 +35,7 @@ class FullyConnected(Operator):
     kernels: ClassVar[tuple[str, ...]] = (
         "kibi_fully_connected_s8", "kibi_fully_connected_s8_accumulate", "kibi_fully_connected_s16",
         "kibi_fully_connected_s16_accumulate", "kibi_fully_connected_f32", "kibi_fully_connected_f32_accumulate",
+        "kibi_fully_connected_s8_look_up",
     )  # fmt: skip
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
     is_fast: ClassVar[bool] = True
@@ -143,8 +145,13 @@ class FullyConnected(Operator):
             # The last call has read its row before it writes.
             return KernelCall(accumulating, params, _sums_bytes(site), takes_step=True, overlap_bytes=(0,))
         params = (*params, Param("depth", depth), Param("vectors_per_row", max(1, piece // depth)))
+        found = filter_look_up(site)
+        if found is not None:
+            at_once = self.kernels[-1]
+            params = (*look_up_params(found, (0, 1)), *(param for param in params if param.name != "filter"))
         # A vector is read again for each block of channels: of s8 four, or one behind the last four; else always one.
-        last = channels - (4 if channels % 4 == 0 and site["input"].type.dtype is DType.S8 else 1)
+        has_fours = channels % 4 == 0 and site["input"].type.dtype is DType.S8 and found is None
+        last = channels - (4 if has_fours else 1)
         reads = ((vector * depth, vector * channels + last) for vector in range(vectors))
         distance = site["input"].type.dtype.size_bytes * least_distance(reads)
         return KernelCall(at_once, params, overlap_bytes=(distance if _is_by_row(site) else None,))

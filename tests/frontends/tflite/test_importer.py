@@ -218,7 +218,7 @@ def _compressed() -> bytes:
         (_constant_output, "already made"),
         (_unmade_output, "no operator makes this output"),
         (_extra_inputs, "1000 inputs"),
-        (_compressed, "compressed for TFLM"),
+        (_compressed, "the flatbuffer is corrupt"),
         (lambda: _chain("RELU").finish(None), "no output"),
         (lambda: _chain("RELU").finish([1], version=2), "version is 2"),
         (lambda: _chain("RELU").finish([1], identifier=b"ABCD"), "not the identifier 'TFL3'"),

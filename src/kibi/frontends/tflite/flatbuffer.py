@@ -150,6 +150,22 @@ class CheckedTable(Table):  # type: ignore[misc] # flatbuffers has no type annot
         offset = self.Offset(slot)
         return int(self.Get(flags, self.Pos + offset)) if offset else default
 
+    def number(self, slot: int, kind: str, default: int = 0) -> int:
+        """The integer in a field of a schema that has no generated code here; `kind` is `struct`'s letter for it."""
+        offset = self.Offset(slot)
+        if not offset:
+            return default
+        place = _inside(self.Bytes, self.Pos + offset, struct.calcsize(f"<{kind}"), "a number")
+        return int(struct.unpack_from(f"<{kind}", self.Bytes, place)[0])
+
+    def tables(self, slot: int) -> "Iterator[CheckedTable]":
+        """The tables of the vector in such a field; none where the file leaves it out."""
+        offset = self.Offset(slot)
+        if offset:
+            start, count = self._vector(self.Pos + offset, 4)
+            for position in range(start, start + 4 * count, 4):
+                yield CheckedTable(self.Bytes, self.Indirect(position), self._budget)
+
 
 def enter(item: _Object, budget: Budget) -> _Object:
     """The same object of the generated code, from now on reading through a checked table.

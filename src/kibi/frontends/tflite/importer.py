@@ -4,9 +4,11 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from kibi.dtypes import Array, DType
+from kibi.dtypes import Array
 from kibi.errors import ModelError, Problem
 from kibi.frontends.naming import identifier
+from kibi.frontends.tflite.coding import CodingError
+from kibi.frontends.tflite.compression import DECODE, Compression, read_compression
 from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
 from kibi.frontends.tflite.folding import fold
 from kibi.frontends.tflite.handles import Handles, first_values, is_resolved
@@ -18,17 +20,16 @@ from kibi.frontends.tflite.importers import (
     OptionsError,
     TensorTable,
     importer_of,
-    remedy_for,
+    refusal_of,
 )
 from kibi.frontends.tflite.int4 import int4_problems
+from kibi.frontends.tflite.layers import RefusedLayers
 from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, Options
 from kibi.frontends.tflite.tensors import import_tensor, unused
 from kibi.frontends.tflite.variables import Access, Key, weave
 from kibi.ir import Graph, Node, Operator, Tensor, verify
 
 _SCHEMA_VERSION = 3
-# TFLM `compression.h`: the name of the metadata that say how buffers are compressed.
-_COMPRESSION = "COMPRESSION_METADATA"
 _GET_AGAIN = "Export the model again, or download it again"
 # What the schema writes for an optional input that is not there.
 _LEFT_OUT = -1
@@ -129,9 +130,10 @@ class _Parts:
     @staticmethod
     def of(reader: ModelReader, graphs: _Subgraphs) -> "_Parts":
         """Those of the subgraph that is read."""
-        drafts, handles, operator_problems = _read_operators(reader, graphs.graph)
+        compression = read_compression(reader)
+        drafts, handles, operator_problems = _read_operators(reader, compression, graphs.graph)
         index_problems = _index_problems(reader, drafts)
-        tensors, tensor_problems = _read_tensors(reader, drafts)
+        tensors, tensor_problems = _read_tensors(reader, drafts, compression)
         table = TensorTable(tensors, reader.tensor_count, reader.outputs)
         nodes, operand_problems = _connect(drafts, table, handles)
         problems = [*operator_problems, *index_problems, *tensor_problems, *operand_problems]
@@ -144,10 +146,6 @@ class _Parts:
 
 
 def _import(reader: ModelReader, source: str, graphs: _Subgraphs, *, is_main: bool) -> Graph:
-    if _COMPRESSION in reader.metadata_names():
-        # Its buffers hold indices in place of weights; there is no use in judging them.
-        what = "the model's weights are compressed for TFLM, which is not supported"
-        raise ModelError(source, [Problem(what, "Use the model as it was before compression")])
     parts = _Parts.of(reader, graphs)
     problems = [*_model_problems(reader), *parts.problems]
     if is_main:
@@ -201,7 +199,9 @@ def _model_problems(reader: ModelReader) -> Iterator[Problem]:
         yield Problem("the model has no subgraph, so it computes nothing", _GET_AGAIN)
 
 
-def _read_operators(reader: ModelReader, graphs: Callable[[int], Graph]) -> tuple[list[_Draft], Handles, list[Problem]]:
+def _read_operators(
+    reader: ModelReader, compression: Compression, graphs: Callable[[int], Graph]
+) -> tuple[list[_Draft], Handles, list[Problem]]:
     """The operators that could be made, the handles of variables, and what is wrong with the others."""
     drafts: list[_Draft] = []
     problems: list[Problem] = []
@@ -212,6 +212,9 @@ def _read_operators(reader: ModelReader, graphs: Callable[[int], Graph]) -> tupl
             record = reader.operator(index)
         except CorruptError as error:
             problems.append(_corrupt(error, operator=index))
+            continue
+        if record.name == DECODE:
+            problems += compression.add(index, record)
             continue
         if is_resolved(record):
             resolved.append((index, record))
@@ -243,13 +246,11 @@ def _unsupported_problems(unsupported: Mapping[str, Sequence[int]]) -> Iterator[
     """One for each kind of operator, where it first is; the last says what is supported."""
     for position, (name, indices) in enumerate(unsupported.items(), 1):
         count = "" if len(indices) == 1 else f" (the model has {len(indices)} of them)"
-        supported = (
-            f"Supported operators: {', '.join(sorted([*IMPORTERS, *RESOLVED, *CUSTOM]))}"
-            if position == len(unsupported)
-            else ""
-        )
-        remedy = ". ".join(filter(None, [supported, remedy_for(name)]))
-        yield Problem(f"{name} is not supported{count}", remedy, indices[0])
+        known = ", ".join(sorted([*IMPORTERS, *RESOLVED, *CUSTOM]))
+        supported = f"Supported operators: {known}" if position == len(unsupported) else ""
+        vendor, remedy = refusal_of(name)
+        what = f"{name} is not supported{count}" + (f": it is {vendor}" if vendor else "")
+        yield Problem(what, remedy if vendor else ". ".join(filter(None, [supported, remedy])), indices[0])
 
 
 def _index_problems(reader: ModelReader, drafts: Iterable[_Draft]) -> Iterator[Problem]:
@@ -266,7 +267,9 @@ def _index_problems(reader: ModelReader, drafts: Iterable[_Draft]) -> Iterator[P
                 yield Problem(what, _GET_AGAIN, draft.index)
 
 
-def _read_tensors(reader: ModelReader, drafts: Iterable[_Draft]) -> tuple[dict[int, Tensor], list[Problem]]:
+def _read_tensors(
+    reader: ModelReader, drafts: Iterable[_Draft], compression: Compression
+) -> tuple[dict[int, Tensor], list[Problem]]:
     """The tensors that the model's inputs, outputs and supported operators name, and what is wrong with the others."""
     operators: dict[int, int | None] = {}  # for each tensor, the first operator that names it
     for draft in drafts:
@@ -280,13 +283,18 @@ def _read_tensors(reader: ModelReader, drafts: Iterable[_Draft]) -> tuple[dict[i
         if not 0 <= index < reader.tensor_count:
             continue
         try:
-            tensor, found = import_tensor(index, reader.tensor(index), reader.copied)
+            record = reader.tensor(index)
+            tensor, found = import_tensor(index, compression.restore(index, record), reader.copied)
         except CorruptError as error:
             problems.append(_corrupt(error, operator, f"tensor_{index}"))
             continue
+        except CodingError as error:
+            maker = compression.operator_of(index)
+            problems.append(Problem(error.what, error.remedy, operator if maker is None else maker, record.name))
+            continue
         problems += (replace(problem, operator=operator) for problem in found)
         if tensor is not None:
-            tensors[index] = tensor
+            tensors[index] = compression.remembered(tensor)
     return tensors, problems
 
 
@@ -297,35 +305,31 @@ def _connect(
     tensors = table.tensors
     nodes: list[Node | Access] = []
     problems: list[Problem] = []
+    refused = RefusedLayers()
     for draft in drafts:
         if all(index in tensors for index in draft.operands):
-            found = list(
-                _operand_problems(draft, [None if index is None else tensors[index] for index in draft.inputs])
-            )
+            inputs = [None if index is None else tensors[index] for index in draft.inputs]
+            operands = dict(zip(draft.op.inputs, draft.importer.ordered(inputs), strict=False))
+            found = list(_operand_problems(draft, inputs))
             problems += found
+            is_refused = refused.add(draft.index, draft.record.name, operands.get("input"), operands.get("filter"))
             if draft.importer.takes_handle:
                 access = handles.access(draft.record, Node(draft.op, draft.inputs, draft.record.outputs, draft.index))
                 if isinstance(access, Problem):
                     problems.append(access)
                 else:
                     nodes.append(access)
-            elif not found:
+            elif not found and not is_refused:
                 try:
                     nodes += draft.importer.nodes(draft.op, draft.inputs, draft.record.outputs, draft.index, table)
                 except OptionsError as error:
                     problems.append(Problem(f"{draft.record.name}: {error.what}", error.remedy, draft.index))
-    return nodes, problems
+    return nodes, [*refused.problems(), *problems]
 
 
 def _operand_problems(draft: _Draft, inputs: Sequence[Tensor | None]) -> Iterator[Problem]:
     """What is wrong with operands beside the operator's own rule, which knows nothing of files and converters."""
     operands = dict(zip(draft.op.inputs, draft.importer.ordered(inputs), strict=False))
-    first, weights = operands.get("input"), operands.get("filter")
-    if first and weights and first.type.dtype is DType.F32 and weights.type.dtype.is_integer:
-        types = f"{first.type.dtype} activations, {weights.type.dtype} weights"
-        what = f"{draft.record.name}: a hybrid model ({types}) is not supported"
-        remedy = "Quantize the activations as well, with a representative dataset"
-        yield Problem(what, remedy, draft.index, weights.name)
     for what, remedy, name in int4_problems(draft.record.name, operands):
         yield Problem(f"{draft.record.name}: {what}", remedy, draft.index, name)
     check = draft.importer.check

@@ -7,7 +7,7 @@ Source of the fields: TensorFlow's `tensorflow/compiler/mlir/lite/schema/schema.
 package `tflite`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -183,6 +183,7 @@ class ModelReader:
             self._code_count = int(self._model.OperatorCodesLength())
             self._buffer_count = int(self._model.BuffersLength())
         self._codes: dict[int, str] = {}
+        self.number = 0
         self.tensor_count, self.operator_count = 0, 0
         self.inputs: tuple[int, ...] = ()
         self.outputs: tuple[int, ...] = ()
@@ -202,6 +203,7 @@ class ModelReader:
         return other
 
     def _enter_subgraph(self, number: int) -> None:
+        self.number = number
         self._graph = self._child(self._model.Subgraphs, number)
         with reading():
             self.tensor_count = int(self._graph.TensorsLength())
@@ -214,16 +216,14 @@ class ModelReader:
         with reading():
             return enter(accessor(index), self._budget)
 
-    def metadata_names(self) -> tuple[str, ...]:
-        """Names of the model's pieces of metadata."""
+    def metadata(self) -> Iterator[tuple[str, int]]:
+        """The model's pieces of metadata: name, and index of the buffer."""
         with reading():
             count = int(self._model.MetadataLength())
-        names = []
         for index in range(count):
             metadata = self._child(self._model.Metadata, index)
             with reading():
-                names.append(_text(metadata.Name()))
-        return tuple(names)
+                yield _text(metadata.Name()), int(metadata.Buffer())
 
     def tensor(self, index: int) -> TensorRecord:
         """A tensor of the subgraph; the index is in `[0, tensor_count)`."""
@@ -263,6 +263,21 @@ class ModelReader:
             data = _array(buffer.DataAsNumpy(), np.dtype("u1"))
             is_external = int(buffer.Offset()) > 1  # 0 and 1 mean that there are no such data
         return (data if data.size else None), is_external
+
+    def buffer(self, index: int) -> Array | None:
+        """The bytes of a buffer `[N]` u8, a read-only view of the file; None where it has none.
+
+        Raises:
+            CorruptError: there is no such buffer, or its bytes lie behind the flatbuffer.
+        """
+        data, is_external = self._buffer(index)
+        if is_external:
+            raise CorruptError(f"buffer {index} lies behind the flatbuffer")
+        return data
+
+    def entered(self, data: bytes, position: int) -> CheckedTable:
+        """A table of a flatbuffer inside this one; what is read of it counts as read of the file."""
+        return CheckedTable(data, position, self._budget)
 
     def operator(self, index: int) -> OperatorRecord:
         """An operator of the subgraph; the index is in `[0, operator_count)`."""

@@ -18,12 +18,13 @@ from kibi.frontends.tflite.importers.reducing import REDUCING
 from kibi.frontends.tflite.importers.remembering import REMEMBERING
 from kibi.frontends.tflite.importers.transcendental import TRANSCENDENTAL
 from kibi.frontends.tflite.importers.variables import RESOLVED, VARIABLES
+from kibi.frontends.tflite.importers.vendors import vendor_of
 from kibi.frontends.tflite.importers.windows import WINDOWS
 from kibi.frontends.tflite.reader import Options
 from kibi.ir import Operator, OperatorError
 from kibi.ops import CustomOperator, CustomOptions, find_custom
 
-__all__ = ["CUSTOM", "IMPORTERS", "RESOLVED", "Importer", "OptionsError", "TensorTable", "importer_of", "remedy_for"]
+__all__ = ["CUSTOM", "IMPORTERS", "RESOLVED", "Importer", "OptionsError", "TensorTable", "importer_of", "refusal_of"]
 
 _FAMILIES = (REMEMBERING, VARIABLES, ARITHMETIC, ELEMENTWISE, JOINING, LOGIC, MOVING, REDUCING, TRANSCENDENTAL, WINDOWS)
 
@@ -63,12 +64,10 @@ def _custom(custom: CustomOperator, options: Options) -> Operator:
         raise OptionsError(error.what, error.remedy) from error
 
 
-def remedy_for(name: str) -> str:
-    """What to do about an operator that Kibi does not have: custom ones can be added."""
+def refusal_of(name: str) -> tuple[str, str]:
+    """What an operator is that Kibi does not have, where that is known, else nothing; and what to do: custom ones can be added."""
     if not name.startswith(_PREFIX):
-        return ""
+        return "", ""
     code = name.removeprefix(_PREFIX)
-    return (
-        f"Register it with kibi.ops.register_custom({code!r}, …), or install a distribution that has it: see "
-        "docs/custom-operators.md"
-    )
+    remedy = f"Register it with kibi.ops.register_custom({code!r}, …), or install a distribution that has it"
+    return vendor_of(code) or ("", f"{remedy}: see docs/custom-operators.md")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from kibi.frontends.tflite.compression import DECODE, DESCRIPTION
 from kibi.frontends.tflite.importers.base import Importer
 from kibi.ops import AssignVariable, ReadVariable
 
@@ -13,6 +14,7 @@ VARIABLES: Mapping[str, Importer] = {
 
 RESOLVED: Mapping[str, str] = {
     "CALL_ONCE": "The subgraph that gives variables their first values is computed when the model is loaded.",
+    DECODE.partition(":")[2]: DESCRIPTION,
     "VAR_HANDLE": "The name of a variable, known when the model is loaded.",
 }
 """Operators that are done with when a model has been loaded, so that no graph has them: name and description."""

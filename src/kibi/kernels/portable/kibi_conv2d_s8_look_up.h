@@ -1,0 +1,48 @@
+/* CONV_2D with a filter of indices into tables: one output row. */
+#ifndef KIBI_CONV2D_S8_LOOK_UP_H
+#define KIBI_CONV2D_S8_LOOK_UP_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    const int8_t *indices;     /* of [output_channels][kernel_rows][kernel_width][input_channels] values, packed: see
+                                * kibi_look_up_s8.h */
+    const int8_t *tables;      /* the values of each channel, or of all */
+    const int32_t *bias;       /* [output_channels], with -input_zero_point * sum of the channel's filter in it */
+    const int32_t *multiplier; /* [output_channels], 0 … 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 … 30 */
+    const int8_t *padding;     /* the input's zero point, for the most neighbouring columns of a window outside the input */
+    int32_t bits;              /* of an index, 1 … 7 */
+    int32_t values;            /* from one channel's table to the next; 0: there is one for all */
+    int32_t at_once;           /* output channels whose filters are decoded at once */
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t output_width;
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+    int32_t gathers; /* 1: windows are copied into scratch, two at a time; 0: they are read where they lie */
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;   /* across; the rows' stride is in the pointers */
+    int32_t dilation; /* across */
+    int32_t pad;      /* in front of the first column */
+} kibi_conv2d_s8_look_up_params;
+
+/* output: [output_width][output_channels]; where all channels are decoded at once it may overlap an input row, else none.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds the zero point.
+ * scratch: for each of the channels that are decoded at once kernel_rows * kernel_width * input_channels + output_width bytes;
+ * where it gathers, the former once more for each of two pixels, or for the only one. Any alignment. */
+void kibi_conv2d_s8_look_up(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_look_up_params *params,
+                            void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,37 @@
+"""Layers whose s8 filter stays in flash as indices into tables: what their kernels are given in place of it.
+
+Source of the encoding: TFLM `kernels/decompress_common.cc`, `kernels/decode_state_lut.cc`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kibi.dtypes import DType
+from kibi.ir import Param, Site
+from kibi.ir.look_up import LookUp, pack
+
+
+def filter_look_up(site: Site) -> LookUp | None:
+    """How a layer's filter is looked up; None where it is not, or not in s8."""
+    tensor = site["filter"]
+    return tensor.looked_up if tensor.type.dtype is DType.S8 else None
+
+
+def look_up_params(found: LookUp, axes: Sequence[int]) -> tuple[Param, ...]:
+    """The struct fields that stand for a filter.
+
+    Args:
+        found: the look-up.
+        axes: the order in which the kernel reads the filter's axes; the first one, of the channels, stays first.
+    """
+    indices = found.indices
+    if list(axes) != sorted(axes):
+        indices = pack(np.ascontiguousarray(found.unpacked.transpose(axes)), found.bits)
+    each = found.tables.shape[1] if len(found.tables) > 1 else 0
+    return (
+        Param("indices", np.ascontiguousarray(indices).view(np.int8)),
+        Param("tables", found.tables.astype(np.int8).reshape(-1)),
+        Param("bits", found.bits),
+        Param("values", each),
+    )

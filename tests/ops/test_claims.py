@@ -1,0 +1,65 @@
+"""What `kibi operators` claims is true: each type of each operator runs as in TFLM, and all others are refused."""
+
+from dataclasses import replace
+
+import pytest
+
+from kibi.dtypes import DType
+from kibi.errors import ModelError
+from kibi.ir import Graph, verify
+from kibi.ops import operators
+from kibi.oracle import Oracle
+from kibi.runtime import Interpreter
+from tests.ops.comparison import assert_same, graph_of
+from tests.support.choices import Seeded
+from tests.support.operator_models import OPERATOR_MODELS, Case
+
+_MOST_DRAWS = 400
+
+
+def _type_of(graph: Graph, name: str) -> DType | None:
+    """The type of the first input, or, without one, the output of that operator; None where none is left of it."""
+    site = next((site for site in graph.sites if site.op.name == name), None)
+    if site is None:
+        return None
+    first = site[site.op.inputs[0].rstrip("?")] if site.op.inputs else site.output
+    return first.type.dtype
+
+
+def _drawn(name: str) -> dict[DType, tuple[Case, Graph]]:
+    """For each element type that an operator claims, the first drawn model of it."""
+    found: dict[DType, tuple[Case, Graph]] = {}
+    for seed in range(_MOST_DRAWS):
+        case = OPERATOR_MODELS[name](Seeded(seed))
+        graph = graph_of(case)
+        kind = _type_of(graph, name)
+        if kind is not None:
+            found.setdefault(kind, (case, graph))
+        if set(found) >= set(operators()[name].types):
+            break
+    return found
+
+
+@pytest.mark.parametrize("name", operators())
+def test_operator_runs_as_in_tflm_on_every_type_that_it_claims(name: str, oracle: Oracle) -> None:
+    """A model of each claimed type is drawn, loads, runs, and gives TFLM's bits; no other type is."""
+    found = _drawn(name)
+    assert set(found) == set(operators()[name].types)
+    for case, graph in found.values():
+        assert_same(graph, Interpreter(graph).run(case.inputs), oracle.run(case.model, [case.inputs])[0].outputs)
+
+
+@pytest.mark.parametrize("name", [name for name, operator in operators().items() if operator.inputs])
+def test_operator_refuses_every_type_that_it_does_not_claim(name: str) -> None:
+    """The same model with its tensors of another type is refused, with that type named."""
+    claimed = operators()[name].types
+    graph = graph_of(OPERATOR_MODELS[name](Seeded(0)))
+    kind = _type_of(graph, name)
+    for other in set(DType) - set(claimed):
+        tensors = tuple(
+            replace(tensor, type=replace(tensor.type, dtype=other)) if tensor.type.dtype is kind else tensor
+            for tensor in graph.tensors
+        )
+        with pytest.raises(ModelError) as raised:
+            verify(replace(graph, tensors=tensors))
+        assert f"{name}: input of type {other} is not supported" in str(raised.value)
