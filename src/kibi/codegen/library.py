@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kibi.codegen import memory_c
 from kibi.codegen.bindings import Bindings
-from kibi.codegen.model_c import model_text
+from kibi.codegen.model_c import body_text, model_text
 from kibi.codegen.output import write_folder
 from kibi.codegen.project import cmake_lists, example_main
 from kibi.errors import InputError
@@ -129,15 +129,16 @@ def generate(
         for (graph, plan), chosen in zip(models, choices, strict=True)
     ]
     files: dict[str, str] = {}
-    for b in bindings:
-        text = model_text(b)
+    every = [each for b in bindings for each in b.with_bodies]
+    for b in every:
+        text = model_text(b) if b in bindings else body_text(b)
         files[f"{b.prefix}.h"], files[f"{b.prefix}.c"] = text.header, text.source
         files[f"{b.prefix}_weights.h"], files[f"{b.prefix}_weights.c"] = text.weights_header, text.weights_source
     if len(bindings) > 1:
         files[f"{library}_models.h"] = _joint_header(library, bindings)
-    kernels = frozenset().union(*(b.kernels for b in bindings))
+    kernels = frozenset().union(*(b.kernels for b in every))
     shared = closure(kernels, target.kernel_sets)
-    needed = frozenset().union(*(call.features for b in bindings for call in b.calls))
+    needed = frozenset().union(*(call.features for b in every for call in b.calls))
     files |= {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}
     sources = [file for file in files if file.endswith(".c")]
     files["example_main.c"] = example_main(bindings[0])

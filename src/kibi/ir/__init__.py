@@ -1,6 +1,7 @@
 """Graphs as frozen data: tensors, nodes, operators' contract, row access, verification."""
 
 from kibi.ir.by_hand import BoundOperator
+from kibi.ir.evaluation import evaluation, evaluator
 from kibi.ir.graph import Graph, Node, Site
 from kibi.ir.operands import Operand
 from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, Param, Rows, StatefulOperator
@@ -25,5 +26,7 @@ __all__ = [
     "StatefulOperator",
     "Tensor",
     "TensorType",
+    "evaluation",
+    "evaluator",
     "verify",
 ]

@@ -11,6 +11,8 @@ from kibi.ops.broadcast_to import BroadcastTo
 from kibi.ops.cast import Cast
 from kibi.ops.ceil import Ceil
 from kibi.ops.concatenation import Concatenation
+from kibi.ops.conditional import If
+from kibi.ops.control_flow import as_body
 from kibi.ops.conv2d import Conv2D
 from kibi.ops.custom_operator import CustomOperator, CustomOptions
 from kibi.ops.depth_to_space import DepthToSpace
@@ -75,6 +77,7 @@ from kibi.ops.sum import Sum
 from kibi.ops.tanh import Tanh
 from kibi.ops.transpose import Transpose
 from kibi.ops.unpack import Unpack
+from kibi.ops.while_loop import While
 from kibi.ops.zeros_like import ZerosLike
 
 __all__ = [
@@ -105,6 +108,7 @@ __all__ = [
     "Gather",
     "GatherNd",
     "HardSwish",
+    "If",
     "LeakyRelu",
     "Logistic",
     "MaxPool2D",
@@ -147,7 +151,9 @@ __all__ = [
     "Tanh",
     "Transpose",
     "Unpack",
+    "While",
     "ZerosLike",
+    "as_body",
     "custom_operators",
     "find_custom",
     "is_custom",

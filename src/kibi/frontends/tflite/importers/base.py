@@ -1,11 +1,12 @@
 """What importers of operators are made of."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kibi.dtypes import DType
 from kibi.frontends.tflite.reader import ACTIVATIONS, PADDINGS, Options
-from kibi.ir import Node, Operator, Tensor
-from kibi.ops import Activation, Padding
+from kibi.ir import Node, Operator, Tensor, TensorType
+from kibi.ops import Activation, Padding, Part
 
 
 class OptionsError(Exception):
@@ -22,6 +23,25 @@ class OptionsError(Exception):
         super().__init__(what)
 
 
+class TensorTable:
+    """The tensors of a graph by index: those of the file, and those that importers add behind them.
+
+    Args:
+        tensors: those of the file that operators name.
+        count: how many the file has.
+    """
+
+    def __init__(self, tensors: Mapping[int, Tensor], count: int) -> None:
+        self.tensors = dict(tensors)
+        self.count = count
+
+    def add(self, name: str, kind: TensorType) -> int:
+        """Add a tensor; its index."""
+        index, self.count = self.count, self.count + 1
+        self.tensors[index] = Tensor(index, name, kind)
+        return index
+
+
 @dataclass(frozen=True, slots=True)
 class Importer:
     """How one of the schema's operators becomes one of Kibi's.
@@ -33,6 +53,9 @@ class Importer:
         part: where there are several outputs, from the operator to the one that makes output `number` of `count`; it raises
             `OptionsError` for another count than it should be.
         order: where the schema has the inputs in another order than the operator, their places there.
+        is_bundled: whether the operator makes its outputs all at once, as one bundle of bytes where there are several: see
+            `Part`.
+        check_outputs: looks at the operator beside the output tensors, and raises `OptionsError`.
     """
 
     make: Callable[[Options], Operator]
@@ -40,27 +63,50 @@ class Importer:
     check: Callable[[Options, Sequence[Tensor | None]], None] | None = None
     part: Callable[[Operator, int, int], Operator] | None = None
     order: tuple[int, ...] | None = None
+    is_bundled: bool = False
+    check_outputs: Callable[[Operator, Sequence[Tensor]], None] | None = None
 
     def nodes(
-        self, op: Operator, inputs: tuple[int | None, ...], outputs: tuple[int, ...], source: int
+        self,
+        op: Operator,
+        inputs: tuple[int | None, ...],
+        outputs: tuple[int, ...],
+        source: int,
+        table: TensorTable,
     ) -> tuple[Node, ...]:
-        """The nodes of an operator: one, or one for each of several outputs.
+        """The nodes of an operator: one, or one for each of several outputs, and one for their bundle.
 
         Args:
             op: what `make` gave.
             inputs: tensor indices in the schema's order; None for an optional input that is left out.
             outputs: tensor indices.
             source: the operator's index in the file.
+            table: the graph's tensors, to which bundles are added.
 
         Raises:
-            OptionsError: it should have another number of outputs.
+            OptionsError: it should have another number of outputs, or others.
         """
+        if self.check_outputs is not None:
+            self.check_outputs(op, [table.tensors[index] for index in outputs])
         if self.order is not None and len(inputs) == len(self.order):
             inputs = tuple(inputs[place] for place in self.order)
+        if self.is_bundled and len(outputs) > 1:
+            return _bundled(op, inputs, outputs, source, table)
         if self.part is None or not outputs:
             return (Node(op, inputs, outputs, source),)
         parts = (self.part(op, number, len(outputs)) for number in range(len(outputs)))
         return tuple(Node(each, inputs, (output,), source) for each, output in zip(parts, outputs, strict=True))
+
+
+def _bundled(
+    op: Operator, inputs: tuple[int | None, ...], outputs: tuple[int, ...], source: int, table: TensorTable
+) -> tuple[Node, ...]:
+    """The node that makes all outputs as one bundle, and for each the one that takes it out."""
+    *offsets, size_bytes = Part.offsets([table.tensors[index].type for index in outputs])
+    name = f"outputs of operator {source} ({op.name})"
+    bundle = table.add(name, TensorType((size_bytes,), DType.U8))
+    parts = (Node(Part(offset), (bundle,), (index,), source) for offset, index in zip(offsets, outputs, strict=True))
+    return (Node(op, inputs, (bundle,), source), *parts)
 
 
 def padding_of(options: Options) -> Padding:

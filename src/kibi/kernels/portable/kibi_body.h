@@ -1,0 +1,21 @@
+/* A graph inside of an operator: a function in the generated library, and where it takes and leaves its elements. */
+#ifndef KIBI_BODY_H
+#define KIBI_BODY_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    void (*run)(uint8_t *arena); /* one inference of the body */
+    const uint32_t *inputs;      /* for each input the byte of the arena at which it begins */
+    const uint32_t *outputs;     /* the same for each output; two never share bytes */
+} kibi_body;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
