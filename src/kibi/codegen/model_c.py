@@ -11,7 +11,7 @@ from kibi.codegen.order_c import order
 from kibi.codegen.rows_c import accessors, pointer_count, pointers
 from kibi.codegen.shared_steps_c import SharedSteps, shared_steps
 from kibi.dtypes import DType
-from kibi.ir import Graph, KernelCall, Site, Tensor
+from kibi.ir import KernelCall, Site, Tensor
 from kibi.planner.plan import Buffer, buffer_name
 from kibi.version import __version__
 
@@ -186,7 +186,7 @@ def _params(b: Bindings, number: int, call: KernelCall) -> str:
     lines = []
     for field in b.fields(call):
         value = values.get(field.name, 0)
-        if isinstance(value, Graph):
+        if field.name in b.graph.nodes[number].op.body_names:
             text = f"&{b.body_name(number, field.name)}"
         elif field.is_pointer:
             text = "NULL" if value is None else b.constant_name(f"{b.prefix}_{number}_{field.name}")

@@ -36,10 +36,10 @@ class OperatorError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One field of a kernel's parameter struct: an integer, a float, a constant array, a body, or a null pointer."""
+    """One field of a kernel's parameter struct: an integer, a float, a constant array, or a null pointer."""
 
     name: str
-    value: "int | float | Array | Graph | None" = field(compare=False)
+    value: int | float | Array | None = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class KernelCall:
 
     Attributes:
         kernel: name of the function, of its `.c` and `.h` files and, with `_params` behind, of its struct.
-        params: the struct's fields; those not named are zero.
+        params: the struct's fields but the operator's bodies; those not named are zero.
         scratch_bytes: bytes of arena that a call may use.
         scratch_alignment: what its start is a multiple of, if the target's arena is.
         takes_step: whether the kernel takes the number of the step.
@@ -114,7 +114,10 @@ class Operator(ABC):
     states: ClassVar[tuple[str, ...]] = ()
     """The inputs that are variables of this node's own, which its kernel reads and changes, step by step: its memory."""
     body_names: ClassVar[tuple[str, ...]] = ()
-    """The attributes that are graphs of their own, which the node runs; a kernel's parameters have the same names for them."""
+    """The attributes that are graphs of their own, which the node runs.
+
+    The fields of those names in the kernel's struct point to them.
+    """
     receives: ClassVar[bool] = False
     """Whether its rows come from the caller, one at a time, while the plan waits."""
     ignores_elements: ClassVar[bool] = False

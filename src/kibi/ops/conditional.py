@@ -53,7 +53,7 @@ class If(ControlFlow):
         outputs = types_of(self.then_body, self.then_body.outputs)
         others = types_of(self.else_body, self.else_body.outputs)
         check_same_outputs("the branch taken", outputs, "the other one", others)
-        return output_of(site, outputs)
+        return output_of(outputs)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """The chosen branch by its own operators' references."""

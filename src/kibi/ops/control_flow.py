@@ -48,7 +48,7 @@ class ControlFlow(Operator):
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
         """All rows of each input."""
-        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in _whole(site))
+        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in site.row_tensors)
 
     def steps(self, site: Site) -> int:
         """All at once."""
@@ -69,7 +69,7 @@ class ControlFlow(Operator):
         _check_same(f"{name} takes", types_of(body, body.inputs), "the operator passes", given)
 
     def kernel(self, site: Site, name: str, outputs: Sequence[TensorType]) -> KernelCall:
-        """A call with the bodies, and a table of what goes in and out."""
+        """A call with a table of what goes in and out."""
         *offsets, _ = Part.offsets(outputs)
         passed = [(tensor.type.rows, tensor.type.row_bytes) for tensor in self.passed(site)]
         made = [(offset, kind.size_bytes) for offset, kind in zip(offsets, outputs, strict=True)]
@@ -77,11 +77,8 @@ class ControlFlow(Operator):
             Param("inputs", len(passed)),
             Param("outputs", len(made)),
             Param("pieces", np.array([*passed, *made], np.int32)),
-            *(Param(each, body) for each, body in zip(self.body_names, self.bodies, strict=True)),
         )
-        return KernelCall(
-            name, params, self.arena_bytes, is_untyped=True, scratch_alignment=self.arena_alignment
-        )  # fmt: skip
+        return KernelCall(name, params, self.arena_bytes, is_untyped=True, scratch_alignment=self.arena_alignment)
 
 
 def types_of(graph: Graph, tensors: Sequence[int]) -> list[TensorType]:
@@ -104,11 +101,10 @@ def _check_same(what: str, first: Sequence[TensorType], also: str, second: Seque
         raise OperatorError(f"{what} {texts[0]}, but {also} {texts[1]}", "Export the model again; the file is damaged")
 
 
-def output_of(site: Site, types: Sequence[TensorType]) -> tuple[tuple[int, ...], DType]:
+def output_of(types: Sequence[TensorType]) -> tuple[tuple[int, ...], DType]:
     """Shape and element type of a node's output: the one that there is, or the bundle of several."""
     if len(types) == 1:
         return types[0].shape, types[0].dtype
-    del site
     return (Part.offsets(types)[-1],), DType.U8
 
 
@@ -150,7 +146,3 @@ def as_body(graph: Graph) -> Graph:
             nodes.append(Node(Reshape(), (index,), (copied,), len(nodes)))
         outputs.append(copied)
     return replace(graph, tensors=tuple(tensors), nodes=tuple(nodes), outputs=tuple(outputs))
-
-
-def _whole(site: Site) -> tuple[Tensor, ...]:
-    return site.row_tensors

@@ -56,7 +56,7 @@ class While(ControlFlow):
         carried = types_of(self.body, self.body.inputs)
         outputs = types_of(self.body, self.body.outputs)
         check_same_outputs("the body", outputs, "it takes", carried)
-        return output_of(site, outputs)
+        return output_of(outputs)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Turn after turn, by the references of the operators in condition and body."""

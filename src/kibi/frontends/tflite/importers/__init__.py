@@ -21,7 +21,9 @@ from kibi.ops import CustomOperator, CustomOptions, find_custom
 
 __all__ = ["CUSTOM", "IMPORTERS", "Importer", "OptionsError", "TensorTable", "importer_of", "remedy_for"]
 
-IMPORTERS: Mapping[str, Importer] = dict(sorted({**CONTROL, **ELEMENTWISE, **JOINING, **MOVING, **REDUCING, **WINDOWS}.items()))
+IMPORTERS: Mapping[str, Importer] = dict(
+    sorted({**CONTROL, **ELEMENTWISE, **JOINING, **MOVING, **REDUCING, **WINDOWS}.items())
+)
 """By the schema's name of the operator."""
 
 _PREFIX = "CUSTOM:"
