@@ -26,21 +26,26 @@ if TYPE_CHECKING:
 _DEFAULT_TARGET = "cortex-m4"
 
 
-def load(path: str | os.PathLike[str]) -> Graph:
+def load(path: str | os.PathLike[str], signature: str | None = None) -> Graph:
     """Read and verify a model file.
 
     Args:
         path: a `.tflite` file.
+        signature: the entry point whose graph is wanted; its inputs and outputs then have the signature's names. None: the
+            first graph, which TFLM runs.
 
     Returns:
-        The graph.
+        The graph; `signatures` lists the entry points of the file.
 
     Raises:
-        ModelError: the file is missing, broken, or asks for what Kibi does not support; with all problems at once.
+        ModelError: the file is missing, broken, or asks for what Kibi does not support; with all problems at once. Or
+            it has no signature of that name; the text lists those that there are.
     """
     from kibi.frontends import load as read  # noqa: PLC0415 - see the module's docstring, here and below
 
-    return replace(read(path), path=Path(path))
+    graph = read(path, signature)
+    is_first = graph.signature is None or graph.signature.subgraph == 0
+    return replace(graph, path=Path(path) if is_first else None)
 
 
 def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int | str]" = ()) -> Graph:

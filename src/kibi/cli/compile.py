@@ -16,6 +16,7 @@ from kibi.cli.arguments import (
     InputMode,
     PlanPath,
     RamLimit,
+    SignatureName,
     Supplied,
     SupplyOutputs,
     TargetName,
@@ -54,6 +55,7 @@ def compile_models(
     input_mode: InputMode = "stored",
     supply_outputs: SupplyOutputs = False,
     supply: Supplied = None,
+    signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     ram: RamLimit = None,
     optimize: Goal = "balanced",
@@ -70,7 +72,10 @@ def compile_models(
     options = plan_options(granularity, input_mode, supply_outputs, supply, ram, optimize)
     processor = kibi.target(target)
     _check(models, name, plan)
-    graphs = [load_simplified(model, without_pass, supply=options["supply"], plan=plan) for model in models]
+    graphs = [
+        load_simplified(model, without_pass, signature=signature, supply=options["supply"], plan=plan)
+        for model in models
+    ]
     with working("compiling"):
         plans = [plan_for(graph, processor, plan, options) for graph in graphs]
         if name is not None and len(graphs) == 1:
@@ -114,6 +119,7 @@ def _command(
     """The command that makes the same files: without folders, so that the same input gives the same bytes."""
     words = ["kibi", "compile", *(graph.source for graph in graphs), "--target", target]
     words += ["--name", name] if name else []
+    words += ["--signature", graphs[0].signature.key] if graphs[0].signature else []
     words += options
     words += ["--plan", plan.name] if plan else []
     line = " ".join(shlex.quote(word) for word in words)

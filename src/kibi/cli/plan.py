@@ -15,6 +15,7 @@ from kibi.cli.arguments import (
     PlanOptions,
     RamLimit,
     RegionsFile,
+    SignatureName,
     Supplied,
     SupplyOutputs,
     TargetName,
@@ -51,6 +52,7 @@ def plan(
     ] = None,
     supply_outputs: SupplyOutputs = False,
     supply: Supplied = None,
+    signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     ram: RamLimit = None,
     optimize: Annotated[
@@ -94,13 +96,15 @@ def plan(
         check_alone(models, compare=compare, embed=embed is not None, offline=offline)
     if without_pass and (embed is not None or offline):
         raise PlanError(_raw_only(without_pass))
+    if signature is not None and (embed is not None or offline):
+        raise PlanError("--embed and --offline plan the file's first graph, as TFLM does. Leave --signature out.")
     if embed is not None:
         planned, remark = embedded(models[0], embed, given)
     elif offline:
         planned = followed(models[0], target, given)
     else:
         variants = chosen_variants(given) if is_comparison else {"": given}
-        planned = _planned(models, target, variants, without_pass)
+        planned = _planned(models, target, variants, without_pass, signature)
     for path in (svg, png):
         if path is not None:
             _draw(path, planned, as_png=path is png)
@@ -145,7 +149,11 @@ def _given(
 
 
 def _planned(
-    models: Sequence[Path], target: "str | Target", variants: Mapping[str, PlanOptions], without: list[str] | None
+    models: Sequence[Path],
+    target: "str | Target",
+    variants: Mapping[str, PlanOptions],
+    without: list[str] | None,
+    signature: str | None,
 ) -> "list[PlannedModel]":
     """Every model with every variant of its plan."""
     import kibi  # noqa: PLC0415
@@ -153,7 +161,7 @@ def _planned(
 
     processor = kibi.target(target) if isinstance(target, str) else target
     supply = [name for options in variants.values() for name in options.get("supply", ())]
-    graphs = [load_simplified(model, without, supply=supply) for model in models]
+    graphs = [load_simplified(model, without, signature=signature, supply=supply) for model in models]
     with working("planning"):
         return [
             PlannedModel(graph, kibi.plan(graph, processor, **options), name)

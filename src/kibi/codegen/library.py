@@ -122,7 +122,7 @@ def generate(
     if not names or len(set(names)) != len(names):
         raise InputError(f"a library takes one or more models of different names; given: {', '.join(names) or 'none'}.")
     library = name or names[0]
-    made_by = command or f"kibi compile {' '.join(graph.source for graph, _ in models)} --target {target.name}"
+    made_by = command or _command([graph for graph, _ in models], target)
     choices = tuned or [{}] * len(models)
     bindings = [
         Bindings(planned_graph(graph, plan), plan, target, goal, chosen)
@@ -148,6 +148,15 @@ def generate(
         files[f"{b.prefix}.json"] = _record(b)
     compiled = tuple(_compiled(b) for b in bindings)
     return Library(library, target, compiled, dict(sorted(files.items())))
+
+
+def _command(graphs: Sequence[Graph], target: Target) -> str:
+    """The command that makes an equal library."""
+    keys = dict.fromkeys(graph.signature.key for graph in graphs if graph.signature is not None)
+    words = [*(graph.source for graph in graphs), "--target", target.name]
+    words += [word for key in keys for word in ("--signature", key)]
+    line = f"kibi compile {' '.join(words)}"
+    return "".join(each if each.isprintable() else "?" for each in line)
 
 
 def write(library: Library, directory: Path) -> Library:

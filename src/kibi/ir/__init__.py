@@ -2,7 +2,7 @@
 
 from kibi.ir.by_hand import BoundOperator
 from kibi.ir.evaluation import evaluation, evaluator
-from kibi.ir.graph import Graph, Node, Site
+from kibi.ir.graph import Graph, Node, Signature, Site
 from kibi.ir.operands import Operand
 from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, Param, Rows, StatefulOperator
 from kibi.ir.rows import RowAccess
@@ -22,6 +22,7 @@ __all__ = [
     "Quantization",
     "RowAccess",
     "Rows",
+    "Signature",
     "Site",
     "StatefulOperator",
     "Tensor",

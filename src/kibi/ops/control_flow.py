@@ -6,7 +6,7 @@ too: `micro/kernels/if.cc`, `while.cc`. Several outputs are made as one bundle, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -36,8 +36,8 @@ class ControlFlow(Operator):
         arena_alignment: of that arena.
     """
 
-    arena_bytes: int = 0
-    arena_alignment: int = 4
+    arena_bytes: int = field(default=0, repr=False)
+    arena_alignment: int = field(default=4, repr=False)
 
     passed_from: ClassVar[int] = 0
     """The first input that is passed to the bodies."""
