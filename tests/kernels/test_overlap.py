@@ -46,6 +46,7 @@ _CONSERVATIVE = {
     "kibi_copy_any": "of several rows that a step reads, the last decides",
     "kibi_copy_f32": "of several rows that a step reads, the last decides",
     "kibi_copy_s8": "of several rows that a step reads, the last decides",
+    "kibi_detection_postprocess_f32": "the last call reads everything before it writes",
     "kibi_fully_connected_f32_accumulate": "the last call reads everything before it writes",
     "kibi_fully_connected_s8_accumulate": "the last call reads everything before it writes",
     "kibi_max_pool2d_f32": "a maximum may hide one element",

@@ -14,6 +14,7 @@ from tests.support.binary_models import BINARY_MODELS
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, Drawn, elements, flip, is_float, scale, zero_point
 from tests.support.control_models import CONTROL_MODELS
+from tests.support.detection_models import DETECTION_MODELS
 from tests.support.float_models import FLOAT_MODELS
 from tests.support.joining_models import JOINING_MODELS
 from tests.support.moving_models import MOVING_MODELS
@@ -72,7 +73,8 @@ _MODELS: Mapping[str, Callable[[Choices], Case]] = {
 }
 """Of operators that stand for themselves."""
 QUANTIZED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
-    **_MODELS, **BINARY_MODELS, **CONTROL_MODELS, **JOINING_MODELS, **MOVING_MODELS, **UNARY_MODELS, **WINDOW_MODELS,
+    **_MODELS, **BINARY_MODELS, **CONTROL_MODELS, **DETECTION_MODELS, **JOINING_MODELS, **MOVING_MODELS, **UNARY_MODELS,
+    **WINDOW_MODELS,
 }  # fmt: skip
 """How models of each operator are drawn, of convolutions and their like with integers alone."""
 

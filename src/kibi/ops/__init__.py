@@ -18,6 +18,7 @@ from kibi.ops.custom_operator import CustomOperator, CustomOptions
 from kibi.ops.depth_to_space import DepthToSpace
 from kibi.ops.depthwise_conv2d import DepthwiseConv2D
 from kibi.ops.dequantize import Dequantize
+from kibi.ops.detection_postprocess import DetectionPostProcess
 from kibi.ops.div import Div
 from kibi.ops.elu import Elu
 from kibi.ops.expand_dims import ExpandDims
@@ -98,6 +99,7 @@ __all__ = [
     "DepthToSpace",
     "DepthwiseConv2D",
     "Dequantize",
+    "DetectionPostProcess",
     "Div",
     "Elu",
     "ExpandDims",

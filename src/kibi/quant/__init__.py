@@ -1,6 +1,6 @@
 """The rules of arithmetic: multipliers, shifts, rounding, transcendental functions. `docs/numerics.md` numbers them."""
 
-from kibi.quant.exponential import exp_f32
+from kibi.quant.exponential import exp_f32, exp_f64
 from kibi.quant.fixed_point import exp_on_negative_values, inverse_square_root, logistic, reciprocal, tanh
 from kibi.quant.multiplier import Multiplier, quantize_multiplier
 from kibi.quant.rounding import (
@@ -15,6 +15,7 @@ from kibi.quant.rounding import (
 __all__ = [
     "Multiplier",
     "exp_f32",
+    "exp_f64",
     "exp_on_negative_values",
     "inverse_square_root",
     "logistic",
