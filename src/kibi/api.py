@@ -376,12 +376,13 @@ def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool)
     if not alone:
         what = "a plan in a model file has an order, one arena, and inputs and outputs that are stored"
         raise PlanError(f"{what}; ask for nothing else, or plan without it.")
-    offsets = None if graph.path is None else read_offline_plan(read_source(graph.path), graph.source)
+    offsets = None if graph.path is None else read_offline_plan(read_source(graph.path), graph.source, first_graph=True)
     if offsets is None:
         raise PlanError(
             f"{graph.source} carries no plan. Write one into it with `kibi plan --embed`, or plan without it."
         )
-    made = plan_offline(graph, target, offsets)
+    # What the importer added behind the file's tensors has no offset there.
+    made = plan_offline(graph, target, [*offsets, *[-1] * (len(graph.tensors) - len(offsets))])
     if ram is not None and made.arena_bytes > ram:
         raise PlanError(
             f"the plan in {graph.source} needs {made.arena_bytes} bytes, {ram} are allowed. Plan without it."

@@ -13,7 +13,7 @@ from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import ModelError, PlanError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
-from kibi.oracle import Oracle
+from kibi.oracle import Oracle, available
 from kibi.planner import Plan, planned_graph, validate
 from kibi.runtime import Interpreter
 from tests.ops.comparison import assert_same, graph_of
@@ -227,3 +227,26 @@ def test_variable_in_a_branch_is_refused_with_its_name() -> None:
 
     with pytest.raises(ModelError, match=r"the branch taken has variables \(memory\), which is not supported"):
         parse_tflite(_branches(remembering, _same), "wrong.tflite")
+
+
+def test_several_outputs_are_compared_with_tflm(tmp_path: Path) -> None:
+    """The bundle and its parts are Kibi's own, and no reason to leave TFLM out."""
+    path = tmp_path / "loop.tflite"
+    path.write_bytes(CONTROL_MODELS["WHILE"](Seeded(5)).model)
+    graph = kibi.load(path)
+    assert [node.op.name for node in graph.nodes][:2] == ["WHILE", "PART"]
+    found = kibi.verify(graph, target="host", runs=1)
+    assert found.is_exact
+    assert ("tflm" in found.engines) == available()
+
+
+def test_offline_plan_of_a_file_with_several_graphs_is_followed(tmp_path: Path) -> None:
+    """The offsets are for the first graph; bodies, bundles and scratch find places of their own."""
+    for name, model in (("loop", CONTROL_MODELS["WHILE"](Seeded(5)).model), ("branches", _branches(_pool, _sum))):
+        path, copy = tmp_path / f"{name}.tflite", tmp_path / f"{name}_planned.tflite"
+        path.write_bytes(model)
+        kibi.embed(path, copy)
+        graph = kibi.load(copy)
+        made = kibi.plan(graph, offline=True)
+        validate(graph, made)
+        assert made.bodies

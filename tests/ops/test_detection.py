@@ -96,5 +96,5 @@ def test_missing_option_and_wrong_outputs_are_refused() -> None:
 def test_quantized_inputs_are_refused() -> None:
     """As by TFLM, which has floats alone."""
     data = model(_OPTIONS, 6, 3, np.random.default_rng(0), dtype=DType.U8).model
-    with pytest.raises(ModelError, match="input of type u8 is not supported; supported: f32"):
+    with pytest.raises(ModelError, match="its inputs are of types u8, u8, f32; TFLM takes f32 alone"):
         parse_tflite(data, "wrong.tflite")

@@ -118,9 +118,10 @@ class Graph:
 
     @property
     def weights_bytes(self) -> int:
-        """Bytes of the constants that nodes read, as the model file holds them."""
+        """Bytes of the constants that nodes and their bodies read, as the model file holds them."""
         used = {index for node in self.nodes for index in node.inputs if index is not None}
-        return sum(self.tensors[index].type.size_bytes for index in used if self.tensors[index].is_constant)
+        own = sum(self.tensors[index].type.size_bytes for index in used if self.tensors[index].is_constant)
+        return own + sum(body.weights_bytes for node in self.nodes for body in node.op.bodies)
 
 
 @dataclass(frozen=True, slots=True)

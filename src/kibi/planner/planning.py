@@ -130,10 +130,7 @@ def plan(
         )
         raise PlanError(f"{what}. Give {'regions' if regions is None else 'each region its bytes'}, or leave it out.")
     is_roomy = goal is Goal.SPEED
-    bodies = tuple(
-        replace(plan(body, target, scratch=scratch, granularity=granularity, goal=goal), solve_seconds=0.0)
-        for body in bodies_of(graph)
-    )
+    bodies = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal)
     wanted = with_handover(with_bodies(replace(graph, is_roomy=is_roomy), bodies), inputs, outputs, supplied)
     if runs is not None or granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None):
         by_row = runs is not None and granularity is Granularity.ROW
@@ -156,6 +153,19 @@ def plan(
         bodies=bodies,
         solve_seconds=perf_counter() - started,
     )
+
+
+def planned_bodies(
+    graph: Graph,
+    target: Target,
+    *,
+    scratch: bool = True,
+    granularity: Granularity = Granularity.TENSOR,
+    goal: Goal = Goal.RAM,
+) -> tuple[Plan, ...]:
+    """A plan for each graph inside of a graph's operators, in the order of nodes; arguments as of `plan`."""
+    made = (plan(body, target, scratch=scratch, granularity=granularity, goal=goal) for body in bodies_of(graph))
+    return tuple(replace(each, solve_seconds=0.0) for each in made)
 
 
 def _smallest(graph: Graph, target: Target, scratch: bool, ram_bytes: int | None) -> Plan:

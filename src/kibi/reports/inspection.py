@@ -22,7 +22,7 @@ class OperatorFacts:
         inputs: the tensors that it reads by the operands' names; constants among them.
         output: the tensor that it makes.
         macs: multiply-accumulates of one inference.
-        weights_bytes: of the constants that it reads, as the model file holds them.
+        weights_bytes: of the constants that it and its bodies read, as the model file holds them.
     """
 
     index: int
@@ -159,7 +159,8 @@ def _operator(site: Site) -> OperatorFacts:
         inputs=inputs,
         output=site.output,
         macs=site.op.macs(site),
-        weights_bytes=sum(tensor.type.size_bytes for _, tensor in inputs if tensor.is_constant),
+        weights_bytes=sum(tensor.type.size_bytes for _, tensor in inputs if tensor.is_constant)
+        + sum(body.weights_bytes for body in site.op.bodies),
     )
 
 

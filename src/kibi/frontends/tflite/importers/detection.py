@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from kibi.dtypes import DType
 from kibi.frontends.tflite.importers.base import Importer, OptionsError
 from kibi.frontends.tflite.reader import Options
 from kibi.ir import Operator, OperatorError, Tensor
@@ -49,6 +50,17 @@ def _number(values: Mapping[str, object], name: str) -> float:
     return value
 
 
+def _check_inputs(options: Options, inputs: Sequence[Tensor | None]) -> None:
+    """TFLM has this operator of floats alone."""
+    del options
+    found = [tensor.type.dtype for tensor in inputs if tensor is not None]
+    if set(found) - {DType.F32}:
+        types = ", ".join(map(str, found))
+        raise OptionsError(
+            f"its inputs are of types {types}; TFLM takes f32 alone", "Put a DEQUANTIZE in front of each input"
+        )
+
+
 def _check_outputs(op: Operator, outputs: Sequence[Tensor]) -> None:
     """TFLM writes as many numbers as the options say, whatever the shapes."""
     if not isinstance(op, DetectionPostProcess):
@@ -60,5 +72,5 @@ def _check_outputs(op: Operator, outputs: Sequence[Tensor]) -> None:
         raise OptionsError(f"its outputs are {shapes}, but its options ask for {right}", "Export it with static shapes")
 
 
-DETECTION = Importer(_detection, is_bundled=True, check_outputs=_check_outputs)
+DETECTION = Importer(_detection, check=_check_inputs, is_bundled=True, check_outputs=_check_outputs)
 """Of the custom operator of that name."""
