@@ -14,6 +14,7 @@ from kibi.errors import ModelError, PlanError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.oracle import Oracle, available
+from kibi.passes import expose_intermediates
 from kibi.planner import Plan, planned_graph, validate
 from kibi.runtime import Interpreter
 from tests.ops.comparison import assert_same, graph_of
@@ -30,7 +31,7 @@ def test_device_c_of_drawn_models_equals_python(processor: str, tmp_path: Path) 
     """On the emulated core, too, where every access outside of arena, state, stack and constants stops the run."""
     cases = [draw(Seeded(seed)) for draw in CONTROL_MODELS.values() for seed in (1, 2)]
     for number, case in enumerate(cases):
-        graph = graph_of(case)
+        graph = expose_intermediates(graph_of(case))  # bundles, too
         made = kibi.plan(graph, target=processor)
         library = kibi.compile(graph, made, tmp_path / f"{number}")
         assert_same(graph, DeviceEngine(library).run(case.inputs), Interpreter(graph, made).run(case.inputs))

@@ -143,7 +143,7 @@ class DetectionPostProcess(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel, called for each box."""
         boxes = self.steps(site)
-        _, classes, scores, count, _ = Part.offsets(self.output_types)
+        _, classes, scores, count, size_bytes = Part.offsets(self.output_types)
         params = (
             Param("boxes", boxes),
             Param("classes", self.num_classes),
@@ -157,6 +157,7 @@ class DetectionPostProcess(Operator):
             Param("classes_offset", classes),
             Param("scores_offset", scores),
             Param("count_offset", count),
+            Param("output_bytes", size_bytes),
         )
         kernel, scratch_bytes = "kibi_detection_postprocess_f32", self._scratch_bytes(boxes)
         # The last call has read its rows before it writes.

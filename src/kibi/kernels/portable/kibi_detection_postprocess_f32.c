@@ -179,13 +179,13 @@ void kibi_detection_postprocess_f32(void *output, const void *const *rows, const
         return;
     }
     detect(params, &at);
-    for (int32_t i = 0; i < params->most; ++i) {
-        const int is_there = i < at.count;
+    memset(to, 0, (size_t)params->output_bytes);
+    for (int32_t i = 0; i < at.count; ++i) {
         for (int32_t k = 0; k < 4; ++k) {
-            put(to, 0, 4 * i + k, is_there ? at.corners[4 * at.box[i] + k] : 0.0f);
+            put(to, 0, 4 * i + k, at.corners[4 * at.box[i] + k]);
         }
-        put(to, params->classes_offset, i, is_there ? (float)at.box_class[i] : 0.0f);
-        put(to, params->scores_offset, i, is_there ? at.score[i] : 0.0f);
+        put(to, params->classes_offset, i, (float)at.box_class[i]);
+        put(to, params->scores_offset, i, at.score[i]);
     }
     put(to, params->count_offset, 0, (float)at.count);
 }

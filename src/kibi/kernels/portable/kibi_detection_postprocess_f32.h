@@ -24,6 +24,7 @@ typedef struct {
     int32_t classes_offset;  /* where in the output, in bytes, the classes begin */
     int32_t scores_offset;
     int32_t count_offset;
+    int32_t output_bytes;
 } kibi_detection_postprocess_f32_params;
 
 /* One box; the last step makes the output.

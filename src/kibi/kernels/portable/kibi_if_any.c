@@ -17,7 +17,8 @@ void kibi_if_any(void *output, const void *const *rows, const kibi_if_any_params
         }
     }
     body->run(arena);
-    for (int32_t i = 0; i < params->outputs; ++i, piece += 2) {
-        memcpy((uint8_t *)output + piece[0], arena + body->outputs[i], (size_t)piece[1]);
+    for (int32_t i = 0; i < params->outputs; ++i) {
+        memcpy((uint8_t *)output + piece[2 * i], arena + body->outputs[i], (size_t)piece[2 * i + 1]);
+        kibi_pad_output((uint8_t *)output, piece, i, params->outputs);
     }
 }

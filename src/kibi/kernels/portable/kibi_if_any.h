@@ -18,7 +18,7 @@ typedef struct {
     const kibi_body *else_body;
 } kibi_if_any_params;
 
-/* output: the outputs, each where the table says; no other byte is written.
+/* output: the outputs, each where the table says; zeros between several.
  * rows: one pointer to the condition, one byte; then the rows of each input, in order. No overlap with output.
  * scratch: the arena of the bodies, aligned as they need it. */
 void kibi_if_any(void *output, const void *const *rows, const kibi_if_any_params *params, void *scratch);

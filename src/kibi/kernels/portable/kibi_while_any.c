@@ -25,6 +25,7 @@ void kibi_while_any(void *output, const void *const *rows, const kibi_while_any_
         for (int32_t row = 0; row < params->pieces[2 * i]; ++row, to += row_bytes) {
             memcpy(to, *rows++, (size_t)row_bytes);
         }
+        kibi_pad_output(carried, outputs, i, params->outputs);
     }
     for (;;) {
         run(params->condition, carried, params, arena);

@@ -18,7 +18,7 @@ typedef struct {
     const kibi_body *body;
 } kibi_while_any_params;
 
-/* output: the outputs, each where the table says; what is carried lies here between two turns.
+/* output: the outputs, each where the table says, with zeros between several; what is carried lies here between two turns.
  * rows: the rows of each input, in order; no overlap with output.
  * scratch: the arena of the bodies, aligned as they need it. */
 void kibi_while_any(void *output, const void *const *rows, const kibi_while_any_params *params, void *scratch);
