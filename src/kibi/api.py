@@ -26,24 +26,29 @@ if TYPE_CHECKING:
 _DEFAULT_TARGET = "cortex-m4"
 
 
-def load(path: str | os.PathLike[str], *, decompress: bool = False) -> Graph:
+def load(path: str | os.PathLike[str], signature: str | None = None, *, decompress: bool = False) -> Graph:
     """Read and verify a model file.
 
     Args:
         path: a `.tflite` file.
+        signature: the entry point whose graph is wanted; its inputs and outputs then have the signature's names. None: the
+            first graph, which TFLM runs.
         decompress: whether compressed weights are all decoded ahead of time: more flash, and the fastest kernels. Without, weights
             behind look-up tables stay as they are where kernels can look them up and that saves flash.
 
     Returns:
-        The graph.
+        The graph; `signatures` lists the entry points of the file.
 
     Raises:
-        ModelError: the file is missing, broken, or asks for what Kibi does not support; with all problems at once.
+        ModelError: the file is missing, broken, or asks for what Kibi does not support; with all problems at once. Or
+            it has no signature of that name; the text lists those that there are.
     """
     from kibi.frontends import load as read  # noqa: PLC0415 - see the module's docstring, here and below
     from kibi.passes.look_ups import with_saving_look_ups, without_look_ups  # noqa: PLC0415
 
-    graph = replace(read(path), path=Path(path))
+    graph = read(path, signature)
+    is_first = graph.signature is None or graph.signature.subgraph == 0
+    graph = replace(graph, path=Path(path) if is_first else None)
     return without_look_ups(graph) if decompress else with_saving_look_ups(graph)
 
 
@@ -375,7 +380,7 @@ def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool)
     if not alone:
         what = "a plan in a model file has an order, one arena, and inputs and outputs that are stored"
         raise PlanError(f"{what}; ask for nothing else, or plan without it.")
-    offsets = None if graph.path is None else read_offline_plan(read_source(graph.path), graph.source)
+    offsets = None if graph.path is None else read_offline_plan(read_source(graph.path), graph.source, first_graph=True)
     if offsets is None:
         raise PlanError(
             f"{graph.source} carries no plan. Write one into it with `kibi plan --embed`, or plan without it."

@@ -43,7 +43,7 @@ def test_inspect_of_a_model_with_unsupported_operators_lists_all_of_them(kibi: K
     """One error names every operator that is unsupported, and what is supported."""
     builder = ModelBuilder()
     x = builder.input([1, 4], DType.S8, 0.1, 0)
-    for operator in ("COS", "ELU", "FLOOR"):
+    for operator in ("BUCKETIZE", "COMPLEX_ABS", "RFFT2D"):
         y = builder.tensor([1, 4], DType.S8, 0.1, 0)
         builder.operator(operator, [x], [y])
         x = y
@@ -52,7 +52,7 @@ def test_inspect_of_a_model_with_unsupported_operators_lists_all_of_them(kibi: K
     done = kibi("inspect", path, "--json")
     assert (done.code, done.out) == (3, "")
     assert "strange.tflite: 3 problems" in done.err
-    assert all(operator in done.err for operator in ("COS", "ELU", "FLOOR", "CONV_2D"))
+    assert all(operator in done.err for operator in ("BUCKETIZE", "COMPLEX_ABS", "RFFT2D", "CONV_2D"))
 
 
 @pytest.mark.parametrize(
@@ -108,3 +108,41 @@ def test_inspect_of_names_that_steer_terminals_prints_none_of_them(kibi: Kibi, t
         assert done.code == 0
         assert "\x1b" not in done.out + done.err
         assert "[bold]x" in done.out
+
+
+@pytest.fixture
+def two_ways(tmp_path: Path) -> Path:
+    """A model with two entry points."""
+    b = ModelBuilder()
+    x, y = b.input([4], DType.F32, name="x:0"), b.tensor([4], DType.F32, name="y:0")
+    b.operator("RELU", [x], [y])
+    b.end_subgraph([y])
+    x, z = b.input([4], DType.F32, name="x_1:0"), b.tensor([4], DType.F32, name="z:0")
+    b.operator("ABS", [x], [z])
+    b.signature("clip", 0, [("x", x)], [("clipped", y)])
+    b.signature("size", 1, [("x", x)], [("magnitude", z)])
+    path = tmp_path / "two_ways.tflite"
+    path.write_bytes(b.finish([z]))
+    return path
+
+
+def test_inspect_shows_signatures(kibi: Kibi, two_ways: Path) -> None:
+    """Each with its name, the names of its inputs and outputs, and the graph that it runs."""
+    lines = [line.split() for line in kibi("inspect", two_ways).out.splitlines()]
+    assert ["signature", "clip:", "x", "→", "clipped,", "of", "subgraph", "0"] in lines
+    assert ["signature", "size:", "x", "→", "magnitude,", "of", "subgraph", "1"] in lines
+    wanted = {"name": "size", "subgraph": 1, "inputs": {"x": 0}, "outputs": {"magnitude": 1}}
+    assert kibi("inspect", two_ways, "--json").record["signatures"][1] == wanted
+
+
+def test_signature_option_chooses_the_graph_for_every_verb(kibi: Kibi, two_ways: Path, tmp_path: Path) -> None:
+    """All verbs that load a model take it; an unknown name ends in the exit code of a model that cannot be loaded."""
+    inspected = kibi("inspect", two_ways, "--signature", "size", "--json").record
+    assert [operator["op"] for operator in inspected["operators"]] == ["ABS"]
+    assert kibi("plan", two_ways, "--signature", "size", "--json").record["model"] == "two_ways_size"
+    done = kibi("compile", two_ways, "--signature", "size", "--output", tmp_path / "library")
+    assert done.code == 0
+    assert "--signature size" in (tmp_path / "library" / "two_ways_size.c").read_text()
+    done = kibi("plan", two_ways, "--signature", "square")
+    assert (done.code, "there are: 'clip', 'size'" in done.err) == (3, True)
+    assert kibi("plan", two_ways, "--signature", "size", "--offline").code != 0

@@ -17,7 +17,7 @@ SOURCES = tuple(sorted(FOLDER.glob("*.c")))
 HEADERS = tuple(sorted(FOLDER.glob("*.h")))
 KERNELS = frozenset(kernel for operator in operators().values() for kernel in operator.kernels) | {*Part.kernels}
 TWINS = frozenset(variant.kernel for variant in VARIANTS if (FOLDER / f"{variant.kernel}.h").is_file())
-_HEADER_TYPES = ("int8_t", "int16_t", "int32_t", "int64_t", "float")
+_HEADER_TYPES = ("int8_t", "int16_t", "int32_t", "int64_t", "float", "kibi_body")
 
 
 @pytest.mark.parametrize(("language", "optimize"), [("c99", "s"), ("c99", "3"), ("c++17", "2")])
@@ -50,7 +50,7 @@ def test_kernels_without_gnu_extensions_give_no_warning() -> None:
 
 def test_kernels_every_file_is_used() -> None:
     """All files of the set are what the operators' kernels and their variants include, and no others."""
-    used = closure(KERNELS | TWINS, ("portable",))
+    used = closure(KERNELS | TWINS | {*Part.kernels}, ("portable",))
     assert set(used) == {path.name for path in (*SOURCES, *HEADERS)}
 
 

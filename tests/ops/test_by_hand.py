@@ -125,6 +125,8 @@ def test_operator_by_hand_gives_the_interpreters_bits_wherever_data_lies(
         case = OPERATOR_MODELS[name](Seeded(seed))
         graph = graph_of(case)
         site = graph.sites[0]
+        if site.output.index not in graph.outputs:
+            continue  # a bundle of several outputs
         wanted = Interpreter(graph).run(case.inputs)
         arrays = dict(zip(graph.inputs, case.inputs, strict=True))
         arrays |= {each.index: each.initial for each in graph.tensors if each.initial is not None}

@@ -15,6 +15,8 @@ from tests.support.arithmetic_models import ARITHMETIC_MODELS
 from tests.support.binary_models import BINARY_MODELS
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, Drawn, Seeded, scale, zero_point
+from tests.support.control_models import CONTROL_MODELS
+from tests.support.detection_models import DETECTION_MODELS
 from tests.support.drawn_values import values
 from tests.support.float_models import FLOAT_MODELS, l2_pool_2d
 from tests.support.joining_models import JOINING_MODELS
@@ -62,18 +64,10 @@ _MODELS: Mapping[str, Callable[[Choices], Case]] = {
 }
 """Of operators that stand for themselves."""
 _TABLES = (
-    *(_MODELS, ARITHMETIC_MODELS, BINARY_MODELS, JOINING_MODELS, LOGIC_MODELS, MOVING_MODELS, PICKING_MODELS),
-    *(REDUCING_MODELS, SCALE_MODELS, TRANSCENDENTAL_MODELS),
-    *(TRANSPOSE_MODELS, UNARY_MODELS, WINDOW_MODELS),
-    *(
-        COMPRESSED_MODELS,
-        REMEMBERING_MODELS,
-        VARIABLE_MODELS,
-        FLOAT_MODELS,
-        INT4_MODELS,
-        S16_WINDOW_MODELS,
-        WIDE_MODELS,
-    ),
+    *(_MODELS, CONTROL_MODELS, DETECTION_MODELS, ARITHMETIC_MODELS, BINARY_MODELS, COMPRESSED_MODELS, FLOAT_MODELS),
+    *(INT4_MODELS, JOINING_MODELS, LOGIC_MODELS, MOVING_MODELS, PICKING_MODELS),
+    *(REDUCING_MODELS, REMEMBERING_MODELS, S16_WINDOW_MODELS, SCALE_MODELS, TRANSCENDENTAL_MODELS),
+    *(TRANSPOSE_MODELS, UNARY_MODELS, VARIABLE_MODELS, WIDE_MODELS, WINDOW_MODELS),
 )
 """How models of each operator are drawn; one that stands in several tables is drawn from each, of several types."""
 

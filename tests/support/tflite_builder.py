@@ -89,6 +89,7 @@ class ModelBuilder:
         self._codes: list[int] = []
         self._code_indices: dict[tuple[str, str, int], int] = {}
         self._metadata: list[int] = []
+        self._signatures: list[int] = []
         self._buffers: list[int] = []
         self.buffer(None)  # the schema keeps buffer 0 empty, for tensors without data
 
@@ -226,6 +227,27 @@ class ModelBuilder:
         fields = {"name": self._wire.CreateString(name), "buffer": self.buffer(data)}
         self._metadata.append(self._table("Metadata", fields))
 
+    def signature(
+        self, key: str, subgraph: int, inputs: Sequence[tuple[str, int]], outputs: Sequence[tuple[str, int]]
+    ) -> None:
+        """Add an entry point: a subgraph's number, and names of tensors."""
+        maps = [
+            self._references(
+                [
+                    self._table("TensorMap", {"name": self._wire.CreateString(name), "tensor_index": index})
+                    for name, index in pairs
+                ]
+            )
+            for pairs in (inputs, outputs)
+        ]
+        fields = {
+            "inputs": maps[0],
+            "outputs": maps[1],
+            "signature_key": self._wire.CreateString(key),
+            "subgraph_index": subgraph,
+        }
+        self._signatures.append(self._table("SignatureDef", fields))
+
     def end_subgraph(self, outputs: Sequence[int] | None, inputs: Sequence[int] | None = None) -> None:
         """End a subgraph; what is added from here on belongs to the next one. The arguments are those of `finish`."""
         graph, self._graph = self._graph, _Subgraph()
@@ -265,6 +287,7 @@ class ModelBuilder:
             "description": self._wire.CreateString("made by Kibi's tests"),
             "buffers": self._references(self._buffers),
             "metadata": self._references(self._metadata) if self._metadata else None,
+            "signature_defs": self._references(self._signatures) if self._signatures else None,
         }
         self._wire.Finish(self._table("Model", fields), identifier)
         return bytes(self._wire.Output())

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 DEFAULT_TARGET = "cortex-m4"
 
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="A .tflite file.", show_default=False)]
+SignatureName = Annotated[
+    str | None,
+    typer.Option(
+        "--signature", metavar="NAME", help="An entry point of the file. Without: its first graph.", show_default=False
+    ),
+]
 TargetName = Annotated[
     str, typer.Option("--target", "-t", metavar="T", help="The processor; `kibi targets` lists them.")
 ]
@@ -131,19 +137,21 @@ def load_simplified(
     without: list[str] | None,
     *,
     decompress: bool = False,
+    signature: str | None = None,
     supply: Sequence[str] = (),
     plan: Path | None = None,
 ) -> "Graph":
     """The model after the lossless passes; what is supplied, and what a saved plan leaves to the caller, stays.
 
     Raises:
+        ModelError: it cannot be loaded, or has no such signature.
         InputError: there is no such pass, or no such tensor to supply.
         PlanError: the plan's file holds no plan.
     """
     import kibi  # noqa: PLC0415
     from kibi.planner import load_plan  # noqa: PLC0415
 
-    graph = kibi.load(path, decompress=decompress)
+    graph = kibi.load(path, signature, decompress=decompress)
     supplied: Sequence[int | str] = supply if plan is None else [*supply, *_made(graph, load_plan(plan).supplied)]
     return kibi.simplify(graph, without or (), supplied)
 

@@ -17,6 +17,7 @@ from kibi.cli.arguments import (
     InputMode,
     PlanPath,
     RamLimit,
+    SignatureName,
     Supplied,
     SupplyOutputs,
     TargetName,
@@ -55,6 +56,7 @@ def compile_models(
     input_mode: InputMode = "stored",
     supply_outputs: SupplyOutputs = False,
     supply: Supplied = None,
+    signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     decompress: Decompress = False,
     ram: RamLimit = None,
@@ -73,7 +75,9 @@ def compile_models(
     processor = kibi.target(target)
     _check(models, name, plan)
     graphs = [
-        load_simplified(model, without_pass, decompress=decompress, supply=options["supply"], plan=plan)
+        load_simplified(
+            model, without_pass, signature=signature, decompress=decompress, supply=options["supply"], plan=plan
+        )
         for model in models
     ]
     with working("compiling"):
@@ -123,6 +127,7 @@ def _command(
     """The command that makes the same files: without folders, so that the same input gives the same bytes."""
     words = ["kibi", "compile", *(graph.source for graph in graphs), "--target", target]
     words += ["--name", name] if name else []
+    words += ["--signature", graphs[0].signature.key] if graphs[0].signature else []
     words += options
     words += ["--plan", plan.name] if plan else []
     line = " ".join(shlex.quote(word) for word in words)

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.arguments import AsJson, ModelPath, WithoutPasses
+from kibi.cli.arguments import AsJson, ModelPath, SignatureName, WithoutPasses
 from kibi.cli.terminal import QUIET, byte_text, facts, is_roomy, name_of, output, print_json, say, show, table
 from kibi.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kibi.ir import Graph, Tensor
+    from kibi.ir import Graph, Signature, Tensor
     from kibi.passes import Simplified
     from kibi.reports.inspection import Inspection, OperatorFacts
 
@@ -24,6 +24,7 @@ def inspect(
     passes: Annotated[
         bool, typer.Option("--passes", help="Show what the lossless passes change, why, and what it saves.")
     ] = False,
+    signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     as_json: AsJson = False,
 ) -> None:
@@ -39,7 +40,7 @@ def inspect(
 
     if without_pass and not passes:
         raise InputError("the model is shown as it is, without any pass. Give --passes, or leave --without-pass out.")
-    graph = kibi.load(model)
+    graph = kibi.load(model, signature)
     simplified = simplify(graph, without_pass or ()) if passes else None
     if as_json:
         print_json({**look(graph).to_dict(), **({"passes": passes_record(simplified)} if simplified else {})})
@@ -94,6 +95,7 @@ def show_inspection(console: "Console", inspection: "Inspection") -> None:
                 if inspection.variables
                 else []
             ),
+            *(("signature", _signature(signature)) for signature in inspection.signatures),
             ("weights", f"{byte_text(inspection.weights_bytes)}{_per_channel(inspection)}"),
             ("arithmetic", f"{inspection.macs:,} multiply-accumulates in {len(inspection.operators)} operators"),
         ],
@@ -147,6 +149,12 @@ def _per_channel(inspection: "Inspection") -> str:
 
 def _end(tensor: "Tensor") -> str:
     return f"{name_of(tensor.name)}  {tensor.type}  {_quantization(tensor) or 'not quantized'}"
+
+
+def _signature(signature: "Signature") -> str:
+    """An entry point as it may be shown: names that the file gives are the file's."""
+    ends = [", ".join(str(name_of(name)) for name, _ in pairs) for pairs in (signature.inputs, signature.outputs)]
+    return f"{name_of(signature.key)}: {ends[0]} -> {ends[1]}, of subgraph {signature.subgraph}"
 
 
 def _shape(tensor: "Tensor") -> str:

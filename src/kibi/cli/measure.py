@@ -17,6 +17,7 @@ from kibi.cli.arguments import (
     PlanPath,
     RamLimit,
     Seed,
+    SignatureName,
     Supplied,
     SupplyOutputs,
     TargetName,
@@ -55,6 +56,7 @@ def measure(
     input_mode: InputMode = "stored",
     supply_outputs: SupplyOutputs = False,
     supply: Supplied = None,
+    signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     decompress: Decompress = False,
     ram: RamLimit = None,
@@ -71,7 +73,9 @@ def measure(
 
     options = plan_options(granularity, input_mode, supply_outputs, supply, ram, optimize)
     processor, tool = emulated_target(target), compiler_named(compiler)
-    graph = load_simplified(model, without_pass, decompress=decompress, supply=options["supply"], plan=plan)
+    graph = load_simplified(
+        model, without_pass, signature=signature, decompress=decompress, supply=options["supply"], plan=plan
+    )
     with working(f"measuring on {processor.name}"), tempfile.TemporaryDirectory(prefix="kibi-") as folder:
         made = plan_for(graph, processor, plan, options)
         tunings = tunings_for([graph], [made], optimize, compiler=tool, level=level) if tune else []

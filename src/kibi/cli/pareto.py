@@ -14,6 +14,7 @@ from kibi.cli.arguments import (
     ModelPath,
     PlanOptions,
     Seed,
+    SignatureName,
     TargetName,
     WithoutPasses,
     compiler_named,
@@ -42,6 +43,7 @@ def pareto(
         str, typer.Option("--levels", "-O", metavar="L", help="The compiler's levels to try, of 0, 1, 2, 3 and s.")
     ] = _LEVELS,
     seed: Seed = 0,
+    signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     as_json: AsJson = False,
     svg: Annotated[
@@ -57,7 +59,7 @@ def pareto(
 
     processor, tool = emulated_target(target), compiler_named(compiler)
     _check_levels(levels)
-    graph = load_simplified(model, without_pass)
+    graph = load_simplified(model, without_pass, signature=signature)
     choices: list[Choice] = []
     left_out: list[str] = []
     for variant, options in VARIANTS.items():

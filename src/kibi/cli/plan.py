@@ -16,6 +16,7 @@ from kibi.cli.arguments import (
     PlanOptions,
     RamLimit,
     RegionsFile,
+    SignatureName,
     Supplied,
     SupplyOutputs,
     TargetName,
@@ -52,6 +53,7 @@ def plan(
     ] = None,
     supply_outputs: SupplyOutputs = False,
     supply: Supplied = None,
+    signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     decompress: Decompress = False,
     ram: RamLimit = None,
@@ -96,13 +98,15 @@ def plan(
         check_alone(models, compare=compare, embed=embed is not None, offline=offline)
     if (without_pass or decompress) and (embed is not None or offline):
         raise PlanError(_raw_only(graph_words(without_pass, decompress=decompress)))
+    if signature is not None and (embed is not None or offline):
+        raise PlanError("--embed and --offline plan the file's first graph, as TFLM does. Leave --signature out.")
     if embed is not None:
         planned, remark = embedded(models[0], embed, given)
     elif offline:
         planned = followed(models[0], target, given)
     else:
         variants = chosen_variants(given) if is_comparison else {"": given}
-        planned = _planned(models, target, variants, without_pass, decompress=decompress)
+        planned = _planned(models, target, variants, without_pass, signature, decompress=decompress)
     for path in (svg, png):
         if path is not None:
             _draw(path, planned, as_png=path is png)
@@ -150,6 +154,7 @@ def _planned(
     target: "str | Target",
     variants: Mapping[str, PlanOptions],
     without: list[str] | None,
+    signature: str | None,
     *,
     decompress: bool,
 ) -> "list[PlannedModel]":
@@ -159,7 +164,9 @@ def _planned(
 
     processor = kibi.target(target) if isinstance(target, str) else target
     supply = [name for options in variants.values() for name in options.get("supply", ())]
-    graphs = [load_simplified(model, without, decompress=decompress, supply=supply) for model in models]
+    graphs = [
+        load_simplified(model, without, signature=signature, decompress=decompress, supply=supply) for model in models
+    ]
     with working("planning"):
         return [
             PlannedModel(graph, kibi.plan(graph, processor, **options), name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibi.cli.arguments import AsJson, ModelPath, WithoutPasses, load_simplified
+from kibi.cli.arguments import AsJson, ModelPath, SignatureName, WithoutPasses, load_simplified
 from kibi.cli.terminal import GOOD, name_of, output, print_json, say, show, table, working
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def run_model(
         Path | None,
         typer.Option("--labels", metavar="FILE", help="The classes' names, one in a line.", show_default=False),
     ] = None,
+    signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     as_json: AsJson = False,
 ) -> None:
@@ -69,7 +70,7 @@ def run_model(
     from kibi.runtime.input_files import read_inputs  # noqa: PLC0415
     from kibi.runtime.output_files import output_bytes  # noqa: PLC0415
 
-    graph = load_simplified(model, without_pass)
+    graph = load_simplified(model, without_pass, signature=signature)
     names = None if labels is None else read_labels(labels)
     inputs = read_inputs(graph, files)
     with working("running"):

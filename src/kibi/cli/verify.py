@@ -17,6 +17,7 @@ from kibi.cli.arguments import (
     PlanPath,
     RamLimit,
     Seed,
+    SignatureName,
     Supplied,
     SupplyOutputs,
     TargetName,
@@ -52,6 +53,7 @@ def verify(
     input_mode: InputMode = "stored",
     supply_outputs: SupplyOutputs = False,
     supply: Supplied = None,
+    signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     decompress: Decompress = False,
     ram: RamLimit = None,
@@ -70,8 +72,10 @@ def verify(
     processor = kibi.target(target)
     if not processor.is_host:
         emulated_target(target)
-    tool, original = compiler_named(compiler), kibi.load(model)
-    graph = load_simplified(model, without_pass, decompress=decompress, supply=options["supply"], plan=plan)
+    tool, original = compiler_named(compiler), kibi.load(model, signature)
+    graph = load_simplified(
+        model, without_pass, signature=signature, decompress=decompress, supply=options["supply"], plan=plan
+    )
     inputs = read_runs(graph, files) if files else ()
     with working("verifying"):
         made = plan_for(graph, processor, plan, options)

@@ -1,7 +1,7 @@
 """Everything that the C text of one model needs, gathered once: calls, packed constants, fill rows, row places."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
 from kibi.ir import Graph, KernelCall, RowAccess, Site, Tensor, stops
 from kibi.kernels import Field, struct_fields
+from kibi.planner import planned_graph
 from kibi.planner.plan import Plan, RegionUse
 from kibi.targets import Target
 from kibi.variants import Goal, candidates, choose
@@ -73,6 +74,28 @@ class Bindings:
     def kernels(self) -> frozenset[str]:
         """Names of the kernels that are called."""
         return frozenset(call.kernel for call in self.calls if call.kernel)
+
+    @cached_property
+    def bodies(self) -> "tuple[Bindings, ...]":
+        """The graphs inside of nodes, each about to be written as a file of its own."""
+        named = [
+            (self.body_name(number, name), body)
+            for number, site in enumerate(self.graph.sites)
+            for name, body in zip(site.op.body_names, site.op.bodies, strict=True)
+        ]
+        return tuple(
+            Bindings(replace(planned_graph(body, plan), name=name), plan, self.target, self.goal)
+            for (name, body), plan in zip(named, self.plan.bodies, strict=True)
+        )
+
+    @property
+    def with_bodies(self) -> "tuple[Bindings, ...]":
+        """Itself, then the bodies inside, each followed by those inside of it."""
+        return (self, *(inner for body in self.bodies for inner in body.with_bodies))
+
+    def body_name(self, number: int, name: str) -> str:
+        """The C name of a body of a node."""
+        return f"{self.prefix}_{number}_{name}"
 
     @cached_property
     def receivers(self) -> int:

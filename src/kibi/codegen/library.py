@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kibi.codegen import memory_c
 from kibi.codegen.bindings import Bindings
-from kibi.codegen.model_c import model_text
+from kibi.codegen.model_c import body_text, model_text
 from kibi.codegen.output import write_folder
 from kibi.codegen.project import cmake_lists, example_main
 from kibi.errors import InputError
@@ -127,22 +127,23 @@ def generate(
     if not names or len(set(names)) != len(names):
         raise InputError(f"a library takes one or more models of different names; given: {', '.join(names) or 'none'}.")
     library = name or names[0]
-    made_by = command or f"kibi compile {' '.join(graph.source for graph, _ in models)} --target {target.name}"
+    made_by = command or _command([graph for graph, _ in models], target)
     choices = tuned or [{}] * len(models)
     bindings = [
         Bindings(planned_graph(graph, plan), plan, target, goal, chosen)
         for (graph, plan), chosen in zip(models, choices, strict=True)
     ]
     files: dict[str, str] = {}
-    for b in bindings:
-        text = model_text(b)
+    every = [each for b in bindings for each in b.with_bodies]
+    for b in every:
+        text = model_text(b) if b in bindings else body_text(b)
         files[f"{b.prefix}.h"], files[f"{b.prefix}.c"] = text.header, text.source
         files[f"{b.prefix}_weights.h"], files[f"{b.prefix}_weights.c"] = text.weights_header, text.weights_source
     if len(bindings) > 1:
         files[f"{library}_models.h"] = _joint_header(library, bindings)
-    kernels = frozenset().union(*(b.kernels for b in bindings))
+    kernels = frozenset().union(*(b.kernels for b in every))
     shared = closure(kernels, target.kernel_sets)
-    needed = frozenset().union(*(call.features for b in bindings for call in b.calls))
+    needed = frozenset().union(*(call.features for b in every for call in b.calls))
     files |= {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}
     sources = [file for file in files if file.endswith(".c")]
     files["example_main.c"] = example_main(bindings[0])
@@ -152,6 +153,15 @@ def generate(
         files[f"{b.prefix}.json"] = _record(b)
     compiled = tuple(_compiled(b) for b in bindings)
     return Library(library, target, compiled, dict(sorted(files.items())))
+
+
+def _command(graphs: Sequence[Graph], target: Target) -> str:
+    """The command that makes an equal library."""
+    keys = dict.fromkeys(graph.signature.key for graph in graphs if graph.signature is not None)
+    words = [*(graph.source for graph in graphs), "--target", target.name]
+    words += [word for key in keys for word in ("--signature", key)]
+    line = f"kibi compile {' '.join(words)}"
+    return "".join(each if each.isprintable() else "?" for each in line)
 
 
 def write(library: Library, directory: Path) -> Library:

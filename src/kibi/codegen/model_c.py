@@ -1,8 +1,9 @@
 """The C text of one model: its header, its steps, its constants."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from kibi.codegen import memory_c, shared_steps_c
+from kibi.codegen import body_c, memory_c, shared_steps_c
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.c_text import array, comment, literal, plain
 from kibi.codegen.entry_c import declarations, definitions
@@ -28,6 +29,11 @@ class ModelText:
 def model_text(b: Bindings) -> ModelText:
     """Write one model."""
     return ModelText(_header(b), _source(b), _weights_header(b), _weights_source(b))
+
+
+def body_text(b: Bindings) -> ModelText:
+    """Write a graph inside of an operator: steps and weights of its own, run by the operator's kernel."""
+    return ModelText(body_c.header(b), _source(b, body_c.definition), _weights_header(b), _weights_source(b))
 
 
 def _header(b: Bindings) -> str:
@@ -66,8 +72,10 @@ def _constants(b: Bindings, role: str, tensors: tuple[int, ...]) -> str:
     return text
 
 
-def _source(b: Bindings) -> str:
+def _source(b: Bindings, ends: Callable[[Bindings], str] = definitions) -> str:
+    """The functions of the steps, the order, and what others see of it."""
     includes = "".join(f'#include "{kernel}.h"\n' for kernel in sorted(b.kernels))
+    includes += "".join(f'#include "{body.prefix}.h"\n' for body in b.bodies)
     shared = shared_steps(b)
     own = [number for number in range(len(b.graph.nodes)) if number not in shared.kinds]
     return "\n".join(
@@ -78,7 +86,7 @@ def _source(b: Bindings) -> str:
             shared_steps_c.definitions(b, shared)
             + "\n".join(_step_function(b, shared, number) for number in range(len(b.graph.nodes))),
             order(b),
-            definitions(b),
+            ends(b),
         ]
     )
 
@@ -178,7 +186,9 @@ def _params(b: Bindings, number: int, call: KernelCall) -> str:
     lines = []
     for field in b.fields(call):
         value = values.get(field.name, 0)
-        if field.is_pointer:
+        if field.name in b.graph.nodes[number].op.body_names:
+            text = f"&{b.body_name(number, field.name)}"
+        elif field.is_pointer:
             text = "NULL" if value is None else b.constant_name(f"{b.prefix}_{number}_{field.name}")
         else:
             text = literal(value if isinstance(value, int | float) else 0, field.type)

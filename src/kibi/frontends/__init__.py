@@ -11,8 +11,12 @@ from kibi.ir import Graph
 __all__ = ["load"]
 
 
-def load(path: str | os.PathLike[str]) -> Graph:
+def load(path: str | os.PathLike[str], signature: str | None = None) -> Graph:
     """Read a model file of any supported format, told by its contents.
+
+    Args:
+        path: where it lies.
+        signature: the entry point whose graph is wanted; None: the first graph.
 
     Returns:
         The verified graph.
@@ -27,5 +31,5 @@ def load(path: str | os.PathLike[str]) -> Graph:
         # The schema's generated code takes a while to import; nobody pays for it who loads no model.
         from kibi.frontends.tflite import parse_tflite  # noqa: PLC0415 - see above
 
-        return parse_tflite(data, name)
+        return parse_tflite(data, name, signature)
     raise ModelError(str(path), [describe(data, name)])

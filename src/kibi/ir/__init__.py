@@ -1,7 +1,8 @@
 """Graphs as frozen data: tensors, nodes, operators' contract, row access, verification."""
 
 from kibi.ir.by_hand import BoundOperator
-from kibi.ir.graph import Graph, Node, Site
+from kibi.ir.evaluation import evaluation, evaluator
+from kibi.ir.graph import Graph, Node, Signature, Site
 from kibi.ir.operands import Operand
 from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, Param, Rows, StatefulOperator
 from kibi.ir.rows import RowAccess
@@ -23,11 +24,14 @@ __all__ = [
     "Quantization",
     "RowAccess",
     "Rows",
+    "Signature",
     "Site",
     "StatefulOperator",
     "Tensor",
     "TensorType",
     "can_overwrite",
+    "evaluation",
+    "evaluator",
     "in_order",
     "overwrites",
     "stops",

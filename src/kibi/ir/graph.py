@@ -33,6 +33,22 @@ class Node:
         return f"{where} ({self.op.name})"
 
 
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """An entry point of a model file: a graph, and names for what goes in and out.
+
+    Attributes:
+        key: its name.
+        subgraph: number of the graph in the file; TFLM runs number 0.
+        inputs, outputs: names, each with the index of a tensor of that graph, in the file's order.
+    """
+
+    key: str
+    subgraph: int
+    inputs: tuple[tuple[str, int], ...]
+    outputs: tuple[tuple[str, int], ...]
+
+
 @dataclass(frozen=True)
 class Graph:
     """A model in Kibi's own form. Immutable; a pass makes a new one.
@@ -44,7 +60,9 @@ class Graph:
         nodes: in an order in which each tensor is made before it is read.
         inputs, outputs: tensor indices.
         is_roomy: whether kernels are given as much scratch as they can use, because speed is worth more than RAM.
-        path: where the model file lies, or None for a graph that no file holds.
+        path: where the model file lies whose first graph this is, or None.
+        signatures: the entry points of the model file.
+        signature: the one by which the graph was asked for, or None.
     """
 
     name: str
@@ -55,6 +73,8 @@ class Graph:
     outputs: tuple[int, ...]
     is_roomy: bool = False
     path: Path | None = field(default=None, compare=False)
+    signatures: tuple[Signature, ...] = field(default=(), compare=False)
+    signature: Signature | None = field(default=None, compare=False)
 
     @cached_property
     def sites(self) -> tuple["Site", ...]:
@@ -106,9 +126,10 @@ class Graph:
 
     @property
     def weights_bytes(self) -> int:
-        """Bytes of the constants that nodes read, as the model file holds them."""
+        """Bytes of the constants that nodes and their bodies read, as the model file holds them."""
         used = {index for node in self.nodes for index in node.inputs if index is not None}
-        return sum(self.tensors[index].type.size_bytes for index in used if self.tensors[index].is_constant)
+        own = sum(self.tensors[index].type.size_bytes for index in used if self.tensors[index].is_constant)
+        return own + sum(body.weights_bytes for node in self.nodes for body in node.op.bodies)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from kibi.ir.rows import RowAccess
 
 if TYPE_CHECKING:
     from kibi.ir.by_hand import BoundOperator
-    from kibi.ir.graph import Site
+    from kibi.ir.graph import Graph, Site
     from kibi.ir.operands import Operand
 
 Rows = Sequence[Sequence[Array | None]]
@@ -54,8 +54,9 @@ class KernelCall:
 
     Attributes:
         kernel: name of the function, of its `.c` and `.h` files and, with `_params` behind, of its struct.
-        params: the struct's fields; those not named are zero.
-        scratch_bytes: bytes of arena that a call may use; aligned to 4 on a 32-bit target.
+        params: the struct's fields but the operator's bodies; those not named are zero.
+        scratch_bytes: bytes of arena that a call may use.
+        scratch_alignment: what its start is a multiple of, if the target's arena is.
         takes_step: whether the kernel takes the number of the step.
         roomy_scratch_bytes: more scratch than that, with which faster kernels may stand for this one; 0 where more is of no use.
         features: macros of the kernel's files, for parts of it that this call needs; a library leaves out what none needs.
@@ -73,6 +74,7 @@ class KernelCall:
     overlap_bytes: tuple[int | None, ...] = ()
     roomy_scratch_bytes: int = 0
     features: frozenset[str] = frozenset()
+    scratch_alignment: int = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +119,34 @@ class Operator(ABC):
     Kibi's own bits are the same everywhere. They are TFLM's, too, where that library is glibc, up to 2.40, without fused
     products; with them, or with another, the last place may differ.
     """
+    body_names: ClassVar[tuple[str, ...]] = ()
+    """The attributes that are graphs of their own, which the node runs.
+
+    The fields of those names in the kernel's struct point to them.
+    """
     receives: ClassVar[bool] = False
     """Whether its rows come from the caller, one at a time, while the plan waits."""
     ignores_elements: ClassVar[bool] = False
     """Whether its output follows from its inputs' types alone."""
     is_fast: ClassVar[bool] = False
     """Whether it is marked fast: bound by hand, it reaches the bytes of tensors that have them, not only their interface."""
+
+    @property
+    def bodies(self) -> "tuple[Graph, ...]":
+        """The graphs that the node runs, in the order of `body_names`; each is planned like a model."""
+        return tuple(getattr(self, name) for name in self.body_names)
+
+    def with_arena(self, arena_bytes: int, alignment: int) -> "Operator":
+        """The same operator whose scratch is the arena of its bodies, which run one at a time.
+
+        Args:
+            arena_bytes: what the largest of their plans needs.
+            alignment: of its start.
+
+        Raises:
+            InternalError: it has no bodies.
+        """
+        raise InternalError(f"{self.name} has no bodies for {arena_bytes} bytes, aligned to {alignment}")
 
     @abstractmethod
     def infer(self, site: "Site") -> tuple[tuple[int, ...], DType]:

@@ -16,6 +16,8 @@ from kibi.ops.cast import Cast
 from kibi.ops.ceil import Ceil
 from kibi.ops.circular_buffer import CircularBuffer
 from kibi.ops.concatenation import Concatenation
+from kibi.ops.conditional import If
+from kibi.ops.control_flow import as_body
 from kibi.ops.conv2d import Conv2D
 from kibi.ops.cos import Cos
 from kibi.ops.cumsum import Cumsum
@@ -23,6 +25,7 @@ from kibi.ops.custom_operator import CustomOperator, CustomOptions
 from kibi.ops.depth_to_space import DepthToSpace
 from kibi.ops.depthwise_conv2d import DepthwiseConv2D
 from kibi.ops.dequantize import Dequantize
+from kibi.ops.detection_postprocess import DetectionPostProcess
 from kibi.ops.div import Div
 from kibi.ops.dynamic_update_slice import DynamicUpdateSlice
 from kibi.ops.elu import Elu
@@ -108,6 +111,7 @@ from kibi.ops.transpose import Transpose
 from kibi.ops.transpose_conv import TransposeConv
 from kibi.ops.unidirectional_sequence_lstm import UnidirectionalSequenceLstm
 from kibi.ops.unpack import Unpack
+from kibi.ops.while_loop import While
 from kibi.ops.zeros_like import ZerosLike
 
 __all__ = [
@@ -135,6 +139,7 @@ __all__ = [
     "DepthToSpace",
     "DepthwiseConv2D",
     "Dequantize",
+    "DetectionPostProcess",
     "Div",
     "DynamicUpdateSlice",
     "Elu",
@@ -153,6 +158,7 @@ __all__ = [
     "Greater",
     "GreaterEqual",
     "HardSwish",
+    "If",
     "L2Normalization",
     "L2Pool2D",
     "LeakyRelu",
@@ -213,7 +219,9 @@ __all__ = [
     "TransposeConv",
     "UnidirectionalSequenceLstm",
     "Unpack",
+    "While",
     "ZerosLike",
+    "as_body",
     "custom_operators",
     "find_custom",
     "is_custom",

@@ -11,6 +11,7 @@ from kibi import kernels as kernel_files
 from kibi.errors import InputError, InternalError
 from kibi.ir import Operator
 from kibi.ops.custom_operator import CustomOperator, CustomOptions, check_custom
+from kibi.ops.part import Part
 from kibi.ops.plugins import installed, load_plugin
 
 _OPERATORS: dict[str, type[Operator]] = {}
@@ -36,7 +37,7 @@ def operators() -> Mapping[str, type[Operator]]:
 
 def is_custom(operator: Operator) -> bool:
     """Whether an operator is not Kibi's own, so that TensorFlow Lite Micro does not have it either."""
-    return operator.name not in _OPERATORS and not operator.receives
+    return operator.name not in _OPERATORS and not operator.receives and not isinstance(operator, Part)
 
 
 def register_custom(

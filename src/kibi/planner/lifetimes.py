@@ -14,7 +14,6 @@ from kibi.ir import Graph, RowAccess, Site, Tensor, overwrites
 from kibi.planner.plan import Buffer, Run
 from kibi.targets import Target
 
-_SCRATCH_ALIGNMENT_BYTES = 4
 _INPUT_STEP = -1
 """Model inputs are made before step 0."""
 _MOST_STEPS = 1 << 20
@@ -210,16 +209,17 @@ def _scratch(graph: Graph, spans: dict[int, tuple[int, int]]) -> Iterator[Buffer
 
     An accumulator must outlive its node's steps, so that it is never shared.
     """
-    groups: list[tuple[int, int, int, list[int]]] = []  # first step, end, bytes, nodes
+    groups: list[tuple[int, int, int, int, list[int]]] = []  # first step, end, bytes, alignment, nodes
     for node, (first, last) in sorted(spans.items(), key=lambda entry: entry[1]):
         site = graph.sites[node]
-        size_bytes = graph.calls[node].scratch_bytes
+        call = graph.calls[node]
+        size_bytes, alignment = call.scratch_bytes, call.scratch_alignment
         if size_bytes and site.op.accumulates(site):
-            yield Buffer(None, node, 0, 0, 0, size_bytes, _SCRATCH_ALIGNMENT_BYTES, first, last + 1)
+            yield Buffer(None, node, 0, 0, 0, size_bytes, alignment, first, last + 1)
         elif size_bytes and groups and first < groups[-1][1]:
-            begin, end, largest, nodes = groups[-1]
-            groups[-1] = (begin, max(end, last + 1), max(largest, size_bytes), [*nodes, node])
+            begin, end, largest, most, nodes = groups[-1]
+            groups[-1] = (begin, max(end, last + 1), max(largest, size_bytes), max(most, alignment), [*nodes, node])
         elif size_bytes:
-            groups.append((first, last + 1, size_bytes, [node]))
-    for begin, end, size_bytes, (node, *others) in groups:
-        yield Buffer(None, node, 0, 0, 0, size_bytes, _SCRATCH_ALIGNMENT_BYTES, begin, end, shared_by=tuple(others))
+            groups.append((first, last + 1, size_bytes, alignment, [node]))
+    for begin, end, size_bytes, alignment, (node, *others) in groups:
+        yield Buffer(None, node, 0, 0, 0, size_bytes, alignment, begin, end, shared_by=tuple(others))

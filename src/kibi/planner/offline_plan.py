@@ -11,12 +11,14 @@ from time import perf_counter
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
+from kibi.planner.bodies import with_bodies
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
 from kibi.planner.order import file_order
 from kibi.planner.placement import Placement, Status, place_items
 from kibi.planner.placement_items import Item, PairRule
 from kibi.planner.plan import Buffer, Plan
+from kibi.planner.planning import planned_bodies
 from kibi.targets import Target
 
 _ONLINE = -1
@@ -45,6 +47,8 @@ def plan_offline(graph: Graph, target: Target, offsets: Sequence[int]) -> Plan:
     if len(offsets) != len(graph.tensors):
         what = f"{graph.source} has {len(graph.tensors)} tensors, but {len(offsets)} offsets are given"
         raise PlanError(f"{what}. Give one for each, -1 to find one.")
+    bodies = planned_bodies(graph, target)
+    graph = with_bodies(graph, bodies)
     runs = file_order(graph)
     buffers = lifetimes(graph, target, runs)
     fixed = [_offset_of(buffer, offsets) for buffer in buffers]
@@ -58,7 +62,7 @@ def plan_offline(graph: Graph, target: Target, offsets: Sequence[int]) -> Plan:
     ]
     placement = _place(buffers, fixed, rules)
     made = placement.plan(graph.name, target.name, runs)
-    return replace(made, solve_seconds=perf_counter() - started)
+    return replace(made, bodies=bodies, solve_seconds=perf_counter() - started)
 
 
 def _offset_of(buffer: Buffer, offsets: Sequence[int]) -> int | None:

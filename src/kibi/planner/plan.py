@@ -127,6 +127,7 @@ class Plan:
         is_roomy: whether scratch has as many bytes as kernels can use, for speed.
         regions: the memories that buffers lie in, each with offsets of its own; empty for a plan with one arena.
         weight_regions: constants that are assigned to regions, as (tensor, name of the region); empty unless asked for.
+        bodies: plans of the graphs inside of nodes, in the order of nodes: their arenas are those nodes' scratch.
         cost_lower_bound: no assignment of the buffers and these constants to the regions has a lower `cost`.
         solve_seconds: how long the search took.
     """
@@ -146,6 +147,7 @@ class Plan:
     regions: tuple[RegionUse, ...] = ()
     weight_regions: tuple[tuple[int, str], ...] = ()
     cost_lower_bound: float = 0.0
+    bodies: "tuple[Plan, ...]" = ()
     solve_seconds: float = field(default=0.0, compare=False)
 
     @cached_property
@@ -240,21 +242,27 @@ class Plan:
             saved = record.get("plan", record)
             if saved.get("format") != FORMAT:
                 raise PlanError(f"the plan is not of format {FORMAT}. Make it again with this version.")
-            own = {each.name: saved[each.name] for each in fields(Plan) if each.name in saved}
-            own["runs"] = tuple(Run(**run) for run in saved["runs"])
-            own["buffers"] = tuple(_buffer(**buffer) for buffer in saved["buffers"])
-            own["regions"] = tuple(RegionUse(**use) for use in saved.get("regions", ()))
-            own["weight_regions"] = tuple(_weight_region(*pair) for pair in saved.get("weight_regions", ()))
-            own |= {side: Handover(saved.get(side, Handover.STORED)) for side in ("input", "output")}
-            own["supplied"] = tuple(saved.get("supplied", ()))
-            plan = Plan(**own)
-            _check_types(plan)
-            parts: tuple[Run | Buffer | RegionUse, ...] = (*plan.runs, *plan.buffers, *plan.regions)
-            for part in parts:
-                _check_types(part)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            return _plan(saved)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise PlanError(f"the text is no saved plan: {error}. Make it again with `kibi plan --json`.") from None
-        return plan
+
+
+def _plan(saved: dict[str, Any]) -> Plan:
+    """A plan from its saved fields, and the plans inside of it."""
+    own = {each.name: saved[each.name] for each in fields(Plan) if each.name in saved}
+    own["runs"] = tuple(Run(**run) for run in saved["runs"])
+    own["buffers"] = tuple(_buffer(**buffer) for buffer in saved["buffers"])
+    own["regions"] = tuple(RegionUse(**use) for use in saved.get("regions", ()))
+    own["weight_regions"] = tuple(_weight_region(*pair) for pair in saved.get("weight_regions", ()))
+    own |= {side: Handover(saved.get(side, Handover.STORED)) for side in ("input", "output")}
+    own["supplied"] = tuple(saved.get("supplied", ()))
+    own["bodies"] = tuple(_plan(body) for body in saved.get("bodies", ()))
+    plan = Plan(**own)
+    _check_types(plan)
+    parts: tuple[Run | Buffer | RegionUse, ...] = (*plan.runs, *plan.buffers, *plan.regions)
+    for part in parts:
+        _check_types(part)
+    return plan
 
 
 def _buffer(shared_by: Sequence[int] = (), **values: Any) -> Buffer:

@@ -7,6 +7,7 @@ from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.passes.stream_inputs import stream_inputs
 from kibi.passes.supply_tensors import supply_tensors
+from kibi.planner.bodies import with_bodies
 from kibi.planner.plan import Handover, Plan
 
 
@@ -14,7 +15,7 @@ def planned_graph(graph: Graph, plan: Plan) -> Graph:
     """The graph whose nodes and tensors a plan's numbers mean; a graph that is so already is returned as it is.
 
     Raises:
-        PlanError: the plan names a tensor that does not exist.
+        PlanError: the plan names a tensor that does not exist, or has no plans for graphs inside of operators.
     """
     unknown = [index for index in plan.supplied if not 0 <= index < len(graph.tensors)]
     if unknown:
@@ -23,7 +24,7 @@ def planned_graph(graph: Graph, plan: Plan) -> Graph:
         )
     if graph.is_roomy != plan.is_roomy:
         graph = replace(graph, is_roomy=plan.is_roomy)
-    return with_handover(graph, plan.input, plan.output, plan.supplied)
+    return with_handover(with_bodies(graph, plan.bodies), plan.input, plan.output, plan.supplied)
 
 
 def with_handover(graph: Graph, inputs: Handover, outputs: Handover, supplied: Collection[int] = ()) -> Graph:

@@ -7,6 +7,7 @@ from time import perf_counter
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
+from kibi.planner.bodies import bodies_of, with_bodies
 from kibi.planner.by_row import plan_by_row
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
@@ -129,7 +130,8 @@ def plan(
         )
         raise PlanError(f"{what}. Give {'regions' if regions is None else 'each region its bytes'}, or leave it out.")
     is_roomy = goal is Goal.SPEED
-    wanted = with_handover(replace(graph, is_roomy=is_roomy), inputs, outputs, supplied)
+    bodies = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal)
+    wanted = with_handover(with_bodies(replace(graph, is_roomy=is_roomy), bodies), inputs, outputs, supplied)
     if runs is not None or granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None):
         by_row = runs is not None and granularity is Granularity.ROW
         best = plan_by_row(wanted, target, runs=runs) if by_row else _plan_by_tensor(wanted, target, runs, scratch)
@@ -148,8 +150,22 @@ def plan(
         output=outputs,
         supplied=tuple(sorted(supplied)),
         is_roomy=is_roomy,
+        bodies=bodies,
         solve_seconds=perf_counter() - started,
     )
+
+
+def planned_bodies(
+    graph: Graph,
+    target: Target,
+    *,
+    scratch: bool = True,
+    granularity: Granularity = Granularity.TENSOR,
+    goal: Goal = Goal.RAM,
+) -> tuple[Plan, ...]:
+    """A plan for each graph inside of a graph's operators, in the order of nodes; arguments as of `plan`."""
+    made = (plan(body, target, scratch=scratch, granularity=granularity, goal=goal) for body in bodies_of(graph))
+    return tuple(replace(each, solve_seconds=0.0) for each in made)
 
 
 def _smallest(graph: Graph, target: Target, scratch: bool, ram_bytes: int | None) -> Plan:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kibi.errors import PlanError, TargetError
 from kibi.ir import Graph
+from kibi.planner.bodies import bodies_of
 from kibi.planner.plan import Buffer, Handover, Plan, buffer_name
 from kibi.planner.planned_graph import planned_graph
 from kibi.planner.region_check import check_region_uses, region_sizes, side_by_side
@@ -33,6 +34,8 @@ def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> None:
             regions, the buffers in pairs, what happens when the steps run.
     """
     graph = planned_graph(graph, plan)
+    for body, its_plan in zip(bodies_of(graph), plan.bodies, strict=True):
+        validate(body, its_plan, scratch=scratch)
     for stage in (_order, _buffers, _regions, _overlaps, _simulated):
         problems = list(stage(graph, plan, scratch))
         if problems:

@@ -1,6 +1,6 @@
 """The rules of arithmetic: multipliers, shifts, rounding, transcendental functions. `docs/numerics.md` numbers them."""
 
-from kibi.quant.exponential import exp_f32
+from kibi.quant.exponential import exp_f32, exp_f64
 from kibi.quant.fixed_point import exp_on_negative_values, inverse_square_root, log_of_sum, logistic, reciprocal, tanh
 from kibi.quant.multiplier import Multiplier, quantize_multiplier
 from kibi.quant.rounding import (
@@ -20,6 +20,7 @@ __all__ = [
     "checked_log2",
     "cos_f32",
     "exp_f32",
+    "exp_f64",
     "exp_on_negative_values",
     "expm1_f32",
     "inverse_square_root",

@@ -1,4 +1,6 @@
-"""The exponential function of float32, as the C library behind TFLM computes it."""
+"""The exponential functions of float32, as the C library behind TFLM computes it, and of float64."""
+
+from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,4 +33,33 @@ def exp_f32(values: NDArray[np.float32]) -> NDArray[np.float32]:
     inside = (((_CUBIC * rest + _SQUARE) * (rest * rest) + (_LINEAR * rest + 1.0)) * power).astype(np.float32)
     outside = np.where(values < low, np.float32(0), np.where(values > high, np.float32(np.inf), values))
     result: NDArray[np.float32] = np.where(is_inside, inside, outside)
+    return result
+
+
+_LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")
+_LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
+_PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
+_LIMITS_F64 = -708.0, float.fromhex("0x1.62e42fefa39efp+9")
+"""Arguments below give 0, though subnormal numbers would do; arguments above give infinity."""
+_SERIES = tuple(1.0 / factorial(term) for term in range(14))
+
+
+def exp_f64(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rule N53: exp of float64 values, within 2 units in the last place of a double.
+
+    The argument is a whole number of ln 2, whose two parts are taken away one after another, and a rest of at most half of it,
+    whose exponential is its Taylor series to degree 13. A NaN gives a NaN.
+    """
+    low, high = _LIMITS_F64
+    is_inside = (values >= low) & (values <= high)
+    inside = np.where(is_inside, values, 0.0)
+    whole = np.rint(inside * _PER_LN2)
+    rest = (inside - whole * _LN2_HIGH) - whole * _LN2_LOW
+    series = np.full_like(rest, _SERIES[-1])
+    for coefficient in reversed(_SERIES[:-1]):
+        series = series * rest + coefficient
+    # Twice half the power: at the upper end the power itself is out of range.
+    made = np.ldexp(series, whole.astype(np.int32) - 1) * 2.0
+    outside = np.where(values < low, 0.0, np.where(values > high, np.inf, values))
+    result: NDArray[np.float64] = np.where(is_inside, made, outside)
     return result

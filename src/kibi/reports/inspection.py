@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
-from kibi.ir import Graph, Operator, Quantization, Site, Tensor
+from kibi.ir import Graph, Operator, Quantization, Signature, Site, Tensor
 from kibi.ops import ExplicitPadding
 from kibi.passes import Simplified
 
@@ -22,7 +22,7 @@ class OperatorFacts:
         inputs: the tensors that it reads by the operands' names; constants among them.
         output: the tensor that it makes.
         macs: multiply-accumulates of one inference.
-        weights_bytes: of the constants that it reads, as the model file holds them.
+        weights_bytes: of the constants that it and its bodies read, as the model file holds them.
     """
 
     index: int
@@ -42,6 +42,7 @@ class Inspection:
         model, source: the identifier made from the file's name, and that name.
         inputs, outputs: the model's ends.
         operators: in the order in which they run.
+        signatures: the entry points of the file.
         macs: multiply-accumulates of one inference.
         weights_bytes: bytes of all constants; one that several operators read counts once.
         variables: what keeps its value from one inference to the next.
@@ -52,6 +53,7 @@ class Inspection:
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     operators: tuple[OperatorFacts, ...]
+    signatures: tuple[Signature, ...]
     macs: int
     weights_bytes: int
     variables: tuple[Tensor, ...]
@@ -71,6 +73,7 @@ class Inspection:
             "inputs": [tensor_record(tensor) for tensor in self.inputs],
             "outputs": [tensor_record(tensor) for tensor in self.outputs],
             "variables": [tensor_record(tensor) for tensor in self.variables],
+            "signatures": [_signature_record(signature) for signature in self.signatures],
             "operators": [_operator_record(operator) for operator in self.operators],
         }
 
@@ -83,6 +86,7 @@ def inspect(graph: Graph) -> Inspection:
         inputs=tuple(graph.tensors[index] for index in graph.inputs),
         outputs=tuple(graph.tensors[index] for index in graph.outputs),
         operators=tuple(_operator(site) for site in graph.sites),
+        signatures=graph.signatures,
         macs=graph.macs,
         weights_bytes=graph.weights_bytes,
         variables=tuple(graph.tensors[index] for index in graph.variables),
@@ -144,6 +148,10 @@ def _attributes(operator: Operator) -> tuple[tuple[str, Attribute], ...]:
     found = []
     for field in fields(operator):  # type: ignore[arg-type]  # each operator is a dataclass; the abstract one is not
         value = getattr(operator, field.name)
+        if not field.repr:
+            continue  # what the operator is given when it is planned
+        if isinstance(value, Graph):
+            value = value.source.rpartition(", ")[2]
         if isinstance(value, Enum | ExplicitPadding):
             value = value.name if isinstance(value, Enum) else str(value)
         found.append((field.name, value))
@@ -160,7 +168,8 @@ def _operator(site: Site) -> OperatorFacts:
         inputs=inputs,
         output=site.output,
         macs=site.op.macs(site),
-        weights_bytes=sum(tensor.type.size_bytes for _, tensor in inputs if tensor.is_constant),
+        weights_bytes=sum(tensor.type.size_bytes for _, tensor in inputs if tensor.is_constant)
+        + sum(body.weights_bytes for body in site.op.bodies),
     )
 
 
@@ -178,6 +187,11 @@ def _operator_record(operator: OperatorFacts) -> dict[str, Any]:
         "macs": operator.macs,
         "weights_bytes": operator.weights_bytes,
     }
+
+
+def _signature_record(signature: Signature) -> dict[str, Any]:
+    ends = {"inputs": dict(signature.inputs), "outputs": dict(signature.outputs)}
+    return {"name": signature.key, "subgraph": signature.subgraph, **ends}
 
 
 def _quantization_record(quantization: Quantization) -> dict[str, Any]:

@@ -136,10 +136,17 @@ def verify(
         difference = _compare_tflm(source, source_plan, tried, expected)
         differences += [difference] if difference else []
     else:
-        skipped.append(
-            "tflm: not installed (pip install 'kibi[tflm]')" if graph.path else "tflm: the graph has no file"
-        )
+        skipped.append(_why_not_tflm(graph))
     return Verification(graph.name, device.name, len(tried), tuple(names), tuple(skipped), tuple(differences))
+
+
+def _why_not_tflm(graph: Graph) -> str:
+    """Why TFLM was left out."""
+    if graph.path is not None:
+        return "tflm: not installed (pip install 'kibi[tflm]')"
+    if graph.signature is not None:
+        return f"tflm: it runs the first graph of a file, not signature {graph.signature.key!r}"
+    return "tflm: the graph has no file"
 
 
 def _engine(graph: Graph, plan: Plan, device: Target, folder: Path, compiler: str) -> Engine:

@@ -18,7 +18,8 @@ LEAST_MODELS, LEAST_FILES = 55, 258
 """How many models and operator files that TFLM runs load at least; raise them where more do."""
 MOST_STRANGE = 11
 """Operator files that TFLM runs and that are refused for another reason than an operator or a type; lower it where fewer are."""
-_OUT_OF_MEMORY = "Failed to resize buffer"
+_ONLY_FOR_TFLM = ("Failed to resize buffer", "gather_nd index out of bounds")
+"""What stops TFLM and not Kibi: too little memory for it, and places that the zoo's input has and the tensor has not."""
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -97,7 +98,8 @@ def test_every_operator_file_loads_or_is_refused_truly() -> None:
             if not names_what_lacks(graph) and entry.runs:
                 strange.append(name)
         else:
-            assert entry.runs or _OUT_OF_MEMORY in entry.refusal, f"{name} loads, but TFLM refuses it: {entry.refusal}"
+            is_known = any(text in entry.refusal for text in _ONLY_FOR_TFLM)
+            assert entry.runs or is_known, f"{name} loads, but TFLM refuses it: {entry.refusal}"
             loaded.append(name)
     assert len(loaded) >= LEAST_FILES
     assert len(strange) <= MOST_STRANGE, strange

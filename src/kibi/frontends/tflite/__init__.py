@@ -17,8 +17,12 @@ from kibi.ir import Graph
 __all__ = ["load_tflite", "parse_tflite"]
 
 
-def load_tflite(path: str | os.PathLike[str]) -> Graph:
+def load_tflite(path: str | os.PathLike[str], signature: str | None = None) -> Graph:
     """Read a `.tflite` file.
+
+    Args:
+        path: where it lies.
+        signature: the entry point whose graph is wanted; None: the first graph.
 
     Returns:
         The verified graph. `source` is the file's name without its folder, `name` an identifier made from it.
@@ -27,10 +31,10 @@ def load_tflite(path: str | os.PathLike[str]) -> Graph:
         ModelError: the file cannot be read, is none of TensorFlow Lite, is broken, or asks for what Kibi does not
             support.
     """
-    return parse_tflite(read_source(path), Path(path).name)
+    return parse_tflite(read_source(path), Path(path).name, signature)
 
 
-def parse_tflite(data: bytes, source: str) -> Graph:
+def parse_tflite(data: bytes, source: str, signature: str | None = None) -> Graph:
     """Read the contents of a `.tflite` file.
 
     Constants of the graph are read-only views of the data, as far as their alignment allows. Tensors that nothing names
@@ -39,10 +43,11 @@ def parse_tflite(data: bytes, source: str) -> Graph:
     Args:
         data: the whole file.
         source: the file's name, for messages and the graph's name.
+        signature: the entry point whose graph is wanted; None: the first graph.
 
     Raises:
         ModelError: as `load_tflite`.
     """
     if data[4:8] != IDENTIFIER:
         raise ModelError(source, [describe(data, source)])
-    return import_model(bytes(data), source)
+    return import_model(bytes(data), source, signature)

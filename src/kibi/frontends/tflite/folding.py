@@ -3,14 +3,14 @@
 Only small integer tensors are folded. Larger ones would trade arena for flash, and activations stay what the model says.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.errors import ModelError
-from kibi.ir import Graph, Node, RowAccess, Site, Tensor, verify
+from kibi.ir import Graph, Node, Site, Tensor, evaluation, verify
 
 _DTYPES = (DType.S32, DType.S64)
 _MOST_ELEMENTS = 64
@@ -63,12 +63,10 @@ def evaluated(source: str, tensors: Mapping[int, Tensor], node: Node) -> Array |
     Of inputs that are no constants, all elements count as zeros.
     """
     site = _site(source, tensors, node)
-    if site is None or site.op.accumulates(site) or site.op.states:
+    if site is None or site.op.bodies or site.op.states:
         return None
-    step = site.op.reference(site)
-    rows = [step([list(_rows(*pair, y)) for pair in _row_inputs(site)]) for y in range(site.steps)]
-    data: Array = np.concatenate([np.asarray(row).reshape(-1) for row in rows])
-    data = data.astype(site.output.type.dtype.numpy, copy=False).reshape(site.output.type.shape)
+    read = {tensor.index: _elements(tensor) for tensor in site.row_tensors}
+    data = evaluation(site)(read)
     data.flags.writeable = False
     return data
 
@@ -94,17 +92,6 @@ def _is_there(index: int | None) -> bool:
     return index is not None
 
 
-def _row_inputs(site: Site) -> Iterator[tuple[Tensor, RowAccess]]:
-    return zip(site.row_tensors, site.op.accesses(site), strict=True)
-
-
-def _rows(tensor: Tensor, access: RowAccess, step: int) -> Iterator[Array | None]:
-    """The rows, or parts of rows, that a step reads."""
-    kind = tensor.type
-    data = np.zeros(kind.shape, kind.dtype.numpy) if tensor.data is None else tensor.data
-    parts = data.reshape(kind.rows * access.parts, -1)
-    for position in access.positions(step):
-        if position is not None:
-            yield parts[position]
-        else:
-            yield None if access.fill is None else np.full(parts.shape[1], access.fill, parts.dtype)
+def _elements(tensor: Tensor) -> Array:
+    """The elements of a constant; zeros for a tensor whose elements do not matter."""
+    return np.zeros(tensor.type.shape, tensor.type.dtype.numpy) if tensor.data is None else tensor.data

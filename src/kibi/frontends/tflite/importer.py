@@ -25,6 +25,7 @@ from kibi.frontends.tflite.importers import (
 from kibi.frontends.tflite.int4 import int4_problems
 from kibi.frontends.tflite.layers import RefusedLayers
 from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, Options
+from kibi.frontends.tflite.signatures import by_signature, listed
 from kibi.frontends.tflite.tensors import import_tensor, unused
 from kibi.frontends.tflite.variables import Access, Key, weave
 from kibi.ir import Graph, Node, Operator, Tensor, verify
@@ -57,18 +58,23 @@ class _Draft:
         return (*(index for index in self.inputs if index is not None), *self.record.outputs)
 
 
-def import_model(data: bytes, source: str) -> Graph:
+def import_model(data: bytes, source: str, signature: str | None = None) -> Graph:
     """The graph of a `.tflite` file's contents.
 
     Args:
         data: the whole file.
         source: the file's name, for messages and the graph's name.
+        signature: the entry point whose graph is wanted; None: the first graph, which TFLM runs.
 
     Raises:
         ModelError: with all problems that were found.
     """
     try:
-        return _Subgraphs(ModelReader(data), source).graph(0)
+        reader = ModelReader(data)
+        graphs = _Subgraphs(reader, source)
+        if signature is not None:
+            return by_signature(graphs.graph, reader.signatures(), signature, source)
+        return replace(graphs.graph(0), signatures=listed(reader))
     except (CorruptError, OverlapError) as error:
         raise ModelError(source, [_corrupt(error)]) from error
 

@@ -23,16 +23,17 @@ _HEAD_BYTES = 12
 _REMEDY = "Make the plan again with `kibi plan --embed`, or with the tool that wrote it"
 
 
-def read_offline_plan(data: bytes, source: str) -> tuple[int, ...] | None:
+def read_offline_plan(data: bytes, source: str, *, first_graph: bool = False) -> tuple[int, ...] | None:
     """The offsets that a `.tflite` file asks for.
 
     Args:
         data: the whole file.
         source: the file's name, for messages.
+        first_graph: whether only the offsets of the first subgraph are wanted.
 
     Returns:
-        For each tensor of all subgraphs, in the order of the file, its offset in bytes or -1; None where the file has no
-        such plan. Of several plans the last counts, as for TFLM.
+        For each tensor of all subgraphs, or of the first one, in the order of the file, its offset in bytes or -1; None where
+        the file has no such plan. Of several plans the last counts, as for TFLM.
 
     Raises:
         ModelError: the file is corrupt, or the plan does not fit its tensors; with all problems that were found.
@@ -53,10 +54,11 @@ def read_offline_plan(data: bytes, source: str) -> tuple[int, ...] | None:
             raise ModelError(source, [Problem(what, _REMEDY)])
         raw = tables.bytes_of(tables.child(tables.model, buffers[number]))
         tensors = _tensors(tables)
+        wanted = len(_tensors(tables, 1)) if first_graph else len(tensors)
         problems = list(_problems(tables, raw, tensors))
     if problems:
         raise ModelError(source, problems)
-    return _offsets(raw, len(tensors))
+    return _offsets(raw, wanted)
 
 
 def offline_plan_bytes(offsets: Sequence[int], subgraphs: int) -> bytes:
@@ -69,9 +71,9 @@ def offline_plan_bytes(offsets: Sequence[int], subgraphs: int) -> bytes:
     return struct.pack(f"<{3 + len(offsets)}i", 1, subgraphs, len(offsets), *offsets)
 
 
-def _tensors(tables: ModelTables) -> list[CheckedTable]:
-    """The tensors of all subgraphs."""
-    subgraphs = tables.children(tables.model, ModelSlot.SUBGRAPHS)
+def _tensors(tables: ModelTables, most: int | None = None) -> list[CheckedTable]:
+    """The tensors of all subgraphs, or of that many."""
+    subgraphs = tables.children(tables.model, ModelSlot.SUBGRAPHS)[:most]
     return [tensor for subgraph in subgraphs for tensor in tables.children(subgraph, SubgraphSlot.TENSORS)]
 
 

@@ -19,7 +19,7 @@ from flatbuffers import number_types
 from kibi.dtypes import Array
 from kibi.errors import InternalError
 from kibi.frontends.tflite.flatbuffer import Budget, CheckedTable, CorruptError, empty, enter, reading
-from kibi.ir import Graph
+from kibi.ir import Graph, Signature
 
 IDENTIFIER = b"TFL3"
 """The file identifier, at byte 4."""
@@ -224,6 +224,27 @@ class ModelReader:
             metadata = self._child(self._model.Metadata, index)
             with reading():
                 yield _text(metadata.Name()), int(metadata.Buffer())
+
+    def signatures(self) -> tuple[Signature, ...]:
+        """The model's entry points; what they name may lead nowhere."""
+        with reading():
+            count = int(self._model.SignatureDefsLength())
+        return tuple(self._signature(self._child(self._model.SignatureDefs, index)) for index in range(count))
+
+    def _signature(self, table: Any) -> Signature:
+        with reading():
+            inputs, outputs = int(table.InputsLength()), int(table.OutputsLength())
+            key, subgraph = _text(table.SignatureKey()), int(table.SubgraphIndex())
+        return Signature(key, subgraph, self._names(table.Inputs, inputs), self._names(table.Outputs, outputs))
+
+    def _names(self, accessor: Callable[[int], Any], count: int) -> tuple[tuple[str, int], ...]:
+        """Names and tensor indices."""
+        found = []
+        for index in range(count):
+            table = self._child(accessor, index)
+            with reading():
+                found.append((_text(table.Name()), int(table.TensorIndex())))
+        return tuple(found)
 
     def tensor(self, index: int) -> TensorRecord:
         """A tensor of the subgraph; the index is in `[0, tensor_count)`."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from kibi.errors import InputError
 from kibi.frontends.tflite.importers.arithmetic import ARITHMETIC
 from kibi.frontends.tflite.importers.base import Importer, OptionsError, TensorTable
+from kibi.frontends.tflite.importers.control import CONTROL
 from kibi.frontends.tflite.importers.custom import CUSTOM
 from kibi.frontends.tflite.importers.elementwise import ELEMENTWISE
 from kibi.frontends.tflite.importers.joining import JOINING
@@ -26,7 +27,19 @@ from kibi.ops import CustomOperator, CustomOptions, find_custom
 
 __all__ = ["CUSTOM", "IMPORTERS", "RESOLVED", "Importer", "OptionsError", "TensorTable", "importer_of", "refusal_of"]
 
-_FAMILIES = (REMEMBERING, VARIABLES, ARITHMETIC, ELEMENTWISE, JOINING, LOGIC, MOVING, REDUCING, TRANSCENDENTAL, WINDOWS)
+_FAMILIES = (
+    CONTROL,
+    REMEMBERING,
+    VARIABLES,
+    ARITHMETIC,
+    ELEMENTWISE,
+    JOINING,
+    LOGIC,
+    MOVING,
+    REDUCING,
+    TRANSCENDENTAL,
+    WINDOWS,
+)
 
 IMPORTERS: Mapping[str, Importer] = dict(sorted(entry for family in _FAMILIES for entry in family.items()))
 """By the schema's name of the operator."""

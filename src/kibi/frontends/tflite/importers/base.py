@@ -78,7 +78,9 @@ class Importer:
             those left out, and its output tensors.
         settled: from the operator, its input tensors and its output tensors to the operator, where options alone do not say all.
         remembers: the operator's name for the memory whose next version its output is: it lies in the memory's own bytes.
-        is_bundled: whether the operator makes its outputs all at once, as one bundle of bytes: see `Part`.
+        is_bundled: whether the operator makes its outputs all at once, as one bundle of bytes where there are several: see
+            `Part`.
+        check_outputs: looks at the operator beside the output tensors, and raises `OptionsError`.
         takes_handle: whether the first input is the handle of a variable, which is none of the operator's.
     """
 
@@ -91,6 +93,7 @@ class Importer:
     settled: Callable[[Operator, Sequence[Tensor | None], Sequence[Tensor]], Operator] | None = None
     remembers: str = ""
     is_bundled: bool = False
+    check_outputs: Callable[[Operator, Sequence[Tensor]], None] | None = None
     takes_handle: bool = False
 
     def ordered(self, inputs: Sequence[T]) -> tuple[T, ...]:
@@ -117,8 +120,10 @@ class Importer:
             table: the graph's tensors, to which memories and bundles are added.
 
         Raises:
-            OptionsError: it should have another number of outputs.
+            OptionsError: it should have another number of outputs, or others.
         """
+        if self.check_outputs is not None:
+            self.check_outputs(op, [table.tensors[index] for index in outputs])
         inputs = self.ordered(inputs)
         if self.settled is not None:
             given = [None if index is None else table.tensors[index] for index in inputs]
@@ -126,7 +131,7 @@ class Importer:
         inputs = self._with_memories(op, inputs, outputs, source, table)
         if self.remembers:
             return _remembered(op, self.remembers, inputs, outputs, source, table)
-        if self.is_bundled:
+        if self.is_bundled and len(outputs) > 1:
             return _bundled(op, inputs, outputs, source, table)
         if self.part is None or not outputs:
             return (Node(op, inputs, outputs, source),)

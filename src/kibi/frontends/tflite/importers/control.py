@@ -1,0 +1,53 @@
+"""Importers of operators that run subgraphs."""
+
+from collections.abc import Mapping, Sequence
+
+from kibi.frontends.tflite.importers.base import Importer, OptionsError
+from kibi.frontends.tflite.reader import Options
+from kibi.ir import Graph, Operator, Tensor
+from kibi.ops import If, While, as_body
+
+
+def _body(options: Options, name: str, what: str) -> Graph:
+    """A subgraph that has no memory of its own.
+
+    Raises:
+        OptionsError: it has.
+    """
+    graph = options.graph(name)
+    variables = [graph.tensors[index].name for index in graph.variables]
+    if variables:
+        text = f"{what} has variables ({', '.join(variables)}), which is not supported inside of control flow"
+        raise OptionsError(text, "Pass what is remembered as inputs and outputs of the operator")
+    return as_body(graph)
+
+
+def _check_outputs(op: Operator, outputs: Sequence[Tensor]) -> None:
+    """The last body gives what the operator's outputs are; its rule knows but the bundle of several."""
+    *_, body = op.bodies
+    made = [str(body.tensors[index].type) for index in body.outputs]
+    wanted = [str(tensor.type) for tensor in outputs]
+    if made != wanted:
+        what = f"its outputs are {', '.join(wanted) or 'none'}, but its subgraph gives {', '.join(made)}"
+        raise OptionsError(what, "Export the model again; the file is damaged")
+
+
+def _if(options: Options) -> Operator:
+    return If(
+        then_body=_body(options, "ThenSubgraphIndex", "the branch taken"),
+        else_body=_body(options, "ElseSubgraphIndex", "the branch otherwise taken"),
+    )
+
+
+def _while(options: Options) -> Operator:
+    return While(
+        condition=_body(options, "CondSubgraphIndex", "the condition"),
+        body=_body(options, "BodySubgraphIndex", "the body"),
+    )
+
+
+CONTROL: Mapping[str, Importer] = {
+    "IF": Importer(_if, "IfOptions", is_bundled=True, check_outputs=_check_outputs),
+    "WHILE": Importer(_while, "WhileOptions", is_bundled=True, check_outputs=_check_outputs),
+}
+"""By the schema's name of the operator."""

@@ -1,0 +1,24 @@
+/* IF, any type, portable: inputs into the arena of the body, one inference, outputs out of it. */
+#include "kibi_if_any.h"
+
+#include <string.h>
+
+void kibi_if_any(void *output, const void *const *rows, const kibi_if_any_params *params, void *scratch)
+{
+    const int is_true = *(const uint8_t *)rows[0] != 0;
+    const kibi_body *const body = is_true ? params->then_body : params->else_body;
+    uint8_t *const arena = (uint8_t *)scratch;
+    const int32_t *piece = params->pieces;
+    ++rows;
+    for (int32_t i = 0; i < params->inputs; ++i, piece += 2) {
+        uint8_t *to = arena + body->inputs[i];
+        for (int32_t row = 0; row < piece[0]; ++row, to += piece[1]) {
+            memcpy(to, *rows++, (size_t)piece[1]);
+        }
+    }
+    body->run(arena);
+    for (int32_t i = 0; i < params->outputs; ++i) {
+        memcpy((uint8_t *)output + piece[2 * i], arena + body->outputs[i], (size_t)piece[2 * i + 1]);
+        kibi_pad_output((uint8_t *)output, piece, i, params->outputs);
+    }
+}

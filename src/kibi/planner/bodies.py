@@ -1,0 +1,39 @@
+"""Plans of graphs inside of operators: each has an arena of its own, and the largest of a node is that node's scratch."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kibi.errors import PlanError
+from kibi.ir import Graph, Node
+from kibi.planner.plan import Plan
+
+
+def bodies_of(graph: Graph) -> tuple[Graph, ...]:
+    """All bodies of a graph's nodes, in the order of nodes: the order of `Plan.bodies`."""
+    return tuple(body for node in graph.nodes for body in node.op.bodies)
+
+
+def with_bodies(graph: Graph, plans: Sequence[Plan]) -> Graph:
+    """The graph whose nodes with bodies have their arenas for scratch; without bodies the graph itself.
+
+    Raises:
+        PlanError: there are more or fewer plans than bodies.
+    """
+    count = len(bodies_of(graph))
+    if count != len(plans):
+        what = f"{graph.source} has {count} graphs inside of its operators, the plan has {len(plans)}"
+        raise PlanError(f"{what}. Make the plan again with `kibi plan`.")
+    if not plans:
+        return graph
+    return replace(graph, nodes=tuple(_nodes(graph, iter(plans))))
+
+
+def _nodes(graph: Graph, plans: Iterator[Plan]) -> Iterator[Node]:
+    for node in graph.nodes:
+        own = [next(plans) for _ in node.op.bodies]
+        if own:
+            alignment = max((buffer.alignment for plan in own for buffer in plan.buffers), default=1)
+            op = node.op.with_arena(max(plan.arena_bytes for plan in own), max(4, alignment))
+            yield replace(node, op=op)
+        else:
+            yield node
