@@ -110,8 +110,8 @@ class Tensor:
     """One tensor of a graph.
 
     Attributes:
-        index: its index in the graph, which is its index in the model file.
-        name: its name in the model file.
+        index: its index in the graph, which is its index in the model file; those that no file holds come last.
+        name: its name in the model file, or what stands for it.
         type: shape, element type, quantization.
         data: the elements of a constant, read-only, of the type's shape; None for what is computed.
         is_supplied: whether its bytes are in a buffer of the caller's: it takes none of the arena.

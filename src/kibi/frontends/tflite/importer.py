@@ -9,7 +9,15 @@ from kibi.errors import ModelError, Problem
 from kibi.frontends.naming import identifier
 from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
 from kibi.frontends.tflite.folding import fold
-from kibi.frontends.tflite.importers import CUSTOM, IMPORTERS, Importer, OptionsError, importer_of, remedy_for
+from kibi.frontends.tflite.importers import (
+    CUSTOM,
+    IMPORTERS,
+    Importer,
+    OptionsError,
+    TensorTable,
+    importer_of,
+    remedy_for,
+)
 from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, Options
 from kibi.frontends.tflite.tensors import import_tensor, unused
 from kibi.ir import Graph, Node, Operator, Tensor, verify
@@ -93,14 +101,15 @@ def _import(reader: ModelReader, source: str, graphs: Callable[[int], Graph]) ->
     drafts, operator_problems = _read_operators(reader, graphs)
     index_problems = list(_index_problems(reader, drafts))
     tensors, tensor_problems = _read_tensors(reader, drafts)
-    nodes, operand_problems = _connect(drafts, tensors)
-    tensors, nodes = fold(source, tensors, nodes, reader.outputs)
+    table = TensorTable(tensors, reader.tensor_count)
+    nodes, operand_problems = _connect(drafts, table)
+    tensors, nodes = fold(source, table.tensors, nodes, reader.outputs)
     problems = [*_model_problems(reader), *operator_problems, *index_problems, *tensor_problems, *operand_problems]
     if problems:
         made = {*reader.inputs, *(index for node in nodes for index in node.outputs)}
         problems += _rule_problems(source, (node for node in nodes if not _waits(node, tensors, made)), tensors)
         raise ModelError(source, list(dict.fromkeys(problems)))
-    every = tuple(tensors.get(index) or unused(index) for index in range(reader.tensor_count))
+    every = tuple(tensors.get(index) or unused(index) for index in range(table.count))
     graph = verify(Graph(identifier(source), source, every, tuple(nodes), reader.inputs, reader.outputs))
     return replace(graph, nodes=tuple(_without_unread_parts(graph)))
 
@@ -206,8 +215,9 @@ def _read_tensors(reader: ModelReader, drafts: Iterable[_Draft]) -> tuple[dict[i
     return tensors, problems
 
 
-def _connect(drafts: Iterable[_Draft], tensors: Mapping[int, Tensor]) -> tuple[list[Node], list[Problem]]:
+def _connect(drafts: Iterable[_Draft], table: TensorTable) -> tuple[list[Node], list[Problem]]:
     """The nodes of the operators whose tensors are all sound, and what is wrong with the others."""
+    tensors = table.tensors
     nodes: list[Node] = []
     problems: list[Problem] = []
     for draft in drafts:
@@ -218,7 +228,7 @@ def _connect(drafts: Iterable[_Draft], tensors: Mapping[int, Tensor]) -> tuple[l
             problems += found
             if not found:
                 try:
-                    nodes += draft.importer.nodes(draft.op, draft.inputs, draft.record.outputs, draft.index)
+                    nodes += draft.importer.nodes(draft.op, draft.inputs, draft.record.outputs, draft.index, table)
                 except OptionsError as error:
                     problems.append(Problem(f"{draft.record.name}: {error.what}", error.remedy, draft.index))
     return nodes, problems
@@ -256,13 +266,14 @@ def _rule_problems(source: str, nodes: Iterable[Node], tensors: Mapping[int, Ten
 
     The whole cannot be verified then; each node is, as a graph of its own.
     """
+    own = {index for index, tensor in tensors.items() if tensor.is_constant or tensor.is_variable}
     for node in nodes:
         given = [index for index in node.inputs if index is not None]
         place = {index: position for position, index in enumerate(dict.fromkeys((*given, *node.outputs)))}
         inputs = tuple(None if index is None else place[index] for index in node.inputs)
         outputs = tuple(place[index] for index in node.outputs)
         alone = tuple(replace(tensors[index], index=position) for index, position in place.items())
-        free = tuple(dict.fromkeys(place[index] for index in given if not tensors[index].is_constant))
+        free = tuple(dict.fromkeys(place[index] for index in given if index not in own))
         try:
             verify(Graph("node", source, alone, (Node(node.op, inputs, outputs, node.source),), free, outputs))
         except ModelError as error:

@@ -7,7 +7,7 @@ defaults.
 from collections.abc import Mapping
 
 from kibi.errors import InputError
-from kibi.frontends.tflite.importers.base import Importer, OptionsError
+from kibi.frontends.tflite.importers.base import Importer, OptionsError, TensorTable
 from kibi.frontends.tflite.importers.custom import CUSTOM
 from kibi.frontends.tflite.importers.elementwise import ELEMENTWISE
 from kibi.frontends.tflite.importers.joining import JOINING
@@ -18,7 +18,7 @@ from kibi.frontends.tflite.reader import Options
 from kibi.ir import Operator, OperatorError
 from kibi.ops import CustomOperator, CustomOptions, find_custom
 
-__all__ = ["CUSTOM", "IMPORTERS", "Importer", "OptionsError", "importer_of", "remedy_for"]
+__all__ = ["CUSTOM", "IMPORTERS", "Importer", "OptionsError", "TensorTable", "importer_of", "remedy_for"]
 
 IMPORTERS: Mapping[str, Importer] = dict(sorted({**ELEMENTWISE, **JOINING, **MOVING, **REDUCING, **WINDOWS}.items()))
 """By the schema's name of the operator."""

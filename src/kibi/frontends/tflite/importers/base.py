@@ -1,11 +1,12 @@
 """What importers of operators are made of."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kibi.dtypes import Array, DType
 from kibi.frontends.tflite.reader import ACTIVATIONS, PADDINGS, Options
-from kibi.ir import Node, Operator, Tensor
-from kibi.ops import Activation, Padding
+from kibi.ir import Node, Operator, Tensor, TensorType
+from kibi.ops import Activation, Padding, Part
 
 
 class OptionsError(Exception):
@@ -23,6 +24,41 @@ class OptionsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """A state of an operator that is no tensor of the file: the importer adds a variable for it to the graph.
+
+    Attributes:
+        operand: the operator's name for it; one of its `states`, behind the inputs that the file knows.
+        type: its shape and element type.
+        initial: its elements before the first inference; None for zeros.
+    """
+
+    operand: str
+    type: TensorType
+    initial: Array | None = None
+
+
+class TensorTable:
+    """The tensors of a graph by index: those of the file, and those that importers add behind them.
+
+    Args:
+        tensors: those of the file that operators name.
+        count: how many the file has.
+    """
+
+    def __init__(self, tensors: Mapping[int, Tensor], count: int) -> None:
+        self.tensors = dict(tensors)
+        self.count = count
+
+    def add(self, name: str, kind: TensorType, memory: Memory | None = None) -> int:
+        """Add a tensor, which is a variable where it is an operator's memory; its index."""
+        initial = None if memory is None else memory.initial
+        index, self.count = self.count, self.count + 1
+        self.tensors[index] = Tensor(index, name, kind, is_variable=memory is not None, initial=initial)
+        return index
+
+
+@dataclass(frozen=True, slots=True)
 class Importer:
     """How one of the schema's operators becomes one of Kibi's.
 
@@ -33,6 +69,9 @@ class Importer:
         part: where there are several outputs, from the operator to the one that makes output `number` of `count`; it raises
             `OptionsError` for another count than it should be.
         order: where the schema has the inputs in another order than the operator, their places there.
+        memories: the states of the operator that are no tensors of the file, from the operator, its input tensors, None for
+            those left out, and its output tensors.
+        is_bundled: whether the operator makes its outputs all at once, as one bundle of bytes: see `Part`.
     """
 
     make: Callable[[Options], Operator]
@@ -40,27 +79,66 @@ class Importer:
     check: Callable[[Options, Sequence[Tensor | None]], None] | None = None
     part: Callable[[Operator, int, int], Operator] | None = None
     order: tuple[int, ...] | None = None
+    memories: Callable[[Operator, Sequence[Tensor | None], Sequence[Tensor]], Sequence[Memory]] | None = None
+    is_bundled: bool = False
 
     def nodes(
-        self, op: Operator, inputs: tuple[int | None, ...], outputs: tuple[int, ...], source: int
+        self,
+        op: Operator,
+        inputs: tuple[int | None, ...],
+        outputs: tuple[int, ...],
+        source: int,
+        table: TensorTable,
     ) -> tuple[Node, ...]:
-        """The nodes of an operator: one, or one for each of several outputs.
+        """The nodes of an operator: one, or one for each of several outputs, and one for their bundle.
 
         Args:
             op: what `make` gave.
             inputs: tensor indices in the schema's order; None for an optional input that is left out.
             outputs: tensor indices.
             source: the operator's index in the file.
+            table: the graph's tensors, to which memories and bundles are added.
 
         Raises:
             OptionsError: it should have another number of outputs.
         """
         if self.order is not None and len(inputs) == len(self.order):
             inputs = tuple(inputs[place] for place in self.order)
+        inputs = self._with_memories(op, inputs, outputs, source, table)
+        if self.is_bundled:
+            return _bundled(op, inputs, outputs, source, table)
         if self.part is None or not outputs:
             return (Node(op, inputs, outputs, source),)
         parts = (self.part(op, number, len(outputs)) for number in range(len(outputs)))
         return tuple(Node(each, inputs, (output,), source) for each, output in zip(parts, outputs, strict=True))
+
+    def _with_memories(
+        self, op: Operator, inputs: tuple[int | None, ...], outputs: tuple[int, ...], source: int, table: TensorTable
+    ) -> tuple[int | None, ...]:
+        """The inputs with a variable for each memory, at its place among the operator's inputs."""
+        if self.memories is None:
+            return inputs
+        given = [None if index is None else table.tensors[index] for index in inputs]
+        places = {name.rstrip("?"): place for place, name in enumerate(op.inputs)}
+        every = [*inputs, *(None,) * (len(op.inputs) - len(inputs))]
+        for memory in self.memories(op, given, [table.tensors[index] for index in outputs]):
+            if places[memory.operand] < len(inputs):
+                what = f"it has {len(inputs)} inputs; at most {places[memory.operand]} make sense"
+                raise OptionsError(what, "Export the model again; the file is damaged")
+            name = f"{memory.operand} of operator {source} ({op.name})"
+            every[places[memory.operand]] = table.add(name, memory.type, memory)
+        return tuple(every)
+
+
+def _bundled(
+    op: Operator, inputs: tuple[int | None, ...], outputs: tuple[int, ...], source: int, table: TensorTable
+) -> tuple[Node, ...]:
+    """The node that makes all outputs as one bundle, and for each the one that takes it out."""
+    *offsets, size_bytes = Part.offsets([table.tensors[index].type for index in outputs])
+    name = f"outputs of operator {source} ({op.name})"
+    bundle = table.add(name, TensorType((size_bytes,), DType.U8))
+    parts = (Node(Part(offset), (bundle,), (index,), source) for offset, index in zip(offsets, outputs, strict=True))
+    return (Node(op, inputs, (bundle,), source), *parts)
 
 
 def padding_of(options: Options) -> Padding:

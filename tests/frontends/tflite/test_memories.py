@@ -1,0 +1,47 @@
+"""Variables and bundles that importers add to a graph."""
+
+import numpy as np
+import pytest
+
+from kibi.dtypes import DType
+from kibi.frontends.tflite.importers import Importer, OptionsError, TensorTable
+from kibi.frontends.tflite.importers.base import Memory
+from kibi.ir import Operator, Tensor, TensorType
+from kibi.ops import Add, Part
+
+_TYPE = TensorType((1, 6), DType.S8)
+
+
+def _table() -> TensorTable:
+    return TensorTable({index: Tensor(index, f"tensor_{index}", _TYPE) for index in range(3)}, 5)
+
+
+def _memory(op: Operator, inputs: object, outputs: object) -> list[Memory]:
+    del op, inputs, outputs
+    return [Memory("input2", _TYPE, np.arange(6, dtype=np.int8).reshape(1, 6))]
+
+
+def test_memory_is_a_variable_behind_the_tensors_of_the_file() -> None:
+    """It stands at its place among the operator's inputs, with its first elements."""
+    table = _table()
+    (node,) = Importer(lambda _: Add(), memories=_memory).nodes(Add(), (0,), (2,), 7, table)
+    assert node.inputs == (0, 5)
+    assert table.count == 6
+    added = table.tensors[5]
+    assert (added.index, added.is_variable, added.initial_bytes) == (5, True, bytes(range(6)))
+    assert added.name == "input2 of operator 7 (ADD)"
+
+
+def test_memory_where_the_file_has_an_input_is_refused() -> None:
+    """More inputs than the file's operator has are no states."""
+    with pytest.raises(OptionsError, match="2 inputs"):
+        Importer(lambda _: Add(), memories=_memory).nodes(Add(), (0, 1), (2,), 7, _table())
+
+
+def test_bundled_outputs_are_parts_of_one_tensor() -> None:
+    """The operator makes the bundle, and each output is taken out of it."""
+    table = _table()
+    bundle, *parts = Importer(lambda _: Add(), is_bundled=True).nodes(Add(), (0,), (1, 2), 7, table)
+    assert bundle.outputs == (5,)
+    assert table.tensors[5].type == TensorType((16,), DType.U8)
+    assert [(part.op, part.inputs, part.outputs) for part in parts] == [(Part(0), (5,), (1,)), (Part(8), (5,), (2,))]
