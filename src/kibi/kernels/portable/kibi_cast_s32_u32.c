@@ -6,6 +6,6 @@ void kibi_cast_s32_u32(uint32_t *output, const int32_t *const *rows, const kibi_
     const int32_t *const input = rows[0];
     (void)scratch;
     for (int32_t i = 0; i < params->elements; ++i) {
-        output[i] = input[i];
+        output[i] = (uint32_t)input[i];
     }
 }

@@ -6,6 +6,6 @@ void kibi_cast_u32_s32(int32_t *output, const uint32_t *const *rows, const kibi_
     const uint32_t *const input = rows[0];
     (void)scratch;
     for (int32_t i = 0; i < params->elements; ++i) {
-        output[i] = input[i];
+        output[i] = (int32_t)input[i];
     }
 }
