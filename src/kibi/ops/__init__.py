@@ -59,6 +59,20 @@ from kibi.ops.resize_nearest_neighbor import ResizeNearestNeighbor
 from kibi.ops.round import Round
 from kibi.ops.rsqrt import Rsqrt
 from kibi.ops.shape import Shape
+from kibi.ops.signal_delay import SignalDelay
+from kibi.ops.signal_energy import SignalEnergy
+from kibi.ops.signal_fft_auto_scale import SignalFftAutoScale
+from kibi.ops.signal_filter_bank import SignalFilterBank
+from kibi.ops.signal_filter_bank_log import SignalFilterBankLog
+from kibi.ops.signal_filter_bank_spectral_subtraction import SignalFilterBankSpectralSubtraction
+from kibi.ops.signal_filter_bank_square_root import SignalFilterBankSquareRoot
+from kibi.ops.signal_framer import SignalFramer
+from kibi.ops.signal_irfft import SignalIrfft
+from kibi.ops.signal_overlap_add import SignalOverlapAdd
+from kibi.ops.signal_pcan import SignalPCAN
+from kibi.ops.signal_rfft import SignalRfft
+from kibi.ops.signal_stacker import SignalStacker
+from kibi.ops.signal_window import SignalWindow
 from kibi.ops.slice import Slice
 from kibi.ops.softmax import Softmax
 from kibi.ops.space_to_batch_nd import SpaceToBatchNd
@@ -131,6 +145,20 @@ __all__ = [
     "Round",
     "Rsqrt",
     "Shape",
+    "SignalDelay",
+    "SignalEnergy",
+    "SignalFftAutoScale",
+    "SignalFilterBank",
+    "SignalFilterBankLog",
+    "SignalFilterBankSpectralSubtraction",
+    "SignalFilterBankSquareRoot",
+    "SignalFramer",
+    "SignalIrfft",
+    "SignalOverlapAdd",
+    "SignalPCAN",
+    "SignalRfft",
+    "SignalStacker",
+    "SignalWindow",
     "Slice",
     "Softmax",
     "SpaceToBatchNd",
