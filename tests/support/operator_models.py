@@ -16,6 +16,7 @@ from tests.support.choices import Choices, Drawn, elements, flip, is_float, scal
 from tests.support.float_models import FLOAT_MODELS
 from tests.support.joining_models import JOINING_MODELS
 from tests.support.moving_models import MOVING_MODELS
+from tests.support.signal_models import SIGNAL_MODELS
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.unary_models import UNARY_MODELS
 from tests.support.window_models import WINDOW_MODELS
@@ -71,7 +72,7 @@ _MODELS: Mapping[str, Callable[[Choices], Case]] = {
 }
 """Of operators that stand for themselves."""
 QUANTIZED_MODELS: Mapping[str, Callable[[Choices], Case]] = {
-    **_MODELS, **BINARY_MODELS, **JOINING_MODELS, **MOVING_MODELS, **UNARY_MODELS, **WINDOW_MODELS,
+    **_MODELS, **BINARY_MODELS, **JOINING_MODELS, **MOVING_MODELS, **SIGNAL_MODELS, **UNARY_MODELS, **WINDOW_MODELS,
 }  # fmt: skip
 """How models of each operator are drawn, of convolutions and their like with integers alone."""
 

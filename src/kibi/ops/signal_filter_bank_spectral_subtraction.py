@@ -75,7 +75,7 @@ class SignalFilterBankSpectralSubtraction(StatefulLines):
         others = np.where(even, self.one_minus_smoothing & _U32, self.alternate_one_minus_smoothing & _U32)
         estimate = (scaled * factors + noise.astype(np.uint64) * others.astype(np.uint64) >> bits).astype(np.uint32)
         removed = np.minimum(estimate, scaled)
-        least = (wide * np.int64(self.min_signal_remaining).astype(np.uint64) >> bits).astype(np.uint32)
+        least = (wide * np.uint64(self.min_signal_remaining & _U32) >> bits).astype(np.uint32)
         left = (scaled - removed >> np.uint64(self.smoothing_bits)).astype(np.uint32)
         kept = removed if self.clamping else estimate
         return np.maximum(left, least), kept.astype(np.uint32)

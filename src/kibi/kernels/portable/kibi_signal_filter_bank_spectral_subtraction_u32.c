@@ -17,7 +17,7 @@ void kibi_signal_filter_bank_spectral_subtraction_u32(
             (uint32_t)(i % 2 == 0 ? params->one_minus_smoothing : params->alternate_one_minus_smoothing);
         const uint32_t estimate = (uint32_t)(((uint64_t)scaled * factor + (uint64_t)noise[i] * other) >> bits);
         const uint32_t removed = estimate > scaled ? scaled : estimate;
-        const uint32_t least = (uint32_t)((signal * (uint64_t)params->min_signal_remaining) >> bits);
+        const uint32_t least = (uint32_t)(((uint64_t)signal * (uint32_t)params->min_signal_remaining) >> bits);
         const uint32_t left = (scaled - removed) >> params->smoothing_bits;
         const uint32_t made = left > least ? left : least;
         noise[i] = params->clamps != 0 ? removed : estimate;
