@@ -86,7 +86,7 @@ static void put(const void *data, size_t bytes, const entry *model)
 /* Writes what the entry points say to wrong arguments: see `Outcome` in batch.py. */
 static void check_statuses(const entry *model)
 {
-    const guarded state = guard(model, model->state_bytes, sizeof(void *));
+    const guarded state = guard(model, model->state_bytes, sizeof(uint64_t));
     const guarded arena = guard(model, model->arena_bytes, model->alignment);
     const size_t bytes = model->arena_bytes;
     int8_t statuses[7];
@@ -108,44 +108,52 @@ static void check_statuses(const entry *model)
     release(model, &state, "init wrote outside the state");
 }
 
-/* Runs once in that arena and writes the outputs. */
-static void run(const entry *model, uint8_t *arena, uint8_t *const *inputs, const size_t *input_bytes,
+/* Runs in that arena as many times as there are inputs for, and writes the outputs of each. */
+static void run(const entry *model, uint8_t *arena, uint32_t count, const uint8_t *inputs, const size_t *input_bytes,
                 const size_t *output_bytes)
 {
-    const guarded state = guard(model, model->state_bytes, sizeof(void *));
+    const guarded state = guard(model, model->state_bytes, sizeof(uint64_t));
     expect(model->init(state.start, arena, model->arena_bytes) == KIBI_OK, model, "init failed");
-    for (unsigned i = 0; input_bytes[i] != 0; ++i) {
-        memcpy(model->input(state.start, i), inputs[i], input_bytes[i]);
-    }
-    expect(model->invoke(state.start) == KIBI_OK, model, "invoke failed");
-    for (unsigned i = 0; output_bytes[i] != 0; ++i) {
-        put(model->output(state.start, i), output_bytes[i], model);
+    for (; count != 0; --count) {
+        for (unsigned i = 0; input_bytes[i] != 0; ++i) {
+            memcpy(model->input(state.start, i), inputs, input_bytes[i]);
+            inputs += input_bytes[i];
+        }
+        expect(model->invoke(state.start) == KIBI_OK, model, "invoke failed");
+        for (unsigned i = 0; output_bytes[i] != 0; ++i) {
+            put(model->output(state.start, i), output_bytes[i], model);
+        }
     }
     release(model, &state, "invoke wrote outside the state");
+}
+
+static void take(void *data, size_t bytes, const entry *model)
+{
+    expect(fread(data, 1, bytes, stdin) == bytes, model, "standard input has ended");
 }
 
 /* Runs a model twice: between canaries; and, where a sanitizer knows its bounds, in a block of its own with other contents.
  * The sizes end with a 0. */
 static void check(const entry *model, const size_t *input_bytes, const size_t *output_bytes)
 {
-    uint8_t *inputs[10] = {NULL};
+    size_t bytes = 0;
+    uint32_t count;
     for (unsigned i = 0; input_bytes[i] != 0; ++i) {
-        expect(i < sizeof(inputs) / sizeof(*inputs), model, "too many inputs");
-        inputs[i] = (uint8_t *)malloc(input_bytes[i]);
-        expect(inputs[i] != NULL, model, "out of memory");
-        expect(fread(inputs[i], 1, input_bytes[i], stdin) == input_bytes[i], model, "standard input has ended");
+        bytes += input_bytes[i];
     }
+    take(&count, sizeof(count), model);
+    uint8_t *const inputs = (uint8_t *)malloc(count * bytes + 1);
+    expect(inputs != NULL, model, "out of memory");
+    take(inputs, count * bytes, model);
     check_statuses(model);
     const guarded between = guard(model, model->arena_bytes, model->alignment);
-    run(model, between.start, inputs, input_bytes, output_bytes);
+    run(model, between.start, count, inputs, input_bytes, output_bytes);
     put(between.start, model->arena_bytes, model);
     release(model, &between, "invoke wrote outside the arena");
     uint8_t *const alone = (uint8_t *)malloc(model->arena_bytes);
     expect(alone != NULL, model, "out of memory");
     memset(alone, OTHER_CONTENTS, model->arena_bytes);
-    run(model, alone, inputs, input_bytes, output_bytes);
+    run(model, alone, count, inputs, input_bytes, output_bytes);
     free(alone);
-    for (unsigned i = 0; input_bytes[i] != 0; ++i) {
-        free(inputs[i]);
-    }
+    free(inputs);
 }

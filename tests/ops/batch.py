@@ -31,7 +31,7 @@ class Outcome:
         statuses: of `init` without state, without arena, with an arena one byte too small, with one off its alignment;
             of `invoke` without state, before `init`; and the accessors' answers before `init` and for an index that does
             not exist, 0 where all are null.
-        outputs: of the two runs, one array for each model output.
+        outputs: of the two runs, one array for each model output of each inference.
         arena: the arena's bytes `[arena_bytes]` after the first run, which found canaries in them.
     """
 
@@ -84,13 +84,22 @@ class Batch:
     def run(self, inputs: Sequence[Sequence[Array]]) -> list[Outcome]:
         """Run each model twice, in two places and on two contents of the arena.
 
+        Args:
+            inputs: for each model those of one inference, or of several in a row.
+
         Raises:
             AssertionError: the program did not end well; the text is what it printed.
         """
-        sent = b"".join(array.tobytes() for arrays in inputs for array in arrays)
+        counts = [
+            max(1, len(arrays) // max(1, len(graph.inputs))) for graph, arrays in zip(self._graphs, inputs, strict=True)
+        ]
+        sent = b"".join(
+            np.uint32(count).tobytes() + b"".join(array.tobytes() for array in arrays)
+            for count, arrays in zip(counts, inputs, strict=True)
+        )
         done = subprocess.run([str(self._program)], input=sent, capture_output=True, check=False)
         assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr.decode(errors='replace')[-4000:]}"
-        received = list(_outcomes(self._graphs, self._plans, done.stdout))
+        received = list(_outcomes(self._graphs, self._plans, counts, done.stdout))
         assert len(received) == len(self._graphs)
         return received
 
@@ -124,16 +133,16 @@ def _main(graphs: Sequence[Graph]) -> str:
     return "\n".join([*lines, "    return 0;\n}\n"])
 
 
-def _outcomes(graphs: Sequence[Graph], plans: Sequence[Plan], data: bytes) -> Iterator[Outcome]:
+def _outcomes(graphs: Sequence[Graph], plans: Sequence[Plan], counts: Sequence[int], data: bytes) -> Iterator[Outcome]:
     place = 0
-    for graph, plan in zip(graphs, plans, strict=True):
+    for graph, plan, count in zip(graphs, plans, counts, strict=True):
         statuses = tuple(np.frombuffer(data, np.int8, STATUS_CHECKS, place).tolist())
         place += STATUS_CHECKS
         runs = []
         arena = np.empty(0, np.uint8)
         for number in range(2):
             outputs = []
-            for kind in (graph.tensors[index].type for index in graph.outputs):
+            for kind in [graph.tensors[index].type for index in graph.outputs] * count:
                 outputs.append(np.frombuffer(data, kind.dtype.numpy, kind.elements, place).reshape(kind.shape))
                 place += kind.size_bytes
             runs.append(tuple(outputs))

@@ -7,12 +7,24 @@ import numpy as np
 from kibi.dtypes import Array
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
+from kibi.oracle import Oracle
+from kibi.runtime import Interpreter
 from tests.support.operator_models import Case
 
 
 def graph_of(case: Case) -> Graph:
     """The case's graph, from its file."""
     return parse_tflite(case.model, "drawn.tflite")
+
+
+def outputs_of(case: Case, oracle: Oracle) -> tuple[Array, ...]:
+    """TFLM's outputs of all inferences in a row."""
+    return tuple(array for run in oracle.run(case.model, case.runs) for array in run.outputs)
+
+
+def python_outputs_of(case: Case, interpreter: Interpreter) -> tuple[Array, ...]:
+    """The interpreter's outputs of all inferences in a row."""
+    return tuple(array for inputs in case.runs for array in interpreter.run(inputs))
 
 
 def assert_same(graph: Graph, got: Sequence[Array], wanted: Sequence[Array]) -> None:

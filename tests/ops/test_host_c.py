@@ -17,7 +17,7 @@ from kibi.runtime import Interpreter
 from kibi.targets import target
 from kibi.variants import Goal
 from tests.ops.batch import CANARY, Batch, Outcome
-from tests.ops.comparison import assert_same, describe, graph_of
+from tests.ops.comparison import assert_same, describe, graph_of, outputs_of
 from tests.ops.convolutions import GEOMETRIES, convolution
 from tests.ops.orders import gaps, interleaved, spread
 from tests.support.choices import Seeded
@@ -52,7 +52,7 @@ def drawn() -> list[tuple[Case, Graph]]:
 @pytest.fixture(scope="module")
 def wanted(drawn: Sequence[tuple[Case, Graph]], oracle: Oracle) -> list[tuple[Array, ...]]:
     """TFLM's outputs for them."""
-    return [oracle.run(case.model, [case.inputs])[0].outputs for case, _ in drawn]
+    return [outputs_of(case, oracle) for case, _ in drawn]
 
 
 def _plans(drawn: Sequence[tuple[Case, Graph]]) -> list[Plan]:
@@ -61,7 +61,7 @@ def _plans(drawn: Sequence[tuple[Case, Graph]]) -> list[Plan]:
 
 
 def _check(drawn: Sequence[tuple[Case, Graph]], wanted: Sequence[Sequence[Array]], batch: Batch) -> list[Outcome]:
-    outcomes = batch.run([case.inputs for case, _ in drawn])
+    outcomes = batch.run([case.every_input for case, _ in drawn])
     for (_, graph), outputs, outcome in zip(drawn, wanted, outcomes, strict=True):
         assert outcome.statuses == _STATUSES, describe(graph)
         for run in outcome.outputs:

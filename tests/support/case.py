@@ -18,11 +18,23 @@ class Case:
         operator: the operator's name, or `NETWORK`.
         model: the `.tflite` file.
         inputs: one array for each of its inputs.
+        further: the inputs of inferences that follow, of a model that has states.
     """
 
     operator: str
     model: bytes = field(repr=False)
     inputs: tuple[Array, ...] = field(repr=False)
+    further: tuple[tuple[Array, ...], ...] = field(default=(), repr=False)
+
+    @property
+    def runs(self) -> tuple[tuple[Array, ...], ...]:
+        """The inputs of each inference, one after another."""
+        return (self.inputs, *self.further)
+
+    @property
+    def every_input(self) -> tuple[Array, ...]:
+        """The inputs of all inferences in a row."""
+        return tuple(array for inputs in self.runs for array in inputs)
 
 
 def one(
