@@ -44,6 +44,7 @@ class Probe:
         fill: the constant row's element.
         data: what the rows hold in each trial, `[trials, rows, bytes]`.
         types: of the input and the output.
+        state_bytes: of each state; they begin as zeros.
     """
 
     call: KernelCall
@@ -58,6 +59,7 @@ class Probe:
     fill: int
     data: bytes
     types: tuple[DType, DType]
+    state_bytes: tuple[int, ...] = ()
 
     @property
     def unit(self) -> int:
@@ -93,6 +95,7 @@ def probes_of(site: Site, rng: np.random.Generator) -> Iterator[Probe]:
             yield Probe(
                 call, step, operand, distance, made, widest, len(owners), tuple(places), number,
                 accesses[operand].fill or 0, _contents(kind, len(owners) * widest, rng), (kind, site.output.type.dtype),
+                tuple(site[name].type.size_bytes for name in site.op.states),
             )  # fmt: skip
 
 
@@ -106,7 +109,7 @@ def _plain(call: KernelCall, rng: np.random.Generator) -> KernelCall:
         if param.name.startswith("activation_") and call.kernel.endswith("_s16"):
             return -(1 << 15) if param.name.endswith("min") else (1 << 15) - 1
         if param.name == "output_shift":
-            return _OUTPUT_SHIFTS[call.kernel]
+            return _OUTPUT_SHIFTS.get(call.kernel, param.value)
         if param.name == "scale":
             return 1.0
         if param.name == "table":
@@ -157,10 +160,11 @@ def _main(probes: Sequence[Probe], kernels: Sequence[str]) -> str:
         step = f", {probe.step}" if call.takes_step else ""
         rows = "rows" if call.is_untyped else f"(const {source.c} *const *)rows"
         place = "output" if call.is_untyped else f"({output.c} *)output"
+        states, behind = _states(probe)
         lines += [
             f"static const {call.kernel}_params params_{number} = {{{fields}}};",
             f"static void run_{number}(void *output, const void *const *rows, void *scratch)",
-            f"{{ {call.kernel}({place}, {rows}, &params_{number}, scratch{step}); }}",
+            f"{{ {states}{call.kernel}({place}, {rows}, &params_{number}, scratch{step}{behind}); }}",
             f"static const int32_t pointers_{number}[][2] = {{{', '.join(f'{{{a}, {b}}}' for a, b in probe.pointers)}}};",
         ]
     lines.append("int main(void)\n{")
@@ -171,6 +175,16 @@ def _main(probes: Sequence[Probe], kernels: Sequence[str]) -> str:
         )  # fmt: skip
         lines.append(f"    check(&(const probe){{{', '.join(map(str, values))}}});")
     return "\n".join([*lines, "    return 0;\n}\n"])
+
+
+def _states(probe: Probe) -> tuple[str, str]:
+    """Definitions of a kernel's states, and how it is given them; nothing where it has none."""
+    if not probe.state_bytes:
+        return "", ""
+    names = [f"state_{number}" for number in range(len(probe.state_bytes))]
+    sizes = zip(names, probe.state_bytes, strict=True)
+    arrays = "".join(f"uint64_t {name}[{-(-size // 8)}] = {{0}}; " for name, size in sizes)
+    return f"{arrays}void *const states[] = {{{', '.join(names)}}}; ", ", states"
 
 
 def _literal(value: float | Array | None) -> str:

@@ -17,7 +17,7 @@ SOURCES = tuple(sorted(FOLDER.glob("*.c")))
 HEADERS = tuple(sorted(FOLDER.glob("*.h")))
 KERNELS = frozenset(kernel for operator in operators().values() for kernel in operator.kernels)
 TWINS = frozenset(variant.kernel for variant in VARIANTS if (FOLDER / f"{variant.kernel}.h").is_file())
-_HEADER_TYPES = ("int8_t", "int16_t", "int32_t", "float")
+_HEADER_TYPES = ("int8_t", "int16_t", "int32_t", "int64_t", "float")
 
 
 @pytest.mark.parametrize("language", ["c99", "c++17"])
@@ -70,10 +70,11 @@ def test_kernel_header_states_its_contract(kernel: str) -> None:
     """A kernel's header declares the one function and its struct, and says what output, rows and scratch are."""
     text = (FOLDER / f"{kernel}.h").read_text()
     operands = rf"\w+ \*output, const \w+ \*const \*rows,\s+const {kernel}_params \*params,\s+void \*scratch"
-    found = re.search(rf"void {kernel}\({operands}(,\s+int32_t step)?\);", text)
+    behind = r"(,\s+int32_t step)?(,\s+void \*const \*states)?"
+    found = re.search(rf"void {kernel}\({operands}{behind}\);", text)
     assert found
     comment = text[text.index(f"}} {kernel}_params;") :]
-    named = ("output", "rows", "scratch", "step") if found[1] else ("output", "rows", "scratch")
+    named = ("output", "rows", "scratch", *(["step"] if found[1] else []), *(["states"] if found[2] else []))
     assert all(f"{word}:" in comment for word in named)
     fields = struct_fields(kernel, ("portable",))
     body = text[text.index("typedef struct {") : text.index(f"}} {kernel}_params;")]

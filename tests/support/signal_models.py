@@ -1,6 +1,7 @@
 """Drawn models of the Signal operators, to the ends of what TFLM computes without undefined behaviour."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from flatbuffers import flexbuffers
@@ -30,6 +31,10 @@ def integers(c: Choices, shape: Sequence[int], dtype: DType, bits: int = 64) -> 
     return (values.astype(np.int64) * signs).astype(dtype.numpy)
 
 
+_RUNS = 4
+"""Inferences in a row of what has states."""
+
+
 def signal(
     name: str, b: ModelBuilder, operands: Sequence[int], outputs: Sequence[int], inputs: Sequence[Array], **options: int
 ) -> Case:
@@ -38,6 +43,16 @@ def signal(
         "CUSTOM", operands, outputs, custom_code=name, custom_options=bytes(flexbuffers.Dumps(options)),
     )  # fmt: skip
     return Case(name, b.finish(outputs), tuple(inputs))
+
+
+def remembering(c: Choices, case: Case, dtype: DType) -> Case:
+    """The case with more inferences."""
+    shape = case.inputs[0].shape
+    return replace(case, further=tuple((_samples(c, shape, dtype),) for _ in range(_RUNS - 1)))
+
+
+def _samples(c: Choices, shape: Sequence[int], dtype: DType) -> Array:
+    return floats(c, shape, 1e6) if dtype is DType.F32 else integers(c, shape, dtype)
 
 
 def window(c: Choices) -> Case:
@@ -62,17 +77,13 @@ def fft_auto_scale(c: Choices) -> Case:
 _LENGTHS = (512, 4, 6, 8, 10, 12, 16, 18, 20, 24, 30, 32, 40, 50, 60, 64, 90, 100, 120, 128, 150, 256)
 
 
-def _transformed(c: Choices, shape: Sequence[int], dtype: DType) -> Array:
-    return floats(c, shape, 1e6) if dtype is DType.F32 else integers(c, shape, dtype)
-
-
 def rfft(c: Choices) -> Case:
     """SignalRfft of any length and type, with zeros behind the samples or without."""
     b, length, dtype = ModelBuilder(), c.one_of(_LENGTHS), c.one_of((DType.S16, DType.S32, DType.F32))
     outer, used = drawn_shape(c, c.integer(0, 2), 3), c.one_of((length, c.integer(1, length)))
     source = b.input((*outer, used), dtype)
     output = b.tensor((*outer, length + 2), dtype)
-    data = _transformed(c, (*outer, used), dtype)
+    data = _samples(c, (*outer, used), dtype)
     return signal("SignalRfft", b, [source], [output], [data], T=_ELEMENT_TYPES[dtype], fft_length=length)
 
 
@@ -82,7 +93,7 @@ def irfft(c: Choices) -> Case:
     outer = drawn_shape(c, c.integer(0, 2), 3)
     source = b.input((*outer, length + 2), dtype)
     output = b.tensor((*outer, length), dtype)
-    data = _transformed(c, (*outer, length + 2), dtype)
+    data = _samples(c, (*outer, length + 2), dtype)
     return signal("SignalIrfft", b, [source], [output], [data], T=_ELEMENT_TYPES[dtype], fft_length=length)
 
 
@@ -151,7 +162,8 @@ def spectral_subtraction(c: Choices) -> Case:
     options["spectral_subtraction_bits"] = c.one_of((14, c.integer(0, 63)))
     source, outputs = b.input([size], DType.U32), [b.tensor([size], DType.U32) for _ in range(2)]
     data = integers(c, (size,), DType.U32)
-    return signal("SignalFilterBankSpectralSubtraction", b, [source], outputs, [data], **options)
+    made = signal("SignalFilterBankSpectralSubtraction", b, [source], outputs, [data], **options)
+    return remembering(c, made, DType.U32)
 
 
 def delay(c: Choices) -> Case:
@@ -159,11 +171,12 @@ def delay(c: Choices) -> Case:
     b, shape = ModelBuilder(), (*drawn_shape(c, c.integer(0, 2), 3), c.integer(1, 20))
     source, output = b.input(shape, DType.S16), b.tensor(shape, DType.S16)
     length = c.one_of((0, 1, shape[-1], c.integer(0, 45)))
-    return signal("SignalDelay", b, [source], [output], [integers(c, shape, DType.S16)], delay_length=length)
+    made = signal("SignalDelay", b, [source], [output], [integers(c, shape, DType.S16)], delay_length=length)
+    return remembering(c, made, DType.S16)
 
 
 def framer(c: Choices) -> Case:
-    """SignalFramer; the first frames are complete, because TFLM leaves others as they lie in memory."""
+    """SignalFramer; all frames are complete, because TFLM leaves others as they lie in memory."""
     b, step = ModelBuilder(), c.integer(1, 12)
     size, prefill = c.one_of(((step + c.integer(0, 30), True), (c.integer(1, step), False)))
     outer, frames = drawn_shape(c, c.integer(0, 2), 3), c.integer(1, 4)
@@ -171,17 +184,19 @@ def framer(c: Choices) -> Case:
     source = b.input(shape, DType.S16)
     outputs = [b.tensor((*outer, frames, size), DType.S16), b.tensor([], DType.BOOL)]
     data = integers(c, shape, DType.S16)
-    return signal("SignalFramer", b, [source], outputs, [data], frame_size=size, frame_step=step, prefill=prefill)
+    made = signal("SignalFramer", b, [source], outputs, [data], frame_size=size, frame_step=step, prefill=prefill)
+    return remembering(c, made, DType.S16)
 
 
 def stacker(c: Choices) -> Case:
-    """SignalStacker; the first stack is complete, because TFLM leaves others as they lie in memory."""
+    """SignalStacker; all stacks are complete, because TFLM leaves others as they lie in memory."""
     b, channels, left = ModelBuilder(), c.integer(1, 12), c.integer(0, 4)
     source = b.input([channels], DType.S16)
     outputs = [b.tensor([(left + 1) * channels], DType.S16), b.tensor([], DType.BOOL)]
     options = {"num_channels": channels, "stacker_left_context": left, "stacker_right_context": 0}
     data = integers(c, (channels,), DType.S16)
-    return signal("SignalStacker", b, [source], outputs, [data], **options, stacker_step=c.integer(1, left + 1))
+    made = signal("SignalStacker", b, [source], outputs, [data], **options, stacker_step=1)
+    return remembering(c, made, DType.S16)
 
 
 def overlap_add(c: Choices) -> Case:
@@ -190,8 +205,9 @@ def overlap_add(c: Choices) -> Case:
     outer, frames, step = drawn_shape(c, c.integer(0, 2), 3), c.integer(1, 4), c.integer(1, size)
     shape = (*outer, frames, size)
     source, output = b.input(shape, dtype), b.tensor((*outer, frames * step), dtype)
-    data = _transformed(c, shape, dtype)
-    return signal("SignalOverlapAdd", b, [source], [output], [data], T=_ELEMENT_TYPES[dtype], frame_step=step)
+    data = _samples(c, shape, dtype)
+    made = signal("SignalOverlapAdd", b, [source], [output], [data], T=_ELEMENT_TYPES[dtype], frame_step=step)
+    return remembering(c, made, dtype)
 
 
 SIGNAL_MODELS: Mapping[str, Callable[[Choices], Case]] = {

@@ -46,7 +46,7 @@ class SignalFilterBankSquareRoot(Vectors):
     def kernel_call(self, site: Site) -> KernelCall:
         """The shift is read before anything is written, and each number right before its root."""
         elements = Param("elements", site["input"].type.elements)
-        return KernelCall("kibi_signal_filter_bank_square_root_u64", (elements,), overlap_bytes=(0, 0))
+        return KernelCall("kibi_signal_filter_bank_square_root_u64", (elements,), is_untyped=True, overlap_bytes=(0, 0))
 
 
 def _root(value: int) -> int:

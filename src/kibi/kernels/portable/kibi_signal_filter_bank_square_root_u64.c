@@ -23,12 +23,13 @@ static uint32_t root(uint64_t value)
 }
 
 void kibi_signal_filter_bank_square_root_u64(
-    uint32_t *output, const void *const *rows, const kibi_signal_filter_bank_square_root_u64_params *params, void *scratch)
+    void *output, const void *const *rows, const kibi_signal_filter_bank_square_root_u64_params *params, void *scratch)
 {
+    uint32_t *const roots = (uint32_t *)output;
     const uint64_t *const input = (const uint64_t *)rows[0];
     const int32_t bits = *(const int32_t *)rows[1] & 31;
     (void)scratch;
     for (int32_t i = 0; i < params->elements; ++i) {
-        output[i] = root(input[i]) >> bits;
+        roots[i] = root(input[i]) >> bits;
     }
 }

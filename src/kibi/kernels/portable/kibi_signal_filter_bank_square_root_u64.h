@@ -12,11 +12,11 @@ typedef struct {
     int32_t elements;
 } kibi_signal_filter_bank_square_root_u64_params;
 
-/* output: [elements]; may be an input, or lie below it.
- * rows: two pointers: to [elements], and to one int32_t, of which the lowest five bits count.
+/* output: [elements] uint32_t; may be an input, or lie below it.
+ * rows: two pointers: to [elements] uint64_t, and to one int32_t, of which the lowest five bits count.
  * scratch: none. */
 void kibi_signal_filter_bank_square_root_u64(
-    uint32_t *output, const void *const *rows, const kibi_signal_filter_bank_square_root_u64_params *params, void *scratch);
+    void *output, const void *const *rows, const kibi_signal_filter_bank_square_root_u64_params *params, void *scratch);
 
 #ifdef __cplusplus
 }
