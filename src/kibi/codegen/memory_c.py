@@ -192,12 +192,12 @@ def reset(b: Bindings) -> str:
     fills, cases = "", ""
     for number, (index, place) in enumerate(b.variables.items()):
         tensor = b.graph.tensors[index]
-        start = f"(uint8_t *)(void *)model->state + {place}"
-        fills += f"        {_fill(b, tensor, start)}\n"
-        cases += f"    case {number}:\n        return {start};\n"
+        fills += f"        {_fill(b, tensor, f'state + {place}')}\n"
+        cases += f"    case {number}:\n        return (uint8_t *)(void *)model->state + {place};\n"
     return f"""void {b.prefix}_reset({b.prefix}_t *model)
 {{
     if (model != NULL) {{
+        uint8_t *const state = (uint8_t *)(void *)model->state;
 {fills}    }}
 }}
 
