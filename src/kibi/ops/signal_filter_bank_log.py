@@ -53,7 +53,7 @@ class SignalFilterBankLog(Vectors):
         params = (
             Param("elements", site["input"].type.elements),
             Param("correction_bits", self.input_correction_bits),
-            Param("scale", self.output_scale),
+            Param("output_scale", self.output_scale),
             Param("curve", curve()),
         )
         return KernelCall("kibi_signal_filter_bank_log_u32", params, overlap_bytes=(0,))

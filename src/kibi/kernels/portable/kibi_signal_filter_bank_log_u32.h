@@ -11,7 +11,7 @@ extern "C" {
 typedef struct {
     int32_t elements;
     int32_t correction_bits; /* 0 to 31 */
-    int32_t scale;
+    int32_t output_scale;
     const int16_t *curve; /* [129]: how much log2(1 + k / 128) exceeds k / 128, with 16 bits behind the point */
 } kibi_signal_filter_bank_log_u32_params;
 
