@@ -3,7 +3,8 @@
     python listen.py FRONT_END.tflite NETWORK.tflite FILE.wav...
     python listen.py FRONT_END.tflite NETWORK.tflite --output build --target cortex-m4
 
-The models are TFLM's `audio_preprocessor_int8.tflite` and `micro_speech_quantized.tflite`, or others of the same inputs and outputs.
+The models are TFLM's `audio_preprocessor_int8.tflite` and `micro_speech_quantized.tflite`, or others of the same inputs and
+outputs.
 """
 
 import argparse

@@ -66,6 +66,10 @@ _CONSERVATIVE = {
     ),
     "kibi_resize_bilinear_s8": "it has no overlap at all",
     **dict.fromkeys(("kibi_arg_extreme_f32", "kibi_arg_extreme_s8"), "it has no overlap at all"),
+    **dict.fromkeys(
+        (kernel for kernel in _KERNELS if kernel.startswith("kibi_signal_")),
+        "elements lose bits, or it has no overlap at all",
+    ),
     "kibi_softmax_f32": "the sum hides single elements",
     "kibi_softmax_s8": "outputs may be at an end of their range whatever the inputs",
     "kibi_view_any": "of several rows that a step reads, the last decides",

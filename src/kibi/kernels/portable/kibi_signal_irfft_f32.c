@@ -1,4 +1,4 @@
-/* SignalIrfft, float, portable. Rules N46 and N47. */
+/* SignalIrfft, float, portable. Rules N46 to N47. */
 #include "kibi_signal_irfft_f32.h"
 
 #include "kibi_fft_f32.h"

@@ -1,4 +1,4 @@
-/* SignalIrfft, int32, portable. Rules N46 and N47. */
+/* SignalIrfft, int32, portable. Rules N46 to N47. */
 #include "kibi_signal_irfft_s32.h"
 
 #include "kibi_fft_s32.h"

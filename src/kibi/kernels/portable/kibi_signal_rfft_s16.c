@@ -1,4 +1,4 @@
-/* SignalRfft, int16, portable. Rules N46 and N47. */
+/* SignalRfft, int16, portable. Rules N46 to N47. */
 #include "kibi_signal_rfft_s16.h"
 
 #include "kibi_fft_s16.h"

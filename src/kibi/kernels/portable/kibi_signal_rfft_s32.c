@@ -1,4 +1,4 @@
-/* SignalRfft, int32, portable. Rules N46 and N47. */
+/* SignalRfft, int32, portable. Rules N46 to N47. */
 #include "kibi_signal_rfft_s32.h"
 
 #include "kibi_fft_s32.h"
