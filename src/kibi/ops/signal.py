@@ -41,6 +41,11 @@ class StatefulLines(StatefulOperator):
         return (RowAccess.every(lines, 1, parts),)
 
 
+def apart(site: Site) -> tuple[int, ...]:
+    """The distances of a kernel whose output lies apart from each row that is read: all that a step makes."""
+    return (site.output.type.size_bytes // site.steps,) * len(site.row_tensors)
+
+
 def vector(site: Site, operand: str, dtype: DType, elements: int | None = None) -> int:
     """The elements of an operand that must have one axis, this type, and, where it is given, this size.
 

@@ -10,7 +10,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, OperatorError, Param, Rows, Site, TensorType
 from kibi.ops import checks
 from kibi.ops.registry import register
-from kibi.ops.signal import StatefulLines, lines_of, whole
+from kibi.ops.signal import StatefulLines, apart, lines_of, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class SignalDelay(StatefulLines):
         shape = site["input"].type.shape
         lines = site["input"].type.elements // shape[-1]
         params = (Param("lines", lines), Param("size", shape[-1]), Param("delay", self.delay_length))
-        return KernelCall("kibi_signal_delay_s16", params)
+        return KernelCall("kibi_signal_delay_s16", params, overlap_bytes=apart(site))
 
 
 register(SignalDelay)

@@ -9,7 +9,7 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
 from kibi.ops.registry import register
-from kibi.ops.signal import Vectors, vector
+from kibi.ops.signal import Vectors, apart, vector
 
 _PLACES = ("frequency_starts", "weight_starts", "widths")
 
@@ -67,7 +67,7 @@ class SignalFilterBank(Vectors):
         """The kernel, with the constants as they are."""
         names = ("weights", "unweights", *_PLACES)
         params = (Param("channels", self.num_channels), *(Param(name, site.constant(name)) for name in names))
-        return KernelCall("kibi_signal_filter_bank_u32", params)
+        return KernelCall("kibi_signal_filter_bank_u32", params, overlap_bytes=apart(site))
 
     def macs(self, site: Site) -> int:
         """Two for each energy of a stretch."""

@@ -10,7 +10,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Param, Rows, Site, TensorType
 from kibi.ops.part import Part
 from kibi.ops.registry import register
-from kibi.ops.signal import StatefulLines, vector, within
+from kibi.ops.signal import StatefulLines, apart, vector, within
 
 _U32 = 0xFFFFFFFF
 
@@ -82,7 +82,6 @@ class SignalFilterBankSpectralSubtraction(StatefulLines):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The kernel."""
-        del site
         names = (
             *("smoothing", "one_minus_smoothing", "alternate_smoothing", "alternate_one_minus_smoothing"),
             *("min_signal_remaining", "smoothing_bits", "spectral_subtraction_bits"),
@@ -93,7 +92,7 @@ class SignalFilterBankSpectralSubtraction(StatefulLines):
             Param("clamps", int(self.clamping)),
             *(Param(name, getattr(self, name)) for name in names),
         )
-        return KernelCall("kibi_signal_filter_bank_spectral_subtraction_u32", params)
+        return KernelCall("kibi_signal_filter_bank_spectral_subtraction_u32", params, overlap_bytes=apart(site))
 
 
 register(SignalFilterBankSpectralSubtraction)

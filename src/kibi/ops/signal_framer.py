@@ -11,7 +11,7 @@ from kibi.ir import KernelCall, OperatorError, Param, Rows, Site, TensorType
 from kibi.ops import checks
 from kibi.ops.part import Part
 from kibi.ops.registry import register
-from kibi.ops.signal import StatefulLines, lines_of, whole
+from kibi.ops.signal import StatefulLines, apart, lines_of, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class SignalFramer(StatefulLines):
             Param("kept", self.kept),
             Param("valid_offset", Part.offsets(self._outputs(site))[1]),
         )
-        return KernelCall("kibi_signal_framer_s16", params)
+        return KernelCall("kibi_signal_framer_s16", params, overlap_bytes=apart(site))
 
     def _outputs(self, site: Site) -> tuple[TensorType, TensorType]:
         *outer, size = site["input"].type.shape

@@ -10,7 +10,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Param, Rows, Site, TensorType
 from kibi.ops import checks
 from kibi.ops.registry import register
-from kibi.ops.signal import StatefulLines, whole, within
+from kibi.ops.signal import StatefulLines, apart, whole, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class SignalOverlapAdd(StatefulLines):
             Param("size", size),
             Param("step", self.frame_step),
         )
-        return KernelCall(f"kibi_signal_overlap_add_{site['input'].type.dtype}", params)
+        return KernelCall(f"kibi_signal_overlap_add_{site['input'].type.dtype}", params, overlap_bytes=apart(site))
 
 
 def _sum(a: Any, b: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from kibi.dtypes import Array
 from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
 from kibi.ops.registry import register
+from kibi.ops.signal import apart
 from kibi.ops.signal_transform import SignalTransform
 
 
@@ -45,7 +46,9 @@ class SignalRfft(SignalTransform):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, which works in its output."""
         elements = Param("input_elements", site["input"].type.shape[-1])
-        return KernelCall(f"kibi_signal_rfft_{site['input'].type.dtype}", (*self.params(site), elements))
+        return KernelCall(
+            f"kibi_signal_rfft_{site['input'].type.dtype}", (*self.params(site), elements), overlap_bytes=apart(site)
+        )
 
 
 register(SignalRfft)

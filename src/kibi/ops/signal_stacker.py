@@ -10,7 +10,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Param, Rows, Site, TensorType
 from kibi.ops.part import Part
 from kibi.ops.registry import register
-from kibi.ops.signal import StatefulLines, vector, whole, within
+from kibi.ops.signal import StatefulLines, apart, vector, whole, within
 
 _MOST = 1 << 24
 
@@ -76,7 +76,6 @@ class SignalStacker(StatefulLines):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The kernel."""
-        del site
         params = (
             Param("channels", self.num_channels),
             Param("left", self.stacker_left_context),
@@ -84,7 +83,7 @@ class SignalStacker(StatefulLines):
             Param("step", self.stacker_step),
             Param("valid_offset", Part.offsets(self._outputs())[1]),
         )
-        return KernelCall("kibi_signal_stacker_s16", params)
+        return KernelCall("kibi_signal_stacker_s16", params, overlap_bytes=apart(site))
 
     def _outputs(self) -> tuple[TensorType, TensorType]:
         return TensorType(((self.kept + 1) * self.num_channels,), DType.S16), TensorType((), DType.BOOL)

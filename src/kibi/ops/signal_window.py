@@ -58,7 +58,7 @@ class SignalWindow(Operator):
         params = (
             Param("elements", site["input"].type.row_elements),
             Param("size", site["weights"].type.elements),
-            Param("shift", self.shift),
+            Param("shift_bits", self.shift),
             Param("weights", site.constant("weights")),
         )
         return KernelCall("kibi_signal_window_s16", params, overlap_bytes=(0,))

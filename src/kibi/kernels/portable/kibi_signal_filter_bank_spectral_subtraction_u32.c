@@ -8,6 +8,7 @@ void kibi_signal_filter_bank_spectral_subtraction_u32(
 {
     const int32_t bits = params->spectral_subtraction_bits;
     uint32_t *const noise = (uint32_t *)states[0];
+    const size_t bytes = (size_t)params->elements * sizeof *noise;
     (void)scratch;
     for (int32_t i = 0; i < params->elements; ++i) {
         const uint32_t signal = rows[0][i];
@@ -23,5 +24,7 @@ void kibi_signal_filter_bank_spectral_subtraction_u32(
         noise[i] = params->clamps != 0 ? removed : estimate;
         memcpy(output + i * (int32_t)sizeof made, &made, sizeof made);
     }
-    memcpy(output + params->noise_offset, noise, (size_t)params->elements * sizeof *noise);
+    memset(output + bytes, 0, (size_t)params->noise_offset - bytes);
+    memcpy(output + params->noise_offset, noise, bytes);
+    memset(output + (size_t)params->noise_offset + bytes, 0, (size_t)params->noise_offset - bytes);
 }

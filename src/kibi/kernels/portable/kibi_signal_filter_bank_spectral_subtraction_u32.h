@@ -10,7 +10,7 @@ extern "C" {
 
 typedef struct {
     int32_t elements;
-    int32_t noise_offset;
+    int32_t noise_offset; /* bytes of each output, and zeros behind it */
     int32_t clamps; /* whether the estimate is cut to the signal */
     int32_t smoothing;
     int32_t one_minus_smoothing;

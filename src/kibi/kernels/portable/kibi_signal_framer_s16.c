@@ -47,5 +47,6 @@ void kibi_signal_framer_s16(
         }
     }
     *available = count;
+    memset(to, 0, (size_t)(output + params->valid_offset + 8 - to));
     output[params->valid_offset] = is_valid;
 }

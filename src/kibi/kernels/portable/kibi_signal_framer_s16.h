@@ -17,7 +17,8 @@ typedef struct {
     int32_t valid_offset;
 } kibi_signal_framer_s16_params;
 
-/* output: [lines][frames][size] int16_t, and at valid_offset a byte: 1, or 0 where a frame is not complete, which is 0 then;
+/* output: [lines][frames][size] int16_t, and at valid_offset 8 bytes: 1, or 0 where a frame is not complete, which is 0 then; all others
+ *     are 0;
  *     lies apart from the input, anywhere.
  * rows: a pointer to [frames][step] for each line.
  * scratch: none.

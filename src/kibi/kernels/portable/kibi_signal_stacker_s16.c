@@ -12,6 +12,7 @@ void kibi_signal_stacker_s16(
     const size_t frame_bytes = (size_t)channels * sizeof *samples;
     const size_t kept_bytes = (size_t)params->kept * frame_bytes;
     (void)scratch;
+    memset(output + kept_bytes + frame_bytes, 0, (size_t)params->valid_offset + 8 - kept_bytes - frame_bytes);
     if (*available < 0) {
         for (*available = 0; *available < params->left; ++*available) {
             memcpy(samples + *available * channels, rows[0], frame_bytes);
@@ -21,7 +22,6 @@ void kibi_signal_stacker_s16(
         memset(output, 0, kept_bytes + frame_bytes);
         memcpy(samples + *available * channels, rows[0], frame_bytes);
         ++*available;
-        output[params->valid_offset] = 0;
         return;
     }
     memcpy(output, samples, kept_bytes);

@@ -16,7 +16,8 @@ typedef struct {
     int32_t valid_offset;
 } kibi_signal_stacker_s16_params;
 
-/* output: [kept + 1][channels] int16_t, and at valid_offset a byte: 1, or 0 where the stack is not complete, which is 0 then;
+/* output: [kept + 1][channels] int16_t, and at valid_offset 8 bytes: 1, or 0 where the stack is not complete, which is 0
+ *     then; all others are 0;
  *     lies apart from the input, anywhere.
  * rows: one pointer to [channels].
  * scratch: none.

@@ -11,7 +11,7 @@ extern "C" {
 typedef struct {
     int32_t elements;
     int32_t size; /* of the window; divides elements */
-    int32_t shift; /* 0 to 31 */
+    int32_t shift_bits; /* 0 to 31 */
     const int16_t *weights; /* [size] */
 } kibi_signal_window_s16_params;
 
