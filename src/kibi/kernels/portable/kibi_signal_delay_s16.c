@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-void kibi_signal_delay_s16(
-    int16_t *output, const int16_t *const *rows, const kibi_signal_delay_s16_params *params, void *scratch, void *const *states)
+void kibi_signal_delay_s16(int16_t *output, const int16_t *const *rows,
+                           const kibi_signal_delay_s16_params *params, void *scratch, void *const *states)
 {
     const int32_t size = params->size;
     const int32_t delay = params->delay;

@@ -18,8 +18,8 @@ typedef struct {
  * rows: a pointer to [size] for each line.
  * scratch: none.
  * states: [lines][delay] int16_t, the samples that are still to come. */
-void kibi_signal_delay_s16(
-    int16_t *output, const int16_t *const *rows, const kibi_signal_delay_s16_params *params, void *scratch, void *const *states);
+void kibi_signal_delay_s16(int16_t *output, const int16_t *const *rows,
+                           const kibi_signal_delay_s16_params *params, void *scratch, void *const *states);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
 /* SignalEnergy, int16, portable. Source of the rule: TFLM, signal/src/energy.cc. */
 #include "kibi_signal_energy_s16.h"
 
-void kibi_signal_energy_s16(
-    uint32_t *output, const int16_t *const *rows, const kibi_signal_energy_s16_params *params, void *scratch)
+void kibi_signal_energy_s16(uint32_t *output, const int16_t *const *rows,
+                            const kibi_signal_energy_s16_params *params, void *scratch)
 {
     const int16_t *const input = rows[0];
     (void)scratch;

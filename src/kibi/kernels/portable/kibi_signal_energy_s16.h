@@ -17,8 +17,8 @@ typedef struct {
 /* output: [elements]; may be the input, or lie below it.
  * rows: one pointer to [end][2] at least.
  * scratch: none. */
-void kibi_signal_energy_s16(
-    uint32_t *output, const int16_t *const *rows, const kibi_signal_energy_s16_params *params, void *scratch);
+void kibi_signal_energy_s16(uint32_t *output, const int16_t *const *rows,
+                            const kibi_signal_energy_s16_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

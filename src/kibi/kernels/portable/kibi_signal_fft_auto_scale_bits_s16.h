@@ -15,8 +15,8 @@ typedef struct {
 /* output: [1]; may overlap the input.
  * rows: one pointer to [elements].
  * scratch: none. */
-void kibi_signal_fft_auto_scale_bits_s16(
-    int32_t *output, const int16_t *const *rows, const kibi_signal_fft_auto_scale_bits_s16_params *params, void *scratch);
+void kibi_signal_fft_auto_scale_bits_s16(int32_t *output, const int16_t *const *rows,
+    const kibi_signal_fft_auto_scale_bits_s16_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

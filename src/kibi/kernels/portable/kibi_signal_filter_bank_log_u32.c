@@ -21,8 +21,8 @@ static uint32_t log2_of(uint32_t value, const int16_t *curve)
     return (whole << 16) + fraction + (uint32_t)(curve[segment] + inside);
 }
 
-void kibi_signal_filter_bank_log_u32(
-    int16_t *output, const uint32_t *const *rows, const kibi_signal_filter_bank_log_u32_params *params, void *scratch)
+void kibi_signal_filter_bank_log_u32(int16_t *output, const uint32_t *const *rows,
+                                     const kibi_signal_filter_bank_log_u32_params *params, void *scratch)
 {
     const uint32_t *const input = rows[0];
     (void)scratch;

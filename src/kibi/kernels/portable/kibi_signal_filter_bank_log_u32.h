@@ -18,8 +18,8 @@ typedef struct {
 /* output: [elements]; may be the input, or lie below it.
  * rows: one pointer to [elements].
  * scratch: none. */
-void kibi_signal_filter_bank_log_u32(
-    int16_t *output, const uint32_t *const *rows, const kibi_signal_filter_bank_log_u32_params *params, void *scratch);
+void kibi_signal_filter_bank_log_u32(int16_t *output, const uint32_t *const *rows,
+                                     const kibi_signal_filter_bank_log_u32_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

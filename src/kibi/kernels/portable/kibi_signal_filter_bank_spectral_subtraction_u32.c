@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-void kibi_signal_filter_bank_spectral_subtraction_u32(
-    uint8_t *output, const uint32_t *const *rows, const kibi_signal_filter_bank_spectral_subtraction_u32_params *params, void *scratch, void *const *states)
+void kibi_signal_filter_bank_spectral_subtraction_u32(uint8_t *output, const uint32_t *const *rows,
+    const kibi_signal_filter_bank_spectral_subtraction_u32_params *params, void *scratch, void *const *states)
 {
     const int32_t bits = params->spectral_subtraction_bits;
     uint32_t *const noise = (uint32_t *)states[0];

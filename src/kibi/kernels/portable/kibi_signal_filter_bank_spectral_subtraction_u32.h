@@ -25,8 +25,8 @@ typedef struct {
  * rows: one pointer to [elements].
  * scratch: none.
  * states: [elements] uint32_t, the estimates. */
-void kibi_signal_filter_bank_spectral_subtraction_u32(
-    uint8_t *output, const uint32_t *const *rows, const kibi_signal_filter_bank_spectral_subtraction_u32_params *params, void *scratch, void *const *states);
+void kibi_signal_filter_bank_spectral_subtraction_u32(uint8_t *output, const uint32_t *const *rows,
+    const kibi_signal_filter_bank_spectral_subtraction_u32_params *params, void *scratch, void *const *states);
 
 #ifdef __cplusplus
 }

@@ -15,8 +15,8 @@ typedef struct {
 /* output: [elements] uint32_t; may be an input, or lie below it.
  * rows: two pointers: to [elements] uint64_t, and to one int32_t, of which the lowest five bits count.
  * scratch: none. */
-void kibi_signal_filter_bank_square_root_u64(
-    void *output, const void *const *rows, const kibi_signal_filter_bank_square_root_u64_params *params, void *scratch);
+void kibi_signal_filter_bank_square_root_u64(void *output, const void *const *rows,
+    const kibi_signal_filter_bank_square_root_u64_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

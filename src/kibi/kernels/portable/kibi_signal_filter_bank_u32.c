@@ -1,8 +1,8 @@
 /* SignalFilterBank, portable. Source of the rule: TFLM, signal/src/filter_bank.cc. */
 #include "kibi_signal_filter_bank_u32.h"
 
-void kibi_signal_filter_bank_u32(
-    uint64_t *output, const uint32_t *const *rows, const kibi_signal_filter_bank_u32_params *params, void *scratch)
+void kibi_signal_filter_bank_u32(uint64_t *output, const uint32_t *const *rows,
+                                 const kibi_signal_filter_bank_u32_params *params, void *scratch)
 {
     uint64_t carried = 0;
     (void)scratch;

@@ -20,8 +20,8 @@ typedef struct {
 /* output: [channels]; lies apart from the input.
  * rows: one pointer to the energies; every stretch lies within them, and within the weights.
  * scratch: none. */
-void kibi_signal_filter_bank_u32(
-    uint64_t *output, const uint32_t *const *rows, const kibi_signal_filter_bank_u32_params *params, void *scratch);
+void kibi_signal_filter_bank_u32(uint64_t *output, const uint32_t *const *rows,
+                                 const kibi_signal_filter_bank_u32_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

@@ -28,8 +28,8 @@ static int32_t make(uint8_t *output, int16_t *samples, int32_t count, const int1
     return count;
 }
 
-void kibi_signal_framer_s16(
-    uint8_t *output, const int16_t *const *rows, const kibi_signal_framer_s16_params *params, void *scratch, void *const *states)
+void kibi_signal_framer_s16(uint8_t *output, const int16_t *const *rows,
+                            const kibi_signal_framer_s16_params *params, void *scratch, void *const *states)
 {
     int32_t *const available = (int32_t *)states[1];
     uint8_t *to = output;

@@ -17,14 +17,13 @@ typedef struct {
     int32_t valid_offset;
 } kibi_signal_framer_s16_params;
 
-/* output: [lines][frames][size] int16_t, and at valid_offset 8 bytes: 1, or 0 where a frame is not complete, which is 0 then; all others
- *     are 0;
- *     lies apart from the input, anywhere.
+/* output: [lines][frames][size] int16_t, and at valid_offset 8 bytes: 1, or 0 where a frame is not complete, which is 0 then;
+ *     all others are 0; lies apart from the input, anywhere.
  * rows: a pointer to [frames][step] for each line.
  * scratch: none.
  * states: [lines][kept] int16_t, the samples that stay; int32_t, how many of each line there are. */
-void kibi_signal_framer_s16(
-    uint8_t *output, const int16_t *const *rows, const kibi_signal_framer_s16_params *params, void *scratch, void *const *states);
+void kibi_signal_framer_s16(uint8_t *output, const int16_t *const *rows,
+                            const kibi_signal_framer_s16_params *params, void *scratch, void *const *states);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,8 @@
 
 #include "kibi_fft_f32.h"
 
-void kibi_signal_irfft_f32(float *output, const float *const *rows, const kibi_signal_irfft_f32_params *params, void *scratch)
+void kibi_signal_irfft_f32(float *output, const float *const *rows,
+                           const kibi_signal_irfft_f32_params *params, void *scratch)
 {
     const kibi_fft_plan plan = {params->points, params->stage_count, params->stages, params->twiddles, params->half_turn};
     const float *input = rows[0];

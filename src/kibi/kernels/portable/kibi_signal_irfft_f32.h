@@ -20,7 +20,8 @@ typedef struct {
 /* output: [lines][2 * n]; lies apart from the input.
  * rows: one pointer to [lines][n + 1][2].
  * scratch: none. */
-void kibi_signal_irfft_f32(float *output, const float *const *rows, const kibi_signal_irfft_f32_params *params, void *scratch);
+void kibi_signal_irfft_f32(float *output, const float *const *rows,
+                           const kibi_signal_irfft_f32_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,8 @@
 
 #include "kibi_fft_s16.h"
 
-void kibi_signal_irfft_s16(int16_t *output, const int16_t *const *rows, const kibi_signal_irfft_s16_params *params, void *scratch)
+void kibi_signal_irfft_s16(int16_t *output, const int16_t *const *rows,
+                           const kibi_signal_irfft_s16_params *params, void *scratch)
 {
     const kibi_fft_plan plan = {params->points, params->stage_count, params->stages, params->twiddles, params->half_turn};
     const int16_t *input = rows[0];

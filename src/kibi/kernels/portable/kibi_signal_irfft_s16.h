@@ -20,7 +20,8 @@ typedef struct {
 /* output: [lines][2 * n]; lies apart from the input.
  * rows: one pointer to [lines][n + 1][2].
  * scratch: none. */
-void kibi_signal_irfft_s16(int16_t *output, const int16_t *const *rows, const kibi_signal_irfft_s16_params *params, void *scratch);
+void kibi_signal_irfft_s16(int16_t *output, const int16_t *const *rows,
+                           const kibi_signal_irfft_s16_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,8 @@
 
 #include "kibi_fft_s32.h"
 
-void kibi_signal_irfft_s32(int32_t *output, const int32_t *const *rows, const kibi_signal_irfft_s32_params *params, void *scratch)
+void kibi_signal_irfft_s32(int32_t *output, const int32_t *const *rows,
+                           const kibi_signal_irfft_s32_params *params, void *scratch)
 {
     const kibi_fft_plan plan = {params->points, params->stage_count, params->stages, params->twiddles, params->half_turn};
     const int32_t *input = rows[0];

@@ -19,8 +19,8 @@ typedef struct {
  * rows: a pointer to [size] for each frame of each line.
  * scratch: none.
  * states: [lines][size - step] float, what the last frames add to those to come. */
-void kibi_signal_overlap_add_f32(
-    float *output, const float *const *rows, const kibi_signal_overlap_add_f32_params *params, void *scratch, void *const *states);
+void kibi_signal_overlap_add_f32(float *output, const float *const *rows,
+                                 const kibi_signal_overlap_add_f32_params *params, void *scratch, void *const *states);
 
 #ifdef __cplusplus
 }

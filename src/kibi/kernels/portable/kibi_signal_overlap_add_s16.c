@@ -20,8 +20,8 @@ static void add(int16_t *output, int16_t *rest, const int16_t *frame, int32_t si
     }
 }
 
-void kibi_signal_overlap_add_s16(
-    int16_t *output, const int16_t *const *rows, const kibi_signal_overlap_add_s16_params *params, void *scratch, void *const *states)
+void kibi_signal_overlap_add_s16(int16_t *output, const int16_t *const *rows,
+                                 const kibi_signal_overlap_add_s16_params *params, void *scratch, void *const *states)
 {
     (void)scratch;
     for (int32_t line = 0; line < params->lines; ++line) {

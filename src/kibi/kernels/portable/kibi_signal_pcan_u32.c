@@ -18,8 +18,8 @@ static int16_t gain_of(uint32_t noise, const int16_t *lut)
     return (int16_t)(lut[0] + ((rise * fraction + (1 << 14)) >> 15));
 }
 
-void kibi_signal_pcan_u32(
-    uint32_t *output, const uint32_t *const *rows, const kibi_signal_pcan_u32_params *params, void *scratch)
+void kibi_signal_pcan_u32(uint32_t *output, const uint32_t *const *rows,
+                          const kibi_signal_pcan_u32_params *params, void *scratch)
 {
     (void)scratch;
     for (int32_t i = 0; i < params->elements; ++i) {

@@ -17,8 +17,8 @@ typedef struct {
 /* output: [elements]; may be an input, or lie below it.
  * rows: two pointers to [elements]: the signal, and the estimate of the noise.
  * scratch: none. */
-void kibi_signal_pcan_u32(
-    uint32_t *output, const uint32_t *const *rows, const kibi_signal_pcan_u32_params *params, void *scratch);
+void kibi_signal_pcan_u32(uint32_t *output, const uint32_t *const *rows,
+                          const kibi_signal_pcan_u32_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

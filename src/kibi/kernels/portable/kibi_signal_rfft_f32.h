@@ -21,7 +21,8 @@ typedef struct {
 /* output: [lines][n + 1][2]; lies apart from the input.
  * rows: one pointer to [lines][input_elements].
  * scratch: none. */
-void kibi_signal_rfft_f32(float *output, const float *const *rows, const kibi_signal_rfft_f32_params *params, void *scratch);
+void kibi_signal_rfft_f32(float *output, const float *const *rows,
+                          const kibi_signal_rfft_f32_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,8 @@ typedef struct {
 /* output: [lines][n + 1][2]; lies apart from the input.
  * rows: one pointer to [lines][input_elements].
  * scratch: none. */
-void kibi_signal_rfft_s16(int16_t *output, const int16_t *const *rows, const kibi_signal_rfft_s16_params *params, void *scratch);
+void kibi_signal_rfft_s16(int16_t *output, const int16_t *const *rows,
+                          const kibi_signal_rfft_s16_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-void kibi_signal_stacker_s16(
-    uint8_t *output, const int16_t *const *rows, const kibi_signal_stacker_s16_params *params, void *scratch, void *const *states)
+void kibi_signal_stacker_s16(uint8_t *output, const int16_t *const *rows,
+                             const kibi_signal_stacker_s16_params *params, void *scratch, void *const *states)
 {
     int16_t *const samples = (int16_t *)states[0];
     int32_t *const available = (int32_t *)states[1];

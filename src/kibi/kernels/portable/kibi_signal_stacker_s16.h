@@ -17,13 +17,12 @@ typedef struct {
 } kibi_signal_stacker_s16_params;
 
 /* output: [kept + 1][channels] int16_t, and at valid_offset 8 bytes: 1, or 0 where the stack is not complete, which is 0
- *     then; all others are 0;
- *     lies apart from the input, anywhere.
+ *     then; all others are 0; lies apart from the input, anywhere.
  * rows: one pointer to [channels].
  * scratch: none.
  * states: [kept][channels] int16_t, the frames that stay; int32_t, how many there are, -1 before the first inference. */
-void kibi_signal_stacker_s16(
-    uint8_t *output, const int16_t *const *rows, const kibi_signal_stacker_s16_params *params, void *scratch, void *const *states);
+void kibi_signal_stacker_s16(uint8_t *output, const int16_t *const *rows,
+                             const kibi_signal_stacker_s16_params *params, void *scratch, void *const *states);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
 /* SignalWindow, int16, portable. Source of the rule: TFLM, signal/src/window.cc. */
 #include "kibi_signal_window_s16.h"
 
-void kibi_signal_window_s16(
-    int16_t *output, const int16_t *const *rows, const kibi_signal_window_s16_params *params, void *scratch)
+void kibi_signal_window_s16(int16_t *output, const int16_t *const *rows,
+                            const kibi_signal_window_s16_params *params, void *scratch)
 {
     const int16_t *const input = rows[0];
     (void)scratch;

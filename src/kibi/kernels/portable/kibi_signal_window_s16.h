@@ -18,8 +18,8 @@ typedef struct {
 /* output: [elements]; may be the input row, or lie below it.
  * rows: one pointer to [elements].
  * scratch: none. */
-void kibi_signal_window_s16(
-    int16_t *output, const int16_t *const *rows, const kibi_signal_window_s16_params *params, void *scratch);
+void kibi_signal_window_s16(int16_t *output, const int16_t *const *rows,
+                            const kibi_signal_window_s16_params *params, void *scratch);
 
 #ifdef __cplusplus
 }
