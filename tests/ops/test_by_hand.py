@@ -137,7 +137,6 @@ def test_operator_by_hand_gives_the_interpreters_bits_wherever_data_lies(
         site = graph.sites[0]
         wanted = Interpreter(graph).run(case.inputs)
         arrays = dict(zip(graph.inputs, case.inputs, strict=True))
-        arrays |= {each.index: each.initial for each in graph.tensors if each.initial is not None}
         with Context(ram=1 << 20):
             made: dict[int, TensorInterface] = {}
             for tensor in filter(None, (tensor for _, tensor in site.operands)):
