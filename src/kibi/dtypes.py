@@ -1,4 +1,4 @@
-"""Element types and their tags, the same everywhere: `s8 u8 s16 s32 s64 f32 bool`."""
+"""Element types and their tags, the same everywhere: `s8 u8 s16 s32 u32 s64 u64 f32 bool`."""
 
 from enum import Enum
 
@@ -15,7 +15,9 @@ class DType(Enum):
     U8 = "u8"
     S16 = "s16"
     S32 = "s32"
+    U32 = "u32"
     S64 = "s64"
+    U64 = "u64"
     F32 = "f32"
     BOOL = "bool"
 
@@ -70,7 +72,9 @@ _NUMPY: dict[DType, np.dtype[np.generic]] = {
     DType.U8: np.dtype("<u1"),
     DType.S16: np.dtype("<i2"),
     DType.S32: np.dtype("<i4"),
+    DType.U32: np.dtype("<u4"),
     DType.S64: np.dtype("<i8"),
+    DType.U64: np.dtype("<u8"),
     DType.F32: np.dtype("<f4"),
     DType.BOOL: np.dtype("?"),
 }
@@ -79,7 +83,9 @@ _C = {
     DType.U8: "uint8_t",
     DType.S16: "int16_t",
     DType.S32: "int32_t",
+    DType.U32: "uint32_t",
     DType.S64: "int64_t",
+    DType.U64: "uint64_t",
     DType.F32: "float",
     DType.BOOL: "uint8_t",
 }

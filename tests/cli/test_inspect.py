@@ -129,8 +129,8 @@ def two_ways(tmp_path: Path) -> Path:
 def test_inspect_shows_signatures(kibi: Kibi, two_ways: Path) -> None:
     """Each with its name, the names of its inputs and outputs, and the graph that it runs."""
     lines = [line.split() for line in kibi("inspect", two_ways).out.splitlines()]
-    assert ["signature", "clip:", "x", "→", "clipped,", "of", "subgraph", "0"] in lines
-    assert ["signature", "size:", "x", "→", "magnitude,", "of", "subgraph", "1"] in lines
+    assert ["signature", "clip:", "x", "->", "clipped,", "of", "subgraph", "0"] in lines
+    assert ["signature", "size:", "x", "->", "magnitude,", "of", "subgraph", "1"] in lines
     wanted = {"name": "size", "subgraph": 1, "inputs": {"x": 0}, "outputs": {"magnitude": 1}}
     assert kibi("inspect", two_ways, "--json").record["signatures"][1] == wanted
 

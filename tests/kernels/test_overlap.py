@@ -104,6 +104,10 @@ _CONSERVATIVE = {
     **dict.fromkeys(("kibi_gather_any", "kibi_embedding_lookup_s8_f32"), _NO_OVERLAP),
     **dict.fromkeys(("kibi_resize_bilinear_s8", "kibi_resize_bilinear_f32"), _NO_OVERLAP),
     **dict.fromkeys(("kibi_arg_extreme_f32", "kibi_arg_extreme_s8"), _NO_OVERLAP),
+    **dict.fromkeys(
+        (kernel for kernel in _KERNELS if kernel.startswith("kibi_signal_")),
+        "elements lose bits, or it has no overlap at all",
+    ),
     "kibi_softmax_f32": "the sum hides single elements",
     **dict.fromkeys(
         ("kibi_transpose_conv_f32", "kibi_transpose_conv_s16", "kibi_transpose_conv_s8"),

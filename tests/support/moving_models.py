@@ -216,18 +216,19 @@ def shape_of(c: Choices) -> Case:
     return one("SHAPE", b, [source], b.tensor((len(shape),), DType.S32), [data_of(c, shape, dtype)])
 
 
-_CAST_FROM = (DType.S8, DType.S16, DType.S32, DType.F32, DType.BOOL)
+_CAST_TO = (DType.S8, DType.S16, DType.S32, DType.U32, DType.F32)
+_CAST_FROM = (*_CAST_TO, DType.BOOL)
 
 
 def cast(c: Choices) -> Case:
     """CAST between any two types; floats with a fraction, and far outside."""
     # One draw for the pair, so that few seeds have them all.
-    pair = c.integer(0, 4 * len(_CAST_FROM) - 1)
+    pair = c.integer(0, len(_CAST_TO) * len(_CAST_FROM) - 1)
     b, shape, dtype, target = (
         ModelBuilder(),
         drawn_shape(c, c.integer(0, 4)),
-        _CAST_FROM[pair // 4],
-        _CAST_FROM[pair % 4],
+        _CAST_FROM[pair // len(_CAST_TO)],
+        _CAST_TO[pair % len(_CAST_TO)],
     )
     data = data_of(c, shape, dtype)
     if dtype is DType.F32:

@@ -26,6 +26,7 @@ from tests.support.picking_models import PICKING_MODELS
 from tests.support.reducing_models import REDUCING_MODELS
 from tests.support.remembering_models import REMEMBERING_MODELS
 from tests.support.scale_models import SCALE_MODELS
+from tests.support.signal_models import SIGNAL_MODELS
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.transcendental_models import TRANSCENDENTAL_MODELS, WIDE_MODELS
 from tests.support.transpose_models import TRANSPOSE_MODELS
@@ -64,7 +65,16 @@ _MODELS: Mapping[str, Callable[[Choices], Case]] = {
 }
 """Of operators that stand for themselves."""
 _TABLES = (
-    *(_MODELS, CONTROL_MODELS, DETECTION_MODELS, ARITHMETIC_MODELS, BINARY_MODELS, COMPRESSED_MODELS, FLOAT_MODELS),
+    *(
+        _MODELS,
+        SIGNAL_MODELS,
+        CONTROL_MODELS,
+        DETECTION_MODELS,
+        ARITHMETIC_MODELS,
+        BINARY_MODELS,
+        COMPRESSED_MODELS,
+        FLOAT_MODELS,
+    ),
     *(INT4_MODELS, JOINING_MODELS, LOGIC_MODELS, MOVING_MODELS, PICKING_MODELS),
     *(REDUCING_MODELS, REMEMBERING_MODELS, S16_WINDOW_MODELS, SCALE_MODELS, TRANSCENDENTAL_MODELS),
     *(TRANSPOSE_MODELS, UNARY_MODELS, VARIABLE_MODELS, WIDE_MODELS, WINDOW_MODELS),

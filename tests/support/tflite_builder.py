@@ -22,7 +22,9 @@ _TENSOR_TYPES = {
     DType.U8: "UINT8",
     DType.S16: "INT16",
     DType.S32: "INT32",
+    DType.U32: "UINT32",
     DType.S64: "INT64",
+    DType.U64: "UINT64",
     DType.F32: "FLOAT32",
     DType.BOOL: "BOOL",
 }

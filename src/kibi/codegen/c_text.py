@@ -22,7 +22,7 @@ def literal(value: float, c_type: str) -> str:
         return f"{text if '.' in text or 'e' in text else text + '.0'}f"
     if int(value) in (-(1 << 31), -(1 << 63)):
         return f"({int(value) + 1} - 1)"  # no literal is negative, and none is as large as this number without its sign
-    return str(int(value))
+    return f"{int(value)}{'u' if c_type in ('uint32_t', 'uint64_t') else ''}"
 
 
 def array(declaration: str, data: Array) -> str:

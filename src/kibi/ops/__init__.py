@@ -91,6 +91,20 @@ from kibi.ops.round import Round
 from kibi.ops.rsqrt import Rsqrt
 from kibi.ops.select_v2 import SelectV2
 from kibi.ops.shape import Shape
+from kibi.ops.signal_delay import SignalDelay
+from kibi.ops.signal_energy import SignalEnergy
+from kibi.ops.signal_fft_auto_scale import SignalFftAutoScale
+from kibi.ops.signal_filter_bank import SignalFilterBank
+from kibi.ops.signal_filter_bank_log import SignalFilterBankLog
+from kibi.ops.signal_filter_bank_spectral_subtraction import SignalFilterBankSpectralSubtraction
+from kibi.ops.signal_filter_bank_square_root import SignalFilterBankSquareRoot
+from kibi.ops.signal_framer import SignalFramer
+from kibi.ops.signal_irfft import SignalIrfft
+from kibi.ops.signal_overlap_add import SignalOverlapAdd
+from kibi.ops.signal_pcan import SignalPCAN
+from kibi.ops.signal_rfft import SignalRfft
+from kibi.ops.signal_stacker import SignalStacker
+from kibi.ops.signal_window import SignalWindow
 from kibi.ops.sin import Sin
 from kibi.ops.slice import Slice
 from kibi.ops.softmax import Softmax
@@ -199,6 +213,20 @@ __all__ = [
     "Rsqrt",
     "SelectV2",
     "Shape",
+    "SignalDelay",
+    "SignalEnergy",
+    "SignalFftAutoScale",
+    "SignalFilterBank",
+    "SignalFilterBankLog",
+    "SignalFilterBankSpectralSubtraction",
+    "SignalFilterBankSquareRoot",
+    "SignalFramer",
+    "SignalIrfft",
+    "SignalOverlapAdd",
+    "SignalPCAN",
+    "SignalRfft",
+    "SignalStacker",
+    "SignalWindow",
     "Sin",
     "Slice",
     "Softmax",

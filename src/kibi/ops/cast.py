@@ -11,13 +11,13 @@ from kibi.ir import KernelCall, Operator, Param, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.registry import register
 
-_FROM = (DType.S8, DType.S16, DType.S32, DType.F32, DType.BOOL)
-_TO = (DType.S8, DType.S16, DType.S32, DType.F32)
+_FROM = (DType.S8, DType.S16, DType.S32, DType.U32, DType.F32, DType.BOOL)
+_TO = (DType.S8, DType.S16, DType.S32, DType.U32, DType.F32)
 
 
 @dataclass(frozen=True, slots=True)
 class Cast(Operator):
-    """Stored numbers in another type: input s8, s16, s32, f32 or bool of any shape → output s8, s16, s32 or f32.
+    """Stored numbers in another type: input s8, s16, s32, u32, f32 or bool of any shape → output of one but bool.
 
     Quantization does not matter. Integers wrap. Floats lose what is behind the point and saturate, and NaN becomes 0, as
     TFLM's Python build has it; its published source leaves both undefined. Source: TFLM `micro/kernels/cast.cc`.

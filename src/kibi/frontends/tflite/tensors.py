@@ -17,7 +17,9 @@ _DTYPES = {
     "UINT8": DType.U8,
     "INT16": DType.S16,
     "INT32": DType.S32,
+    "UINT32": DType.U32,
     "INT64": DType.S64,
+    "UINT64": DType.U64,
     "FLOAT32": DType.F32,
     "BOOL": DType.BOOL,
 }

@@ -111,7 +111,7 @@ _C_TYPES: Mapping[type, tuple[str, str]] = {
     ctypes.c_int32: ("int32_t ", "i"),
 }
 """In C, and in Python's `struct`."""
-_DTYPE_NUMBERS = ("s8", "u8", "s16", "s32", "s64", "f32", "bool")
+_DTYPE_NUMBERS = ("s8", "u8", "s16", "s32", "s64", "f32", "bool", "u32", "u64")
 
 
 def layout_fields(layout: type[ctypes.Structure]) -> Iterator[tuple[str, Any, int]]:

@@ -7,6 +7,7 @@ import numpy as np
 from kibi.dtypes import DType
 from kibi.frontends.tflite.importers.base import Importer, Memory, OptionsError
 from kibi.frontends.tflite.importers.detection import DETECTION
+from kibi.frontends.tflite.importers.signal import SIGNAL
 from kibi.frontends.tflite.reader import Options
 from kibi.ir import Operator, Tensor, TensorType
 from kibi.ops import CircularBuffer
@@ -64,5 +65,6 @@ CUSTOM: Mapping[str, Importer] = {
         _circular_buffer, memories=_circular_memories, remembers="memory", settled=_guessed_cycles
     ),
     "TFLite_Detection_PostProcess": DETECTION,
+    **SIGNAL,
 }
 """By the code of the custom operator, which is its name in Kibi, too."""

@@ -1,0 +1,24 @@
+/* CAST from uint32 to int8: one output row. */
+#ifndef KIBI_CAST_U32_S8_H
+#define KIBI_CAST_U32_S8_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t elements;
+} kibi_cast_u32_s8_params;
+
+/* output: [elements]; may overlap the input row where no element is written over one that is still to be read.
+ * rows: one pointer to [elements].
+ * scratch: none. */
+void kibi_cast_u32_s8(int8_t *output, const uint32_t *const *rows, const kibi_cast_u32_s8_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

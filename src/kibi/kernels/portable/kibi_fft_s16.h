@@ -1,0 +1,69 @@
+/* The arithmetic of transforms of int16: 15 bits behind the point; sums wrap, products are rounded (rule N46). */
+#ifndef KIBI_FFT_S16_H
+#define KIBI_FFT_S16_H
+
+#include "kibi.h"
+
+typedef int16_t kibi_fft_scalar;
+
+static inline kibi_fft_scalar kibi_fft_rounded(int32_t product)
+{
+    return (kibi_fft_scalar)((product + (1 << 14)) >> 15);
+}
+
+static inline kibi_fft_scalar kibi_fft_sum(kibi_fft_scalar a, kibi_fft_scalar b)
+{
+    return (kibi_fft_scalar)(a + b);
+}
+
+static inline kibi_fft_scalar kibi_fft_difference(kibi_fft_scalar a, kibi_fft_scalar b)
+{
+    return (kibi_fft_scalar)(a - b);
+}
+
+static inline kibi_fft_scalar kibi_fft_negative(kibi_fft_scalar a)
+{
+    return (kibi_fft_scalar)-a;
+}
+
+static inline kibi_fft_scalar kibi_fft_product(kibi_fft_scalar a, kibi_fft_scalar b)
+{
+    return kibi_fft_rounded((int32_t)a * b);
+}
+
+/* a * b + c * d, and a * b - c * d, rounded once. */
+static inline kibi_fft_scalar kibi_fft_products(kibi_fft_scalar a, kibi_fft_scalar b, kibi_fft_scalar c, kibi_fft_scalar d)
+{
+    return kibi_fft_rounded((int32_t)a * b + (int32_t)c * d);
+}
+
+static inline kibi_fft_scalar kibi_fft_crossed(kibi_fft_scalar a, kibi_fft_scalar b, kibi_fft_scalar c, kibi_fft_scalar d)
+{
+    return kibi_fft_rounded((int32_t)a * b - (int32_t)c * d);
+}
+
+/* a / by, by the nearest fraction below 1 / by. */
+static inline kibi_fft_scalar kibi_fft_quotient(kibi_fft_scalar a, int32_t by)
+{
+    return kibi_fft_rounded(a * (INT16_MAX / by));
+}
+
+static inline kibi_fft_scalar kibi_fft_half(kibi_fft_scalar a)
+{
+    return (kibi_fft_scalar)(a >> 1);
+}
+
+static inline kibi_fft_scalar kibi_fft_half_sum(kibi_fft_scalar a, kibi_fft_scalar b)
+{
+    return (kibi_fft_scalar)((a + b) >> 1);
+}
+
+static inline kibi_fft_scalar kibi_fft_half_difference(kibi_fft_scalar a, kibi_fft_scalar b)
+{
+    return (kibi_fft_scalar)((a - b) >> 1);
+}
+
+#define KIBI_FFT_SCALAR int16_t
+#include "kibi_fft.h"
+
+#endif

@@ -1,0 +1,27 @@
+/* SignalEnergy: all at once. */
+#ifndef KIBI_SIGNAL_ENERGY_S16_H
+#define KIBI_SIGNAL_ENERGY_S16_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t elements; /* of the output */
+    int32_t start;    /* the first that is made; those in front of it are 0 */
+    int32_t end;      /* behind the last; those from here on are 0 */
+} kibi_signal_energy_s16_params;
+
+/* output: [elements]; may be the input, or lie below it.
+ * rows: one pointer to [end][2] at least.
+ * scratch: none. */
+void kibi_signal_energy_s16(uint32_t *output, const int16_t *const *rows,
+                            const kibi_signal_energy_s16_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,30 @@
+/* SignalFilterBankSpectralSubtraction, portable. Rule N52. */
+#include "kibi_signal_filter_bank_spectral_subtraction_u32.h"
+
+#include <string.h>
+
+void kibi_signal_filter_bank_spectral_subtraction_u32(uint8_t *output, const uint32_t *const *rows,
+    const kibi_signal_filter_bank_spectral_subtraction_u32_params *params, void *scratch, void *const *states)
+{
+    const int32_t bits = params->spectral_subtraction_bits;
+    uint32_t *const noise = (uint32_t *)states[0];
+    const size_t bytes = (size_t)params->elements * sizeof *noise;
+    (void)scratch;
+    for (int32_t i = 0; i < params->elements; ++i) {
+        const uint32_t signal = rows[0][i];
+        const uint32_t scaled = signal << params->smoothing_bits;
+        const uint32_t factor = (uint32_t)(i % 2 == 0 ? params->smoothing : params->alternate_smoothing);
+        const uint32_t other =
+            (uint32_t)(i % 2 == 0 ? params->one_minus_smoothing : params->alternate_one_minus_smoothing);
+        const uint32_t estimate = (uint32_t)(((uint64_t)scaled * factor + (uint64_t)noise[i] * other) >> bits);
+        const uint32_t removed = estimate > scaled ? scaled : estimate;
+        const uint32_t least = (uint32_t)(((uint64_t)signal * (uint32_t)params->min_signal_remaining) >> bits);
+        const uint32_t left = (scaled - removed) >> params->smoothing_bits;
+        const uint32_t made = left > least ? left : least;
+        noise[i] = params->clamps != 0 ? removed : estimate;
+        memcpy(output + i * (int32_t)sizeof made, &made, sizeof made);
+    }
+    memset(output + bytes, 0, (size_t)params->noise_offset - bytes);
+    memcpy(output + params->noise_offset, noise, bytes);
+    memset(output + (size_t)params->noise_offset + bytes, 0, (size_t)params->noise_offset - bytes);
+}

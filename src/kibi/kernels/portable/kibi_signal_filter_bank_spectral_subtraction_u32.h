@@ -1,0 +1,35 @@
+/* SignalFilterBankSpectralSubtraction: all at once. */
+#ifndef KIBI_SIGNAL_FILTER_BANK_SPECTRAL_SUBTRACTION_U32_H
+#define KIBI_SIGNAL_FILTER_BANK_SPECTRAL_SUBTRACTION_U32_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t elements;
+    int32_t noise_offset; /* bytes of each output, and zeros behind it */
+    int32_t clamps; /* whether the estimate is cut to the signal */
+    int32_t smoothing;
+    int32_t one_minus_smoothing;
+    int32_t alternate_smoothing; /* of odd channels */
+    int32_t alternate_one_minus_smoothing;
+    int32_t min_signal_remaining;
+    int32_t smoothing_bits;            /* 0 to 31 */
+    int32_t spectral_subtraction_bits; /* 0 to 63 */
+} kibi_signal_filter_bank_spectral_subtraction_u32_params;
+
+/* output: [elements] uint32_t, and at noise_offset as many, the estimates; lies apart from the input, anywhere.
+ * rows: one pointer to [elements].
+ * scratch: none.
+ * states: [elements] uint32_t, the estimates. */
+void kibi_signal_filter_bank_spectral_subtraction_u32(uint8_t *output, const uint32_t *const *rows,
+    const kibi_signal_filter_bank_spectral_subtraction_u32_params *params, void *scratch, void *const *states);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

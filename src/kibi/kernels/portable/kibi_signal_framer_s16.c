@@ -1,0 +1,52 @@
+/* SignalFramer, int16, portable. Source of the rule: TFLM, signal/micro/kernels/framer.cc. */
+#include "kibi_signal_framer_s16.h"
+
+#include <string.h>
+
+/* What follows `count` samples when as many as `step` have come, of which the first of all leave; at most `count` stay. */
+static void advance(int16_t *samples, int32_t count, const int16_t *input, int32_t step)
+{
+    const int32_t old = count > step ? count - step : 0;
+    memmove(samples, samples + (count - old), (size_t)old * sizeof *samples);
+    memcpy(samples + old, input + (step - (count - old)), (size_t)(count - old) * sizeof *samples);
+}
+
+/* One frame; how many samples there are behind it. */
+static int32_t make(uint8_t *output, int16_t *samples, int32_t count, const int16_t *input,
+                    const kibi_signal_framer_s16_params *params)
+{
+    const size_t count_bytes = (size_t)count * sizeof *samples;
+    const size_t frame_bytes = (size_t)params->size * sizeof *samples;
+    if (count + params->step < params->size) {
+        memset(output, 0, frame_bytes);
+        memcpy(samples + count, input, (size_t)params->step * sizeof *samples);
+        return count + params->step;
+    }
+    memcpy(output, samples, count_bytes);
+    memcpy(output + count_bytes, input, frame_bytes - count_bytes);
+    advance(samples, count, input, params->step);
+    return count;
+}
+
+void kibi_signal_framer_s16(uint8_t *output, const int16_t *const *rows,
+                            const kibi_signal_framer_s16_params *params, void *scratch, void *const *states)
+{
+    int32_t *const available = (int32_t *)states[1];
+    uint8_t *to = output;
+    int32_t count = *available;
+    uint8_t is_valid = 1;
+    (void)scratch;
+    for (int32_t line = 0; line < params->lines; ++line) {
+        int16_t *const samples = (int16_t *)states[0] + line * params->kept;
+        count = *available;
+        for (int32_t frame = 0; frame < params->frames; ++frame) {
+            const int32_t left = make(to, samples, count, rows[line] + frame * params->step, params);
+            is_valid = left == count ? is_valid : 0;
+            count = left;
+            to += (size_t)params->size * sizeof *samples;
+        }
+    }
+    *available = count;
+    memset(to, 0, (size_t)(output + params->valid_offset + 8 - to));
+    output[params->valid_offset] = is_valid;
+}

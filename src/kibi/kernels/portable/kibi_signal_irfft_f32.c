@@ -1,0 +1,20 @@
+/* SignalIrfft, float, portable. Rules N46 to N47. */
+#include "kibi_signal_irfft_f32.h"
+
+#include "kibi_fft_f32.h"
+
+void kibi_signal_irfft_f32(float *output, const float *const *rows,
+                           const kibi_signal_irfft_f32_params *params, void *scratch)
+{
+    const kibi_fft_plan plan = {params->points, params->stage_count, params->stages, params->twiddles, params->half_turn};
+    const float *input = rows[0];
+    (void)scratch;
+    for (int32_t line = 0; line < params->lines; ++line) {
+        kibi_fft_backward(output, input, &plan);
+        for (int32_t i = 0; i < 2 * params->points; ++i) {
+            output[i] /= (float)(2 * params->points);
+        }
+        input += 2 * (params->points + 1);
+        output += 2 * params->points;
+    }
+}

@@ -1,0 +1,17 @@
+/* SignalIrfft, int32, portable. Rules N46 to N47. */
+#include "kibi_signal_irfft_s32.h"
+
+#include "kibi_fft_s32.h"
+
+void kibi_signal_irfft_s32(int32_t *output, const int32_t *const *rows,
+                           const kibi_signal_irfft_s32_params *params, void *scratch)
+{
+    const kibi_fft_plan plan = {params->points, params->stage_count, params->stages, params->twiddles, params->half_turn};
+    const int32_t *input = rows[0];
+    (void)scratch;
+    for (int32_t line = 0; line < params->lines; ++line) {
+        kibi_fft_backward(output, input, &plan);
+        input += 2 * (params->points + 1);
+        output += 2 * params->points;
+    }
+}

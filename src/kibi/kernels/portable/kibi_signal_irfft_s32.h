@@ -1,0 +1,30 @@
+/* SignalIrfft of int32: one output row. */
+#ifndef KIBI_SIGNAL_IRFFT_S32_H
+#define KIBI_SIGNAL_IRFFT_S32_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t lines;
+    int32_t points;         /* n, half of the real numbers; of the factors 2 to 5 alone */
+    int32_t stage_count;
+    const int32_t *stages;  /* [stage_count][2]: the radix, and the points of each of its parts */
+    const int32_t *twiddles;  /* [n][2] */
+    const int32_t *half_turn; /* [n / 2][2] */
+} kibi_signal_irfft_s32_params;
+
+/* output: [lines][2 * n]; lies apart from the input.
+ * rows: one pointer to [lines][n + 1][2].
+ * scratch: none. */
+void kibi_signal_irfft_s32(int32_t *output, const int32_t *const *rows,
+                           const kibi_signal_irfft_s32_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,29 @@
+/* SignalOverlapAdd of float: all at once. */
+#ifndef KIBI_SIGNAL_OVERLAP_ADD_F32_H
+#define KIBI_SIGNAL_OVERLAP_ADD_F32_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t lines;
+    int32_t frames; /* of each line */
+    int32_t size;   /* of a frame */
+    int32_t step;   /* 1 to size: elements from one frame to the next */
+} kibi_signal_overlap_add_f32_params;
+
+/* output: [lines][frames][step]; lies apart from the input.
+ * rows: a pointer to [size] for each frame of each line.
+ * scratch: none.
+ * states: [lines][size - step] float, what the last frames add to those to come. */
+void kibi_signal_overlap_add_f32(float *output, const float *const *rows,
+                                 const kibi_signal_overlap_add_f32_params *params, void *scratch, void *const *states);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

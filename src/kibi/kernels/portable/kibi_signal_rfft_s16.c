@@ -1,0 +1,17 @@
+/* SignalRfft, int16, portable. Rules N46 to N47. */
+#include "kibi_signal_rfft_s16.h"
+
+#include "kibi_fft_s16.h"
+
+void kibi_signal_rfft_s16(int16_t *output, const int16_t *const *rows,
+                          const kibi_signal_rfft_s16_params *params, void *scratch)
+{
+    const kibi_fft_plan plan = {params->points, params->stage_count, params->stages, params->twiddles, params->half_turn};
+    const int16_t *input = rows[0];
+    (void)scratch;
+    for (int32_t line = 0; line < params->lines; ++line) {
+        kibi_fft_forward(output, input, params->input_elements, &plan);
+        input += params->input_elements;
+        output += 2 * (params->points + 1);
+    }
+}

@@ -1,0 +1,31 @@
+/* SignalRfft of int16: one output row. */
+#ifndef KIBI_SIGNAL_RFFT_S16_H
+#define KIBI_SIGNAL_RFFT_S16_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t lines;
+    int32_t input_elements; /* at most 2 * points; what is missing is 0 */
+    int32_t points;         /* n, half of the real numbers; of the factors 2 to 5 alone */
+    int32_t stage_count;
+    const int32_t *stages;  /* [stage_count][2]: the radix, and the points of each of its parts */
+    const int16_t *twiddles;  /* [n][2] */
+    const int16_t *half_turn; /* [n / 2][2] */
+} kibi_signal_rfft_s16_params;
+
+/* output: [lines][n + 1][2]; lies apart from the input.
+ * rows: one pointer to [lines][input_elements].
+ * scratch: none. */
+void kibi_signal_rfft_s16(int16_t *output, const int16_t *const *rows,
+                          const kibi_signal_rfft_s16_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

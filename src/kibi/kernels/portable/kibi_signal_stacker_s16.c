@@ -1,0 +1,36 @@
+/* SignalStacker, int16, portable. Source of the rule: TFLM, signal/micro/kernels/stacker.cc. */
+#include "kibi_signal_stacker_s16.h"
+
+#include <string.h>
+
+void kibi_signal_stacker_s16(uint8_t *output, const int16_t *const *rows,
+                             const kibi_signal_stacker_s16_params *params, void *scratch, void *const *states)
+{
+    int16_t *const samples = (int16_t *)states[0];
+    int32_t *const available = (int32_t *)states[1];
+    const int32_t channels = params->channels;
+    const size_t frame_bytes = (size_t)channels * sizeof *samples;
+    const size_t kept_bytes = (size_t)params->kept * frame_bytes;
+    (void)scratch;
+    memset(output + kept_bytes + frame_bytes, 0, (size_t)params->valid_offset + 8 - kept_bytes - frame_bytes);
+    if (*available < 0) {
+        for (*available = 0; *available < params->left; ++*available) {
+            memcpy(samples + *available * channels, rows[0], frame_bytes);
+        }
+    }
+    if (*available < params->kept) {
+        memset(output, 0, kept_bytes + frame_bytes);
+        memcpy(samples + *available * channels, rows[0], frame_bytes);
+        ++*available;
+        return;
+    }
+    memcpy(output, samples, kept_bytes);
+    memcpy(output + kept_bytes, rows[0], frame_bytes);
+    *available = params->kept + 1 - params->step;
+    if (*available > 0) {
+        const int32_t old = *available - 1;
+        memmove(samples, samples + params->step * channels, (size_t)old * frame_bytes);
+        memcpy(samples + old * channels, rows[0], frame_bytes);
+    }
+    output[params->valid_offset] = 1;
+}

@@ -1,0 +1,31 @@
+/* SignalStacker: all at once. */
+#ifndef KIBI_SIGNAL_STACKER_S16_H
+#define KIBI_SIGNAL_STACKER_S16_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t channels;
+    int32_t left; /* copies in front of the first frame */
+    int32_t kept; /* the most frames that stay; one less than a stack has */
+    int32_t step; /* frames from one stack to the next; 1 to kept + 1 */
+    int32_t valid_offset;
+} kibi_signal_stacker_s16_params;
+
+/* output: [kept + 1][channels] int16_t, and at valid_offset 8 bytes: 1, or 0 where the stack is not complete, which is 0
+ *     then; all others are 0; lies apart from the input, anywhere.
+ * rows: one pointer to [channels].
+ * scratch: none.
+ * states: [kept][channels] int16_t, the frames that stay; int32_t, how many there are, -1 before the first inference. */
+void kibi_signal_stacker_s16(uint8_t *output, const int16_t *const *rows,
+                             const kibi_signal_stacker_s16_params *params, void *scratch, void *const *states);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,86 @@
+"""What the Signal operators share: those of TFLM for front ends of speech."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import Operator, OperatorError, RowAccess, Site, StatefulOperator
+from kibi.ops import checks
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors(Operator):
+    """An operator on whole tensors, in one step."""
+
+    def steps(self, site: Site) -> int:
+        """All at once."""
+        del site
+        return 1
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """Whole tensors."""
+        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in site.row_tensors)
+
+
+@dataclass(frozen=True, slots=True)
+class StatefulLines(StatefulOperator):
+    """An operator that remembers something, on lines along the last axis, all in one step."""
+
+    def steps(self, site: Site) -> int:
+        """All at once."""
+        del site
+        return 1
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """Each line by itself."""
+        kind = site["input"].type
+        lines, parts = kind.elements // kind.shape[-1], kind.row_elements // kind.shape[-1]
+        return (RowAccess.every(lines, 1, parts),)
+
+
+def apart(site: Site) -> tuple[int, ...]:
+    """The distances of a kernel whose output lies apart from each row that is read: all that a step makes."""
+    return (site.output.type.size_bytes // site.steps,) * len(site.row_tensors)
+
+
+def vector(site: Site, operand: str, dtype: DType, elements: int | None = None) -> int:
+    """The elements of an operand that must have one axis, this type, and, where it is given, this size.
+
+    Raises:
+        OperatorError: it has not.
+    """
+    checks.dtype(site, operand, dtype)
+    (found,) = checks.rank(site, operand, 1)
+    if elements not in (None, found):
+        raise OperatorError(f"{operand} has {found} elements, but {elements} are required", operand=operand)
+    return found
+
+
+def within(name: str, value: int, low: int, high: int) -> None:
+    """Check an attribute against a closed range.
+
+    Raises:
+        OperatorError: it lies outside.
+    """
+    if not low <= value <= high:
+        raise OperatorError(f"{name} is {value}, but {low} to {high} are possible")
+
+
+def lines_of(site: Site, operand: str) -> tuple[tuple[int, ...], int]:
+    """The axes of an operand in front of its last, which must be there, and the last.
+
+    Raises:
+        OperatorError: it has no axis.
+    """
+    shape = site[operand].type.shape
+    if not shape:
+        raise OperatorError(f"{operand} has no axis, but one is required at least", operand=operand)
+    return shape[:-1], shape[-1]
+
+
+def whole(pieces: Sequence[Array | None]) -> Any:
+    """The elements of all rows, in order."""
+    return np.concatenate([np.asarray(piece).reshape(-1) for piece in pieces])
