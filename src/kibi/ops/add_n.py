@@ -59,7 +59,7 @@ class AddN(Operator):
         return (RowAccess.same(site.output.type.rows),) * len(site.row_tensors)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Rule N24 for floats: one input after another; N40 for s8."""
+        """Rule N24 for floats: one input after another; N34 for s8."""
         if site.output.type.dtype is DType.F32:
             zeros = np.zeros(site.output.type.row_elements, np.float32)
             return lambda rows: add_in_order(zeros, _stacked(rows).astype(np.float32))

@@ -138,7 +138,7 @@ class BatchMatmul(Operator):
         return tuple(side.access for side in self._steps(site).sides)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Rules N24 for floats, N41 for integers."""
+        """Rules N24 for floats, N35 for integers."""
         steps, dtype = self._steps(site), site.output.type.dtype
         is_float = dtype is DType.F32
         zeros = [0 if is_float else site[name].quantization.zero_point for name in _SIDES]
@@ -239,7 +239,7 @@ def _check_scales(site: Site) -> None:
 
 
 def _factor(site: Site) -> Multiplier:
-    """Rule N41: the product of the inputs' scales, rounded to f32, by the output's."""
+    """Rule N35: the product of the inputs' scales, rounded to f32, by the output's."""
     first, second, output = (np.float32(site[name].quantization.scale) for name in (*_SIDES, "output"))
     with np.errstate(over="ignore", under="ignore"):
         real = float(first * second) / float(output)

@@ -21,7 +21,7 @@ _LEFT_SHIFT = 8
 class Comparison(Broadcast2):
     """Two inputs s8, s32, s64 or f32 that broadcast (ranks up to 6) → output bool.
 
-    Elements of s8 are compared in their scales, which must be below 1 (rule N39).
+    Elements of s8 are compared in their scales, which must be below 1 (rule N33).
 
     Source of the rules: TFLM `micro/kernels/comparisons.cc`.
     """
@@ -90,6 +90,6 @@ def _factor(site: Site, operand: str) -> Multiplier:
 
 
 def _scaled(site: Site, operand: str, values: Numbers) -> Numbers:
-    """Rule N39."""
+    """Rule N33."""
     factor = _factor(site, operand)
     return requantize((values - site[operand].quantization.zero_point) << _LEFT_SHIFT, factor.value, factor.shift)

@@ -90,7 +90,7 @@ class Conv2D(Operator):
         return (self.window(site).access(fill),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N31 of s16, N24 of floats."""
+        """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N27 of s16, N24 of floats."""
         window, weights = self.window(site), _filter_by_rows(site, self.window(site))
         if is_float(site):
             return float_sums.convolution_rows(site, window, weights.astype(np.float32), self.activation)

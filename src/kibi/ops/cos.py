@@ -20,7 +20,7 @@ class Cos(RealUnary):
     ulps: ClassVar[int] = 1
 
     def real(self, values: Real) -> Real:
-        """Rule N37."""
+        """Rule N31."""
         return cos_f32(values)
 
 

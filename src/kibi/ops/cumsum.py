@@ -52,7 +52,7 @@ class Cumsum(Operator):
         return (RowAccess.same(rows) if steps == rows else RowAccess.every(rows, 1),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Rule N24 for floats: one element after another; N40 for s8."""
+        """Rule N24 for floats: one element after another; N34 for s8."""
         loops = _loops(site)
         running = RunningSum.of(site, "input") if site.output.type.dtype is DType.S8 else None
 

@@ -119,7 +119,7 @@ class DetectionPostProcess(Operator):
         return row
 
     def accumulation(self, site: Site) -> Accumulation:
-        """Rule N54: decoded boxes and scores, from which detections are chosen at the end."""
+        """Rule N40: decoded boxes and scores, from which detections are chosen at the end."""
         boxes, planes = self.steps(site), self._planes
         first = site["scores"].type.shape[2] - self.num_classes
 

@@ -49,7 +49,7 @@ class Elu(Unary):
         return ()
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
-        """Of floats rule N38."""
+        """Of floats rule N32."""
         del site
         return lambda values: np.where(values < 0, expm1_f32(np.minimum(values, np.float32(0))), values)
 

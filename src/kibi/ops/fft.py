@@ -1,4 +1,4 @@
-"""Rules N46 to N47: transforms of real numbers by a complex one of half as many, with the roundings of TFLM's library.
+"""Rules N41 to N42: transforms of real numbers by a complex one of half as many, with the roundings of TFLM's library.
 
 Source: KISS FFT 1.3.0, which TFLM builds for int16, int32 and float32 (`signal/src/kiss_fft_wrappers`); observed in its
 Python build.

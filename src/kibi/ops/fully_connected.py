@@ -91,7 +91,7 @@ class FullyConnected(Operator):
         return (RowAccess.every(source.rows * parts, 1, parts),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N31 of s16, N24 of floats."""
+        """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N27 of s16, N24 of floats."""
         if is_float(site):
             return float_sums.vector_rows(site, self.activation)
         matrix = site.constant("filter").astype(np.int32).T

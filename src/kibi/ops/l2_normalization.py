@@ -49,7 +49,7 @@ class L2Normalization(Operator):
         return (RowAccess.same(site.output.type.rows),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Rule N34: times the inverse root of the sum of squares; of floats, divided by the root, or by 1e-6 at least."""
+        """Rule N28: times the inverse root of the sum of squares; of floats, divided by the root, or by 1e-6 at least."""
         depth = site["input"].type.shape[-1]
         if site["input"].type.dtype is DType.F32:
             return lambda rows: _divided(np.asarray(rows[0][0], np.float32).reshape(-1, depth))

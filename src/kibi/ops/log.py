@@ -20,7 +20,7 @@ class Log(RealUnary):
     ulps: ClassVar[int] = 1
 
     def real(self, values: Real) -> Real:
-        """Rule N36."""
+        """Rule N30."""
         return log_f32(values)
 
 

@@ -52,7 +52,7 @@ class LogSoftmax(Operator):
         return (RowAccess.same(site.output.type.rows),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Rule N34, or the same in floats: differences to the largest, less the logarithm of the sum of exponentials."""
+        """Rule N28, or the same in floats: differences to the largest, less the logarithm of the sum of exponentials."""
         if site["input"].type.dtype is DType.F32:
             return _float_rows(site)
         depth = site["input"].type.shape[-1]

@@ -47,7 +47,7 @@ class Logistic(Unary):
         return () if site.output.type.dtype is DType.F32 else scaling_params(site, (0,))
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
-        """Of s16 rule N35, of floats rule N25."""
+        """Of s16 rule N29, of floats rule N25."""
         if site.output.type.dtype is DType.F32:
             return logistic_of_floats
         factors = scaling(site, (0,))

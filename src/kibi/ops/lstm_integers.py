@@ -1,4 +1,4 @@
-"""An LSTM of integers: rule N43, as UNIDIRECTIONAL_SEQUENCE_LSTM computes it."""
+"""An LSTM of integers: rule N37, as UNIDIRECTIONAL_SEQUENCE_LSTM computes it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

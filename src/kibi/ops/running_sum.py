@@ -14,7 +14,7 @@ _LEFT_SHIFT = 20
 
 @dataclass(frozen=True, slots=True)
 class RunningSum:
-    """Rule N40: sums begin at the negated zero point of the inputs; shifted left, they are brought to the output's scale.
+    """Rule N34: sums begin at the negated zero point of the inputs; shifted left, they are brought to the output's scale.
 
     Attributes:
         zero_point: of the inputs.

@@ -10,7 +10,7 @@ _MOST = (1 << 15) - 1
 
 
 def scaling(site: Site, shifts: Container[int]) -> tuple[int, int]:
-    """Rule N35: multiplier and shift to the right, from the input's elements to units of 1/12288.
+    """Rule N29: multiplier and shift to the right, from the input's elements to units of 1/12288.
 
     Args:
         site: the node; both zero points are 0, the output's scale is 2**-15.

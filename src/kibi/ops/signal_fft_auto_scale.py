@@ -16,7 +16,7 @@ from kibi.ops.signal import Vectors, vector
 class SignalFftAutoScale(Vectors):
     """Samples as large as 16 bits allow: input [N] s16 → output [N] s16, or the bits by which they grow, [] s32.
 
-    Rule N48. Each output is a node of its own: part 0 the samples, part 1 the bits.
+    Rule N43. Each output is a node of its own: part 0 the samples, part 1 the bits.
 
     Source: TFLM `signal/micro/kernels/fft_auto_scale_kernel.cc`, `signal/src/fft_auto_scale.cc`, `max_abs.cc`.
     """
@@ -36,7 +36,7 @@ class SignalFftAutoScale(Vectors):
         return ((), DType.S32) if self.part else ((elements,), DType.S16)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Rule N48."""
+        """Rule N43."""
         del site
 
         def step(rows: Rows) -> Array:

@@ -22,7 +22,7 @@ _LN_2 = 45426
 class SignalFilterBankLog(Vectors):
     """Natural logarithms: input [C] u32 → output [C] s16, `output_scale` times the logarithm of the shifted input.
 
-    Rule N50. Source: TFLM `signal/micro/kernels/filter_bank_log.cc`, `signal/src/log.cc`.
+    Rule N45. Source: TFLM `signal/micro/kernels/filter_bank_log.cc`, `signal/src/log.cc`.
     """
 
     name: ClassVar[str] = "SignalFilterBankLog"
@@ -39,7 +39,7 @@ class SignalFilterBankLog(Vectors):
         return (vector(site, "input", DType.U32),), DType.S16
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Rule N50."""
+        """Rule N45."""
         del site
 
         def step(rows: Rows) -> Array:

@@ -19,7 +19,7 @@ _U32 = 0xFFFFFFFF
 class SignalFilterBankSpectralSubtraction(StatefulLines):
     """Signal less an estimate of the noise: input [C] u32 → output [C] u32 and noise_estimate [C] u32.
 
-    Both outputs are made at once, as a bundle [bytes] u8. Rule N52. Source: TFLM
+    Both outputs are made at once, as a bundle [bytes] u8. Rule N47. Source: TFLM
     `signal/micro/kernels/filter_bank_spectral_subtraction.cc`, `signal/src/filter_bank_spectral_subtraction.cc`.
     """
 
@@ -51,7 +51,7 @@ class SignalFilterBankSpectralSubtraction(StatefulLines):
         return (Part.offsets([self.memory()] * 2)[-1],), DType.U8
 
     def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
-        """Rule N52."""
+        """Rule N47."""
         del site
         _, second, end = Part.offsets([self.memory()] * 2)
 

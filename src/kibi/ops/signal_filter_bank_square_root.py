@@ -18,7 +18,7 @@ from kibi.ops.signal import Vectors, vector
 class SignalFilterBankSquareRoot(Vectors):
     """Square roots, shifted right: input [C] u64, scale_bits [] s32 → output [C] u32.
 
-    Rule N49. Source: TFLM `signal/micro/kernels/filter_bank_square_root.cc`, `signal/src/square_root_64.cc`.
+    Rule N44. Source: TFLM `signal/micro/kernels/filter_bank_square_root.cc`, `signal/src/square_root_64.cc`.
     """
 
     name: ClassVar[str] = "SignalFilterBankSquareRoot"
@@ -34,7 +34,7 @@ class SignalFilterBankSquareRoot(Vectors):
         return (vector(site, "input", DType.U64),), DType.U32
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Rule N49."""
+        """Rule N44."""
         del site
 
         def step(rows: Rows) -> Array:

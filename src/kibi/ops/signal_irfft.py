@@ -17,7 +17,7 @@ from kibi.ops.signal_transform import SignalTransform
 class SignalIrfft(SignalTransform):
     """Numbers from spectra: input [..., L + 2] s16, s32 or f32, L / 2 + 1 pairs → output [..., L] of that type.
 
-    L is even, without prime factors above 5. All types are divided by L. Rules N46 to N47. Source: TFLM
+    L is even, without prime factors above 5. All types are divided by L. Rules N41 to N42. Source: TFLM
     `signal/micro/kernels/irfft.cc`, `signal/src/irfft_int16.cc`.
     """
 

@@ -19,7 +19,7 @@ _LUT_ELEMENTS = 125
 class SignalPCAN(Vectors):
     """Per-channel automatic gain: input, noise_estimate [C] u32, gain_lut [125] s16 constant → output [C] u32.
 
-    Rule N51. Source: TFLM `signal/micro/kernels/pcan.cc`, `signal/src/pcan_argc_fixed.cc`.
+    Rule N46. Source: TFLM `signal/micro/kernels/pcan.cc`, `signal/src/pcan_argc_fixed.cc`.
     """
 
     name: ClassVar[str] = "SignalPCAN"
@@ -39,7 +39,7 @@ class SignalPCAN(Vectors):
         return (channels,), DType.U32
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Rule N51."""
+        """Rule N46."""
         lut = site.constant("gain_lut").astype(np.int64)
 
         def step(rows: Rows) -> Array:

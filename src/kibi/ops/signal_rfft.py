@@ -18,7 +18,7 @@ class SignalRfft(SignalTransform):
     """Spectra: input [..., N] s16, s32 or f32 → output [..., L + 2] of that type: L / 2 + 1 pairs, real part first.
 
     L is even, without prime factors above 5; where N is less, zeros follow. Integers are fractions: the spectrum is divided
-    by L. Rules N46 to N47. Source: TFLM `signal/micro/kernels/rfft.cc`, `signal/src/rfft_int16.cc`.
+    by L. Rules N41 to N42. Source: TFLM `signal/micro/kernels/rfft.cc`, `signal/src/rfft_int16.cc`.
     """
 
     name: ClassVar[str] = "SignalRfft"

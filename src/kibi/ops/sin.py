@@ -20,7 +20,7 @@ class Sin(RealUnary):
     ulps: ClassVar[int] = 1
 
     def real(self, values: Real) -> Real:
-        """Rule N37."""
+        """Rule N31."""
         return sin_f32(values)
 
 

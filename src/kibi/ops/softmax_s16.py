@@ -39,19 +39,19 @@ def check(site: Site, beta: float) -> None:
 
 
 def _factor(site: Site, beta: float) -> Multiplier:
-    """Rule N35: from differences of elements to units in which 65535 stands for 10."""
+    """Rule N29: from differences of elements to units in which 65535 stands for 10."""
     return checks.factor(site["input"].quantization.scale * float(_F(beta)) / (10.0 / 65535.0))
 
 
 @cache
 def exponentials() -> Table:
-    """Rule N35: exp of -10 … 0, `[513]`."""
+    """Rule N29: exp of -10 … 0, `[513]`."""
     return _table(_F(10) / _RANGE, _HIGH, exp_f32)
 
 
 @cache
 def reciprocals() -> Table:
-    """Rule N35: 1 / (1 + x) for x of 0 … 1, `[513]`."""
+    """Rule N29: 1 / (1 + x) for x of 0 … 1, `[513]`."""
     return _table(_F(1) / _RANGE, _LOW, lambda x: _F(1) / (_F(1) + x))
 
 
@@ -85,7 +85,7 @@ def _between(table: Table, values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def rows_of(site: Site, beta: float) -> Callable[[Rows], Array]:
-    """Rule N35: exponentials of the differences to the largest, times the reciprocal of their sum."""
+    """Rule N29: exponentials of the differences to the largest, times the reciprocal of their sum."""
     factor, depth = _factor(site, beta), site["input"].type.shape[-1]
 
     def vector(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -34,7 +34,7 @@ class ScalingS16:
         multiplier, shift: `[O]` s32 each.
         zero_point: added after scaling; 0 but of FULLY_CONNECTED.
         low, high: the closed range that outputs are clamped to.
-        is_wide: whether sums have 64 bits (rule N30); else they wrap in 32 (rule N4).
+        is_wide: whether sums have 64 bits (rule N26); else they wrap in 32 (rule N4).
     """
 
     bias: Int64
@@ -47,7 +47,7 @@ class ScalingS16:
 
     @staticmethod
     def of(site: Site, activation: Activation, *, narrow_sums: bool = False) -> "ScalingS16":
-        """Rules N7 and N31; arguments as in `is_wide`, and the fused activation."""
+        """Rules N7 and N27; arguments as in `is_wide`, and the fused activation."""
         channels = site.output.type.shape[-1]
         wide = is_wide(site, narrow_sums=narrow_sums)
         factors = layer_factors(site, _MOST_BITS[wide])
@@ -88,7 +88,7 @@ def is_s16(site: Site) -> bool:
 
 
 def is_wide(site: Site, *, narrow_sums: bool) -> bool:
-    """Rule N31: whether sums have 64 bits: all but those with a bias of s32, or with none where `narrow_sums`.
+    """Rule N27: whether sums have 64 bits: all but those with a bias of s32, or with none where `narrow_sums`.
 
     Source: TFLM `micro/kernels/conv.cc` and `fully_connected.cc`, `requires_int32_accum`.
     """

@@ -69,7 +69,7 @@ class Svdf(StatefulOperator):
         return (RowAccess.every(site["input"].type.rows, 1),)
 
     def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
-        """Rule N42, or N24 of floats: new results of the filters, then the weighted sums of those that are kept."""
+        """Rule N36, or N24 of floats: new results of the filters, then the weighted sums of those that are kept."""
         layer = self._float_layer(site) if site["input"].type.dtype is DType.F32 else self._integer_layer(site)
         batches, depth = site["input"].type.shape
         memory = site["weights_time"].type.shape[1]
@@ -210,7 +210,7 @@ def _product(first: float, second: float) -> np.float32:
 
 
 def _factors(site: Site) -> tuple[Multiplier, Multiplier]:
-    """Rule N42: from products to the state, and from sums to the output; of scales, computed in float32."""
+    """Rule N36: from products to the state, and from sums to the output; of scales, computed in float32."""
     scales = {
         operand: np.float32(site[operand].quantization.scale) for operand in (*site.op.inputs[:3], "state", "output")
     }

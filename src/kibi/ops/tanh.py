@@ -57,7 +57,7 @@ class Tanh(Unary):
         return () if site.output.type.dtype is DType.F32 else scaling_params(site, _EXACT_SHIFTS)
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
-        """Of s16 rule N35, of floats rule N38."""
+        """Of s16 rule N29, of floats rule N32."""
         if site.output.type.dtype is DType.F32:
             return tanh_f32
         factors = scaling(site, _EXACT_SHIFTS)

@@ -83,7 +83,7 @@ class TransposeConv(Operator):
         return (self.spread(site).access,)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N31 of s16, N24 of floats."""
+        """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N27 of s16, N24 of floats."""
         spread, weights = self.spread(site), self._filter_by_rows(site)
         if is_float(site):
             return self._float_rows(site, spread, weights.astype(np.float32))

@@ -86,7 +86,7 @@ class UnidirectionalSequenceLstm(StatefulOperator):
         return (RowAccess(rows, steps, count=rows // steps, stride=rows // steps),)
 
     def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
-        """Rule N43, vector after vector; of floats with rules N24, N25 and N38."""
+        """Rule N37, vector after vector; of floats with rules N24, N25 and N32."""
         batches = self._batches(site)
         step = (lstm_floats if _is_float(site) else lstm_integers).step(site, self.cell_clip)
         dtype = site["input"].type.dtype.numpy

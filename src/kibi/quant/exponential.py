@@ -45,7 +45,7 @@ _SERIES = tuple(1.0 / factorial(term) for term in range(14))
 
 
 def exp_f64(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rule N53: exp of float64 values, within 2 units in the last place of a double.
+    """Rule N39: exp of float64 values, within 2 units in the last place of a double.
 
     The argument is a whole number of ln 2, whose two parts are taken away one after another, and a rest of at most half of it,
     whose exponential is its Taylor series to degree 13. A NaN gives a NaN.

@@ -49,7 +49,7 @@ def requantize(acc: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Int64
 
 
 def requantize_wide(acc: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Int64:
-    """Rule N30: a 64-bit accumulator scaled by the upper half of a multiplier and by a shift, rounded once, halves up.
+    """Rule N26: a 64-bit accumulator scaled by the upper half of a multiplier and by a shift, rounded once, halves up.
 
     `acc`: below 2**47 in magnitude; `shift`: -31 … 7. The result is what 32 bits hold of it. Arrays broadcast.
     Source: TFLM `kernels/internal/common.cc`, `MultiplyByQuantizedMultiplier` of `int64_t`.

@@ -54,7 +54,7 @@ _ROUNDED_UP = (
 )
 """Entries that are one above the nearest integer: so the table was published."""
 SIGMOID: NDArray[np.int64] = np.round(65536 / (1 + np.exp(-np.arange(256) / 24))).astype(np.int64)
-"""Rule N35: 1 / (1 + exp(-k / 24)) for k = 0 … 255, in units of 2**-16."""
+"""Rule N29: 1 / (1 + exp(-k / 24)) for k = 0 … 255, in units of 2**-16."""
 SIGMOID[list(_ROUNDED_UP)] += 1
 SIGMOID.flags.writeable = False
 
@@ -79,7 +79,7 @@ def _line(magnitudes: Int64, bits: int, end: int) -> Int64:
 
 
 def logistic_s16(values: ArrayLike, multiplier: int, shift: int) -> Int64:
-    """Rule N35: 1 / (1 + exp(-x)) of s16 values, in units of 2**-15.
+    """Rule N29: 1 / (1 + exp(-x)) of s16 values, in units of 2**-15.
 
     Source: TFLM `kernels/internal/reference/integer_ops/logistic.h`.
     """
@@ -89,7 +89,7 @@ def logistic_s16(values: ArrayLike, multiplier: int, shift: int) -> Int64:
 
 
 def tanh_s16(values: ArrayLike, multiplier: int, shift: int) -> Int64:
-    """Rule N35: the hyperbolic tangent of s16 values, in units of 2**-15: twice the logistic function of the doubled, less 1.
+    """Rule N29: the hyperbolic tangent of s16 values, in units of 2**-15: twice the logistic function of the doubled, less 1.
 
     Source: TFLM `kernels/internal/reference/integer_ops/tanh.h`.
     """

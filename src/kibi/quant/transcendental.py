@@ -50,7 +50,7 @@ _LN_2_HIGH, _LN_2_LOW, _PER_LN_2 = _F(6.9313812256e-01), _F(9.0580006145e-06), _
 
 
 def log_f32(values: Real) -> Real:
-    """Rule N36: the natural logarithm of float32 values, in double precision, rounded to float32 once.
+    """Rule N30: the natural logarithm of float32 values, in double precision, rounded to float32 once.
 
     Source: glibc `sysdeps/ieee754/flt-32/e_logf.c`.
     """
@@ -71,12 +71,12 @@ def log_f32(values: Real) -> Real:
 
 
 def sin_f32(values: Real) -> Real:
-    """Rule N37: the sine of float32 values. Source: glibc `sysdeps/ieee754/flt-32/s_sinf.c`."""
+    """Rule N31: the sine of float32 values. Source: glibc `sysdeps/ieee754/flt-32/s_sinf.c`."""
     return np.where(np.abs(values) < _TINY, values, _circular(values, is_cosine=False)).astype(_F)
 
 
 def cos_f32(values: Real) -> Real:
-    """Rule N37: the cosine of float32 values. Source: glibc `sysdeps/ieee754/flt-32/s_cosf.c`."""
+    """Rule N31: the cosine of float32 values. Source: glibc `sysdeps/ieee754/flt-32/s_cosf.c`."""
     return np.where(np.abs(values) < _TINY, _F(1), _circular(values, is_cosine=True)).astype(_F)
 
 
@@ -122,7 +122,7 @@ def _far_reduced(values: Real) -> tuple[NDArray[np.int64], Double]:
 
 
 def tanh_f32(values: Real) -> Real:
-    """Rule N38: the hyperbolic tangent of float32 values, in float32. Source: glibc `sysdeps/ieee754/flt-32/s_tanhf.c`."""
+    """Rule N32: the hyperbolic tangent of float32 values, in float32. Source: glibc `sysdeps/ieee754/flt-32/s_tanhf.c`."""
     magnitudes = np.abs(values)
     two = _F(2)
     doubled = two * np.where(magnitudes < _F(22), magnitudes, _F(0))
@@ -137,7 +137,7 @@ def tanh_f32(values: Real) -> Real:
 
 
 def expm1_f32(values: Real) -> Real:
-    """Rule N38: exp(x) - 1 of float32 values up to 44, in float32: ELU and the hyperbolic tangent ask for no others.
+    """Rule N32: exp(x) - 1 of float32 values up to 44, in float32: ELU and the hyperbolic tangent ask for no others.
 
     Source: glibc `sysdeps/ieee754/flt-32/s_expm1f.c`.
     """

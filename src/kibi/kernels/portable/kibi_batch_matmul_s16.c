@@ -1,4 +1,4 @@
-/* BATCH_MATMUL, int16, portable: rules N30 and N41 of Kibi's numerics. Source: TFLM, reference/batch_matmul.h. */
+/* BATCH_MATMUL, int16, portable: rules N26 and N35 of Kibi's numerics. Source: TFLM, reference/batch_matmul.h. */
 #include "kibi_batch_matmul_s16.h"
 
 #include "kibi_requantize_s16.h"

@@ -1,4 +1,4 @@
-/* BATCH_MATMUL, int8, portable: rule N41 of Kibi's numerics. Source: TFLM, reference/batch_matmul.h. */
+/* BATCH_MATMUL, int8, portable: rule N35 of Kibi's numerics. Source: TFLM, reference/batch_matmul.h. */
 #include "kibi_batch_matmul_s8.h"
 
 #include "kibi_requantize.h"

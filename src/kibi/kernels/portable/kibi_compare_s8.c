@@ -1,4 +1,4 @@
-/* Comparisons, int8, portable: rule N39 of Kibi's numerics. Source: TFLM, reference/comparisons.h. */
+/* Comparisons, int8, portable: rule N33 of Kibi's numerics. Source: TFLM, reference/comparisons.h. */
 #include "kibi_compare_s8.h"
 
 #include "kibi_requantize.h"

@@ -1,4 +1,4 @@
-/* CUMSUM, int8, portable: rule N40 of Kibi's numerics. Source: TFLM, reference/cumsum.h. */
+/* CUMSUM, int8, portable: rule N34 of Kibi's numerics. Source: TFLM, reference/cumsum.h. */
 #include "kibi_cumsum_s8.h"
 
 #include "kibi_requantize.h"

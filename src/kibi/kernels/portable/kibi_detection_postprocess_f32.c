@@ -1,4 +1,4 @@
-/* TFLite_Detection_PostProcess, float, portable: rule N54. */
+/* TFLite_Detection_PostProcess, float, portable: rule N40. */
 #include "kibi_detection_postprocess_f32.h"
 
 #include <string.h>

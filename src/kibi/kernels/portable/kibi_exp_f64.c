@@ -1,4 +1,4 @@
-/* The exponential function of doubles, portable: rule N53. */
+/* The exponential function of doubles, portable: rule N39. */
 #include "kibi_exp_f64.h"
 
 #include <string.h>

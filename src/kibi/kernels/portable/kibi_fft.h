@@ -1,4 +1,4 @@
-/* Transforms of real numbers by a complex one of half as many (rules N46 to N47). The header of a type includes this one behind
+/* Transforms of real numbers by a complex one of half as many (rules N41 to N42). The header of a type includes this one behind
  * its arithmetic; alone it is of int16. */
 #ifndef KIBI_FFT_SCALAR
 #include "kibi_fft_s16.h"

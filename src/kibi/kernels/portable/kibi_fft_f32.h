@@ -1,4 +1,4 @@
-/* The arithmetic of transforms of floats: each product and each sum is rounded by itself, and nothing is scaled (rule N46). */
+/* The arithmetic of transforms of floats: each product and each sum is rounded by itself, and nothing is scaled (rule N41). */
 #ifndef KIBI_FFT_F32_H
 #define KIBI_FFT_F32_H
 

@@ -1,4 +1,4 @@
-/* One unit of an LSTM in 16 bits, from its four gates: rule N43 of Kibi's numerics. */
+/* One unit of an LSTM in 16 bits, from its four gates: rule N37 of Kibi's numerics. */
 #ifndef KIBI_LSTM_CELL_H
 #define KIBI_LSTM_CELL_H
 

@@ -1,4 +1,4 @@
-/* Sums of 16-bit elements times 8-bit weights as 16-bit outputs: rules N4 and N30 of Kibi's numerics. */
+/* Sums of 16-bit elements times 8-bit weights as 16-bit outputs: rules N4 and N26 of Kibi's numerics. */
 #ifndef KIBI_REQUANTIZE_S16_H
 #define KIBI_REQUANTIZE_S16_H
 

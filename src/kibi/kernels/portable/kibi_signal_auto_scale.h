@@ -1,4 +1,4 @@
-/* By how much samples can grow (rule N48). */
+/* By how much samples can grow (rule N43). */
 #ifndef KIBI_SIGNAL_AUTO_SCALE_H
 #define KIBI_SIGNAL_AUTO_SCALE_H
 

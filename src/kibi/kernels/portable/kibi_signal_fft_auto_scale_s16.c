@@ -1,4 +1,4 @@
-/* SignalFftAutoScale, the samples, int16, portable. Rule N48. */
+/* SignalFftAutoScale, the samples, int16, portable. Rule N43. */
 #include "kibi_signal_fft_auto_scale_s16.h"
 
 #include "kibi_signal_auto_scale.h"

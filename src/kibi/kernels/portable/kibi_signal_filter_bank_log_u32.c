@@ -1,4 +1,4 @@
-/* SignalFilterBankLog, portable. Rule N50. */
+/* SignalFilterBankLog, portable. Rule N45. */
 #include "kibi_signal_filter_bank_log_u32.h"
 
 enum { LN_2 = 45426, HALF = 1 << 15 };

@@ -1,4 +1,4 @@
-/* SignalFilterBankSpectralSubtraction, portable. Rule N52. */
+/* SignalFilterBankSpectralSubtraction, portable. Rule N47. */
 #include "kibi_signal_filter_bank_spectral_subtraction_u32.h"
 
 #include <string.h>

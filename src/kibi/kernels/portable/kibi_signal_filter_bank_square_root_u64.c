@@ -1,4 +1,4 @@
-/* SignalFilterBankSquareRoot, portable. Rule N49. */
+/* SignalFilterBankSquareRoot, portable. Rule N44. */
 #include "kibi_signal_filter_bank_square_root_u64.h"
 
 /* Rounded to the nearest; 0xffff of what has 32 bits, and 0xffffffff, are not rounded up. */

@@ -1,4 +1,4 @@
-/* SignalIrfft, float, portable. Rules N46 to N47. */
+/* SignalIrfft, float, portable. Rules N41 to N42. */
 #include "kibi_signal_irfft_f32.h"
 
 #include "kibi_fft_f32.h"

@@ -1,4 +1,4 @@
-/* SignalIrfft, int16, portable. Rules N46 to N47. */
+/* SignalIrfft, int16, portable. Rules N41 to N42. */
 #include "kibi_signal_irfft_s16.h"
 
 #include "kibi_fft_s16.h"

@@ -1,4 +1,4 @@
-/* SignalIrfft, int32, portable. Rules N46 to N47. */
+/* SignalIrfft, int32, portable. Rules N41 to N42. */
 #include "kibi_signal_irfft_s32.h"
 
 #include "kibi_fft_s32.h"

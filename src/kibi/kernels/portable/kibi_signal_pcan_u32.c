@@ -1,4 +1,4 @@
-/* SignalPCAN, portable. Rule N51. */
+/* SignalPCAN, portable. Rule N46. */
 #include "kibi_signal_pcan_u32.h"
 
 static int16_t gain_of(uint32_t noise, const int16_t *lut)

@@ -1,4 +1,4 @@
-/* SignalRfft, int16, portable. Rules N46 to N47. */
+/* SignalRfft, int16, portable. Rules N41 to N42. */
 #include "kibi_signal_rfft_s16.h"
 
 #include "kibi_fft_s16.h"

@@ -1,4 +1,4 @@
-/* SignalRfft, int32, portable. Rules N46 to N47. */
+/* SignalRfft, int32, portable. Rules N41 to N42. */
 #include "kibi_signal_rfft_s32.h"
 
 #include "kibi_fft_s32.h"
