@@ -13,9 +13,6 @@ from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
 from kibi.frontends.tflite.folding import fold
 from kibi.frontends.tflite.handles import Handles, first_values, is_resolved
 from kibi.frontends.tflite.importers import (
-    CUSTOM,
-    IMPORTERS,
-    RESOLVED,
     Importer,
     OptionsError,
     TensorTable,
@@ -252,8 +249,7 @@ def _unsupported_problems(unsupported: Mapping[str, Sequence[int]]) -> Iterator[
     """One for each kind of operator, where it first is; the last says what is supported."""
     for position, (name, indices) in enumerate(unsupported.items(), 1):
         count = "" if len(indices) == 1 else f" (the model has {len(indices)} of them)"
-        known = ", ".join(sorted([*IMPORTERS, *RESOLVED, *CUSTOM]))
-        supported = f"Supported operators: {known}" if position == len(unsupported) else ""
+        supported = "`kibi operators` lists those that are" if position == len(unsupported) else ""
         vendor, remedy = refusal_of(name)
         what = f"{name} is not supported{count}" + (f": it is {vendor}" if vendor else "")
         yield Problem(what, remedy if vendor else ". ".join(filter(None, [supported, remedy])), indices[0])
