@@ -10,20 +10,25 @@ from kibi.ir import Graph, verify
 from kibi.ops import operators
 from kibi.oracle import Oracle
 from kibi.runtime import Interpreter
-from tests.ops.comparison import assert_same, graph_of
+from tests.ops.comparison import assert_same_as_tflm, graph_of, outputs_of, python_outputs_of
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS, Case
 
 _MOST_DRAWS = 400
 
 
-def _type_of(graph: Graph, name: str) -> DType | None:
-    """The type of the first input, or, without one, the output of that operator; None where none is left of it."""
+def _types_of(graph: Graph, name: str) -> list[DType]:
+    """The type of the first input, or, without one, the output of that operator; none where none is left of it.
+
+    Of a loop, whose inputs are all alike, that of each.
+    """
     site = next((site for site in graph.sites if site.op.name == name), None)
     if site is None:
-        return None
+        return []
+    if name == "WHILE":
+        return [tensor.type.dtype for tensor in site.row_tensors]
     first = site[site.op.inputs[0].rstrip("?")] if site.op.inputs else site.output
-    return first.type.dtype
+    return [first.type.dtype]
 
 
 def _drawn(name: str) -> dict[DType, tuple[Case, Graph]]:
@@ -32,8 +37,7 @@ def _drawn(name: str) -> dict[DType, tuple[Case, Graph]]:
     for seed in range(_MOST_DRAWS):
         case = OPERATOR_MODELS[name](Seeded(seed))
         graph = graph_of(case)
-        kind = _type_of(graph, name)
-        if kind is not None:
+        for kind in _types_of(graph, name):
             found.setdefault(kind, (case, graph))
         if set(found) >= set(operators()[name].types):
             break
@@ -46,7 +50,7 @@ def test_operator_runs_as_in_tflm_on_every_type_that_it_claims(name: str, oracle
     found = _drawn(name)
     assert set(found) == set(operators()[name].types)
     for case, graph in found.values():
-        assert_same(graph, Interpreter(graph).run(case.inputs), oracle.run(case.model, [case.inputs])[0].outputs)
+        assert_same_as_tflm(graph, python_outputs_of(case, Interpreter(graph)), outputs_of(case, oracle))
 
 
 @pytest.mark.parametrize("name", [name for name, operator in operators().items() if operator.inputs])
@@ -54,7 +58,7 @@ def test_operator_refuses_every_type_that_it_does_not_claim(name: str) -> None:
     """The same model with its tensors of another type is refused, with that type named."""
     claimed = operators()[name].types
     graph = graph_of(OPERATOR_MODELS[name](Seeded(0)))
-    kind = _type_of(graph, name)
+    kind = _types_of(graph, name)[0]
     for other in set(DType) - set(claimed):
         tensors = tuple(
             replace(tensor, type=replace(tensor.type, dtype=other)) if tensor.type.dtype is kind else tensor

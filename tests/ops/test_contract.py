@@ -1,6 +1,7 @@
 """What every operator must have: a walk through the registry."""
 
 import inspect
+from functools import cache
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from kibi.dtypes import DType
 from kibi.errors import InternalError
 from kibi.frontends.tflite.importers import CUSTOM, IMPORTERS
-from kibi.ir import KernelCall, Operator
+from kibi.ir import KernelCall, Operator, Site
 from kibi.kernels import kernel_folder, struct_fields
 from kibi.ops import operators
 from kibi.targets import target, targets
@@ -22,11 +23,17 @@ _S32 = (-(1 << 31), (1 << 31) - 1)
 each_operator = pytest.mark.parametrize("operator", operators().values(), ids=lambda operator: operator.name)
 
 
-def _calls(operator: type[Operator]) -> list[KernelCall]:
-    """The kernel calls of drawn samples; what takes a bundle of outputs apart is not the operator's own."""
+@cache
+def _samples(operator: type[Operator]) -> tuple[tuple[Site, KernelCall], ...]:
+    """The operator in drawn models, with its kernel calls."""
     graphs = (graph_of(OPERATOR_MODELS[operator.name](Seeded(seed))) for seed in range(_SAMPLES))
     sites = (site for graph in graphs for site in graph.sites)
-    return [site.op.kernel_call(site) for site in sites if isinstance(site.op, operator)]
+    return tuple((site, site.op.kernel_call(site)) for site in sites if isinstance(site.op, operator))
+
+
+def _calls(operator: type[Operator]) -> list[KernelCall]:
+    """The kernel calls of drawn models."""
+    return [call for _, call in _samples(operator)]
 
 
 def test_operators_importers_and_samples_name_the_same() -> None:
@@ -102,25 +109,22 @@ def test_operator_params_fit_the_kernels_struct(operator: type[Operator]) -> Non
 @each_operator
 def test_operator_that_accumulates_keeps_its_accumulator_in_scratch(operator: type[Operator]) -> None:
     """What accumulates is told the step, and its reference needs no more scratch than its kernel; others do not accumulate."""
-    for seed in range(_SAMPLES):
-        for site in graph_of(OPERATOR_MODELS[operator.name](Seeded(seed))).sites:
-            call = site.op.kernel_call(site)
-            if site.op.accumulates(site):
-                assert call.takes_step
-                assert site.op.accumulation(site).start.nbytes == call.scratch_bytes
-            elif operator.accumulation is Operator.accumulation:
-                with pytest.raises(InternalError, match="does not accumulate"):
-                    site.op.accumulation(site)
+    for site, call in _samples(operator):
+        if site.op.accumulates(site):
+            assert call.takes_step
+            assert site.op.accumulation(site).start.nbytes == call.scratch_bytes
+        elif operator.accumulation is Operator.accumulation:
+            with pytest.raises(InternalError, match="does not accumulate"):
+                site.op.accumulation(site)
 
 
 @each_operator
 def test_operator_overlaps_are_declared_for_each_row_input(operator: type[Operator]) -> None:
     """A call says for each row input how near below it the output may begin, or says nothing; no distance exceeds the output."""
-    for seed in range(_SAMPLES):
-        for site in graph_of(OPERATOR_MODELS[operator.name](Seeded(seed))).sites:
-            distances = site.op.kernel_call(site).overlap_bytes
-            assert len(distances) in {0, len(site.row_tensors)}
-            assert all(each is None or 0 <= each <= site.output.type.size_bytes for each in distances)
+    for site, call in _samples(operator):
+        distances = call.overlap_bytes
+        assert len(distances) in {0, len(site.row_tensors)}
+        assert all(each is None or 0 <= each <= site.output.type.size_bytes for each in distances)
 
 
 @each_operator
@@ -134,13 +138,12 @@ def test_operator_kernel_takes_the_step_where_its_call_says_so(operator: type[Op
 @each_operator
 def test_operator_samples_have_rows_that_fit_their_tensors(operator: type[Operator]) -> None:
     """Steps make each row of the output once, in order, and accesses name rows that the inputs have."""
-    for seed in range(_SAMPLES):
-        for site in graph_of(OPERATOR_MODELS[operator.name](Seeded(seed))).sites:
-            made = [row for step in range(site.steps) for row in site.made_rows(step)]
-            assert made == list(range(site.output.type.rows))
-            assert site.op.accumulates(site) or len(site.made_rows(0)) * site.steps == len(made)
-            for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
-                needed = {row for step in range(site.steps) for row in access.needs(step)}
-                assert needed <= set(range(tensor.type.rows))
-                assert tensor.type.row_elements % access.parts == 0
-            assert site.op.macs(site) >= 0
+    for site, _ in _samples(operator):
+        made = [row for step in range(site.steps) for row in site.made_rows(step)]
+        assert made == list(range(site.output.type.rows))
+        assert site.op.accumulates(site) or len(site.made_rows(0)) * site.steps == len(made)
+        for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
+            needed = {row for step in range(site.steps) for row in access.needs(step)}
+            assert needed <= set(range(tensor.type.rows))
+            assert tensor.type.row_elements % access.parts == 0
+        assert site.op.macs(site) >= 0

@@ -19,9 +19,9 @@ def data_of(c: Choices, shape: Sequence[int], dtype: DType) -> Array:
     if dtype is DType.BOOL:
         return small > 0
     low, high = dtype.limits
-    wide = small.astype(np.int64)
-    wide = np.where(small == -128, low, np.where(small == 127, high, wide))
-    return np.clip(wide, low, high).astype(dtype.numpy)
+    data = np.asarray(np.maximum(small, max(low, -128)), dtype.numpy)
+    kind = dtype.numpy.type
+    return np.where(small == -128, kind(low), np.where(small == 127, kind(high), data))
 
 
 def _moved(
@@ -211,7 +211,7 @@ def fill(c: Choices) -> Case:
 
 def shape_of(c: Choices) -> Case:
     """SHAPE of a tensor of any type that it knows."""
-    b, shape, dtype = ModelBuilder(), drawn_shape(c, c.integer(1, 5)), c.one_of(BroadcastTo.types)
+    b, shape, dtype = ModelBuilder(), drawn_shape(c, c.integer(1, 5)), c.one_of(tuple(DType))
     source = b.input(shape, dtype, *((scale(c), 0) if dtype in (DType.S8, DType.S16) else ()))
     return one("SHAPE", b, [source], b.tensor((len(shape),), DType.S32), [data_of(c, shape, dtype)])
 

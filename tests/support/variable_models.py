@@ -11,7 +11,7 @@ from tests.support.choices import Choices, Seeded, elements, flip, scale, zero_p
 from tests.support.moving_models import data_of
 from tests.support.tflite_builder import ModelBuilder
 
-_DTYPES = (DType.S8, DType.S8, DType.F32, DType.S16, DType.S32, DType.BOOL)
+_DTYPES = (DType.S8, *DType)
 
 
 def handle(b: ModelBuilder, name: str) -> int:
