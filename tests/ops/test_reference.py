@@ -13,20 +13,32 @@ from kibi.runtime import Interpreter
 from kibi.targets import target
 from tests.ops.comparison import assert_same, assert_same_as_tflm, graph_of, outputs_of, python_outputs_of
 from tests.ops.orders import interleaved
+from tests.support.choices import Seeded
 from tests.support.network_models import networks
-from tests.support.operator_models import Case, cases
+from tests.support.operator_models import OPERATOR_MODELS, Case, cases
 from tests.support.tflite_builder import ModelBuilder
 
 
 @pytest.mark.parametrize("operator", operators())
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_reference_any_model_of_one_operator_equals_tflm(operator: str, data: st.DataObject, oracle: Oracle) -> None:
     """Inside the planned arena each operator gives TFLM's bits, whatever its shapes, attributes and quantization.
 
     Where TFLM's C library decides, floats are as near as the operator promises.
     """
-    case = data.draw(cases(operator))
+    _check(data.draw(cases(operator)), oracle)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", operators())
+def test_reference_many_models_of_one_operator_equal_tflm(operator: str, oracle: Oracle) -> None:
+    """The same for four hundred models of each."""
+    for seed in range(400):
+        _check(OPERATOR_MODELS[operator](Seeded(seed)), oracle)
+
+
+def _check(case: Case, oracle: Oracle) -> None:
     graph = graph_of(case)
     made = plan(graph, target("host"))
     validate(graph, made)

@@ -46,7 +46,7 @@ def transpose_conv(c: Choices) -> Case:
             filter_scales = [filter_scales[0] * 2.0 ** c.integer(-4, 0) for _ in range(outputs)]
         # A factor above 1 shifts a sum left before it multiplies; sums of 64 bits have room for 7 bits.
         power = c.integer(-20, 3 if dtype is DType.S8 else 6)
-        output_scale = max(SMALLEST_OUTPUT_SCALE, float(np.float32(input_scale * filter_scales[0] * 2.0**-power)))
+        output_scale = max(SMALLEST_OUTPUT_SCALE, float(np.float32(input_scale * max(filter_scales) * 2.0**-power)))
         zeros = [0] * len(filter_scales)
         source = b.input(shape, dtype, input_scale, drawn_zero_point(c, dtype))
         kernel = b.constant(elements(c, filter_shape), filter_scales, zeros)

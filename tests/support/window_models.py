@@ -58,10 +58,10 @@ def _sums(c: Choices, name: str, dtype: DType) -> _Sums:
     if dtype is DType.S8:
         return _Sums(DType.S32, 5, {})
     if name == "DEPTHWISE_CONV_2D":
-        return _Sums(DType.S64, 6, {})
+        return _Sums(DType.S64, 5, {})
     bias = c.one_of((DType.S64, DType.S32))
     # Where there is a bias, TFLM does not look at the attribute.
-    return _Sums(bias, 6 if bias is DType.S64 else -1, {"quantized_bias_type": f"INT{8 * bias.size_bytes}"})
+    return _Sums(bias, 5 if bias is DType.S64 else -1, {"quantized_bias_type": f"INT{8 * bias.size_bytes}"})
 
 
 def _bias(
