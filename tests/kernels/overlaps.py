@@ -187,7 +187,7 @@ def _some(probes: Sequence[Probe], start: int) -> str:
     for number, p in enumerate(probes):
         values = (
             f"run_{number}", p.output_bytes, p.call.scratch_bytes, p.row_bytes, p.row_count, len(p.pointers),
-            f"&pointers_{number}[0][0]", p.over, p.fill, p.unit, _TRIALS,
+            f"&pointers_{number}[0][0]", p.over, p.fill, p.unit, _TRIALS, p.declared,
         )  # fmt: skip
         lines.append(f"    check(&(const probe){{{', '.join(map(str, values))}}});")
     return "\n".join([*lines, "}\n"])
