@@ -7,11 +7,14 @@ from kibi.cli.terminal import output, print_json, say, show, table
 from kibi.ir import Operator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
     from kibi.ops import CustomOperator
+
+_SHOWN = 2
+"""Kernels in a line of the list."""
 
 
 def operators(*, as_json: AsJson = False) -> None:
@@ -39,7 +42,7 @@ def operators(*, as_json: AsJson = False) -> None:
     rows = table(console, "!operator", "!input", "kernels", "what it computes")
     for operator in known:
         types = ", ".join(str(kind) for kind in operator.types)
-        rows.add_row(operator.name, types, ", ".join(operator.kernels), _description(operator))
+        rows.add_row(operator.name, types, _few(operator.kernels), _description(operator))
     for name, text in RESOLVED.items():
         rows.add_row(name, "", "", text)
     show(console, rows)
@@ -58,8 +61,14 @@ def _show_custom(console: "Console", custom: "Mapping[str, CustomOperator]") -> 
     rows = table(console, "!custom operator", "!input", "kernels", "what it computes", "from")
     for code, each in custom.items():
         types = ", ".join(str(kind) for kind in each.operator.types)
-        rows.add_row(code, types, ", ".join(each.operator.kernels), _description(each.operator), each.origin)
+        rows.add_row(code, types, _few(each.operator.kernels), _description(each.operator), each.origin)
     show(console, rows)
+
+
+def _few(names: "Sequence[str]") -> str:
+    """The first names, and how many more there are; `--json` has them all."""
+    shown = ", ".join(names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
 def _description(operator: type[Operator]) -> str:
