@@ -139,6 +139,8 @@ def read_tensors(
             continue
         try:
             record = reader.tensor(index)
+            if index in reader.inputs:  # what a caller gives is an input, even where the file calls it a variable
+                record = replace(record, is_variable=False)
             tensor, found = import_tensor(index, compression.restore(index, record), reader.copied)
         except CorruptError as error:
             problems.append(corrupt(error, operator, f"tensor_{index}"))
