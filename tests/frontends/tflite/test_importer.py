@@ -147,6 +147,27 @@ def test_output_that_is_left_out_is_refused() -> None:
     assert "tensor -1" in problems_of(builder.finish([x]))[0].what
 
 
+def test_operand_that_nobody_reads_may_be_empty() -> None:
+    """Converters write a shape of no elements for a scalar; TFLM goes by the output's own shape."""
+    builder = ModelBuilder()
+    x, y = builder.input([1, 1], _S8, 0.5, 0), builder.tensor([], _S8, 0.5, 0)
+    builder.operator("RESHAPE", [x, builder.tensor([0], DType.S32)], [y])
+    graph = parse_tflite(builder.finish([y]), "model")
+    assert [node.inputs for node in graph.nodes] == [(0, None)]
+
+
+def test_operand_that_is_computed_and_empty_is_refused() -> None:
+    """Only what nobody reads may be empty: the operator that makes it names it, too."""
+    builder = ModelBuilder()
+    x, y = builder.input([1, 4], _S8, 0.5, 0), builder.tensor([0], _S8, 0.5, 0, name="nothing")
+    builder.operator("RELU", [x], [y])
+    z = builder.tensor([4], _S8, 0.5, 0)
+    builder.operator("RESHAPE", [x, y], [z])
+    (problem,) = problems_of(builder.finish([z]))
+    assert "has no elements" in problem.what
+    assert (problem.operator, problem.tensor) == (0, "nothing")
+
+
 def _cycle() -> bytes:
     builder = ModelBuilder()
     tensors = [builder.tensor([1, 4], _S8, 0.5, 0) for _ in range(2)]

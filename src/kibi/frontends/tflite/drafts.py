@@ -80,6 +80,7 @@ def read_operators(
                 unsupported.setdefault(record.name, []).append(index)
                 continue
             options = reader.options(record, importer.options_type, graphs)
+            record = _without_empty(record, importer.ignores, reader)
             drafts.append(Draft(index, importer.make(options), record, options, importer))
         except CorruptError as error:
             problems.append(corrupt(error, operator=index))
@@ -95,6 +96,14 @@ def read_operators(
         return drafts, Handles.of(resolved, reader), problems
     except CorruptError as error:
         return drafts, Handles({}, ()), [*problems, corrupt(error, operator=resolved[0][0])]
+
+
+def _without_empty(record: OperatorRecord, place: int | None, reader: ModelReader) -> OperatorRecord:
+    """The operator without the input at that place, where the input has no elements."""
+    index = _LEFT_OUT if place is None or place >= len(record.inputs) else record.inputs[place]
+    if not 0 <= index < reader.tensor_count or 0 not in reader.tensor(index).shape:
+        return record
+    return replace(record, inputs=tuple(_LEFT_OUT if at == place else each for at, each in enumerate(record.inputs)))
 
 
 def _unsupported_problems(unsupported: Mapping[str, Sequence[int]]) -> Iterator[Problem]:

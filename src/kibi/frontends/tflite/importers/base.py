@@ -82,6 +82,7 @@ class Importer:
             `Part`.
         check_outputs: looks at the operator beside the output tensors, and raises `OptionsError`.
         takes_handle: whether the first input is the handle of a variable, which is none of the operator's.
+        ignores: the place of an input that nobody reads, so that it may be a tensor without elements.
     """
 
     make: Callable[[Options], Operator]
@@ -95,6 +96,7 @@ class Importer:
     is_bundled: bool = False
     check_outputs: Callable[[Operator, Sequence[Tensor]], None] | None = None
     takes_handle: bool = False
+    ignores: int | None = None
 
     def ordered(self, inputs: Sequence[T]) -> tuple[T, ...]:
         """The inputs in the operator's order; as they are where there are too many for that. The last may be left out."""
