@@ -15,6 +15,7 @@ from kibi.frontends.tflite.handles import Handles, first_values
 from kibi.frontends.tflite.importers import OptionsError, TensorTable
 from kibi.frontends.tflite.int4 import int4_problems
 from kibi.frontends.tflite.layers import RefusedLayers
+from kibi.frontends.tflite.overwriting import written_once
 from kibi.frontends.tflite.reader import ModelReader
 from kibi.frontends.tflite.signatures import by_signature, listed
 from kibi.frontends.tflite.tensors import unused
@@ -89,6 +90,7 @@ class _Parts:
         tensors: by index.
         count: of the tensors, those that importers have added among them.
         nodes: in the file's order.
+        outputs: tensor indices.
         handles: of variables.
         problems: what is not sound.
     """
@@ -96,6 +98,7 @@ class _Parts:
     tensors: dict[int, Tensor]
     count: int
     nodes: list[Node | Access]
+    outputs: tuple[int, ...]
     handles: Handles
     problems: list[Problem]
 
@@ -107,9 +110,10 @@ class _Parts:
         misled = index_problems(reader, drafts)
         tensors, tensor_problems = read_tensors(reader, drafts, compression)
         table = TensorTable(tensors, reader.tensor_count, reader.outputs)
-        nodes, operand_problems = _connect(drafts, table, handles)
-        problems = [*operator_problems, *misled, *tensor_problems, *operand_problems]
-        return _Parts(table.tensors, table.count, nodes, handles, problems)
+        once = written_once(drafts, reader.inputs, reader.outputs, table)
+        nodes, operand_problems = _connect(once.drafts, table, handles)
+        problems = [*operator_problems, *misled, *tensor_problems, *once.problems, *operand_problems]
+        return _Parts(table.tensors, table.count, nodes, once.outputs, handles, problems)
 
     @property
     def accesses(self) -> list[Access]:
@@ -126,16 +130,16 @@ def _import(reader: ModelReader, source: str, graphs: _Subgraphs, *, is_main: bo
     else:
         initial = {}
         problems += _state_problems(parts)
-    woven = weave(parts.tensors, parts.nodes, reader.outputs, initial, parts.count)
+    woven = weave(parts.tensors, parts.nodes, parts.outputs, initial, parts.count)
     problems += woven.problems
-    tensors, nodes = fold(source, woven.tensors, woven.nodes, reader.outputs)
+    tensors, nodes = fold(source, woven.tensors, woven.nodes, parts.outputs)
     if problems:
         made = {*reader.inputs, *(index for node in nodes for index in node.outputs)}
         problems += _rule_problems(source, (node for node in nodes if not _waits(node, tensors, made)), tensors)
         raise ModelError(source, list(dict.fromkeys(problems)))
     count = max(reader.tensor_count, *(index + 1 for index in tensors)) if tensors else reader.tensor_count
     every = tuple(tensors.get(index) or unused(index) for index in range(count))
-    graph = verify(Graph(identifier(source), source, every, tuple(nodes), reader.inputs, reader.outputs))
+    graph = verify(Graph(identifier(source), source, every, tuple(nodes), reader.inputs, parts.outputs))
     return replace(graph, nodes=tuple(_without_unread_parts(graph)))
 
 
