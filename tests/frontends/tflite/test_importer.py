@@ -233,7 +233,7 @@ def _compressed() -> bytes:
         (_unmade_output, "no operator makes this output"),
         (_extra_inputs, "1000 inputs"),
         (_compressed, "the flatbuffer is corrupt"),
-        (lambda: _chain("RELU").finish(None), "no output"),
+        (lambda: _chain("RELU").finish(None), "the model has no output, so it computes nothing"),
         (lambda: _chain("RELU").finish([1], version=2), "version is 2"),
         (lambda: _chain("RELU").finish([1], identifier=b"ABCD"), "not the identifier 'TFL3'"),
     ],
