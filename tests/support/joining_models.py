@@ -237,7 +237,7 @@ def expand_dims(c: Choices) -> Case:
 
 
 def reshape(c: Choices) -> Case:
-    """RESHAPE from any shape to any other; the new shape as an input, as an attribute, or nowhere."""
+    """RESHAPE from any shape to any other; the new shape as an input, as an attribute, as nothing, or nowhere."""
     b = ModelBuilder()
     shape = drawn_shape(c, c.integer(0, 5), 6)
     total = prod(shape)
@@ -245,8 +245,9 @@ def reshape(c: Choices) -> Case:
     dtype = c.one_of((DType.S8, DType.F32, c.one_of(Reshape.types)))
     data, quantization = _values(c, shape, dtype), _moved_quantization(c, dtype)
     source, output = b.input(shape, dtype, *quantization), b.tensor(output_shape, dtype, *quantization)
-    how = c.one_of(("input", "attribute", "nowhere")) if output_shape else "nowhere"
-    operands = [source, b.constant(np.array(output_shape, np.int32))] if how == "input" else [source]
+    how = c.one_of(("input", "attribute", "nowhere", "nothing") if output_shape else ("nowhere", "nothing"))
+    named = np.array(output_shape if how == "input" else (), np.int32)
+    operands = [source, b.constant(named)] if how in ("input", "nothing") else [source]
     if how == "attribute":
         return one("RESHAPE", b, operands, output, [data], new_shape=output_shape)
     return one("RESHAPE", b, operands, output, [data])

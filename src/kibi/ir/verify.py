@@ -30,7 +30,7 @@ def _structure(graph: Graph) -> Iterator[Problem]:
     count = len(graph.tensors)
     made = {tensor.index for tensor in graph.tensors if tensor.is_constant} | set(graph.inputs)
     if not graph.outputs:
-        yield Problem("the model has no output", "Export it with at least one output tensor")
+        yield Problem("the model has no output, so it computes nothing", "Export it with at least one output tensor")
     for index in (*graph.inputs, *graph.outputs):
         if not 0 <= index < count:
             yield Problem(f"a model input or output is tensor {index}, but there are {count} tensors")

@@ -146,6 +146,27 @@ def test_output_that_is_left_out_is_refused() -> None:
     assert "tensor -1" in problems_of(builder.finish([x]))[0].what
 
 
+def test_operand_that_nobody_reads_may_be_empty() -> None:
+    """Converters write a shape of no elements for a scalar; TFLM goes by the output's own shape."""
+    builder = ModelBuilder()
+    x, y = builder.input([1, 1], _S8, 0.5, 0), builder.tensor([], _S8, 0.5, 0)
+    builder.operator("RESHAPE", [x, builder.tensor([0], DType.S32)], [y])
+    graph = parse_tflite(builder.finish([y]), "model")
+    assert [node.inputs for node in graph.nodes] == [(0, None)]
+
+
+def test_operand_that_is_computed_and_empty_is_refused() -> None:
+    """Only what nobody reads may be empty: the operator that makes it names it, too."""
+    builder = ModelBuilder()
+    x, y = builder.input([1, 4], _S8, 0.5, 0), builder.tensor([0], _S8, 0.5, 0, name="nothing")
+    builder.operator("RELU", [x], [y])
+    z = builder.tensor([4], _S8, 0.5, 0)
+    builder.operator("RESHAPE", [x, y], [z])
+    (problem,) = problems_of(builder.finish([z]))
+    assert "has no elements" in problem.what
+    assert (problem.operator, problem.tensor) == (0, "nothing")
+
+
 def _cycle() -> bytes:
     builder = ModelBuilder()
     tensors = [builder.tensor([1, 4], _S8, 0.5, 0) for _ in range(2)]
@@ -161,12 +182,6 @@ def _backwards() -> bytes:
     builder.operator("RELU", [y], [z])
     builder.operator("RELU", [x], [y])
     return builder.finish([z])
-
-
-def _made_twice() -> bytes:
-    builder = _chain("RELU")
-    builder.operator("RELU", [0], [1])
-    return builder.finish([1])
 
 
 def _constant_output() -> bytes:
@@ -213,18 +228,17 @@ def _compressed() -> bytes:
     [
         (_cycle, "read before any operator makes it"),
         (_backwards, "read before any operator makes it"),
-        (_made_twice, "already made"),
         (_constant_output, "already made"),
         (_unmade_output, "no operator makes this output"),
         (_extra_inputs, "1000 inputs"),
         (_compressed, "the flatbuffer is corrupt"),
-        (lambda: _chain("RELU").finish(None), "no output"),
+        (lambda: _chain("RELU").finish(None), "the model has no output, so it computes nothing"),
         (lambda: _chain("RELU").finish([1], version=2), "version is 2"),
         (lambda: _chain("RELU").finish([1], identifier=b"ABCD"), "not the identifier 'TFL3'"),
     ],
 )
 def test_model_that_is_wrong_as_a_whole_is_refused(make: Callable[[], bytes], expected: str) -> None:
-    """Cycles, wrong order, outputs made twice or never, and files of other kinds end in an error that says so."""
+    """Cycles, wrong order, outputs that are constants or never made, and files of other kinds end in an error that says so."""
     assert expected in str(problems_of(make())[0])
 
 

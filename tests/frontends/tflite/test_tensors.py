@@ -228,15 +228,32 @@ def test_data_in_a_buffer_that_is_not_there_are_refused() -> None:
     assert problem.tensor == "tensor_0"
 
 
-def test_variable_that_cannot_be_state_is_refused() -> None:
-    """A model's input is no state, and neither is a constant."""
-    (problem,) = problems_of(relu_on(lambda builder: builder.tensor([1, 4], _S8, 0.5, 0, name="x", variable=True)))
-    assert "cannot be a model's input" in problem.what
-    data = bytes(4)
-    problems = problems_of(
-        relu_on(lambda builder: builder.tensor([1, 4], _S8, 0.5, 0, name="x", data=data, variable=True))
-    )
-    problem = problems[0]
+def test_input_that_is_marked_as_a_variable_is_an_input() -> None:
+    """A caller gives it, as in TFLM: nothing is kept."""
+    data = relu_on(lambda builder: builder.tensor([1, 4], _S8, 0.5, 0, variable=True))
+    graph = parse_tflite(data, "model")
+    assert [graph.tensors[index].is_variable for index in graph.inputs] == [False]
+
+
+def test_input_that_is_an_operators_state_is_refused() -> None:
+    """What a caller gives anew each time cannot be what an operator remembers."""
+    builder = ModelBuilder()
+    x, y = builder.input([1, 2], _S8, 0.5, 0), builder.tensor([1, 1], _S8, 0.5, 0)
+    weights = builder.constant(np.ones((1, 2), np.int8), 0.5, 0)
+    time = builder.constant(np.ones((1, 3), np.int16), 0.5, 0)
+    state = builder.tensor([1, 3], DType.S16, 0.5, 0, variable=True, name="state")
+    builder.operator("SVDF", [x, weights, time, -1, state], [y], rank=1)
+    (problem,) = problems_of(builder.finish([y], [x, state]))
+    assert "state must be a variable" in problem.what
+    assert problem.tensor == "state"
+
+
+def test_variable_with_data_is_refused() -> None:
+    """It would be a state and a constant at once."""
+    builder = ModelBuilder()
+    x, y = builder.input([1, 4], _S8, 0.5, 0), builder.tensor([1, 4], _S8, 0.5, 0)
+    builder.operator("ADD", [x, builder.tensor([1, 4], _S8, 0.5, 0, data=bytes(4), variable=True)], [y])
+    (problem,) = problems_of(builder.finish([y]))
     assert "has data as a constant has" in problem.what
     assert problem.remedy
 

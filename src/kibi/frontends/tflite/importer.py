@@ -1,58 +1,28 @@
 """From a file's records to a verified graph; all problems are collected and raised once."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from kibi.dtypes import Array
 from kibi.errors import ModelError, Problem
 from kibi.frontends.naming import identifier
-from kibi.frontends.tflite.coding import CodingError
-from kibi.frontends.tflite.compression import DECODE, Compression, read_compression
+from kibi.frontends.tflite.compression import read_compression
+from kibi.frontends.tflite.drafts import GET_AGAIN, Draft, corrupt, index_problems, read_operators, read_tensors
 from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
 from kibi.frontends.tflite.folding import fold
-from kibi.frontends.tflite.handles import Handles, first_values, is_resolved
-from kibi.frontends.tflite.importers import (
-    Importer,
-    OptionsError,
-    TensorTable,
-    importer_of,
-    refusal_of,
-)
+from kibi.frontends.tflite.handles import Handles, first_values
+from kibi.frontends.tflite.importers import OptionsError, TensorTable
 from kibi.frontends.tflite.int4 import int4_problems
 from kibi.frontends.tflite.layers import RefusedLayers
-from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, Options
+from kibi.frontends.tflite.overwriting import written_once
+from kibi.frontends.tflite.reader import ModelReader
 from kibi.frontends.tflite.signatures import by_signature, listed
-from kibi.frontends.tflite.tensors import import_tensor, unused
+from kibi.frontends.tflite.tensors import unused
 from kibi.frontends.tflite.variables import Access, Key, weave
-from kibi.ir import Graph, Node, Operator, Tensor, verify
+from kibi.ir import Graph, Node, Tensor, verify
 
 _SCHEMA_VERSION = 3
-_GET_AGAIN = "Export the model again, or download it again"
-# What the schema writes for an optional input that is not there.
-_LEFT_OUT = -1
-
-
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """An operator that was made; its operands are not checked."""
-
-    index: int
-    op: Operator
-    record: OperatorRecord
-    options: Options
-    importer: Importer
-
-    @property
-    def inputs(self) -> tuple[int | None, ...]:
-        """Tensor indices, without a variable's handle; None for an optional input that is left out."""
-        inputs = self.record.inputs[1 if self.importer.takes_handle else 0 :]
-        return tuple(None if index == _LEFT_OUT else index for index in inputs)
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        """Tensor indices of the inputs that are there, and of the outputs."""
-        return (*(index for index in self.inputs if index is not None), *self.record.outputs)
 
 
 def import_model(data: bytes, source: str, signature: str | None = None) -> Graph:
@@ -73,7 +43,7 @@ def import_model(data: bytes, source: str, signature: str | None = None) -> Grap
             return by_signature(graphs.graph, reader.signatures(), signature, source)
         return replace(graphs.graph(0), signatures=listed(reader))
     except (CorruptError, OverlapError) as error:
-        raise ModelError(source, [_corrupt(error)]) from error
+        raise ModelError(source, [corrupt(error)]) from error
 
 
 class _Subgraphs:
@@ -120,6 +90,7 @@ class _Parts:
         tensors: by index.
         count: of the tensors, those that importers have added among them.
         nodes: in the file's order.
+        outputs: tensor indices.
         handles: of variables.
         problems: what is not sound.
     """
@@ -127,6 +98,7 @@ class _Parts:
     tensors: dict[int, Tensor]
     count: int
     nodes: list[Node | Access]
+    outputs: tuple[int, ...]
     handles: Handles
     problems: list[Problem]
 
@@ -134,13 +106,14 @@ class _Parts:
     def of(reader: ModelReader, graphs: _Subgraphs) -> "_Parts":
         """Those of the subgraph that is read."""
         compression = read_compression(reader)
-        drafts, handles, operator_problems = _read_operators(reader, compression, graphs.graph)
-        index_problems = _index_problems(reader, drafts)
-        tensors, tensor_problems = _read_tensors(reader, drafts, compression)
+        drafts, handles, operator_problems = read_operators(reader, compression, graphs.graph)
+        misled = index_problems(reader, drafts)
+        tensors, tensor_problems = read_tensors(reader, drafts, compression)
         table = TensorTable(tensors, reader.tensor_count, reader.outputs)
-        nodes, operand_problems = _connect(drafts, table, handles)
-        problems = [*operator_problems, *index_problems, *tensor_problems, *operand_problems]
-        return _Parts(table.tensors, table.count, nodes, handles, problems)
+        once = written_once(drafts, reader.inputs, reader.outputs, table)
+        nodes, operand_problems = _connect(once.drafts, table, handles)
+        problems = [*operator_problems, *misled, *tensor_problems, *once.problems, *operand_problems]
+        return _Parts(table.tensors, table.count, nodes, once.outputs, handles, problems)
 
     @property
     def accesses(self) -> list[Access]:
@@ -157,16 +130,16 @@ def _import(reader: ModelReader, source: str, graphs: _Subgraphs, *, is_main: bo
     else:
         initial = {}
         problems += _state_problems(parts)
-    woven = weave(parts.tensors, parts.nodes, reader.outputs, initial, parts.count)
+    woven = weave(parts.tensors, parts.nodes, parts.outputs, initial, parts.count)
     problems += woven.problems
-    tensors, nodes = fold(source, woven.tensors, woven.nodes, reader.outputs)
+    tensors, nodes = fold(source, woven.tensors, woven.nodes, parts.outputs)
     if problems:
         made = {*reader.inputs, *(index for node in nodes for index in node.outputs)}
         problems += _rule_problems(source, (node for node in nodes if not _waits(node, tensors, made)), tensors)
         raise ModelError(source, list(dict.fromkeys(problems)))
     count = max(reader.tensor_count, *(index + 1 for index in tensors)) if tensors else reader.tensor_count
     every = tuple(tensors.get(index) or unused(index) for index in range(count))
-    graph = verify(Graph(identifier(source), source, every, tuple(nodes), reader.inputs, reader.outputs))
+    graph = verify(Graph(identifier(source), source, every, tuple(nodes), reader.inputs, parts.outputs))
     return replace(graph, nodes=tuple(_without_unread_parts(graph)))
 
 
@@ -189,119 +162,17 @@ def _without_unread_parts(graph: Graph) -> Iterator[Node]:
         yield from [node for node in nodes if used.intersection(node.outputs)] or nodes[:1]
 
 
-def _corrupt(error: CorruptError | OverlapError, operator: int | None = None, tensor: str | None = None) -> Problem:
-    return Problem(f"the flatbuffer is corrupt: {error}", _GET_AGAIN, operator, tensor)
-
-
 def _model_problems(reader: ModelReader) -> Iterator[Problem]:
     """Problems of the model as a whole."""
     if reader.version != _SCHEMA_VERSION:
         what = f"the schema's version is {reader.version}; version {_SCHEMA_VERSION} is supported"
         yield Problem(what, "Convert the model with a converter of TensorFlow 1.14 or newer")
     if reader.subgraph_count == 0:
-        yield Problem("the model has no subgraph, so it computes nothing", _GET_AGAIN)
-
-
-def _read_operators(
-    reader: ModelReader, compression: Compression, graphs: Callable[[int], Graph]
-) -> tuple[list[_Draft], Handles, list[Problem]]:
-    """The operators that could be made, the handles of variables, and what is wrong with the others."""
-    drafts: list[_Draft] = []
-    problems: list[Problem] = []
-    resolved: list[tuple[int, OperatorRecord]] = []
-    unsupported: dict[str, list[int]] = {}
-    for index in range(reader.operator_count):
-        try:
-            record = reader.operator(index)
-        except CorruptError as error:
-            problems.append(_corrupt(error, operator=index))
-            continue
-        if record.name == DECODE:
-            problems += compression.add(index, record)
-            continue
-        if is_resolved(record):
-            resolved.append((index, record))
-            continue
-        try:
-            importer = importer_of(record.name)
-            if importer is None:
-                unsupported.setdefault(record.name, []).append(index)
-                continue
-            options = reader.options(record, importer.options_type, graphs)
-            drafts.append(_Draft(index, importer.make(options), record, options, importer))
-        except CorruptError as error:
-            problems.append(_corrupt(error, operator=index))
-        except OptionsError as error:
-            problems.append(Problem(f"{record.name}: {error.what}", error.remedy, index))
-        except ModelError as error:
-            problems += (
-                replace(each, what=f"{record.name}: in a subgraph: {each.what}", operator=index)
-                for each in error.problems
-            )
-    problems = [*_unsupported_problems(unsupported), *problems]
-    try:
-        return drafts, Handles.of(resolved, reader), problems
-    except CorruptError as error:
-        return drafts, Handles({}, ()), [*problems, _corrupt(error, operator=resolved[0][0])]
-
-
-def _unsupported_problems(unsupported: Mapping[str, Sequence[int]]) -> Iterator[Problem]:
-    """One for each kind of operator, where it first is; the last says what is supported."""
-    for position, (name, indices) in enumerate(unsupported.items(), 1):
-        count = "" if len(indices) == 1 else f" (the model has {len(indices)} of them)"
-        supported = "`kibi operators` lists those that are" if position == len(unsupported) else ""
-        vendor, remedy = refusal_of(name)
-        what = f"{name} is not supported{count}" + (f": it is {vendor}" if vendor else "")
-        yield Problem(what, remedy if vendor else ". ".join(filter(None, [supported, remedy])), indices[0])
-
-
-def _index_problems(reader: ModelReader, drafts: Iterable[_Draft]) -> Iterator[Problem]:
-    """Tensor indices that lead nowhere."""
-    count = reader.tensor_count
-    for kind, indices in (("input", reader.inputs), ("output", reader.outputs)):
-        for index in indices:
-            if not 0 <= index < count:
-                yield Problem(f"an {kind} of the model is tensor {index}, but there are {count} tensors", _GET_AGAIN)
-    for draft in drafts:
-        for index in draft.operands:
-            if not 0 <= index < count:
-                what = f"{draft.record.name}: an operand is tensor {index}, but there are {count} tensors"
-                yield Problem(what, _GET_AGAIN, draft.index)
-
-
-def _read_tensors(
-    reader: ModelReader, drafts: Iterable[_Draft], compression: Compression
-) -> tuple[dict[int, Tensor], list[Problem]]:
-    """The tensors that the model's inputs, outputs and supported operators name, and what is wrong with the others."""
-    operators: dict[int, int | None] = {}  # for each tensor, the first operator that names it
-    for draft in drafts:
-        for index in draft.operands:
-            operators.setdefault(index, draft.index)
-    for index in (*reader.inputs, *reader.outputs):
-        operators.setdefault(index, None)
-    tensors: dict[int, Tensor] = {}
-    problems: list[Problem] = []
-    for index, operator in operators.items():
-        if not 0 <= index < reader.tensor_count:
-            continue
-        try:
-            record = reader.tensor(index)
-            tensor, found = import_tensor(index, compression.restore(index, record), reader.copied)
-        except CorruptError as error:
-            problems.append(_corrupt(error, operator, f"tensor_{index}"))
-            continue
-        except CodingError as error:
-            maker = compression.operator_of(index)
-            problems.append(Problem(error.what, error.remedy, operator if maker is None else maker, record.name))
-            continue
-        problems += (replace(problem, operator=operator) for problem in found)
-        if tensor is not None:
-            tensors[index] = compression.remembered(tensor)
-    return tensors, problems
+        yield Problem("the model has no subgraph, so it computes nothing", GET_AGAIN)
 
 
 def _connect(
-    drafts: Iterable[_Draft], table: TensorTable, handles: Handles
+    drafts: Iterable[Draft], table: TensorTable, handles: Handles
 ) -> tuple[list[Node | Access], list[Problem]]:
     """The nodes of the operators whose tensors are all sound, and what is wrong with the others."""
     tensors = table.tensors
@@ -329,7 +200,7 @@ def _connect(
     return nodes, [*refused.problems(), *problems]
 
 
-def _operand_problems(draft: _Draft, inputs: Sequence[Tensor | None]) -> Iterator[Problem]:
+def _operand_problems(draft: Draft, inputs: Sequence[Tensor | None]) -> Iterator[Problem]:
     """What is wrong with operands beside the operator's own rule, which knows nothing of files and converters."""
     operands = dict(zip(draft.op.inputs, draft.importer.ordered(inputs), strict=False))
     for what, remedy, name in int4_problems(draft.record.name, operands):
@@ -339,7 +210,7 @@ def _operand_problems(draft: _Draft, inputs: Sequence[Tensor | None]) -> Iterato
         if check is not None:
             check(draft.options, inputs)
     except CorruptError as error:
-        yield _corrupt(error, operator=draft.index)
+        yield corrupt(error, operator=draft.index)
     except OptionsError as error:
         yield Problem(f"{draft.record.name}: {error.what}", error.remedy, draft.index)
 

@@ -62,6 +62,13 @@ class TensorTable:
         self.tensors[index] = Tensor(index, name, kind, is_variable=memory is not None, initial=initial)
         return index
 
+    def constant(self, name: str, data: Array) -> int:
+        """Add a constant without quantization; its index."""
+        data.flags.writeable = False
+        index = self.add(name, TensorType(data.shape, DType.of(data)))
+        self.tensors[index] = replace(self.tensors[index], data=data)
+        return index
+
 
 @dataclass(frozen=True, slots=True)
 class Importer:
@@ -82,6 +89,9 @@ class Importer:
             `Part`.
         check_outputs: looks at the operator beside the output tensors, and raises `OptionsError`.
         takes_handle: whether the first input is the handle of a variable, which is none of the operator's.
+        instead: from what `nodes` takes, to nodes of other operators that stand for it;
+            none where it stands for itself.
+        ignores: the place of an input that nobody reads, so that it may be a tensor without elements.
     """
 
     make: Callable[[Options], Operator]
@@ -95,6 +105,10 @@ class Importer:
     is_bundled: bool = False
     check_outputs: Callable[[Operator, Sequence[Tensor]], None] | None = None
     takes_handle: bool = False
+    instead: (
+        Callable[[Operator, tuple[int | None, ...], tuple[int, ...], int, TensorTable], tuple[Node, ...]] | None
+    ) = None
+    ignores: int | None = None
 
     def ordered(self, inputs: Sequence[T]) -> tuple[T, ...]:
         """The inputs in the operator's order; as they are where there are too many for that. The last may be left out."""
@@ -128,6 +142,9 @@ class Importer:
         if self.settled is not None:
             given = [None if index is None else table.tensors[index] for index in inputs]
             op = self.settled(op, given, [table.tensors[index] for index in outputs])
+        others = () if self.instead is None else self.instead(op, inputs, outputs, source, table)
+        if others:
+            return others
         inputs = self._with_memories(op, inputs, outputs, source, table)
         if self.remembers:
             return _remembered(op, self.remembers, inputs, outputs, source, table)

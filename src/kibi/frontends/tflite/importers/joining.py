@@ -68,7 +68,7 @@ JOINING: Mapping[str, Importer] = {
     "CONCATENATION": Importer(_concatenation, "ConcatenationOptions"),
     "EXPAND_DIMS": plain(ExpandDims),
     "PACK": Importer(lambda options: Pack(axis=options.integer("Axis")), "PackOptions", _check_values_count),
-    "RESHAPE": plain(Reshape),
+    "RESHAPE": Importer(lambda _: Reshape(), ignores=1),
     "REVERSE_V2": plain(ReverseV2),
     "SLICE": plain(Slice),
     "SPLIT": Importer(lambda _: Split(), part=lambda _, number, count: Split(number, count), order=(1, 0)),

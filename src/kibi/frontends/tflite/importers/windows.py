@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from kibi.frontends.tflite.importers.base import Importer, OptionsError, activation_of, padding_of, pair
+from kibi.frontends.tflite.importers.computed_filter import product_and_sum
 from kibi.frontends.tflite.reader import TENSOR_TYPES, WEIGHTS_FORMATS, Options
 from kibi.ir import Operator, Tensor
 from kibi.ops import AveragePool2D, Conv2D, DepthwiseConv2D, FullyConnected, L2Pool2D, MaxPool2D, TransposeConv
@@ -98,7 +99,7 @@ WINDOWS: Mapping[str, Importer] = {
     "AVERAGE_POOL_2D": Importer(_average_pool2d, "Pool2DOptions"),
     "CONV_2D": Importer(_conv2d, "Conv2DOptions"),
     "DEPTHWISE_CONV_2D": Importer(_depthwise_conv2d, "DepthwiseConv2DOptions", _check_depth_multiplier),
-    "FULLY_CONNECTED": Importer(_fully_connected, "FullyConnectedOptions"),
+    "FULLY_CONNECTED": Importer(_fully_connected, "FullyConnectedOptions", instead=product_and_sum),
     "L2_POOL_2D": Importer(_l2_pool2d, "Pool2DOptions"),
     "MAX_POOL_2D": Importer(_max_pool2d, "Pool2DOptions"),
     # TFLM does not look at the first input, the output's shape.
