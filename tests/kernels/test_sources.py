@@ -17,19 +17,27 @@ SOURCES = tuple(sorted(FOLDER.glob("*.c")))
 HEADERS = tuple(sorted(FOLDER.glob("*.h")))
 KERNELS = frozenset(kernel for operator in operators().values() for kernel in operator.kernels) | {*Part.kernels}
 TWINS = frozenset(variant.kernel for variant in VARIANTS if (FOLDER / f"{variant.kernel}.h").is_file())
+_USUAL = {("host", "c99", "2"), ("cortex-m4", "c++17", "s"), ("cortex-m0plus", "c99", "3")}
+"""Processor, language and level that each run compiles for; the long one for all."""
 _HEADER_TYPES = ("int8_t", "int16_t", "int32_t", "int64_t", "float", "kibi_body")
 
 
-@pytest.mark.parametrize(("language", "optimize"), [("c99", "s"), ("c99", "3"), ("c++17", "2")])
-@pytest.mark.parametrize("name", ["host", "cortex-m4", "cortex-m0plus"])
+_EVERY = [
+    pytest.param(name, language, optimize, marks=[] if (name, language, optimize) in _USUAL else [pytest.mark.slow])
+    for name in ("host", "cortex-m4", "cortex-m0plus")
+    for language in ("c99", "c++17")
+    for optimize in ("s", "2", "3")
+]
+
+
+@pytest.mark.parametrize(("name", "language", "optimize"), _EVERY)
 def test_kernels_by_the_default_compiler_give_no_warning(name: str, language: str, optimize: str) -> None:
     """Each kernel is clean C99 and clean C++17 on large and small processors, at each level that people use."""
     compile_objects(SOURCES, target(name), optimize=optimize, includes=[FOLDER], language=language)
 
 
 @pytest.mark.cross
-@pytest.mark.parametrize(("language", "optimize"), [("c99", "s"), ("c99", "3"), ("c++17", "2")])
-@pytest.mark.parametrize("name", ["cortex-m4", "cortex-m0plus"])
+@pytest.mark.parametrize(("name", "language", "optimize"), [each for each in _EVERY if each.values[0] != "host"])
 def test_kernels_by_gcc_for_arm_give_no_warning(name: str, language: str, optimize: str) -> None:
     """The same with `arm-none-eabi-gcc`."""
     check_cross()
@@ -54,13 +62,14 @@ def test_kernels_every_file_is_used() -> None:
     assert set(used) == {path.name for path in (*SOURCES, *HEADERS)}
 
 
-@pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.stem)
-def test_header_stands_alone(header: Path, tmp_path: Path) -> None:
+def test_headers_stand_alone(tmp_path: Path) -> None:
     """A header includes all that it needs, may be included twice, and has a guard of its own name."""
-    source = tmp_path / "alone.c"
-    source.write_text(f'#include "{header.name}"\n' * 2 + "typedef int not_empty;\n")
-    compile_objects([source], target("host"), includes=[FOLDER])
-    assert f"#ifndef {header.stem.upper()}_H\n" in header.read_text()
+    sources = []
+    for header in HEADERS:
+        sources.append(tmp_path / f"{header.stem}_alone.c")
+        sources[-1].write_text(f'#include "{header.name}"\n' * 2 + "typedef int not_empty;\n")
+        assert f"#ifndef {header.stem.upper()}_H\n" in header.read_text()
+    compile_objects(sources, target("host"), includes=[FOLDER])
 
 
 @pytest.mark.parametrize("kernel", sorted(KERNELS))
