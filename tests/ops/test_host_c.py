@@ -42,7 +42,7 @@ _STATUSES = (-1, -1, -2, -3, -1, -4, 0)
 
 def _cases() -> list[Case]:
     """More models of the operators that have more to go wrong; each operator's seeds are its own."""
-    counts = {name: 24 if name in _WINDOWS else 9 for name in operators()}
+    counts = {name: 16 if name in _WINDOWS else 4 for name in operators()}
     seeds = [(name, 1000 * place + k) for place, (name, count) in enumerate(counts.items()) for k in range(count)]
     return [
         *(OPERATOR_MODELS[name](Seeded(seed)) for name, seed in seeds),

@@ -7,6 +7,7 @@ before such an operator has run when it ends the inference, what stands behind i
 from collections.abc import Iterator
 
 from kibi.ir.graph import Graph
+from kibi.ir.operator import Operator
 
 Waits = tuple[tuple[int, tuple[int, ...]], ...]
 """For nodes that a node waits for: the node's number, and for each of the node's steps how many of the other's must have run."""
@@ -14,16 +15,18 @@ Waits = tuple[tuple[int, tuple[int, ...]], ...]
 
 def stops(graph: Graph) -> tuple[int, ...]:
     """The numbers of the nodes that may end the inference."""
-    return tuple(number for number, site in enumerate(graph.sites) if site.op.may_stop(site))
+    able = (number for number, node in enumerate(graph.nodes) if type(node.op).may_stop is not Operator.may_stop)
+    return tuple(number for number in able if graph.nodes[number].op.may_stop(graph.sites[number]))
 
 
 def stop_waits(graph: Graph) -> tuple[Waits, ...]:
     """For each node, the others that it waits for because one of both may end the inference, and both leave something."""
     ends = frozenset(stops(graph))
+    if not ends:
+        return ((),) * len(graph.nodes)
     lasting = [number for number in range(len(graph.nodes)) if number in ends or _lasts(graph, number)]
     return tuple(
-        tuple(_waits(graph, number, lasting, ends)) if ends and number in lasting else ()
-        for number in range(len(graph.nodes))
+        tuple(_waits(graph, number, lasting, ends)) if number in lasting else () for number in range(len(graph.nodes))
     )
 
 

@@ -16,7 +16,7 @@ static int32_t sum_piece(int32_t sum, const int8_t *x, int32_t first, const int8
     int8_t weights[AT_ONCE];
     int32_t count;
     for (int32_t k = 0; k < p->piece; k += count) {
-        count = p->piece - k < AT_ONCE ? p->piece - k : AT_ONCE;
+        count = p->piece - k < AT_ONCE ? p->piece - k : (int32_t)AT_ONCE;
         kibi_look_up_s8(weights, p->indices, table, p->bits, first + k, count);
         sum = kibi_dot_1x1_s8(sum, weights, x + k, count);
     }
