@@ -22,4 +22,4 @@ cd "$work/away"
 # wherever it is installed. Both run in the source tree alone.
 "$work/venv/bin/python" -m pytest -p no:cacheprovider --ignore tests/docs --ignore tests/benchmarks --ignore tests/ops \
   --ignore tests/planner --ignore tests/frontends --ignore tests/kernels --ignore tests/runtime --ignore tests/engines \
-  --ignore tests/passes --ignore tests/quant --ignore tests/examples "$@"
+  --ignore tests/passes --ignore tests/quant --ignore tests/examples --ignore tests/codegen "$@"
