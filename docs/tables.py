@@ -253,8 +253,8 @@ def operators_sentence() -> str:
     """How many operators there are, in a few words."""
     return (
         f"All {len({*operators(), *RESOLVED})} operators that TensorFlow Lite Micro computes, the schema's and its own: "
-        "convolutions, recurrent layers, control flow,\nvariables, signal processing, compressed weights. Elements are int8, int16 with int8 "
-        "weights, float32, and whatever else it\nhas for each. [What each takes](docs/operators.md).\n"
+        "convolutions, recurrent layers, control flow,\nvariables, signal processing, compressed weights. Elements are "
+        "int8, int16 with int8 weights, float32, and whatever else it\nhas for each. [What each takes](docs/operators.md).\n"
     )
 
 
