@@ -152,7 +152,8 @@ class BoundOperator:
         """A step; views of rows that are held end with this call, so that nothing keeps an arena from moving them."""
         states = [self._operands[name] for name in self._op.states]
         arrays = [state.to_array() for state in states]
-        values = self._run.compute(self._rows(held, step), step, arrays)
+        with np.errstate(all="ignore"):  # what overflows, or is no number, has the bits that the operator says
+            values = self._run.compute(self._rows(held, step), step, arrays)
         for state, array in zip(states, arrays, strict=True):
             for y, row in enumerate(array.reshape(state.type.rows, *state.type.row_shape)):
                 state.write_row(y, row)

@@ -1,6 +1,9 @@
 """Graphs computed by their operators' references, with no plan: for constants, and for graphs inside of operators."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -12,6 +15,18 @@ from kibi.ir.tensor import TensorType
 
 Evaluation = Callable[[Mapping[int, Array]], Array]
 """From the elements of the tensors that a node reads, by index, to those of its output."""
+_counted: ContextVar[Counter[str] | None] = ContextVar("kibi_counted_graphs", default=None)
+
+
+@contextmanager
+def counted_graphs() -> Iterator[Counter[str]]:
+    """For a with-block, how often each graph inside of an operator runs, by its `source`; in this thread or task."""
+    counts: Counter[str] = Counter()
+    before = _counted.set(counts)
+    try:
+        yield counts
+    finally:
+        _counted.reset(before)
 
 
 def evaluator(graph: Graph) -> Callable[[Sequence[Array]], list[Array]]:
@@ -24,6 +39,9 @@ def evaluator(graph: Graph) -> Callable[[Sequence[Array]], list[Array]]:
     constants = {tensor.index: tensor.data for tensor in graph.tensors if tensor.data is not None}
 
     def run(inputs: Sequence[Array]) -> list[Array]:
+        counts = _counted.get()
+        if counts is not None:
+            counts[graph.source] += 1
         known = {**constants, **dict(zip(graph.inputs, inputs, strict=True))}
         for index, compute in steps:
             known[index] = compute(known)
@@ -42,7 +60,8 @@ def evaluation(site: Site) -> Evaluation:
         def rows(step: int) -> Rows:
             return [_rows(known[index], kind, access, step) for index, kind, access in operands]
 
-        return compute(rows).reshape(site.output.type.shape)
+        with np.errstate(all="ignore"):  # what overflows, or is no number, has the bits that the operator says
+            return compute(rows).reshape(site.output.type.shape)
 
     return run
 

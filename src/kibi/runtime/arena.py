@@ -9,6 +9,7 @@ from kibi.errors import ArenaError, InternalError
 from kibi.ir import Graph
 from kibi.planner.plan import Plan
 from kibi.runtime.memory import HandleArena, Kind, LinearArena, Recording, WritableBuffer
+from kibi.runtime.memory.lent import NotBytesError, lent_bytes
 
 CANARY = 0xC5
 """What every byte holds that no live buffer owns."""
@@ -30,7 +31,7 @@ class Arena:
     def __init__(self, graph: Graph, plan: Plan, memory: WritableBuffer | None = None, *, guard: bool = True) -> None:
         alignment = max((buffer.alignment for buffer in plan.buffers), default=1)
         if memory is None:
-            room = np.frombuffer(bytearray(plan.arena_bytes + alignment), np.uint8)
+            room = np.zeros(plan.arena_bytes + alignment, np.uint8)
             skip = -room.ctypes.data % alignment
             self.bytes: NDArray[np.uint8] = room[skip : skip + plan.arena_bytes]
         else:
@@ -112,8 +113,8 @@ def check_size(graph: Graph, plan: Plan, memory: WritableBuffer) -> NDArray[np.u
         ArenaError: it is no block of bytes, read-only or too small.
     """
     try:
-        array: NDArray[np.uint8] = np.frombuffer(memory, np.uint8)
-    except (TypeError, ValueError, BufferError) as error:
+        array = lent_bytes(memory)
+    except NotBytesError as error:
         raise ArenaError(f"the arena is no block of bytes ({error})", plan.arena_bytes, 0) from None
     if not array.flags.writeable:
         raise ArenaError("the arena is read-only", plan.arena_bytes, len(array))

@@ -6,8 +6,13 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError
-from kibi.ir import Graph, Tensor
+from kibi.ir import Graph, Tensor, TensorType
 from kibi.quant import round_half_away
+from kibi.runtime.memory.blocks import whole_number
+from kibi.runtime.room import room_for
+
+_DRAWN_TOGETHER = 1 << 20
+"""Elements that are drawn at a time."""
 
 
 def check_inputs(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
@@ -16,18 +21,23 @@ def check_inputs(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
     Raises:
         InputError: too few, too many, or one of another shape or type.
     """
-    if len(inputs) != len(graph.inputs):
+    try:  # a generator may have no end, so that only what has a length is asked for its elements
+        given = list(inputs) if len(inputs) == len(graph.inputs) else None
+    except TypeError:
+        what = f"{graph.source} takes a list of {len(graph.inputs)} arrays"
+        raise InputError(f"{what}; {type(inputs).__name__} was given, which is none. Give a list.") from None
+    if given is None:
         raise InputError(f"{graph.source} takes {len(graph.inputs)} inputs, {len(inputs)} were given.")
     checked = []
-    for number, (index, value) in enumerate(zip(graph.inputs, inputs, strict=True)):
-        tensor, array = graph.tensors[index], np.asarray(value)
-        wanted = tensor.type
+    for number, (index, value) in enumerate(zip(graph.inputs, given, strict=True)):
+        tensor = graph.tensors[index]
+        wanted, array = tensor.type, _array(value, f"input {number} ({tensor.name!r})")
         if array.dtype != wanted.dtype.numpy or array.shape != wanted.shape:
             raise InputError(
                 f"input {number} ({tensor.name!r}) has shape {list(array.shape)} and type {array.dtype}; "
                 f"{list(wanted.shape)} and {wanted.dtype.numpy} are required."
             )
-        checked.append(array)
+        checked.append(_with_true_as_one(array))
     return checked
 
 
@@ -37,14 +47,31 @@ def check_row(graph: Graph, number: int, row: Array) -> Array:
     Raises:
         InputError: it has another shape or type.
     """
-    tensor, array = graph.tensors[graph.inputs[number]], np.asarray(row)
-    kind = tensor.type
+    tensor = graph.tensors[graph.inputs[number]]
+    kind, array = tensor.type, _array(row, f"a row of input {number} ({tensor.name!r})")
     if array.dtype != kind.dtype.numpy or array.shape != kind.row_shape:
         raise InputError(
             f"a row of input {number} ({tensor.name!r}) has shape {list(array.shape)} and type {array.dtype}; "
             f"{list(kind.row_shape)} and {kind.dtype.numpy} are required."
         )
-    return array
+    return _with_true_as_one(array)
+
+
+def _array(value: object, what: str) -> Array:
+    """What NumPy makes of a value.
+
+    Raises:
+        InputError: it makes nothing of it.
+    """
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InputError(f"{what} is no array: {error}. Give a NumPy array.") from None
+
+
+def _with_true_as_one(array: Array) -> Array:
+    """The array; of booleans each byte is 0 or 1, as C wants it: views of other arrays may hold anything."""
+    return array.view(np.uint8) != 0 if array.dtype == np.bool_ else array
 
 
 def quantize_real(tensor: Tensor, values: Array) -> Array:
@@ -55,24 +82,53 @@ def quantize_real(tensor: Tensor, values: Array) -> Array:
     """
     kind = tensor.type
     if kind.dtype is DType.F32:
-        return values.astype(np.float32)
+        with np.errstate(over="ignore"):  # beyond the largest float is infinite
+            return values.astype(np.float32)
     if kind.quantization is None:
         raise InputError(f"input {tensor.name!r} has no scale; give integers of type {kind.dtype.numpy}.")
     low, high = kind.dtype.limits
-    scaled = np.clip(values.astype(np.float32) / np.float32(kind.quantization.scale), -(2.0**24), 2.0**24)
+    with np.errstate(all="ignore"):  # what is infinite is clipped
+        scaled = np.clip(values.astype(np.float32) / np.float32(kind.quantization.scale), -(2.0**24), 2.0**24)
     whole = round_half_away(scaled).astype(np.int64) + kind.quantization.zero_point
     return np.clip(whole, low, high).astype(kind.dtype.numpy)
 
 
 def seeded_inputs(graph: Graph, seed: int) -> list[Array]:
-    """One array for each input: uniform over an integer type's range, standard normal for floats."""
+    """One array for each input: uniform over the type's range, standard normal for floats.
+
+    An element of a boolean input is true for one of the seeds 2k and 2k + 1 and false for the other, so that a condition
+    comes out both ways.
+
+    Args:
+        graph: the model.
+        seed: at least 0; the same one gives the same arrays everywhere.
+
+    Raises:
+        InputError: the seed is no such number, or this machine has no room for the arrays.
+    """
+    seed = whole_number(seed, "the seed", least=0)
     random = np.random.default_rng(seed)
     arrays: list[Array] = []
-    for index in graph.inputs:
-        kind = graph.tensors[index].type
+    with room_for(graph.source):
+        for number, index in enumerate(graph.inputs):
+            kind = graph.tensors[index].type
+            if kind.dtype is DType.BOOL:
+                coins = np.random.default_rng((seed // 2, number)).integers(0, 2, kind.shape)
+                arrays.append(coins != seed % 2)
+            else:
+                arrays.append(_drawn(random, kind))
+    return arrays
+
+
+def _drawn(random: np.random.Generator, kind: TensorType) -> Array:
+    """Elements of a type of numbers, in pieces: they are drawn wider than they are stored."""
+    array = np.empty(kind.elements, kind.dtype.numpy)
+    for start in range(0, array.size, _DRAWN_TOGETHER):
+        piece = array[start : start + _DRAWN_TOGETHER]
         if kind.dtype.is_integer:
             low, high = kind.dtype.limits
-            arrays.append(random.integers(low, high + 1, kind.shape).astype(kind.dtype.numpy))
+            wide = np.uint64 if high > np.iinfo(np.int64).max else np.int64
+            piece[:] = random.integers(low, high, piece.size, wide, endpoint=True)
         else:
-            arrays.append(random.standard_normal(kind.shape).astype(kind.dtype.numpy))
-    return arrays
+            piece[:] = random.standard_normal(piece.size)
+    return array.reshape(kind.shape)

@@ -1,6 +1,9 @@
 """The interpreter: row steps in the plan's order, on the plan's bytes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from types import MappingProxyType
 from typing import TextIO
 
 import numpy as np
@@ -23,8 +26,10 @@ from kibi.runtime.inference_events import (
 )
 from kibi.runtime.inputs import check_inputs, check_row
 from kibi.runtime.memory import HandleArena, Recording, WritableBuffer
+from kibi.runtime.memory.lent import lent_bytes, shared_names
 from kibi.runtime.preallocated import find_tensor
 from kibi.runtime.program import Program
+from kibi.runtime.room import room_for
 from kibi.runtime.tensors import BufferTensor, RomTensor, RowTensor
 from kibi.runtime.tensors.interface import TensorInterface
 from kibi.targets import target
@@ -41,7 +46,9 @@ class Interpreter:
 
     Everything is allocated when it is made: the planned bytes in the arena, a descriptor for each tensor in a metadata arena.
     A run allocates nothing. Where the plan streams its inputs, `run` hands their rows over itself; or the caller does, with
-    `push_row` for each row in turn and `invoke` at the end.
+    `push_row` for each row in turn and `invoke` at the end. It does one thing at a time: each thread needs one of its own, and
+    handlers and observers cannot call the one that calls them. What an error interrupts is forgotten, but for what variables
+    hold by then; `reset` forgets that, too.
 
     Args:
         model: the graph.
@@ -56,6 +63,7 @@ class Interpreter:
     Raises:
         PlanError: the plan is not right for the model.
         ArenaError: the arena is too small, read-only or misaligned; it says how many bytes are needed.
+        InputError: an argument is of another kind, or this machine has not that many bytes.
     """
 
     def __init__(
@@ -68,11 +76,13 @@ class Interpreter:
         allocate: bool = True,
         handler: Handler | None = None,
     ) -> None:
+        _check_kinds(model, plan, handler)
         self._given = (model, plan, arena, guard)
         self._handler: Handler = NullHandler() if handler is None else handler
         self._preallocated: dict[int, WritableBuffer] = {}
         self._states: dict[int, WritableBuffer] = {}
         self._planned: Plan | None = plan
+        self._lock = Lock()
         self._is_allocated = False
         self._is_stopped = False
         self._position = 0
@@ -117,7 +127,7 @@ class Interpreter:
     @property
     def tensors(self) -> Mapping[int, TensorInterface]:
         """The tensors that steps read or make, by index: what of their rows is there at the moment can be read."""
-        return self._ready().tensors
+        return MappingProxyType(self._ready().tensors)
 
     @property
     def state_bytes(self) -> int:
@@ -159,9 +169,15 @@ class Interpreter:
         Raises:
             PlanError: the plan is not right for the model.
             ArenaError: the arena is too small, read-only or misaligned.
+            InputError: registered buffers and the arena share bytes, or this machine has not that many bytes.
         """
         if self._is_allocated:
             return
+        with self._alone(), room_for(self._given[0].source), np.errstate(all="ignore"):
+            self._allocate()
+
+    def _allocate(self) -> None:
+        """Allocate everything."""
         model, given, memory, guard = self._given
         plan, graph = self.plan, self.model
         if memory is not None:
@@ -169,6 +185,7 @@ class Interpreter:
         if given is not None:
             validate(model, given)
         arena = Arena(graph, plan, memory, guard=guard)
+        self._check_apart(arena)
         used = [
             tensor
             for tensor in graph.tensors
@@ -187,7 +204,19 @@ class Interpreter:
         }
         self._program = Program(graph, plan, arena, tensors)
         self._is_allocated = True
-        self.reset()
+        self._reset()
+
+    def _check_apart(self, arena: Arena) -> None:
+        """No two of arena and registered buffers share bytes.
+
+        Raises:
+            InputError: two do.
+        """
+        tensors = [(self._given[0].tensors[index], lent_bytes(buffer)) for index, buffer in self._preallocated.items()]
+        places = {f"the buffer for {each.name!r}": memory[: each.type.size_bytes] for each, memory in tensors}
+        shared = shared_names({"the arena": arena.bytes, **places})
+        if shared is not None:
+            raise InputError(f"{shared[0]} and {shared[1]} share bytes. Give each bytes of its own.")
 
     def _described(self, tensor: Tensor, offsets: Sequence[int], arena: Arena, context: Context) -> TensorInterface:
         """A tensor with its descriptor, which says where its bytes are."""
@@ -220,17 +249,19 @@ class Interpreter:
         """
         program = self._ready()
         graph = program.graph
-        arrays = dict(zip(graph.inputs, check_inputs(graph, inputs), strict=True))
-        self._begin()
-        for index in graph.stored_inputs:
-            if index in self.tensors:
-                self.tensors[index].assign(arrays[index])
-        self._advance(observe)
-        while (expected := self.expected_row) is not None:
-            number, row = expected
-            tensor = graph.tensors[graph.inputs[number]]
-            self._receive(arrays[tensor.index].reshape(tensor.type.rows, -1)[row], observe)
-        return self._outputs()
+        given = check_inputs(graph, inputs)
+        with self._alone(), room_for(graph.source):
+            arrays = dict(zip(graph.inputs, map(self._kept, given), strict=True))
+            self._begin()
+            for index in graph.stored_inputs:
+                if index in self.tensors:
+                    self.tensors[index].assign(arrays[index])
+            self._advance(observe)
+            while (expected := self.expected_row) is not None:
+                number, row = expected
+                tensor = graph.tensors[graph.inputs[number]]
+                self._receive(arrays[tensor.index].reshape(tensor.type.rows, -1)[row], observe)
+            return self._outputs()
 
     @property
     def expected_row(self) -> tuple[int, int] | None:
@@ -263,10 +294,12 @@ class Interpreter:
             what = f"row {expected[1]} of input {expected[0]}, not one of input {input}"
             raise InputError(f"{graph.source} expects {what}. `expected_row` tells which is next.")
         array = check_row(graph, input, row)
-        if self._position == 0:
-            self._begin()
-            self._advance(None)
-        self._receive(array.reshape(-1), None)
+        with self._alone(), room_for(graph.source):
+            array = self._kept(array)
+            if self._position == 0:
+                self._begin()
+                self._advance(None)
+            self._receive(array.reshape(-1), None)
 
     def invoke(self) -> list[Array]:
         """The outputs, when all rows have been pushed; the next `push_row` begins another inference.
@@ -286,10 +319,16 @@ class Interpreter:
             self._handler.notify(OutOfTurn())
             remedy = "Call `run` with them" if expected is None else "Hand it over with `push_row`"
             raise InputError(f"{graph.source} cannot finish: {what}. {remedy}.")
-        return self._outputs()
+        with self._alone(), room_for(graph.source):
+            return self._outputs()
 
     def reset(self) -> None:
         """Give variables their first values, and forget an inference that was begun with `push_row`."""
+        with self._alone():
+            self._reset()
+
+    def _reset(self) -> None:
+        """As `reset`."""
         self._position = 0
         for index in self._program.graph.variables if self._is_allocated else ():
             tensor = self.tensors[index]
@@ -302,6 +341,30 @@ class Interpreter:
             file: where to print; None: standard output.
         """
         print_memory_plan(self._given[0], self.plan, stream=file)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """For a with-block: nothing else is done with this interpreter; what an error interrupts is forgotten.
+
+        Raises:
+            InputError: something is.
+        """
+        if not self._lock.acquire(blocking=False):
+            what = f"{self._given[0].source}: this interpreter is computing"
+            raise InputError(f"{what}. Make one for each thread, and call none from its own handler or observer.")
+        try:
+            yield
+        except BaseException:
+            self._position = 0
+            self._observed.clear()
+            raise
+        finally:
+            self._lock.release()
+
+    def _kept(self, array: Array) -> Array:
+        """An input that stays as it is while the model runs: a copy of what is in the arena, or in a registered buffer."""
+        places = (self._program.arena.bytes, *map(lent_bytes, self._preallocated.values()))
+        return array.copy() if any(np.may_share_memory(array, place) for place in places) else array
 
     def _ready(self) -> Program:
         if not self._is_allocated:
@@ -362,3 +425,17 @@ class Interpreter:
         made.extend(self.tensors[index].row(row).reshape(-1) for row in site.made_rows(step))
         if step == site.steps - 1:
             observe(index, np.concatenate(self._observed.pop(index)).reshape(kind.shape))
+
+
+def _check_kinds(model: object, plan: object, handler: object) -> None:
+    """The arguments are what they should be.
+
+    Raises:
+        InputError: one is not.
+    """
+    if not isinstance(model, Graph):
+        raise InputError(f"the model is {type(model).__name__}, not a graph. Give what `kibi.load` returns.")
+    if plan is not None and not isinstance(plan, Plan):
+        raise InputError(f"the plan is {type(plan).__name__}. Give what `kibi.plan` returns, or None.")
+    if handler is not None and not callable(getattr(handler, "notify", None)):
+        raise InputError(f"the handler is {type(handler).__name__}, which cannot be told. Give one with `notify`.")

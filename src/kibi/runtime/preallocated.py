@@ -1,10 +1,13 @@
 """Tensors that lie in buffers of the caller's: which ones can, and what a buffer must be."""
 
+from typing import SupportsIndex
+
 import numpy as np
 
 from kibi.errors import InputError
 from kibi.ir import Graph
 from kibi.runtime.memory import WritableBuffer
+from kibi.runtime.memory.lent import NotBytesError, lent_bytes
 
 
 def find_tensor(graph: Graph, tensor: int | str, buffer: WritableBuffer) -> int:
@@ -17,12 +20,20 @@ def find_tensor(graph: Graph, tensor: int | str, buffer: WritableBuffer) -> int:
 
     Raises:
         InputError: there is no such tensor, or several of that name; it is a constant, or nothing computes it; the buffer is
-            read-only, too small or misaligned.
+            in pieces, of another type, read-only, too small or misaligned.
     """
     index = tensor_index(graph, tensor)
     found = graph.tensors[index]
-    memory = np.frombuffer(buffer, np.uint8)
     what = f"the buffer for {found.name!r}"
+    try:
+        memory = lent_bytes(buffer)
+    except NotBytesError as error:
+        raise InputError(f"{what} is no block of bytes ({error}). Give a bytearray or an array in one piece.") from None
+    element = buffer.dtype if isinstance(buffer, np.ndarray) else np.asarray(memoryview(buffer)).dtype
+    if element.itemsize > 1 and element != found.type.dtype.numpy:
+        raise InputError(
+            f"{what} has elements of {element}, the tensor of {found.type.dtype}. Give its type, or bytes."
+        )
     if not memory.flags.writeable:
         raise InputError(f"{what} is read-only. Give one that can be written.")
     if memory.size < found.type.size_bytes:
@@ -40,7 +51,13 @@ def tensor_index(graph: Graph, tensor: int | str) -> int:
     """
     made = {*graph.inputs, *(index for node in graph.nodes for index in node.outputs)}
     computed = {index for index in made if not graph.tensors[index].is_state}
-    matches = [each.index for each in graph.tensors if tensor in (each.index, each.name)]
+    wanted: object = tensor
+    if isinstance(wanted, str):
+        matches = [each.index for each in graph.tensors if each.name == wanted]
+    elif isinstance(wanted, SupportsIndex) and not isinstance(wanted, bool | np.ndarray):
+        matches = [each.index for each in graph.tensors if each.index == wanted]
+    else:
+        raise InputError(f"{tensor!r} names no tensor. Give an index or a name; `kibi inspect` lists them.")
     if not matches:
         raise InputError(f"{graph.source} has no tensor {tensor!r}. `kibi inspect` lists its tensors.")
     if len(matches) > 1:

@@ -16,7 +16,36 @@ from kibi.runtime.arena import Arena
 from kibi.runtime.tensors import RowTensor
 from kibi.runtime.tensors.interface import TensorInterface
 
-_Views = Sequence[NDArray[np.generic]]
+
+@dataclass(frozen=True, slots=True)
+class _TensorRows:
+    """A tensor's rows and the bytes that they are in.
+
+    Which array a view was made from is NumPy's affair: its `base` may be a larger array of the caller's, of which the tensor
+    is a part. So the bytes are kept beside the rows, and nothing else is written.
+
+    Attributes:
+        memory: bytes, of which the rows are parts.
+        offsets: where each row begins.
+        kind: the tensor's type.
+        each: the rows, one by one.
+    """
+
+    memory: NDArray[np.uint8]
+    offsets: Sequence[int]
+    kind: TensorType
+    each: Sequence[NDArray[np.generic]]
+
+    @staticmethod
+    def of(memory: NDArray[np.uint8], offsets: Sequence[int], kind: TensorType) -> "_TensorRows":
+        """The rows at these offsets."""
+        size_bytes, element = kind.row_bytes, kind.dtype.numpy
+        return _TensorRows(memory, offsets, kind, [memory[at : at + size_bytes].view(element) for at in offsets])
+
+    def together(self, rows: range) -> NDArray[np.generic]:
+        """Neighbouring rows, which are stored one after another; no elements where there are no rows."""
+        start = self.offsets[rows.start] if rows else 0
+        return self.memory[start : start + len(rows) * self.kind.row_bytes].view(self.kind.dtype.numpy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +87,8 @@ class Step:
             raise InternalError("a row that arrives is not computed")
         for tensor, row in self.reads:
             tensor.touch(row, writing=False)
-        values = np.asarray(self.compute(self.rows)).reshape(-1)
+        with np.errstate(all="ignore"):  # what overflows, or is no number, has the bits that the operator says
+            values = np.asarray(self.compute(self.rows)).reshape(-1)
         self._store(values)
 
     def receive(self, row: Array) -> None:
@@ -86,7 +116,7 @@ class Program:
         self.plan = plan
         self.arena = arena
         self.tensors = tensors
-        self._views = {index: _views(graph, plan, arena, index, tensor) for index, tensor in tensors.items()}
+        self._rows = {index: _rows(graph, plan, arena, index, tensor) for index, tensor in tensors.items()}
         prepared = {run.node: self._prepare(run.node) for run in plan.runs}
         self.steps = [prepared[node][step] for node, step in plan.steps]
 
@@ -110,7 +140,7 @@ class Program:
         steps: list[Step] = []
         for step, function in zip(range(site.steps), self._functions(node), strict=False):
             operands = list(zip(site.row_tensors, accesses, strict=True))
-            rows = tuple(_pieces(self._views[tensor.index], tensor.type, access, step) for tensor, access in operands)
+            rows = tuple(_pieces(self._rows[tensor.index], access, step) for tensor, access in operands)
             reads = [(tensor.index, row) for tensor, access in operands for row in access.needs(step)]
             writes = [(site.output.index, row) for row in site.made_rows(step)]
             touched = (self._in_arena(reads), self._in_arena(writes))
@@ -143,14 +173,7 @@ class Program:
 
     def _output(self, site: Site, step: int) -> NDArray[np.generic]:
         """The bytes of the rows that one step makes, which lie in order; none where it only accumulates."""
-        kind, made = site.output.type, site.made_rows(step)
-        views = self._views[site.output.index]
-        if len(made) <= 1:
-            return views[made.start] if made else views[0][:0]
-        if not site.output.is_planned:
-            return _joined(views)[made.start * kind.row_elements : made.stop * kind.row_elements]
-        offset = self.plan.row_offsets(self.graph, site.output.index)[made.start]
-        return self.arena.bytes[offset : offset + len(made) * kind.row_bytes].view(kind.dtype.numpy)
+        return self._rows[site.output.index].together(site.made_rows(step))
 
     def _accumulating(self, node: int) -> Iterator[Callable[[Rows], Array]]:
         """The function of each step of a node that accumulates in its scratch."""
@@ -163,14 +186,13 @@ class Program:
         return (partial(_accumulate, site, accumulation, place, step) for step in range(site.steps))
 
 
-def _views(graph: Graph, plan: Plan, arena: Arena, index: int, tensor: TensorInterface) -> _Views:
-    """Each row of a tensor as an array over its bytes: planned, constant, or the caller's."""
+def _rows(graph: Graph, plan: Plan, arena: Arena, index: int, tensor: TensorInterface) -> _TensorRows:
+    """The rows of a tensor over its bytes: planned, constant, or the caller's."""
     kind = graph.tensors[index].type
     if isinstance(tensor, RowTensor):
-        offsets = plan.row_offsets(graph, index)
-        return [arena.bytes[offset : offset + kind.row_bytes].view(kind.dtype.numpy) for offset in offsets]
+        return _TensorRows.of(arena.bytes, plan.row_offsets(graph, index), kind)
     with tensor.direct(_FAST) as array:
-        return list(array.reshape(kind.rows, -1))
+        return _TensorRows.of(array.reshape(-1).view(np.uint8), range(0, kind.size_bytes, kind.row_bytes), kind)
 
 
 class _Fast:
@@ -180,14 +202,6 @@ class _Fast:
 
 
 _FAST = _Fast()
-
-
-def _joined(views: _Views) -> NDArray[np.generic]:
-    """The array whose rows these are."""
-    base = views[0].base
-    if base is None:
-        raise InternalError("rows of a supplied tensor are not views of one array")
-    return base.reshape(-1)
 
 
 def _remember(function: Callable[[Rows, Sequence[Array]], Array], states: Sequence[Array], rows: Rows) -> Array:
@@ -203,8 +217,9 @@ def _accumulate(site: Site, accumulation: Accumulation, place: Array, step: int,
     return accumulation.finish(place) if step == site.steps - 1 else place[:0]
 
 
-def _pieces(views: _Views, kind: TensorType, access: RowAccess, step: int) -> tuple[NDArray[np.generic] | None, ...]:
+def _pieces(rows: _TensorRows, access: RowAccess, step: int) -> tuple[NDArray[np.generic] | None, ...]:
     """The rows, or parts of rows, that an access names."""
+    kind = rows.kind
     size = kind.row_elements // access.parts
     fill = None if access.fill is None else np.full(size, access.fill, kind.dtype.numpy)
 
@@ -212,6 +227,6 @@ def _pieces(views: _Views, kind: TensorType, access: RowAccess, step: int) -> tu
         if position is None:
             return fill
         row, part = divmod(position, access.parts)
-        return views[row][part * size : (part + 1) * size]
+        return rows.each[row][part * size : (part + 1) * size]
 
     return tuple(piece(position) for position in access.positions(step))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.errors import ArenaError, InputError
+from kibi.runtime.memory.lent import NotBytesError, lent_bytes
 
 if TYPE_CHECKING:
     from weakref import ref
@@ -157,15 +158,13 @@ def writable_bytes(memory: "int | WritableBuffer", alignment: int) -> NDArray[np
         skip = -room.ctypes.data % alignment
         return room[skip : skip + size_bytes]
     try:
-        array: NDArray[np.uint8] = np.frombuffer(memory, np.uint8)
-    except (TypeError, ValueError, BufferError, AttributeError) as error:
-        what = f"{type(memory).__name__}: {error}"
+        array = lent_bytes(memory)
+    except NotBytesError as error:
         raise InputError(
-            f"the arena's memory is no block of bytes ({what}). Give a bytearray or a uint8 array."
+            f"the arena's memory is no block of bytes ({error}). Give a bytearray or a uint8 array."
         ) from None
-    form = (memory.data if isinstance(memory, np.ndarray) else memoryview(memory)).format
-    if not array.size or "O" in form:
-        raise InputError("the arena's memory is empty, or holds Python objects. Give a bytearray or a uint8 array.")
+    if not array.size:
+        raise InputError("the arena's memory is empty. Give a bytearray or a uint8 array.")
     if not array.flags.writeable:
         raise InputError(f"the arena's {len(array)} bytes are read-only. Give a bytearray or a writable uint8 array.")
     missing = -array.ctypes.data % alignment

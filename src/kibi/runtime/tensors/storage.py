@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kibi.errors import InputError
 from kibi.runtime.memory import Handle
+from kibi.runtime.memory.lent import NotBytesError, lent_bytes
 
 Bytes = NDArray[np.uint8]
 ByteSource = bytes | bytearray | memoryview | NDArray[Any]
@@ -106,8 +107,8 @@ def borrowed_bytes(source: ByteSource, size_bytes: int, *, writable: bool) -> By
         InputError: there are fewer, they do not lie in one piece, or they are read-only.
     """
     try:
-        given = np.frombuffer(source, np.uint8)
-    except (TypeError, ValueError) as error:
+        given = lent_bytes(source)
+    except NotBytesError as error:
         raise InputError(
             f"the buffer cannot be used as bytes: {error}. Give one whose bytes lie in one piece."
         ) from None
