@@ -314,7 +314,13 @@ def tune(
 
 
 def measure(
-    library: "Library", *, compiler: str = "zig", optimize: str = "s", seed: int = 0, oracle: bool = True
+    library: "Library",
+    *,
+    compiler: str = "zig",
+    optimize: str = "s",
+    seed: int = 0,
+    runs: int | None = None,
+    oracle: bool = True,
 ) -> "Measurement":
     """Compile, link and run a library on the emulated core of its target.
 
@@ -322,17 +328,20 @@ def measure(
         library: what `compile` gave.
         compiler: `zig` (from pip) or `gcc` (`arm-none-eabi-gcc`).
         optimize: `0`, `1`, `2`, `3` or `s`.
-        seed: of the random inputs.
+        seed: of the first random inputs.
+        runs: how many inputs to try, of this seed and those that follow; the most that one takes counts. None: one, but several
+            where elements choose what runs.
         oracle: whether to compare with TensorFlow Lite Micro's Python build where it is installed.
 
     Raises:
+        InputError: seed or runs are no such numbers.
         ToolchainError: the compiler is missing or fails.
         EmulationError: the core stopped, or the target is not emulated.
         MismatchError: TensorFlow Lite Micro's outputs differ.
     """
     from kibi.reports.measurement import measure as take  # noqa: PLC0415
 
-    return take(library, compiler=compiler, optimize=optimize, seed=seed, oracle=oracle)
+    return take(library, compiler=compiler, optimize=optimize, seed=seed, runs=runs, oracle=oracle)
 
 
 def verify(

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Kibi
+from tests.support.branching_models import branches
 
 CONTRACT = {
     *("model", "target", "macs", "arena_bytes", "state_bytes", "stack_bytes", "ram_bytes", "code_bytes"),
     *("plan_table_bytes", "weights_bytes", "flash_bytes", "instructions", "cycles_estimate", "bit_exact", "oracle"),
-    "ops",
+    *("ops", "seeds", "varies_with_inputs", "instructions_min", "stack_bytes_min", "not_executed"),
 }
 
 
@@ -127,3 +128,17 @@ def test_measure_for_an_unknown_goal_lists_those_that_exist(kibi: Kibi, glyphs: 
     assert done.code
     assert "balanced" in done.err
     assert "flash" in done.err
+
+
+def test_measure_of_a_model_with_branches_says_for_which_inputs_figures_hold(kibi: Kibi, tmp_path: Path) -> None:
+    """In text and as JSON: seeds, the least and the most, and what none of the inputs runs."""
+    path = tmp_path / "branches.tflite"
+    path.write_bytes(branches(pools_first=False))
+    text, record = kibi("measure", path).out, kibi("measure", path, "--json").record
+    assert "seeds 0 to 3; the figures are the most on these inputs: instructions" in text
+    assert (record["seeds"], record["varies_with_inputs"], record["not_executed"]) == ([0, 1, 2, 3], True, [])
+    assert record["instructions_min"] < record["instructions"]
+    assert record["stack_bytes_min"] < record["stack_bytes"]
+    once = kibi("measure", path, "--runs", "1").out
+    assert "none of these inputs runs it" in once
+    assert "none of these inputs runs it: subgraph" in kibi("verify", path, "--runs", "1", "--target", "host").out

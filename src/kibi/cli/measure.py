@@ -63,6 +63,16 @@ def measure(
     optimize: Goal = "balanced",
     tune: Tune = False,
     seed: Seed = 0,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            "--runs",
+            min=1,
+            metavar="N",
+            help="How many random inputs to try; the most that one takes counts. Without: 1, or 4 where inputs choose what runs.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure what a model costs on a device.
@@ -80,7 +90,7 @@ def measure(
         made = plan_for(graph, processor, plan, options)
         tunings = tunings_for([graph], [made], optimize, compiler=tool, level=level) if tune else []
         library = kibi.compile(graph, made, folder, optimize=optimize, tunings=tunings)
-        found = kibi.measure(library, compiler=tool, optimize=level, seed=seed)
+        found = kibi.measure(library, compiler=tool, optimize=level, seed=seed, runs=runs)
     if as_json:
         print_json({**found.to_dict(), **({"tuning": tuning_record(tunings)} if tune else {})})
     else:
@@ -134,8 +144,28 @@ def _show_totals(console: "Console", found: "Measurement", processor: "Target") 
             ("instructions", Text(f"{found.instructions:,}", FIGURE).append(f" for {found.macs:,} MACs", "default")),
             ("time", estimate),
             ("same bits", same_bits_text(found)),
+            *_of_inputs(found),
         ],
     )
+
+
+def _of_inputs(found: "Measurement") -> "list[tuple[str, str | Text]]":
+    """For which inputs the figures hold, where there was more than one, and what none of them runs."""
+    from rich.text import Text  # noqa: PLC0415
+
+    lines: list[tuple[str, str | Text]] = []
+    if len(found.seeds) > 1:
+        what = f"seeds {found.seeds[0]} to {found.seeds[-1]}"
+        if found.varies_with_inputs:
+            what += (
+                f"; the figures are the most on these inputs: instructions {found.instructions_min:,} to "
+                f"{found.instructions:,}, stack {found.stack_bytes_min:,} to {found.stack_bytes:,}"
+            )
+        lines.append(("inputs", what))
+    if found.not_executed:
+        missing = f"{', '.join(found.not_executed)}: none of these inputs runs it, so nothing of it is counted"
+        lines.append(("not measured", Text(missing, BAD)))
+    return lines
 
 
 def _show_operators(console: "Console", found: "Measurement") -> None:

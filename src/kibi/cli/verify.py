@@ -111,3 +111,6 @@ def _show(found: "Verification") -> None:
         engine, _, reason = skipped.partition(": ")
         rows.add_row(engine_text(engine), f"skipped: {reason}", style=QUIET)
     show(console, rows)
+    if found.not_executed:
+        say(console)
+        say(console, f"not verified, because none of these inputs runs it: {', '.join(found.not_executed)}", style=BAD)

@@ -1,7 +1,7 @@
 """Graphs as frozen data: tensors, nodes, operators' contract, row access, verification."""
 
 from kibi.ir.by_hand import BoundOperator
-from kibi.ir.evaluation import evaluation, evaluator
+from kibi.ir.evaluation import counted_graphs, evaluation, evaluator
 from kibi.ir.graph import Graph, Node, Signature, Site
 from kibi.ir.operands import Operand
 from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, Param, Rows, StatefulOperator
@@ -30,6 +30,7 @@ __all__ = [
     "Tensor",
     "TensorType",
     "can_overwrite",
+    "counted_graphs",
     "evaluation",
     "evaluator",
     "in_order",

@@ -128,6 +128,11 @@ class Operator(ABC):
     """Whether its rows come from the caller, one at a time, while the plan waits."""
     ignores_elements: ClassVar[bool] = False
     """Whether its output follows from its inputs' types alone."""
+    flow_depends_on_elements: ClassVar[bool] = False
+    """Whether its inputs' elements choose what runs, and how often: a branch, a loop, a suppression.
+
+    Instructions and stack are then those of the inputs that were tried.
+    """
     is_fast: ClassVar[bool] = False
     """Whether it is marked fast: bound by hand, it reaches the bytes of tensors that have them, not only their interface."""
 

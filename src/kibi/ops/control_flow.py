@@ -39,6 +39,7 @@ class ControlFlow(Operator):
     arena_bytes: int = field(default=0, repr=False)
     arena_alignment: int = field(default=4, repr=False)
 
+    flow_depends_on_elements: ClassVar[bool] = True
     passed_from: ClassVar[int] = 0
     """The first input that is passed to the bodies."""
 

@@ -42,6 +42,7 @@ class DetectionPostProcess(Operator):
     row_inputs: ClassVar[tuple[str, ...]] = inputs
     kernels: ClassVar[tuple[str, ...]] = ("kibi_detection_postprocess_f32",)
     types: ClassVar[tuple[DType, ...]] = (DType.F32,)
+    flow_depends_on_elements: ClassVar[bool] = True
 
     max_detections: int = 1
     max_classes_per_detection: int = 1

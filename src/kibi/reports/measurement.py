@@ -8,10 +8,14 @@ import numpy as np
 from kibi.codegen import CompiledModel, Library
 from kibi.codegen.bindings import PLAN_TABLE_PREFIX
 from kibi.dtypes import Array
+from kibi.emulator import Call
 from kibi.engines import DeviceEngine
 from kibi.errors import MismatchError
+from kibi.ir import counted_graphs
 from kibi.ops import is_custom
+from kibi.reports.branches import not_executed, usual_runs
 from kibi.runtime import Interpreter, seeded_inputs
+from kibi.runtime.memory.blocks import whole_number
 from kibi.toolchain import Image
 
 _MOST_RUNS = 64
@@ -33,6 +37,9 @@ class OperatorCost:
 class Measurement:
     """What one inference costs, after a warm-up. The field names are a contract with other tools.
 
+    Where several inputs were tried, instructions, cycles and stack are each the most that one of them took. They hold for these
+    inputs: where elements choose what runs, others may take more.
+
     Attributes:
         model, target: what ran where.
         macs: multiply-accumulates.
@@ -46,7 +53,11 @@ class Measurement:
         cycles_estimate: by Arm's tables; None where there is none for the core.
         bit_exact: whether the device's outputs equal the Python runtime's.
         oracle: "tflm" where the outputs were compared with TensorFlow Lite Micro's and are equal; else None.
-        ops: each operator's cost.
+        ops: each operator's cost, for the input that took the most instructions.
+        seeds: of the inputs that were tried.
+        varies_with_inputs: whether instructions or stack were not the same for all of them.
+        instructions_min, stack_bytes_min: the least that one of them took.
+        not_executed: graphs inside of operators that none of them reached, so that nothing here is known of them.
     """
 
     model: str
@@ -65,14 +76,33 @@ class Measurement:
     bit_exact: bool
     oracle: str | None
     ops: tuple[OperatorCost, ...]
+    seeds: tuple[int, ...]
+    varies_with_inputs: bool
+    instructions_min: int
+    stack_bytes_min: int
+    not_executed: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What the last inference with one input took: of the whole model, and of each node in instructions."""
+
+    call: Call
+    nodes: tuple[int, ...]
+
+
 def measure(
-    library: Library, *, compiler: str = "zig", optimize: str = "s", seed: int = 0, oracle: bool = True
+    library: Library,
+    *,
+    compiler: str = "zig",
+    optimize: str = "s",
+    seed: int = 0,
+    runs: int | None = None,
+    oracle: bool = True,
 ) -> Measurement:
     """Run a library's first model on the emulated core, beside the Python runtime and, where it is installed, TFLM.
 
@@ -80,26 +110,39 @@ def measure(
         library: written to disk, for a target that is emulated.
         compiler: `zig` or `gcc`.
         optimize: `0`, `1`, `2`, `3` or `s`.
-        seed: of the random inputs.
+        seed: of the first random inputs.
+        runs: how many inputs to try, of this seed and those that follow; None: one, but several where elements choose what runs.
         oracle: whether to compare with TFLM where it is installed.
 
     Raises:
+        InputError: seed or runs are no such numbers.
         ToolchainError: the compiler is missing or fails.
         EmulationError: the core stopped, or the target is not emulated.
         MismatchError: TFLM's outputs differ.
     """
     model = library.model
+    first = whole_number(seed, "the seed", least=0)
+    count = usual_runs(model.graph) if runs is None else whole_number(runs, "the number of runs")
+    seeds = tuple(range(first, first + count))
     engine = DeviceEngine(library, compiler=compiler, optimize=optimize)
-    inputs = seeded_inputs(model.graph, seed)
-    expected = _outputs_of_each(model, inputs)
-    outputs = [engine.run(inputs) for _ in expected][-1]
-    compared = oracle and _agrees_with_tflm(model, inputs, expected)
-    return _measurement(library, engine, same_bits(outputs, expected[-1]), "tflm" if compared else None)
-
-
-def _outputs_of_each(model: CompiledModel, inputs: list[Array]) -> list[list[Array]]:
-    """The outputs of a warm-up, and of inferences with the same inputs until one gives outputs: operators may wait for more."""
     interpreter = Interpreter(model.graph, model.plan)
+    tried: list[tuple[list[Array], list[list[Array]]]] = []
+    taken, is_exact = [], True
+    with counted_graphs() as executed:
+        for each in seeds:
+            inputs = seeded_inputs(model.graph, each)
+            expected = _outputs_of_each(interpreter, inputs)
+            outputs = [engine.run(inputs) for _ in expected][-1]
+            is_exact = is_exact and same_bits(outputs, expected[-1])
+            taken.append(_taken(model, engine))
+            tried.append((inputs, expected))
+    compared = oracle and _agrees_with_tflm(model, tried)
+    missing = not_executed(model.graph, executed)
+    return _measurement(library, engine, taken, seeds, is_exact, "tflm" if compared else None, missing)
+
+
+def _outputs_of_each(interpreter: Interpreter, inputs: list[Array]) -> list[list[Array]]:
+    """The outputs of a warm-up, and of inferences with the same inputs until one gives outputs: operators may wait for more."""
     outputs = [interpreter.run(inputs)]
     while len(outputs) < _MOST_RUNS:
         outputs.append(interpreter.run(inputs))
@@ -113,28 +156,49 @@ def same_bits(first: list[Array], second: list[Array]) -> bool:
     return len(first) == len(second) and all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
 
 
-def _measurement(library: Library, engine: DeviceEngine, bit_exact: bool, oracle: str | None) -> Measurement:
-    model, image, call = library.model, engine.image, engine.last
-    if call is None:
+def _taken(model: CompiledModel, engine: DeviceEngine) -> _Taken:
+    if engine.last is None:
         raise MismatchError("nothing was run")
-    ram = model.plan.arena_bytes + engine.state_bytes + call.stack_bytes + image.data_bytes + image.bss_bytes
+    return _Taken(engine.last, tuple(engine.instructions_of(node) for node in range(len(model.graph.nodes))))
+
+
+def _measurement(
+    library: Library,
+    engine: DeviceEngine,
+    taken: list[_Taken],
+    seeds: tuple[int, ...],
+    bit_exact: bool,
+    oracle: str | None,
+    missing: tuple[str, ...],
+) -> Measurement:
+    model, image = library.model, engine.image
+    instructions = [each.call.instructions for each in taken]
+    stacks = [each.call.stack_bytes for each in taken]
+    cycles = [each.call.cycles_estimate for each in taken if each.call.cycles_estimate is not None]
+    ram = model.plan.arena_bytes + engine.state_bytes + max(stacks) + image.data_bytes + image.bss_bytes
+    most = taken[instructions.index(max(instructions))]
     return Measurement(
         model=model.graph.name,
         target=library.target.name,
         macs=model.graph.macs,
         arena_bytes=model.plan.arena_bytes,
         state_bytes=engine.state_bytes,
-        stack_bytes=call.stack_bytes,
+        stack_bytes=max(stacks),
         ram_bytes=ram,
         code_bytes=image.code_bytes,
         plan_table_bytes=_plan_table_bytes(image),
         weights_bytes=image.weights_bytes,
         flash_bytes=image.code_bytes + image.weights_bytes,
-        instructions=call.instructions,
-        cycles_estimate=call.cycles_estimate,
+        instructions=max(instructions),
+        cycles_estimate=max(cycles, default=None),
         bit_exact=bit_exact,
         oracle=oracle,
-        ops=tuple(_operator(model, engine, node) for node in range(len(model.graph.nodes))),
+        ops=tuple(_operator(model, node, count) for node, count in enumerate(most.nodes)),
+        seeds=seeds,
+        varies_with_inputs=len({*instructions}) > 1 or len({*stacks}) > 1,
+        instructions_min=min(instructions),
+        stack_bytes_min=min(stacks),
+        not_executed=missing,
     )
 
 
@@ -143,25 +207,34 @@ def _plan_table_bytes(image: Image) -> int:
     return sum(symbol.size for name, symbol in image.symbols.items() if name.startswith(PLAN_TABLE_PREFIX))
 
 
-def _operator(model: CompiledModel, engine: DeviceEngine, node: int) -> OperatorCost:
+def _operator(model: CompiledModel, node: int, instructions: int) -> OperatorCost:
     site = model.graph.sites[node]
     return OperatorCost(
         name=site.output.name,
         op=site.op.name,
         macs=site.op.macs(site),
-        instructions=engine.instructions_of(node),
+        instructions=instructions,
         scratch_bytes=model.graph.calls[node].scratch_bytes,
     )
 
 
-def _agrees_with_tflm(model: CompiledModel, inputs: list[Array], expected: list[list[Array]]) -> bool:
-    """Whether TFLM was there to compare the last inference with; raises where it differs."""
+def _agrees_with_tflm(model: CompiledModel, tried: list[tuple[list[Array], list[list[Array]]]]) -> bool:
+    """Whether TFLM was there to compare the last inference with each input; raises where one differs.
+
+    Args:
+        model: what was run.
+        tried: each input with the outputs of every inference with it, in their order.
+    """
     from kibi import oracle  # noqa: PLC0415 - starts a child process; only where it is asked for
 
     if model.graph.path is None or not oracle.available() or any(is_custom(node.op) for node in model.graph.nodes):
         return False
     with oracle.Oracle() as tflm:
-        outputs = tflm.run(model.graph.path, [inputs] * len(expected))[-1].outputs
-    if expected[-1] and not same_bits([np.asarray(output) for output in outputs], expected[-1]):
-        raise MismatchError(f"{model.graph.source}: TFLM's outputs differ. Run `kibi verify` to find the operator.")
+        results = tflm.run(model.graph.path, [inputs for inputs, expected in tried for _ in expected])
+    end = 0
+    for _, expected in tried:
+        end += len(expected)
+        outputs = [np.asarray(output) for output in results[end - 1].outputs]
+        if expected[-1] and not same_bits(outputs, expected[-1]):
+            raise MismatchError(f"{model.graph.source}: TFLM's outputs differ. Run `kibi verify` to find the operator.")
     return True

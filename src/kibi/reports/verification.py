@@ -11,15 +11,17 @@ import numpy as np
 from kibi.codegen import generate, write
 from kibi.dtypes import Array
 from kibi.engines import DeviceEngine, Engine, HostEngine
-from kibi.ir import Graph
+from kibi.ir import Graph, counted_graphs
 from kibi.ops import is_custom
 from kibi.oracle import Oracle, available
 from kibi.passes import expose_intermediates
 from kibi.planner import Granularity
 from kibi.planner import plan as make_plan
 from kibi.planner.plan import Plan
+from kibi.reports.branches import not_executed
 from kibi.reports.measurement import same_bits
 from kibi.runtime import Interpreter, seeded_inputs
+from kibi.runtime.memory.blocks import whole_number
 from kibi.targets import Target, target
 
 _UNSIMPLIFIED = "Python, without passes"
@@ -65,6 +67,7 @@ class Verification:
         engines: the engines that were compared with the Python runtime.
         skipped: engines that were not there, each with the reason.
         differences: at most one for each engine.
+        not_executed: graphs inside of operators that no input reached, so that nothing was compared of them.
     """
 
     model: str
@@ -73,6 +76,7 @@ class Verification:
     engines: tuple[str, ...]
     skipped: tuple[str, ...]
     differences: tuple[Difference, ...]
+    not_executed: tuple[str, ...] = ()
 
     @property
     def is_exact(self) -> bool:
@@ -106,13 +110,18 @@ def verify(
         runs: how many random inputs.
         compiler: for the device.
         original: the graph before passes that keep the bits; None: there were none.
+
+    Raises:
+        InputError: an input does not fit, or seed or runs are no such numbers.
     """
-    tried = [list(run) for run in inputs] or [seeded_inputs(graph, seed + number) for number in range(runs)]
+    first, count = whole_number(seed, "the seed", least=0), whole_number(runs, "the number of runs")
+    tried = [list(run) for run in inputs] or [seeded_inputs(graph, first + number) for number in range(count)]
     planned = plan or make_plan(graph, device)
     interpreter = Interpreter(
         graph, planned
     )  # one for all runs: what a model remembers it carries over, here and below
-    expected = [interpreter.run(run) for run in tried]
+    with counted_graphs() as executed:
+        expected = [interpreter.run(run) for run in tried]
     names, differences = ["host C"], []
     source, source_plan = graph, planned
     if original is not None and original != graph:
@@ -137,7 +146,8 @@ def verify(
         differences += [difference] if difference else []
     else:
         skipped.append(_why_not_tflm(graph))
-    return Verification(graph.name, device.name, len(tried), tuple(names), tuple(skipped), tuple(differences))
+    missing = not_executed(graph, executed)
+    return Verification(graph.name, device.name, len(tried), tuple(names), tuple(skipped), tuple(differences), missing)
 
 
 def _why_not_tflm(graph: Graph) -> str:

@@ -1,0 +1,39 @@
+"""What of a model runs only for some inputs: how many to try, and which graphs none of them reached."""
+
+from collections.abc import Collection, Iterator
+
+from kibi.ir import Graph
+
+_RUNS = 4
+"""Inputs that are tried where the flow depends on them: a boolean condition comes out both ways among any three seeds in a row."""
+
+
+def has_choices(graph: Graph) -> bool:
+    """Whether the elements of inputs choose what runs."""
+    return any(node.op.flow_depends_on_elements for node in graph.nodes)
+
+
+def usual_runs(graph: Graph) -> int:
+    """How many inputs show what a model costs: one where all take the same way, several where they do not."""
+    return _RUNS if has_choices(graph) else 1
+
+
+def not_executed(graph: Graph, executed: Collection[str]) -> tuple[str, ...]:
+    """The graphs inside of operators that never ran, as the file numbers them: `subgraph 2`.
+
+    Args:
+        graph: the model.
+        executed: the `source` of each graph that ran.
+    """
+    missing = (body.source for body in _bodies(graph, set()) if body.source not in executed)
+    return tuple(source.removeprefix(f"{graph.source}, ") for source in missing)
+
+
+def _bodies(graph: Graph, seen: set[str]) -> Iterator[Graph]:
+    """The graphs inside of a graph's operators, and inside of theirs, each once however often it is used."""
+    for node in graph.nodes:
+        for body in node.op.bodies:
+            if body.source not in seen:
+                seen.add(body.source)
+                yield body
+                yield from _bodies(body, seen)
