@@ -165,3 +165,17 @@ def test_load_average_of_more_s16_elements_than_32_bits_hold_is_refused() -> Non
     b.operator("AVERAGE_POOL_2D", [x], [y], sizes, padding="VALID")
     with pytest.raises(ModelError, match="a window over 65536 elements of s16 is too large"):
         parse_tflite(b.finish([y]), "m.tflite")
+
+
+@pytest.mark.parametrize(("beta", "is_taken"), [(-1.0, True), (-1e-9, True), (-(2.0**10), True), (-1e9, False)])
+def test_load_s16_softmax_with_a_negative_beta_is_taken_until_products_overflow(beta: float, is_taken: bool) -> None:
+    """TFLM runs them all; where its product leaves 32 bits, what comes out is undefined."""
+    b = ModelBuilder()
+    x, y = b.input([2, 7], DType.S16, 2.0**-15, 0), b.tensor([2, 7], DType.S16, 2.0**-15, 0)
+    b.operator("SOFTMAX", [x], [y], beta=beta)
+    model = b.finish([y])
+    if is_taken:
+        assert parse_tflite(model, "m.tflite").nodes
+        return
+    with pytest.raises(ModelError, match=r"a factor of -2e\+08, but at least 0 is required"):
+        parse_tflite(model, "m.tflite")

@@ -47,13 +47,16 @@ class ArgExtreme(Operator):
         return (RowAccess.same(rows) if steps == rows else RowAccess.every(rows, 1),)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
-        """NumPy's, which take the first of equals, too."""
+        """NumPy's, which take the first of equals, too; but a NaN is no extreme, unless it comes first."""
         loops = _loops(site)
-        find = np.argmax if self.is_max else np.argmin
+        find, least = (np.argmax, -np.inf) if self.is_max else (np.argmin, np.inf)
 
         def step(rows: Rows) -> Array:
             data = np.concatenate([np.asarray(row).reshape(-1) for row in rows[0]]).reshape(loops)
-            return np.asarray(find(data, axis=1)).astype(np.int32)
+            if data.dtype != np.float32:
+                return np.asarray(find(data, axis=1)).astype(np.int32)
+            places = np.asarray(find(np.where(np.isnan(data), np.float32(least), data), axis=1))
+            return np.where(np.isnan(data[:, 0]), 0, places).astype(np.int32)
 
         return step
 

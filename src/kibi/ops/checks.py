@@ -84,13 +84,14 @@ def bias(site: Site, channels: int, *dtypes: DType) -> Tensor | None:
 
 
 def factor(real: float, most_bits: int = 30) -> Multiplier:
-    """A quotient of scales as multiplier and shift; it must be below 2**most_bits.
+    """A quotient of scales as multiplier and shift; it must be at least 0 and below 2**most_bits.
 
     Larger ones would shift all bits out; TFLM leaves them undefined (`kernels/internal/common.cc`).
     """
-    found = quantize_multiplier(real) if isfinite(real) else None
+    found = quantize_multiplier(real) if isfinite(real) and real >= 0 else None
     if found is None or found.shift > most_bits:
-        what = f"the scales give a factor of {real:.4g}, but less than 2**{most_bits} is required"
+        bound = f"less than 2**{most_bits}" if not real < 0 else "at least 0"
+        what = f"the scales give a factor of {real:.4g}, but {bound} is required"
         raise OperatorError(what, "Quantize the model again with representative data", "output")
     return found
 

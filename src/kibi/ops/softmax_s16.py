@@ -16,7 +16,8 @@ _LOW, _HIGH = -(1 << 15), (1 << 15) - 1
 _STEPS = 512
 _MOST_ELEMENTS = 1 << 16
 _RANGE = _F(_HIGH - _LOW)
-
+_OVERFLOWS = 2.0**15
+"""From which negative factor on the product with a difference may leave 32 bits, which TFLM leaves undefined."""
 Real = NDArray[np.float32]
 Table = NDArray[np.int16]
 
@@ -39,8 +40,13 @@ def check(site: Site, beta: float) -> None:
 
 
 def _factor(site: Site, beta: float) -> Multiplier:
-    """Rule N29: from differences of elements to units in which 65535 stands for 10."""
-    return checks.factor(site["input"].quantization.scale * float(_F(beta)) / (10.0 / 65535.0))
+    """Rule N29: from differences of elements to units in which 65535 stands for 10.
+
+    Differences to the largest element are at most 0. With a negative factor they are at least 0 and end at the table's upper end,
+    where a factor of 0 leaves them, too.
+    """
+    real = site["input"].quantization.scale * float(_F(beta)) / (10.0 / 65535.0)
+    return checks.factor(0.0 if -_OVERFLOWS < real < 0 else real)
 
 
 @cache
