@@ -111,6 +111,20 @@ def test_host_c_optimized_by_the_default_compiler_equals_tflm(
     _check(half, wanted[::2], Batch(graphs, _plans(half), tmp_path, compiler="zig", optimize="2", sanitize=True))
 
 
+def test_host_c_of_elements_of_eight_bytes_reads_them_where_they_are_aligned(
+    drawn: Sequence[tuple[Case, Graph]], wanted: Sequence[Sequence[Array]], tmp_path: Path
+) -> None:
+    """With a plan for a 32-bit core, too, UBSan finds no access to s64 or u64 at less than 8 bytes."""
+    check_gcc()
+    wide = [place for place, (_, graph) in enumerate(drawn) if any(t.type.dtype.size_bytes == 8 for t in graph.tensors)]
+    models = [drawn[place] for place in wide]
+    assert {case.operator for case, _ in models} >= {"SignalFilterBank", "SignalFilterBankSquareRoot"}
+    plans = [plan(graph, target("cortex-m4")) for _, graph in models]
+    how = {"compiler": "gcc", "optimize": "1", "processor": "cortex-m4"}
+    batch = Batch([graph for _, graph in models], plans, tmp_path, **how, sanitize=True)
+    _check(models, [wanted[place] for place in wide], batch)
+
+
 @pytest.mark.parametrize("dtype", [DType.S8, DType.S16], ids=str)
 def test_host_c_quantize_of_any_float_equals_python(dtype: DType, tmp_path: Path) -> None:
     """Floats that TFLM converts with undefined results (NaN, infinities, beyond 32 bits) give one answer in Python and C."""

@@ -43,7 +43,7 @@ def test_made_rows_of_an_accumulating_node_come_with_its_last_step() -> None:
 def test_lifetimes_accumulating_input_dies_by_row_and_output_starts_late() -> None:
     """Each input row dies with the step that adds it; scratch lives through all steps, the output from the last one on."""
     net = tallied(1, rows=3)
-    buffers = lifetimes(net, M4, by_row(net))
+    buffers = lifetimes(net, by_row(net))
     assert [(each.tensor, each.first_row, each.start, each.end) for each in buffers] == [
         (0, 0, 0, 5),
         (1, 0, 0, 2),
@@ -57,7 +57,7 @@ def test_lifetimes_accumulating_input_dies_by_row_and_output_starts_late() -> No
 def test_lifetimes_accumulator_is_never_shared() -> None:
     """Nodes whose steps take turns share their scratch, but none shares an accumulator."""
     net = tallied(3, 3, scratch_bytes=40)
-    shares = [each.nodes for each in lifetimes(net, M4, by_row(net)) if each.tensor is None]
+    shares = [each.nodes for each in lifetimes(net, by_row(net)) if each.tensor is None]
     assert sorted(shares) == [(0, 1), (2,)]
 
 

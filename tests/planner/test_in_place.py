@@ -67,7 +67,7 @@ def test_input_that_another_node_reads_later_stays() -> None:
     """What is still to be read elsewhere is not overwritten."""
     net = graph([(1, 6, 8, 1)] * 4, [(Shifting(), (0,), 1), (Window(), (0,), 2), (Sum(), (1, 2), 3)])
     runs = file_order(net)
-    buffers = lifetimes(net, M4, runs)
+    buffers = lifetimes(net, runs)
     pairs = {(buffers[rule.first].tensor, buffers[rule.second].tensor) for rule in in_place_rules(net, runs, buffers)}
     assert (0, 1) not in pairs
 
@@ -116,7 +116,7 @@ def test_plans_in_place_are_right(net: Graph) -> None:
 def test_one_byte_nearer_than_a_rule_allows_is_caught_or_harmless(net: Graph, data: st.DataObject) -> None:
     """An output that is moved to a byte below the least distance from its input is refused, where a rule says so."""
     runs = file_order(net)
-    buffers = lifetimes(net, M4, runs)
+    buffers = lifetimes(net, runs)
     rules = in_place_rules(net, runs, buffers)
     if not rules:
         return

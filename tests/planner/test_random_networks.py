@@ -128,7 +128,7 @@ def test_swapped_runs_are_caught_unless_no_row_misses_them(seed: int, data: st.D
 def _fits(net: Graph, wrong: Plan) -> bool:
     """Whether the plan's buffers live at least as long as its order needs them."""
     try:
-        buffers = lifetimes(net, M4, wrong.runs, split=range(len(net.tensors)))
+        buffers = lifetimes(net, wrong.runs, split=range(len(net.tensors)))
     except PlanError:
         return False
     return all(any(_covers(given, needed) for given in wrong.buffers) for needed in buffers)

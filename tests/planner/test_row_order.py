@@ -32,7 +32,7 @@ M4 = kibi.target("cortex-m4")
 def _peak(graph: Graph, runs: Sequence[Run]) -> int:
     """The peak of an order's buffers, each row with a lifetime of its own, worked out from the buffers alone."""
     everything = {tensor.index for tensor in graph.tensors}
-    buffers = lifetimes(graph, M4, runs, split=everything)
+    buffers = lifetimes(graph, runs, split=everything)
     steps = sum(run.rows for run in runs)
     return max(sum(b.size_bytes for b in buffers if b.start <= step < b.end) for step in range(steps))
 
@@ -158,7 +158,7 @@ def test_tensors_are_joined_where_the_peak_allows() -> None:
     """A tensor whose rows need not die apart is one buffer."""
     model = residual_network()
     runs = row_order(model).runs
-    split = worth_splitting(model, M4, runs)
+    split = worth_splitting(model, runs)
     assert split < {tensor.index for tensor in model.tensors}
 
 

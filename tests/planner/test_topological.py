@@ -17,7 +17,6 @@ from kibi.planner.least_context import least_context
 from kibi.planner.local_search import improve
 from kibi.planner.precedence import precedence
 from kibi.planner.topological import TopologicalOrder, smallest_peak_order
-from kibi.targets import target
 from tests.planner.networks import chain, residual
 from tests.support.choices import Choices, Drawn, Seeded
 from tests.support.loose_models import load_loosely, opaque_graph
@@ -207,7 +206,7 @@ def test_order_where_none_is_better_is_the_graphs_own() -> None:
 def test_order_peak_agrees_with_lifetimes(scratch: bool) -> None:
     """Bytes are counted as the planner counts them, with scratch and without."""
     graph = residual(scratch_bytes=100)
-    buffers = lifetimes(graph, target("cortex-m4"), file_order(graph), scratch=scratch)
+    buffers = lifetimes(graph, file_order(graph), scratch=scratch)
     steps = range(max(buffer.end for buffer in buffers))
     live = max(sum(each.size_bytes for each in buffers if each.start <= step < each.end) for step in steps)
     assert smallest_peak_order(graph, scratch=scratch).peak_bytes == live

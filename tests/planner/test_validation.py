@@ -197,6 +197,25 @@ def test_validate_misaligned_words_are_refused() -> None:
     assert "it must be aligned to 4" in _refusal(net, wrong)
 
 
+@pytest.mark.parametrize("dtype", [DType.S64, DType.U64])
+def test_validate_elements_of_eight_bytes_at_four_are_refused(dtype: DType) -> None:
+    """A saved plan that places them at 4, as plans for 32-bit cores once did, is refused on every target."""
+    net = graph([(1, 3), (1, 3)], [(Window(), (0,), 1)], dtypes={0: DType.S8, 1: dtype})
+    made = plan(net, M4)
+    assert {each.alignment for each in made.buffers} == {1, 8}
+    wrong = replace(_with(made, 1, offset=4, alignment=4), arena_bytes=28, proven_optimal=False)
+    assert "it must be aligned to 8" in _refusal(net, wrong)
+
+
+def test_validate_scratch_less_aligned_than_the_kernel_asks_is_refused() -> None:
+    """What a kernel keeps in its scratch decides how that is aligned."""
+    net = chain(1, rows=2, width=4, scratch_bytes=8)
+    made = plan(net, M4)
+    place = next(k for k, each in enumerate(made.buffers) if each.tensor is None)
+    wrong = replace(_with(made, place, offset=18, alignment=2), arena_bytes=26, proven_optimal=False)
+    assert "it must be aligned to 4" in _refusal(net, wrong)
+
+
 def test_validate_input_rows_apart_are_refused() -> None:
     """The rows of a model's input and output lie one behind the other, also where each is a buffer of its own."""
     net = chain(1, rows=2, width=4)

@@ -69,10 +69,10 @@ def test_orders_are_refused_where_the_simulation_misses_a_row() -> None:
             if wrong:
                 refused += 1
                 with pytest.raises(PlanError, match=r"overwrites a variable that .* still uses"):
-                    lifetimes(graph, HOST, runs)
+                    lifetimes(graph, runs)
             else:
                 try:
-                    lifetimes(graph, HOST, runs)
+                    lifetimes(graph, runs)
                     accepted += 1
                 except PlanError:
                     unread += 1
@@ -91,7 +91,7 @@ def test_orders_that_are_searched_keep_versions_apart() -> None:
         place = {node: k for k, node in enumerate(smallest_peak_order(graph).nodes)}
         assert all(place[other] < place[node] for node, others in enumerate(waits) for other, _ in others)
         for order in row_orders(graph):
-            lifetimes(graph, HOST, order.runs)
+            lifetimes(graph, order.runs)
 
 
 def test_state_takes_no_arena() -> None:

@@ -130,13 +130,14 @@ def init(b: Bindings) -> str:
     """The function that gives the model its regions."""
     name, upper = b.prefix, b.prefix.upper()
     if not b.regions:
-        checks = _checks("arena", "arena_bytes", f"{upper}_ARENA")
+        checks = _checks("arena", "arena_bytes", f"{upper}_ARENA", b.plan.arena_bytes)
         keep = "    model->arena = (uint8_t *)arena;\n" if b.is_plain else "    model->memory[0] = (uint8_t *)arena;\n"
         head = f"kibi_status {name}_init({name}_t *model, void *arena, size_t arena_bytes)"
     else:
         checks, keep = "", ""
         for number, use in enumerate(b.regions):
-            checks += _checks(f"regions[{number}]", f"region_bytes[{number}]", f"{upper}_REGION_{use.name.upper()}")
+            macro = f"{upper}_REGION_{use.name.upper()}"
+            checks += _checks(f"regions[{number}]", f"region_bytes[{number}]", macro, use.used_bytes)
             keep += f"    model->memory[{number}] = (uint8_t *)regions[{number}];\n"
         checks = refuse("regions == NULL || region_bytes == NULL", "KIBI_ERROR_NULL") + checks
         head = (
@@ -259,9 +260,11 @@ def _count(b: Bindings) -> int:
     return _regions(b) + len(b.supplied) + bool(b.variables)
 
 
-def _checks(pointer: str, given: str, macro: str) -> str:
+def _checks(pointer: str, given: str, macro: str, size_bytes: int) -> str:
+    """The checks of a region; no number of bytes is too small for one of no bytes, and compilers warn of such a check."""
+    too_small = refuse(f"{given} < {macro}_BYTES", "KIBI_ERROR_ARENA_SIZE")
     return (
         refuse(f"{pointer} == NULL", "KIBI_ERROR_NULL")
-        + refuse(f"{given} < {macro}_BYTES", "KIBI_ERROR_ARENA_SIZE")
+        + (too_small if size_bytes else f"    (void){given};\n")
         + refuse(f"(uintptr_t){pointer} % {macro}_ALIGNMENT != 0u", "KIBI_ERROR_ARENA_ALIGNMENT")
     )

@@ -48,8 +48,9 @@ int main(void)
 """
 
 
-def _words(name: str, size: str) -> str:
-    return f"static uint64_t {name}[({size} + 7u) / 8u];\n"
+def _words(name: str, size: str, size_bytes: int) -> str:
+    """An array for so many bytes; C has no arrays of none."""
+    return f"static uint64_t {name}[({size} + 7u) / 8u];\n" if size_bytes else f"static uint64_t {name}[1];\n"
 
 
 def _memory(b: Bindings) -> str:
@@ -57,10 +58,11 @@ def _memory(b: Bindings) -> str:
     upper = b.prefix.upper()
     text = "/* The caller owns all memory; words align it. */\n"
     for use in b.regions:
-        text += _words(use.name, f"{upper}_REGION_{use.name.upper()}_BYTES")
-    text += "" if b.regions else _words("arena", f"{upper}_ARENA_BYTES")
-    for number in range(len(b.supplied)):
-        text += _words(f"supplied_{number}", f"{upper}_SUPPLIED_{number}_BYTES")
+        text += _words(use.name, f"{upper}_REGION_{use.name.upper()}_BYTES", use.used_bytes)
+    text += "" if b.regions else _words("arena", f"{upper}_ARENA_BYTES", b.plan.arena_bytes)
+    for number, index in enumerate(b.supplied):
+        size_bytes = b.graph.tensors[index].type.size_bytes
+        text += _words(f"supplied_{number}", f"{upper}_SUPPLIED_{number}_BYTES", size_bytes)
     return text
 
 

@@ -56,7 +56,7 @@ class KernelCall:
         kernel: name of the function, of its `.c` and `.h` files and, with `_params` behind, of its struct.
         params: the struct's fields but the operator's bodies; those not named are zero.
         scratch_bytes: bytes of arena that a call may use.
-        scratch_alignment: what its start is a multiple of, if the target's arena is.
+        scratch_alignment: what its start is a multiple of.
         takes_step: whether the kernel takes the number of the step.
         roomy_scratch_bytes: more scratch than that, with which faster kernels may stand for this one; 0 where more is of no use.
         features: macros of the kernel's files, for parts of it that this call needs; a library leaves out what none needs.

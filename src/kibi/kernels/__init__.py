@@ -14,12 +14,15 @@ from kibi.errors import InputError, InternalError
 _FIELD = re.compile(r"^\s+(?:const\s+)?(?P<type>\w+)\s+(?P<star>\*?)(?P<name>\w+);", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "(?P<name>[\w.]+)"', re.MULTILINE)
 _FOLDERS: list[Path] = []
+_THUMB = "defined(__GNUC__) && defined(__ELF__) && defined(__thumb__) && !defined(__ARMEB__)"
+_UNALIGNED = "defined(__thumb2__) && defined(__ARM_FEATURE_UNALIGNED)"
 _CONDITIONS = {
-    "armv7em": "defined(__ARM_FEATURE_DSP)",
-    "armv7m": "defined(__ARM_ARCH_7M__) || defined(__ARM_ARCH_7EM__)",
-    "armv6m": "defined(__ARM_ARCH_6M__)",
+    "armv7em": f"defined(__ARM_FEATURE_SIMD32) && {_UNALIGNED} && \\\n    {_THUMB}",
+    "armv7m": f"(defined(__ARM_ARCH_7M__) || defined(__ARM_ARCH_7EM__)) && {_UNALIGNED} && \\\n    {_THUMB}",
+    "armv6m": f"defined(__ARM_ARCH_6M__) && {_THUMB}",
 }
-"""For each set but the portable one, when the compiler has its instructions."""
+"""For each set but the portable one, when the compiler has its instructions: in Thumb state, little-endian, and with words at any
+address where the kernels read such; all other processors get plain C."""
 
 
 @dataclass(frozen=True, slots=True)

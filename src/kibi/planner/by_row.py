@@ -80,13 +80,13 @@ def plan_by_row(graph: Graph, target: Target, *, runs: Sequence[Run] | None = No
     """
     found = () if runs is not None else row_orders(graph)
     orders = [tuple(runs)] if runs is not None else [order.runs for order in found]
-    layouts = [layout for order in orders for layout in _layouts(graph, target, order, floor)]
+    layouts = [layout for order in orders for layout in _layouts(graph, order, floor)]
     best = _best(graph, layouts[:_MOST_LAYOUTS])
     bound = max((order.lower_bound_bytes for order in found), default=0)
     return best.placement.plan(graph.name, target.name, best.layout.runs, order_bound_bytes=bound)
 
 
-def worth_splitting(graph: Graph, target: Target, runs: Sequence[Run], floor: int = 0) -> frozenset[int]:
+def worth_splitting(graph: Graph, runs: Sequence[Run], floor: int = 0) -> frozenset[int]:
     """The tensors that must be held row by row for the smallest peak; all others may be one buffer.
 
     A buffer for each row costs a table of offsets in flash. Starting from rows everywhere, each tensor, the largest first,
@@ -94,8 +94,8 @@ def worth_splitting(graph: Graph, target: Target, runs: Sequence[Run], floor: in
     """
     steps = sum(run.rows for run in runs)
     everything = frozenset(tensor.index for tensor in graph.tensors if tensor.type.rows > 1)
-    split = _by_tensor(lifetimes(graph, target, runs, split=everything))
-    whole = _by_tensor(lifetimes(graph, target, runs))
+    split = _by_tensor(lifetimes(graph, runs, split=everything))
+    whole = _by_tensor(lifetimes(graph, runs))
     change = np.zeros(steps + 1, np.int64)
     for buffers in split.values():
         _add(change, buffers, 1)
@@ -112,12 +112,12 @@ def worth_splitting(graph: Graph, target: Target, runs: Sequence[Run], floor: in
     return frozenset(kept)
 
 
-def _layouts(graph: Graph, target: Target, runs: tuple[Run, ...], floor: int) -> Iterator[_Layout]:
+def _layouts(graph: Graph, runs: tuple[Run, ...], floor: int) -> Iterator[_Layout]:
     """The buffers of an order: the fewest; and those with whole model inputs, which are easier to place."""
-    split = worth_splitting(graph, target, runs, floor)
+    split = worth_splitting(graph, runs, floor)
     whole_inputs = split - set(graph.stored_inputs)
     for choice in dict.fromkeys((split, whole_inputs)):
-        buffers = lifetimes(graph, target, runs, split=choice)
+        buffers = lifetimes(graph, runs, split=choice)
         change = np.zeros(sum(run.rows for run in runs) + 1, np.int64)
         _add(change, buffers, 1)
         yield _Layout(runs, buffers, choice != split, int(np.cumsum(change)[:-1].max()))

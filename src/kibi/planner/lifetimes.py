@@ -12,7 +12,6 @@ from itertools import groupby
 from kibi.errors import PlanError
 from kibi.ir import Graph, RowAccess, Site, Tensor, overwrites
 from kibi.planner.plan import Buffer, Run
-from kibi.targets import Target
 
 _INPUT_STEP = -1
 """Model inputs are made before step 0."""
@@ -22,21 +21,21 @@ _MOST_BYTES = 1 << 28
 
 
 def lifetimes(
-    graph: Graph, target: Target, runs: Sequence[Run], *, scratch: bool = True, split: Collection[int] = ()
+    graph: Graph, runs: Sequence[Run], *, scratch: bool = True, split: Collection[int] = ()
 ) -> tuple[Buffer, ...]:
     """The buffers of an order of row steps, not placed yet: all offsets are 0, but those of a split model input.
 
     Args:
         graph: a verified graph.
-        target: where it runs; no buffer is aligned more than the arena's start is.
         runs: the order; each node computes each row of its output once, ascending.
         scratch: whether to include the scratch of the nodes that need some.
         split: tensors that are held row by row, though the rule would make them one buffer. The rows of a model input lie
-            in order from the start of the arena, one input behind the other, and die one by one; model outputs stay whole.
+            in order from the start of the arena, one input after the other, and die one by one; model outputs stay whole.
 
     Returns:
-        Tensors ascending by index, the rows of each ascending, then scratch ascending by node. Scratch lives from the
-        first to the last step of its node, and through what other nodes do in between.
+        Tensors ascending by index, the rows of each ascending, then scratch ascending by node. Each is aligned to the size
+        of its elements, as C asks. Scratch lives from the first to the last step of its node, and through what other nodes
+        do in between.
 
     Raises:
         PlanError: the order names a node that does not exist, computes a row twice, out of order or never, reads a row that
@@ -51,8 +50,9 @@ def lifetimes(
         tensor = graph.tensors[index]
         if not tensor.is_planned:
             continue
-        alignment = min(tensor.type.dtype.size_bytes, target.arena_alignment_bytes)
+        alignment = tensor.type.dtype.size_bytes
         if index in graph.stored_inputs and index in split and index not in graph.outputs:
+            pinned_bytes += -pinned_bytes % alignment
             buffers.extend(_pinned(tensor, histories[index], alignment, pinned_bytes))
             pinned_bytes += tensor.type.size_bytes
         elif _is_array(graph, index) or (histories[index].is_whole and index not in split):

@@ -50,7 +50,7 @@ def plan_offline(graph: Graph, target: Target, offsets: Sequence[int]) -> Plan:
     bodies = planned_bodies(graph, target)
     graph = with_bodies(graph, bodies)
     runs = file_order(graph)
-    buffers = lifetimes(graph, target, runs)
+    buffers = lifetimes(graph, runs)
     fixed = [_offset_of(buffer, offsets) for buffer in buffers]
     problems = list(_problems(graph, buffers, fixed))
     if problems:

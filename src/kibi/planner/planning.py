@@ -195,7 +195,7 @@ def _plan_by_tensor(
 ) -> Plan:
     best = None if runs is not None else smallest_peak_order(graph)
     order = tuple(runs or ()) if best is None else completed(graph, best.nodes)
-    buffers = lifetimes(graph, target, order, scratch=scratch)
+    buffers = lifetimes(graph, order, scratch=scratch)
     placement = place(buffers, rules=in_place_rules(graph, order, buffers), capacity=capacity)
     bound = 0 if best is None else best.lower_bound_bytes
     return placement.plan(graph.name, target.name, order, order_bound_bytes=bound)

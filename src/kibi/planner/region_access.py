@@ -24,12 +24,14 @@ class Accesses:
         weights: of each constant that kernels read, by its tensor's index.
         weight_sizes: for each of these, the bytes of each array in which kernels read it; several where nodes pack it
             differently.
+        alignment_bytes: of the largest element of these arrays; 1 where there are no constants.
     """
 
     tensors: dict[int, int]
     scratch: tuple[int, ...]
     weights: dict[int, int]
     weight_sizes: dict[int, tuple[int, ...]]
+    alignment_bytes: int = 1
 
 
 def count_accesses(graph: Graph) -> Accesses:
@@ -37,7 +39,7 @@ def count_accesses(graph: Graph) -> Accesses:
     tensors = {index: 0 for index, tensor in enumerate(graph.tensors) if tensor.is_planned}
     arrays: dict[int, dict[tuple[str, bytes], int]] = {}
     weights: dict[int, int] = {}
-    scratch = []
+    scratch, alignment_bytes = [], 1
     for index in (*graph.stored_inputs, *dict.fromkeys(graph.outputs)):
         if index in tensors:
             tensors[index] += graph.tensors[index].type.size_bytes
@@ -49,15 +51,17 @@ def count_accesses(graph: Graph) -> Accesses:
         for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
             if tensor.is_constant:
                 arrays.setdefault(tensor.index, {})["rows", b""] = tensor.type.size_bytes
+                alignment_bytes = max(alignment_bytes, tensor.type.dtype.size_bytes)
                 weights[tensor.index] = weights.get(tensor.index, 0) + _row_reads(site, tensor, access)
             elif tensor.index in tensors:
                 tensors[tensor.index] += _row_reads(site, tensor, access)
         for index, packed in packed_constants(site, call):
             arrays.setdefault(index, {})[packed.dtype.str, packed.tobytes()] = packed.nbytes
+            alignment_bytes = max(alignment_bytes, packed.itemsize)
             times = 1 if site.op.accumulates(site) else site.steps
             weights[index] = weights.get(index, 0) + packed.nbytes * times
     sizes = {index: tuple(found.values()) for index, found in sorted(arrays.items())}
-    return Accesses(tensors, tuple(scratch), dict(sorted(weights.items())), sizes)
+    return Accesses(tensors, tuple(scratch), dict(sorted(weights.items())), sizes, alignment_bytes)
 
 
 def packed_constants(

@@ -50,7 +50,7 @@ def side_by_side(plan: Plan) -> Plan:
 
 def _weights(graph: Graph, plan: Plan) -> Iterator[str]:
     """Each constant lies in one region that is there, and with the buffers they fit."""
-    sizes = _constant_sizes(graph, plan)
+    sizes, alignment = _constant_sizes(graph, plan)
     taken = Counter[str]()
     seen = set()
     for index, name in plan.weight_regions:
@@ -66,7 +66,7 @@ def _weights(graph: Graph, plan: Plan) -> Iterator[str]:
     for use in plan.regions:
         if use.weights_bytes != taken[use.name]:
             yield f"region {use.name!r}: its constants have {taken[use.name]} bytes, not {use.weights_bytes}"
-        start = -(-use.used_bytes // _alignment(plan)) * _alignment(plan) if use.weights_bytes else use.used_bytes
+        start = -(-use.used_bytes // alignment) * alignment if use.weights_bytes else use.used_bytes
         if start + use.weights_bytes > use.size_bytes:
             both = f"{use.used_bytes} bytes of buffers and {use.weights_bytes} of constants"
             yield f"region {use.name!r}: {both} in {use.size_bytes}"
@@ -115,21 +115,25 @@ def _scattered(graph: Graph, plan: Plan) -> Iterator[str]:
             yield f"{graph.tensors[index].name}: its rows lie in several regions: {', '.join(sorted(names))}"
 
 
-def _constant_sizes(graph: Graph, plan: Plan) -> dict[int, int]:
-    """The bytes of each constant that a kernel reads: of all its different packed arrays, aligned."""
+def _constant_sizes(graph: Graph, plan: Plan) -> tuple[dict[int, int], int]:
+    """The bytes of each constant that a kernel reads, of all its different packed arrays, aligned; and that alignment."""
     arrays: dict[int, dict[bytes, int]] = {}
+    elements = {buffer.alignment for buffer in plan.buffers}
     for site, call in zip(graph.sites, graph.calls, strict=True):
         for tensor in site.row_tensors:
             if tensor.is_constant:
                 arrays.setdefault(tensor.index, {})[b"rows"] = tensor.type.size_bytes
+                elements.add(tensor.type.dtype.size_bytes)
         operands = dict(site.operands)
         for param in call.params:
             constant = operands.get(param.name)
             if constant is not None and constant.is_constant and isinstance(param.value, np.ndarray):
                 key = param.value.dtype.str.encode() + param.value.tobytes()
                 arrays.setdefault(constant.index, {})[key] = param.value.nbytes
-    alignment = _alignment(plan)
-    return {index: sum(-(-size // alignment) * alignment for size in sizes.values()) for index, sizes in arrays.items()}
+                elements.add(param.value.itemsize)
+    alignment = max({_alignment(plan), *elements})
+    sizes = {index: sum(-(-size // alignment) * alignment for size in its.values()) for index, its in arrays.items()}
+    return sizes, alignment
 
 
 def _alignment(plan: Plan) -> int:

@@ -104,7 +104,8 @@ def _problem(
     graph: Graph, target: Target, made: Plan, regions: tuple[Region, ...], weights: Accesses | None
 ) -> RegionProblem:
     accesses = weights or count_accesses(graph)
-    alignment = target.arena_alignment_bytes
+    elements = {weights.alignment_bytes if weights else 1, *(buffer.alignment for buffer in made.buffers)}
+    alignment = max({target.arena_alignment_bytes, *elements})
     units = [*_tensor_units(made, accesses), *_scratch_units(made, accesses)]
     for index, sizes in (weights.weight_sizes if weights else {}).items():
         size_bytes = sum(-(-size // alignment) * alignment for size in sizes)

@@ -81,7 +81,7 @@ def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     if plan.proven_optimal and plan.lower_bound_bytes != plan.arena_bytes:
         yield f"it claims to be optimal, with {plan.arena_bytes} bytes and a lower bound of {plan.lower_bound_bytes}"
     try:
-        arena_alignment = target(plan.target).arena_alignment_bytes
+        target(plan.target)
     except TargetError as error:
         yield str(error)
         return
@@ -96,7 +96,7 @@ def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
         if not known:
             yield f"buffer {place} is neither rows of a tensor in the arena nor scratch of an operator"
             continue
-        yield from (f"{buffer_name(graph, buffer)}: {what}" for what in _place(graph, plan, buffer, arena_alignment))
+        yield from (f"{buffer_name(graph, buffer)}: {what}" for what in _place(graph, plan, buffer))
         if buffer.tensor is not None:
             held[buffer.tensor] += range(buffer.first_row, buffer.first_row + min(buffer.rows, 1 << 20))
     for index, rows in held.items():
@@ -106,13 +106,13 @@ def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     yield from _scratch_sizes(graph, plan, scratch)
 
 
-def _place(graph: Graph, plan: Plan, buffer: Buffer, arena_alignment: int) -> Iterator[str]:
+def _place(graph: Graph, plan: Plan, buffer: Buffer) -> Iterator[str]:
     """Size, alignment, region, offset and declared lifetime of one buffer."""
     steps = sum(run.rows for run in plan.runs)
-    alignment = 4
+    alignment = max((graph.calls[node].scratch_alignment for node in buffer.nodes), default=1)
     if buffer.tensor is not None:
         kind = graph.tensors[buffer.tensor].type
-        alignment = min(kind.dtype.size_bytes, arena_alignment)
+        alignment = kind.dtype.size_bytes
         if buffer.size_bytes != buffer.rows * kind.row_bytes:
             yield f"{buffer.rows} rows of {kind.row_bytes} bytes in a buffer of {buffer.size_bytes} bytes"
     if buffer.alignment < 1 or buffer.alignment % alignment or buffer.offset % alignment:

@@ -29,7 +29,7 @@ class Target:
         zig_target, zig_cpu: the target triple and CPU model for `ziglang`; empty for the host.
         gcc_flags: machine flags for `arm-none-eabi-gcc`; empty where that compiler does not apply.
         emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`), or empty where nothing is emulated.
-        arena_alignment_bytes: alignment that the arena's start must have.
+        arena_alignment_bytes: alignment that a region's start has at least; more where its elements are larger.
         unaligned_words: whether the core loads words from any address.
         has_fpu: whether single-precision floats are computed in hardware.
         clock_hz: a common board's clock, for milliseconds; 0 where unknown.

@@ -22,8 +22,8 @@
     "add r11, r7\n"         \
     "adds r4, #1\n"
 
-__attribute__((naked)) void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t bias[2],
-                                            IN_REGISTER const int8_t *w, IN_REGISTER const kibi_dot_2x2_s8_inputs *x)
+KIBI_NAKED void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t bias[2],
+                                IN_REGISTER const int8_t *w, IN_REGISTER const kibi_dot_2x2_s8_inputs *x)
 {
     __asm__ volatile(
         ".syntax unified\n"

@@ -15,9 +15,9 @@
     "ssat r12, #8, r12, asr #20\n"
 
 /* r1 and r2 the inputs, r3 … r5 factors and start, lr elements left. */
-__attribute__((naked)) void kibi_add_s8_linear(IN_REGISTER int8_t *output, IN_REGISTER const int8_t *const *rows,
-                                               IN_REGISTER const kibi_add_s8_linear_params *params,
-                                               IN_REGISTER void *scratch)
+KIBI_NAKED void kibi_add_s8_linear(IN_REGISTER int8_t *output, IN_REGISTER const int8_t *const *rows,
+                                   IN_REGISTER const kibi_add_s8_linear_params *params,
+                                   IN_REGISTER void *scratch)
 {
     __asm__ volatile(
         ".syntax unified\n"

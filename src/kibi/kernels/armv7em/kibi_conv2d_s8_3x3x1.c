@@ -40,7 +40,7 @@ typedef struct {
     "strb r9, [r0], #1\n"
 
 /* r0 is the output, r2 where the pixel's end. On the stack: the fields of the struct up to `last`. */
-static KIBI_NOINLINE __attribute__((naked)) void compute(__attribute__((unused)) const pixels *at)
+static KIBI_NOINLINE KIBI_NAKED void compute(__attribute__((unused)) const pixels *at)
 {
     __asm__ volatile(
         ".syntax unified\n"

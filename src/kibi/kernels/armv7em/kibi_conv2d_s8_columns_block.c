@@ -48,7 +48,7 @@
 
 /* On the stack: the first eight fields of the task, columns 8 bytes earlier; 32: where the loop is entered, 36: how a pair
  * begins, 40: what follows the loop, 44: what follows scaling, 48: the task. */
-__attribute__((naked)) const int32_t *kibi_conv2d_s8_columns_block(KIBI_THREE_WIDE_IN_REGISTER const kibi_conv2d_s8_columns_task *task)
+KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_THREE_WIDE_IN_REGISTER const kibi_conv2d_s8_columns_task *task)
 {
     __asm__ volatile(
         ".syntax unified\n"

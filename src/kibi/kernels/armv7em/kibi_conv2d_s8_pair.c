@@ -80,7 +80,7 @@
     "movgt " value ", r3\n"
 
 /* On the stack: where the groups of four of the weights end, where the piece ends, the next row, windows. */
-__attribute__((naked)) void kibi_conv2d_s8_pair(IN_REGISTER kibi_conv2d_s8_windows *windows)
+KIBI_NAKED void kibi_conv2d_s8_pair(IN_REGISTER kibi_conv2d_s8_windows *windows)
 {
     __asm__ volatile(
         ".syntax unified\n"

@@ -3,7 +3,7 @@
 
 #define STEP KIBI_HALVES KIBI_HALVES_PIXEL("r4", "r5") KIBI_HALVES_PIXEL("r6", "r7") KIBI_HALVES_PIXEL("r8", "r9")
 
-__attribute__((naked)) void kibi_conv2d_s8_pixels3(KIBI_IN_REGISTER const kibi_conv2d_s8_pixels *task)
+KIBI_NAKED void kibi_conv2d_s8_pixels3(KIBI_IN_REGISTER const kibi_conv2d_s8_pixels *task)
 {
     __asm__ volatile(
         KIBI_PIXELS_BEGIN("72")

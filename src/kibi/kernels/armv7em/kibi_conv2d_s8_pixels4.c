@@ -12,7 +12,7 @@
 #define ALL PIXELS("r4", "r5", "r6", "r7") PIXELS("r8", "r9", "r10", "r11")
 #define STEP "ldrd r2, r3, [r0], #8\n" ALL "sxtb16 r2, r2\n sxtb16 r3, r3\n" ALL
 
-__attribute__((naked)) void kibi_conv2d_s8_pixels4(KIBI_IN_REGISTER const kibi_conv2d_s8_pixels *task)
+KIBI_NAKED void kibi_conv2d_s8_pixels4(KIBI_IN_REGISTER const kibi_conv2d_s8_pixels *task)
 {
     __asm__ volatile(
         KIBI_PIXELS_BEGIN("92")

@@ -28,7 +28,7 @@
     ROW("[r0], #4", "r4")
 
 /* On the stack: the four sums, the next row, windows. Requantization is that of kibi_conv2d_s8_pair, one by one. */
-__attribute__((naked)) void kibi_conv2d_s8_single(IN_REGISTER kibi_conv2d_s8_windows *windows)
+KIBI_NAKED void kibi_conv2d_s8_single(IN_REGISTER kibi_conv2d_s8_windows *windows)
 {
     __asm__ volatile(
         ".syntax unified\n"

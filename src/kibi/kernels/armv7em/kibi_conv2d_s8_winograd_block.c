@@ -33,7 +33,7 @@
 /* On the stack: 0: the first nine fields of the task; 36: the task; 40: where the loop is entered; 44: where scaling goes on;
  * 48: what follows scaling; 52: the plane's end, and what follows the loop; 60, 68, 76, 84: these of each plane; 92: what
  * follows the scaling's sums; 96: kept sums. */
-__attribute__((naked)) const int32_t *kibi_conv2d_s8_winograd_block(
+KIBI_NAKED const int32_t *kibi_conv2d_s8_winograd_block(
     KIBI_THREE_WIDE_IN_REGISTER const kibi_conv2d_s8_winograd_task *task)
 {
     __asm__ volatile(

@@ -33,7 +33,7 @@ typedef struct {
 /* r0 points to the next row's pointer, r2 to the last one's; r1 is a column's offset, r3 that of the last one. On the stack:
  * the fields of the struct up to `step`; but for `is_outside` and `kernel_rows` where to go with any column, and with one
  * that lies inside: 21 with an even number of pairs of rows, 22 with an odd one, 24 with none. */
-static KIBI_NOINLINE __attribute__((naked, aligned(4))) void compute(KIBI_IN_REGISTER const pixel *at)
+static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void compute(KIBI_IN_REGISTER const pixel *at)
 {
     __asm__ volatile(
         ".syntax unified\n"

@@ -9,8 +9,8 @@
 #define IN_REGISTER __attribute__((unused))
 
 /* Bytes widen in pairs (0, 2) and (1, 3). */
-__attribute__((naked)) int32_t kibi_dot_1x1_s8(IN_REGISTER int32_t start, IN_REGISTER const int8_t *w,
-                                               IN_REGISTER const int8_t *x, IN_REGISTER int32_t count)
+KIBI_NAKED int32_t kibi_dot_1x1_s8(IN_REGISTER int32_t start, IN_REGISTER const int8_t *w,
+                                   IN_REGISTER const int8_t *x, IN_REGISTER int32_t count)
 {
     __asm__ volatile(
         ".syntax unified\n"

@@ -27,9 +27,9 @@
     ROW("[r0, r3]", "r7")           \
     ROW("[r0], #4", "r4")
 
-__attribute__((naked)) void kibi_dot_4x1_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t start[4],
-                                            IN_REGISTER const int8_t *w, IN_REGISTER int32_t stride,
-                                            IN_REGISTER const int8_t *x, IN_REGISTER int32_t count)
+KIBI_NAKED void kibi_dot_4x1_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t start[4],
+                                IN_REGISTER const int8_t *w, IN_REGISTER int32_t stride,
+                                IN_REGISTER const int8_t *x, IN_REGISTER int32_t count)
 {
     __asm__ volatile(
         ".syntax unified\n"

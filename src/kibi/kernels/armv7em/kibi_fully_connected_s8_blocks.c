@@ -32,10 +32,9 @@
  * behind these, 8 the next row, 12 where the vector's rows end, 16 eight sums, 48 the next scales, 52 output, 56 scale_step, 60
  * rounding, 64 vectors left, 68 elements in front of the vector, 72 its rows, 76 channels left, 80 where a piece is begun, 84
  * bytes of its whole fours' weights, 88 elements behind these, 92 params, 96 the next sum of the last channels. */
-__attribute__((naked, aligned(4))) void kibi_fully_connected_s8_blocks(IN_REGISTER int8_t *output,
-                                                           IN_REGISTER const int8_t *const *rows,
-                                                           IN_REGISTER const kibi_fully_connected_s8_blocks_params *params,
-                                                           IN_REGISTER void *scratch)
+KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
+    IN_REGISTER int8_t *output, IN_REGISTER const int8_t *const *rows,
+    IN_REGISTER const kibi_fully_connected_s8_blocks_params *params, IN_REGISTER void *scratch)
 {
     __asm__ volatile(
         ".syntax unified\n"

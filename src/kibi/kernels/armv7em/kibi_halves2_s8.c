@@ -4,8 +4,8 @@
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 
-__attribute__((naked)) int16_t *kibi_halves2_s8(IN_REGISTER int16_t *to, IN_REGISTER const int8_t *const *from,
-                                                IN_REGISTER int32_t count)
+KIBI_NAKED int16_t *kibi_halves2_s8(IN_REGISTER int16_t *to, IN_REGISTER const int8_t *const *from,
+                                    IN_REGISTER int32_t count)
 {
     __asm__ volatile(
         ".syntax unified\n"

@@ -30,9 +30,9 @@
     "strd " b ", " odd_b ", [r1], #8\n"
 
 /* r0 … r3: the planes. On the stack: eight pointers to columns, which of two tiles are six, and where the second tile leads. */
-__attribute__((naked)) int16_t *kibi_winograd_columns_s8(IN_REGISTER int16_t *to, IN_REGISTER const void *from,
-                                                         IN_REGISTER int32_t count, IN_REGISTER int32_t plane_bytes,
-                                                         IN_REGISTER int32_t tiles, IN_REGISTER int32_t distance)
+KIBI_NAKED int16_t *kibi_winograd_columns_s8(IN_REGISTER int16_t *to, IN_REGISTER const void *from,
+                                             IN_REGISTER int32_t count, IN_REGISTER int32_t plane_bytes,
+                                             IN_REGISTER int32_t tiles, IN_REGISTER int32_t distance)
 {
     __asm__ volatile(
         ".syntax unified\n"

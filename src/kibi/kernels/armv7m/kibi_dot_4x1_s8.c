@@ -16,9 +16,9 @@
     "mla r7, r8, r11, r7\n"             \
     "mla r4, r8, r12, r4\n"
 
-__attribute__((naked)) void kibi_dot_4x1_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t start[4],
-                                            IN_REGISTER const int8_t *w, IN_REGISTER int32_t stride,
-                                            IN_REGISTER const int8_t *x, IN_REGISTER int32_t count)
+KIBI_NAKED void kibi_dot_4x1_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t start[4],
+                                IN_REGISTER const int8_t *w, IN_REGISTER int32_t stride,
+                                IN_REGISTER const int8_t *x, IN_REGISTER int32_t count)
 {
     __asm__ volatile(
         ".syntax unified\n"

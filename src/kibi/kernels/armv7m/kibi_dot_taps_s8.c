@@ -10,9 +10,9 @@
     "ldrsb.w r7, [r4, #" number "]\n"    \
     "mla " sum ", r6, r7, " sum "\n"
 
-__attribute__((naked)) const int8_t *kibi_dot_taps_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t start[4],
-                                                      IN_REGISTER const int8_t *w,
-                                                      IN_REGISTER const kibi_dot_taps_s8_inputs *x)
+KIBI_NAKED const int8_t *kibi_dot_taps_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t start[4],
+                                          IN_REGISTER const int8_t *w,
+                                          IN_REGISTER const kibi_dot_taps_s8_inputs *x)
 {
     __asm__ volatile(
         ".syntax unified\n"

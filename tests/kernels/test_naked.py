@@ -1,0 +1,161 @@
+"""Functions in assembly under flags that let compilers add code to every function of a program."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+import kibi
+import kibi.demo
+from kibi.engines import DeviceEngine
+from kibi.kernels import kernel_folder, text_of
+from kibi.targets import Target, target
+from kibi.toolchain import Image, compile_objects, read_image
+from kibi.toolchain.link import link_device
+from tests.toolchain.tools import check_cross
+
+_SETS = {"armv7em": "cortex-m4", "armv7m": "cortex-m3", "armv6m": "cortex-m0plus"}
+_NAKED = re.compile(
+    r"^(?:static KIBI_NOINLINE )?KIBI_NAKED (?:__attribute__\(\(aligned\(4\)\)\) )?[\w ]+[ *](\w+)\(", re.MULTILINE
+)
+_HOOKS = Path(__file__).with_name("hooks.c")
+_PROFILED = "-finstrument-functions --coverage -fstack-protector-all"
+_HOOK_FLAGS = {"gcc": ("-fno-builtin",), "zig": ("-fno-builtin", "-Wno-reserved-identifier")}
+_EVERY = {
+    "gcc": (
+        "-fstack-protector-all", "-finstrument-functions", "--coverage", "-fprofile-generate", "-pg -fno-omit-frame-pointer",
+        "-fpatchable-function-entry=4,2", "-fsanitize=undefined", "-fsanitize=address", "-fsanitize=thread",
+        "-fsanitize-coverage=trace-pc", "-fzero-call-used-regs=all", "-fstack-check", "-fstack-clash-protection", "-fpic",
+        "-fno-omit-frame-pointer", "-mlong-calls", "-O0", "-O3", "-g3",
+    ),
+    "zig": (
+        "-fstack-protector-all", "-finstrument-functions", "--coverage", "-fprofile-generate",
+        "-fprofile-instr-generate -fcoverage-mapping", "-pg -fno-omit-frame-pointer", "-fsanitize=undefined",
+        "-fsanitize=address", "-fsanitize-coverage=trace-pc-guard", "-fsanitize=function", "-fno-omit-frame-pointer", "-fpic",
+        "-mlong-calls", "-O0", "-O3", "-g3",
+    ),
+}  # fmt: skip
+_TOGETHER = {
+    "gcc": (
+        f"{_PROFILED} -fpatchable-function-entry=4,2 -fsanitize=undefined,address -O0",
+        "-pg -fno-omit-frame-pointer",
+    ),
+    "zig": (f"{_PROFILED} -fsanitize=undefined -O0", "-pg -fno-omit-frame-pointer"),
+}
+_FLAGS = [
+    pytest.param(compiler, flags, marks=[pytest.mark.cross] * (compiler == "gcc") + [pytest.mark.slow] * is_slow)
+    for is_slow, each in ((False, _TOGETHER), (True, _EVERY))
+    for compiler, every in each.items()
+    for flags in every
+]
+
+
+def _files(kernel_set: str, folder: Path) -> dict[Path, list[str]]:
+    """The sources of a set that have functions in assembly, each with the names of these, beside all headers."""
+    for path in (*kernel_folder("portable").glob("*.h"), *kernel_folder(kernel_set).iterdir()):
+        (folder / path.name).write_text(text_of(path.name, (kernel_set, "portable")), encoding="utf-8")
+    found = {path: _NAKED.findall(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.c"))}
+    return {path: names for path, names in found.items() if names}
+
+
+def _functions(path: Path) -> dict[str, bytes]:
+    """The code of each function of an object file."""
+    with path.open("rb") as stream:
+        elf = ELFFile(stream)
+        symbols = elf.get_section_by_name(".symtab")
+        assert isinstance(symbols, SymbolTableSection)
+        found = {}
+        for symbol in symbols.iter_symbols():
+            if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_size"]:
+                first = symbol["st_value"] & ~1
+                found[symbol.name] = elf.get_section(symbol["st_shndx"]).data()[first : first + symbol["st_size"]]
+        return found
+
+
+def _compiled(
+    files: Mapping[Path, Sequence[str]], core: Target, compiler: str, flags: Sequence[str]
+) -> dict[tuple[str, str], bytes]:
+    """The code of each function in assembly, by its file and name."""
+    folder = next(iter(files)).parent
+    objects = compile_objects(list(files), core, compiler=compiler, includes=[folder], flags=flags)
+    return {
+        (source.name, name): _functions(made)[name]
+        for (source, names), made in zip(files.items(), objects, strict=True)
+        for name in names
+    }
+
+
+@pytest.mark.parametrize("kernel_set", _SETS)
+@pytest.mark.parametrize(("compiler", "flags"), _FLAGS)
+def test_kernel_in_assembly_under_any_flag_keeps_its_bytes(
+    kernel_set: str, compiler: str, flags: str, tmp_path: Path
+) -> None:
+    """Nothing is added to such a function before its end, however the rest of a program is instrumented."""
+    if compiler == "gcc":
+        check_cross()
+    files, core = _files(kernel_set, tmp_path), target(_SETS[kernel_set])
+    assert len(files) >= 3
+    wanted = _compiled(files, core, compiler, ())
+    found = _compiled(files, core, compiler, flags.split())
+    # After the last instruction, which returns, gcc adds a nop where it does not optimize.
+    assert not [name for name, code in wanted.items() if not found[name].startswith(code)]
+    assert all(len(code) > 20 for code in wanted.values())
+
+
+def test_kernels_in_assembly_are_all_looked_at(tmp_path: Path) -> None:
+    """Each file that marks a function has one whose name is found, and nothing is marked by other means."""
+    for kernel_set in _SETS:
+        folder = tmp_path / kernel_set
+        folder.mkdir()
+        found = {path.name for path in _files(kernel_set, folder)}
+        texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("kibi_*")}
+        assert found == {name for name, text in texts.items() if "KIBI_NAKED" in text}
+        assert not [name for name, text in texts.items() if "((naked" in text]
+
+
+@pytest.mark.parametrize("name", ["cortex-m4", "cortex-m3", "cortex-m0plus"])
+@pytest.mark.parametrize(
+    ("compiler", "flags"),
+    [
+        pytest.param("gcc", f"{_PROFILED} -fpatchable-function-entry=4", marks=pytest.mark.cross),
+        pytest.param("gcc", "-pg -fno-omit-frame-pointer", marks=pytest.mark.cross),
+        pytest.param("gcc", "-flto", marks=pytest.mark.cross),
+        pytest.param("gcc", "-flto -O3 -fstack-protector-all", marks=pytest.mark.cross),
+        ("zig", "-finstrument-functions -fstack-protector-all"),
+    ],
+)
+def test_model_of_instrumented_code_gives_the_same_bits(
+    name: str, compiler: str, flags: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shipped model computes what it does without, on the core, with hooks that change all that they may."""
+    if compiler == "gcc":
+        check_cross()
+
+    def build(
+        sources: Sequence[Path],
+        core: Target,
+        *,
+        entries: Sequence[str],
+        compiler: str,
+        optimize: str,
+        includes: Sequence[Path],
+    ) -> Image:
+        model = compile_objects(
+            sources, core, compiler=compiler, optimize=optimize, includes=includes, flags=flags.split()
+        )
+        hooks = compile_objects([_HOOKS], core, compiler=compiler, flags=_HOOK_FLAGS[compiler])
+        link_device([*model, *hooks], core, entries, compiler, tmp_path / "image.elf")
+        return read_image(tmp_path / "image.elf")
+
+    monkeypatch.setattr("kibi.engines.device.build_image", build)
+    model = kibi.load(kibi.demo.model_path())
+    images, _ = kibi.demo.samples()
+    inputs = [(images[3].astype(np.int16) - 128).astype(np.int8).reshape(1, 28, 28, 1)]
+    plan = kibi.plan(model, name, granularity="tensor")
+    library = kibi.compile(model, plan, tmp_path / "library", target=name)
+    found = DeviceEngine(library, compiler=compiler, optimize="2").run(inputs)
+    assert found[0].tobytes() == kibi.run(model, plan, inputs)[0].tobytes()
