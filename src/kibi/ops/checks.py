@@ -88,9 +88,10 @@ def factor(real: float, most_bits: int = 30) -> Multiplier:
 
     Larger ones would shift all bits out; TFLM leaves them undefined (`kernels/internal/common.cc`).
     """
-    found = quantize_multiplier(real) if isfinite(real) else None
+    found = quantize_multiplier(real) if isfinite(real) and real >= 0 else None
     if found is None or found.shift > most_bits:
-        what = f"the scales give a factor of {real:.4g}, but less than 2**{most_bits} is required"
+        wanted = "0 or more" if real < 0 else f"less than 2**{most_bits}"
+        what = f"the scales give a factor of {real:.4g}, but {wanted} is required"
         raise OperatorError(what, "Quantize the model again with representative data", "output")
     return found
 

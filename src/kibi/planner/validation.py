@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kibi.errors import PlanError, TargetError
+from kibi.errors import PlanError, TargetError, listed
 from kibi.ir import Graph
 from kibi.planner.bodies import bodies_of
 from kibi.planner.plan import Buffer, Handover, Plan, buffer_name
@@ -39,11 +39,8 @@ def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> None:
     for stage in (_order, _buffers, _regions, _overlaps, _simulated):
         problems = list(stage(graph, plan, scratch))
         if problems:
-            shown = [f"  - {problem}" for problem in problems[:_SHOWN_PROBLEMS]]
-            if len(problems) > len(shown):
-                shown.append(f"  - and {len(problems) - len(shown)} more")
             head = f"the plan for {plan.model!r} is wrong; make it again with `kibi plan`"
-            raise PlanError("\n".join([head, *shown]))
+            raise PlanError("\n".join([head, *listed(problems, _SHOWN_PROBLEMS)]))
 
 
 def _order(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
