@@ -19,6 +19,7 @@ from kibi.targets import target
 _SHOWN_PROBLEMS = 20
 _MOST_BYTES = 1 << 28
 """Of an arena with gaps."""
+_MOST_ALIGNMENT = 1 << 12
 
 
 def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> None:
@@ -114,6 +115,8 @@ def _place(graph: Graph, plan: Plan, buffer: Buffer, arena_alignment: int) -> It
             yield f"{buffer.rows} rows of {kind.row_bytes} bytes in a buffer of {buffer.size_bytes} bytes"
     if buffer.alignment < 1 or buffer.alignment % alignment or buffer.offset % alignment:
         yield f"offset {buffer.offset}, declared alignment {buffer.alignment}; it must be aligned to {alignment}"
+    elif buffer.alignment > _MOST_ALIGNMENT or buffer.alignment & (buffer.alignment - 1):
+        yield f"declared alignment {buffer.alignment} is no power of two up to {_MOST_ALIGNMENT}"
     elif buffer.offset % buffer.alignment:
         yield f"offset {buffer.offset} is no multiple of its alignment {buffer.alignment}"
     size = region_sizes(plan).get(buffer.region)
