@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kibi.dtypes import Array
+from kibi.errors import bounded
 from kibi.ir import Graph
 from kibi.targets import Target
 from kibi.targets import target as target_named
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _DEFAULT_TARGET = "cortex-m4"
 
 
+@bounded
 def load(path: str | os.PathLike[str], signature: str | None = None, *, decompress: bool = False) -> Graph:
     """Read and verify a model file.
 
@@ -52,6 +54,7 @@ def load(path: str | os.PathLike[str], signature: str | None = None, *, decompre
     return without_look_ups(graph) if decompress else with_saving_look_ups(graph)
 
 
+@bounded
 def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int | str]" = ()) -> Graph:
     """Take out of a model what costs and changes no bit of its outputs.
 
@@ -76,6 +79,7 @@ def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int 
     return apply_passes(model, without, [tensor_index(model, tensor) for tensor in keep]).graph
 
 
+@bounded
 def plan(
     model: Graph,
     target: str | Target = _DEFAULT_TARGET,
@@ -152,6 +156,7 @@ def plan(
     )
 
 
+@bounded
 def embed(
     model: Graph | str | os.PathLike[str],
     path: str | os.PathLike[str],
@@ -192,6 +197,7 @@ def embed(
     return made
 
 
+@bounded
 def run(model: Graph, plan: "Plan | None", inputs: Sequence[Array]) -> list[Array]:
     """One inference in Python, inside the planned arena.
 
@@ -211,6 +217,7 @@ def run(model: Graph, plan: "Plan | None", inputs: Sequence[Array]) -> list[Arra
     return Interpreter(model, plan).run(inputs)
 
 
+@bounded
 def compile(  # noqa: A001 - the field's word; users write kibi.compile
     model: Graph | Sequence[Graph],
     plan: "Plan | Sequence[Plan] | None",
@@ -272,6 +279,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     return write(library, Path(directory))
 
 
+@bounded
 def tune(
     model: Graph,
     plan: "Plan | None" = None,
@@ -313,6 +321,7 @@ def tune(
     return count(model, made, processor, goal, compiler=compiler, optimize=level)
 
 
+@bounded
 def measure(
     library: "Library",
     *,
@@ -344,6 +353,7 @@ def measure(
     return take(library, compiler=compiler, optimize=optimize, seed=seed, runs=runs, oracle=oracle)
 
 
+@bounded
 def verify(
     model: Graph,
     plan: "Plan | None" = None,

@@ -12,21 +12,65 @@
     ├── MismatchError           10   two engines gave different bits
     ├── OracleError             11   TensorFlow Lite Micro's Python build failed or is missing
     ├── EventError              12   the runtime reported an error: an allocator is full, a handle is stale
+    ├── ResourceError           13   memory ran out, or something is nested too deep
     └── InternalError           70   a bug of Kibi's own
 
 The number is the exit code of the command line. Each error holds its facts as fields first; its text says what, where, why
-and what to do.
+and what to do. Every text is bounded and can be printed anywhere, whatever names went into it.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import wraps
+from typing import ClassVar, Final, ParamSpec, TypeVar
+
+SHOWN_PROBLEMS: Final = 100
+"""Of more problems than these a text has the count."""
+_LONGEST_NAME = 64
+_LONGEST_WORD = 256
+_LONGEST_WHAT = 512
+_LONGEST_LINE = 4096
+_LONGEST_TEXT = 1 << 16
+_LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
+
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
+
+
+def shortened(name: str) -> str:
+    """Returns a name of at most 64 characters: converters join names until they fill a screen; both ends tell most."""
+    return _cut(name, _LONGEST_NAME)
+
+
+def plain_text(text: str) -> str:
+    """Returns a text that can be printed anywhere: bounded, and without characters that steer a terminal or cannot be encoded."""
+    bounded = _cut(text, _LONGEST_TEXT)
+    safe = "".join(each if each.isprintable() or each in "\n\t" else "\ufffd" for each in bounded)
+    words = _LONG_WORD.sub(lambda match: _cut(match[0], _LONGEST_WORD), safe)
+    return "\n".join(_cut(line, _LONGEST_LINE) for line in words.split("\n"))
+
+
+def listed(problems: Sequence[object], most: int = SHOWN_PROBLEMS) -> Iterable[str]:
+    """Yields one line for each of the first problems, and one that counts the others."""
+    yield from (f"  - {problem}" for problem in problems[:most])
+    if len(problems) > most:
+        yield f"  - and {len(problems) - most:,} more"
+
+
+def _cut(text: str, most: int) -> str:
+    """A text without its middle where it is too long; three fifths of what stays are its end."""
+    head = most * 2 // 5 - 1
+    return text if len(text) <= most else f"{text[:head]}…{text[head + 1 - most :]}"
 
 
 class KibiError(Exception):
     """The root: catch this to catch everything that Kibi raises on purpose."""
 
     exit_code: ClassVar[int] = 1
+
+    def __init__(self, what: str = "") -> None:
+        super().__init__(plain_text(what))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +91,10 @@ class Problem:
 
     def __str__(self) -> str:
         where = [] if self.operator is None else [f"operator {self.operator}"]
-        where += [] if self.tensor is None else [f"tensor {_shortened(self.tensor)!r}"]
-        text = f"{', '.join(where)}: {self.what}" if where else self.what
-        return f"{text}. {self.remedy}." if self.remedy else f"{text}."
-
-
-def _shortened(name: str) -> str:
-    """Converters join names until they fill a screen; both ends tell most."""
-    return name if len(name) <= 64 else f"{name[:24]}…{name[-39:]}"
+        where += [] if self.tensor is None else [f"tensor {shortened(self.tensor)!r}"]
+        what, remedy = _cut(self.what, _LONGEST_WHAT), _cut(self.remedy, _LONGEST_WHAT)
+        text = f"{', '.join(where)}: {what}" if where else what
+        return f"{text}. {remedy}." if remedy else f"{text}."
 
 
 class ModelError(KibiError):
@@ -71,7 +111,7 @@ class ModelError(KibiError):
         self.source = source
         self.problems = tuple(problems)
         head = f"{source}: {len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
-        super().__init__("\n".join([head, *(f"  - {problem}" for problem in self.problems)]))
+        super().__init__("\n".join([head, *listed(self.problems)]))
 
 
 class InputError(KibiError):
@@ -101,7 +141,7 @@ class ArenaError(PlanError):
         self.largest = tuple(largest)
         text = f"{what}: the plan needs {needed_bytes} bytes, the arena has {given_bytes}"
         if self.largest:
-            text += "; largest: " + ", ".join(f"{name!r} {size}" for name, size in self.largest)
+            text += "; largest: " + ", ".join(f"{shortened(name)!r} {size}" for name, size in self.largest)
         super().__init__(text + ". Give a larger arena, or a plan that was made for this size.")
 
 
@@ -178,6 +218,34 @@ class EventError(KibiError):
     def __init__(self, name: str, what: str, meaning: str = "") -> None:
         self.name = name
         super().__init__(f"{what}: {meaning}" if meaning else what)
+
+
+class ResourceError(KibiError):
+    """Memory ran out, or something is nested deeper than Python's stack."""
+
+    exit_code = 13
+
+
+def exhaustion(error: MemoryError | RecursionError) -> ResourceError:
+    """Returns the error to raise instead of one that says no more than that a resource is used up."""
+    if isinstance(error, RecursionError):
+        what = "this is nested deeper than Python's stack allows"
+        return ResourceError(f"{what}. Use a model, plan or file with less nesting, or call Kibi from fewer functions.")
+    what = "there is not enough memory for this"
+    return ResourceError(f"{what}. Close other programs, or use a smaller model, plan or file.")
+
+
+def bounded(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+    """Returns the function with an error of Kibi's own where memory or Python's stack runs out; others stay what they are."""
+
+    @wraps(function)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
+        try:
+            return function(*args, **kwargs)
+        except (MemoryError, RecursionError) as error:
+            raise exhaustion(error) from error
+
+    return call
 
 
 class InternalError(KibiError):

@@ -138,7 +138,7 @@ def test_model_too_large_for_memory_is_no_bug(kibi: Kibi, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("kibi.plan", grow)
     done = kibi("plan", GLYPHS)
-    assert done.code == 1
+    assert done.code == 13
     assert "not enough memory" in done.err
 
 

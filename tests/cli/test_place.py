@@ -67,3 +67,19 @@ def test_place_no_table_is_an_error(kibi: Kibi, tmp_path: Path, contents: bytes 
     outcome = kibi("place", path)
     assert outcome.code == 5
     assert "broken.csv" in outcome.err
+
+
+def test_place_table_of_another_encoding_is_told_from_one_of_utf8(kibi: Kibi, table: Path) -> None:
+    """A table with the mark of UTF-8 is read; one in UTF-16 is refused as such."""
+    plain = kibi("place", table, "--json").record["offsets"]
+    table.write_text(EXAMPLE, encoding="utf-8-sig")
+    assert kibi("place", table, "--json").record["offsets"] == plain
+    table.write_text(EXAMPLE, encoding="utf-16")
+    done = kibi("place", table)
+    assert (done.code, "written in UTF-16" in done.err) == (5, True)
+
+
+@pytest.mark.parametrize("limit", ["inf", "1e300"])
+def test_place_without_a_time_limit_worth_the_name_ends(kibi: Kibi, table: Path, limit: str) -> None:
+    """Where the answer is known, any time limit is kept."""
+    assert kibi("place", table, "--time-limit", limit, "--capacity", str(10**30)).code == 0

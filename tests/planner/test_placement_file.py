@@ -51,6 +51,13 @@ def test_write_instance_reads_back_with_fixed_offsets() -> None:
         ("id,lower,upper,size,gaps\na,0,9,1,3\n", "'3' is no gap"),
         ("id,lower,upper,size,gaps\na,0,9,1,3-4@1\n", "'3-4@1' is no gap"),
         ("id,lower,upper,size\na,3,3,1\n", "x.csv: buffer 0"),
+        ("id,lower,upper,size\na,0,1," + "9" * 5000 + "\n", "line 2: '9+' is no whole number"),
+        (f"id,lower,upper,size\na,0,1,{2**60 + 1}\n", "line 2: '1152921504606846977' is no whole number"),
+        (f"id,lower,upper,size\na,0,1,{2**59 + 1}\nb,0,1,{2**59}\n", "at most 1152921504606846976 can be placed"),
+        (f"id,lower,upper,size,alignment\na,0,1,1,{2**60}\nb,0,1,1,2\n", "at most 1152921504606846976 can be placed"),
+        ("id,lower,upper,size\na,0,1,1\nb,0,1,1\na,0,1,1\n", "x.csv, line 4: the id 'a' is that of line 2, too"),
+        ("id,lower,upper,size\n" + "a" * 200_000 + ",0,1,1\n", "line 2: field larger than field limit"),
+        ('id,lower,upper,size\n"a\nb",0,1\n', "x.csv, line 3: 3 fields"),
     ],
 )
 def test_read_instance_that_is_none_is_an_error(text: str, message: str) -> None:
@@ -83,3 +90,8 @@ def test_check_offsets_knows_gaps_and_windows() -> None:
         check_offsets([host, Item(2, 4, 6)], (0, 1), 8)
     with pytest.raises(InternalError, match="same bytes"):
         check_offsets([host, Item(2, 5, 6)], (0, 2), 8)
+
+
+def test_read_instance_mark_of_utf8_is_passed_over() -> None:
+    """Spreadsheets begin a table with a mark of its encoding, which is no part of the first column's name."""
+    assert read_instance("\ufeff" + EXAMPLE, "x.csv") == read_instance(EXAMPLE, "x.csv")

@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kibi.errors import PlanError
 from kibi.planner.better_orders import better_orders
 from kibi.planner.placement import Status, place_items
-from kibi.planner.placement_items import Gap, Item
+from kibi.planner.placement_items import MOST_BYTES, Gap, Item
 from kibi.planner.placement_native import Native
 from kibi.planner.placement_problem import Problem
 from kibi.planner.placement_progress import Progress, Target
 from kibi.planner.placement_search import greedy
-from tests.planner.brute_force import is_right
+from tests.planner.brute_force import is_right, optimum
 
 
 def _items(count: int, seed: int) -> list[Item]:
@@ -80,3 +81,62 @@ def test_place_items_of_every_size_class_is_right_and_the_same_each_time(count: 
     assert found.offsets is not None
     assert found.status in (Status.OPTIMAL, Status.FEASIBLE)
     assert found.peak_bytes <= 1.2 * found.lower_bound_bytes
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_place_items_of_huge_sizes_gives_the_optimum_and_no_false_proof(seed: int) -> None:
+    """Sizes around 2**53 and up to 2**60 in all are placed as their small likenesses are, whose optimum is known."""
+    rng = np.random.default_rng(seed)
+    small = [
+        Item(start, start + int(rng.integers(1, 4)), int(rng.integers(1, 7)), gaps=())
+        for start in rng.integers(0, 5, 6).tolist()
+    ]
+    least = optimum(small)
+    assert least is not None
+    total = sum(item.size_bytes for item in small)
+    for factor in ((1 << 53) // total - 1, (1 << 53) // least + 1, (1 << 54) + 1, MOST_BYTES // total):
+        large = [Item(item.start, item.end, item.size_bytes * factor) for item in small]
+        found = place_items(large)
+        assert (found.peak_bytes, found.status) == (least * factor, Status.OPTIMAL)
+        assert found.offsets is not None
+        assert is_right(small, [offset // factor for offset in found.offsets])
+        assert place_items(large, capacity=least * factor - 1).status is Status.INFEASIBLE
+        assert place_items(large, capacity=1 << 70).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("bits", [53, 59, 60, 61, 62, 63, 64, 200])
+def test_place_items_beyond_what_64_bits_hold_is_refused(bits: int) -> None:
+    """What may need an offset above 2**60 ends in an error, never in an answer; the rest is placed."""
+    sizes = (1 << bits) // 2, (1 << bits) // 2 + 1
+    for item in (
+        Item(0, 1, sizes[1]),
+        Item(0, 1, 1, offset=sizes[1]),
+        Item(0, 1, 1, alignment=sizes[1]),
+        Item(-sizes[1], 1 - sizes[1], 1),
+    ):
+        other = Item(item.start, item.end, sizes[0])
+        if bits < 60:
+            found = place_items([item, other])
+            assert found.offsets is not None
+            assert found.peak_bytes >= sizes[0]
+            assert found.status is Status.OPTIMAL
+        elif item.start == 0 or bits > 60:
+            with pytest.raises(PlanError, match=r"above \d+|can be placed"):
+                place_items([item, other])
+
+
+def test_place_items_many_of_huge_sizes_are_searched_as_small_ones_are() -> None:
+    """The native search, which more items need, gives the same placement times the factor."""
+    small = _items(70, 3)
+    factor = MOST_BYTES // sum(item.size_bytes for item in small)
+    large = [Item(item.start, item.end, item.size_bytes * factor) for item in small]
+    first, second = place_items(small), place_items(large)
+    assert second.peak_bytes == first.peak_bytes * factor
+    assert second.lower_bound_bytes == first.lower_bound_bytes * factor
+
+
+def test_place_items_time_limit_that_is_no_number_is_refused() -> None:
+    """NaN seconds are not a time; endless ones are as many as there can be."""
+    with pytest.raises(PlanError, match="nan seconds"):
+        place_items([Item(0, 1, 1)], time_limit_seconds=float("nan"))
+    assert place_items([Item(0, 1, 1)], time_limit_seconds=float("inf")).status is Status.OPTIMAL

@@ -8,7 +8,7 @@ from typing import Final
 
 import typer
 
-from kibi.errors import InternalError, KibiError, OutputError
+from kibi.errors import InternalError, KibiError, OutputError, exhaustion, plain_text
 
 EXIT_USAGE: Final = 2
 EXIT_INTERRUPTED: Final = 130
@@ -41,12 +41,11 @@ def exit_code_of(error: BaseException, *, wants_traceback: bool) -> int:
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, _USAGE_ERRORS):
         return _usage(error)
+    if isinstance(error, MemoryError | RecursionError):
+        error = exhaustion(error)
     if isinstance(error, KibiError) and not isinstance(error, InternalError):
         _say(str(error))
         return error.exit_code
-    if isinstance(error, MemoryError):
-        _say("there is not enough memory for this model. Close other programs, or use a smaller one.")
-        return KibiError.exit_code
     if isinstance(error, OSError) and error.filename is None and error.errno in _FULL:
         _drop_output()
         _say(f"standard output: {error.strerror}. Write to a place that has room.")
@@ -68,7 +67,7 @@ def _usage(error: BaseException) -> int:
 
 def _bug(error: BaseException) -> int:
     kind = "" if isinstance(error, InternalError) else f"{type(error).__name__}: "
-    _say(f"internal error: {kind}{error}")
+    _say(f"internal error: {kind}{plain_text(str(error))}")
     _write("This is a bug of Kibi. Please report it with this text, the command with --traceback, and the model.\n")
     return InternalError.exit_code
 

@@ -1,5 +1,6 @@
 """`kibi place`: buffers with lifetimes, from a table, get their offsets."""
 
+import codecs
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -84,7 +85,10 @@ def _answer(found: "Solution") -> str:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        data = path.read_bytes()
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise PlanError(f"{path}: it is written in UTF-16. Save it as UTF-8.")
+        return data.decode("utf-8-sig")
     except OSError as error:
         raise PlanError(f"{path}: {error.strerror}. Give the path of a table of buffers.") from None
     except UnicodeDecodeError:

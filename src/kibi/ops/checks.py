@@ -90,8 +90,8 @@ def factor(real: float, most_bits: int = 30) -> Multiplier:
     """
     found = quantize_multiplier(real) if isfinite(real) and real >= 0 else None
     if found is None or found.shift > most_bits:
-        bound = f"less than 2**{most_bits}" if not real < 0 else "at least 0"
-        what = f"the scales give a factor of {real:.4g}, but {bound} is required"
+        wanted = "0 or more" if real < 0 else f"less than 2**{most_bits}"
+        what = f"the scales give a factor of {real:.4g}, but {wanted} is required"
         raise OperatorError(what, "Quantize the model again with representative data", "output")
     return found
 

@@ -34,7 +34,7 @@ class Concatenation(Joining):
         axis = self.axis % len(shape)
         for name, tensor in zip(site.row_names, tensors, strict=True):
             other = tensor.type.shape
-            if (other[:axis], other[axis + 1 :]) != (shape[:axis], shape[axis + 1 :]):
+            if len(other) != len(shape) or (other[:axis], other[axis + 1 :]) != (shape[:axis], shape[axis + 1 :]):
                 what = f"{name} has shape {list(other)}, which differs from {list(shape)} beside axis {axis}"
                 raise OperatorError(what, operand=name)
             _check_scale(tensor.type, site.output.type, name)
@@ -43,7 +43,8 @@ class Concatenation(Joining):
 
     def sizes(self, site: Site) -> tuple[int, ...]:
         """The inputs' sizes along the axis."""
-        return tuple(tensor.type.shape[self.axis] for tensor in site.row_tensors)
+        axis = self._axis(site)
+        return tuple(tensor.type.shape[axis] for tensor in site.row_tensors)
 
 
 def _check_scale(source: TensorType, output: TensorType, name: str) -> None:

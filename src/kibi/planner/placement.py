@@ -6,9 +6,9 @@ from enum import Enum
 from itertools import pairwise
 from time import perf_counter
 
-from kibi.errors import ToolchainError
+from kibi.errors import PlanError, ToolchainError
 from kibi.planner.first_fit import first_fit, orders
-from kibi.planner.placement_items import Gap, Item, PairRule, check_items
+from kibi.planner.placement_items import MOST_BYTES, Gap, Item, PairRule, check_items
 from kibi.planner.placement_native import Native
 from kibi.planner.placement_problem import Problem
 from kibi.planner.placement_progress import Progress
@@ -17,7 +17,8 @@ from kibi.planner.plan import Buffer, Plan, Run
 
 _FEW_ITEMS = 64
 """So many at most are placed without native code, if that meets the lower bound."""
-_NOWHERE = 1 << 60
+_NOWHERE = 2 * MOST_BYTES
+_MOST_SECONDS = 1e6
 _GUARD = 30.0
 """How many times the time limit may pass before the clock ends the search: then the machine is far too slow."""
 
@@ -167,9 +168,13 @@ def place_items(
         time_limit_seconds: as for `place`.
 
     Raises:
-        PlanError: an item or a rule makes no sense.
+        PlanError: an item or a rule makes no sense, or the time limit is no number from 0 on.
     """
     check_items(items, rules)
+    if not time_limit_seconds >= 0:
+        raise PlanError(f"a search cannot take {time_limit_seconds} seconds. Give a number from 0 on.")
+    seconds = min(time_limit_seconds, _MOST_SECONDS)
+    capacity = None if capacity is None else min(capacity, MOST_BYTES)
     solid = [index for index, item in enumerate(items) if _takes_room(item)]
     number = {index: position for position, index in enumerate(solid)}
     kept = [
@@ -179,7 +184,7 @@ def place_items(
     ]
     problem = Problem.of([items[index] for index in solid], kept)
     progress = Progress(None, _NOWHERE, problem.lower_bound_bytes)
-    _solve(problem, progress, capacity, time_limit_seconds)
+    _solve(problem, progress, capacity, seconds)
     status = _status(progress, capacity)
     if progress.offsets is None:
         return Solution(None, 0, progress.lower_bound_bytes, status)

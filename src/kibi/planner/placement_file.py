@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kibi.errors import PlanError
-from kibi.planner.placement_items import Gap, Item, check_items
+from kibi.planner.placement_items import MOST_BYTES, Gap, Item, check_items
 
 _OTHER_NAMES = {"begin": "lower", "start": "lower", "end": "upper", "buffer": "id", "buffer_id": "id"}
 _REQUIRED = ("id", "lower", "upper", "size")
-_LARGEST = 1 << 52
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +41,46 @@ def read_instance(text: str, source: str) -> Instance:
     Raises:
         PlanError: the text is no such table, or what it says makes no sense.
     """
-    rows = csv.reader(io.StringIO(text))
-    header = [name.strip() for name in next(rows, [])]
+    rows = _rows(text, source)
+    header = [name.strip() for name in next(rows, (1, []))[1]]
     columns = {_OTHER_NAMES.get(name, name): number for number, name in enumerate(header)}
     missing = [name for name in _REQUIRED if name not in columns]
     if missing or len(columns) < len(header):
         what = f"has no column {', '.join(missing)}" if missing else "names a column twice"
         raise PlanError(f"{source}: the first line {what}. It must name at least: {','.join(_REQUIRED)}.")
     behind = int("end" in header)
-    names, items = [], []
-    for number, row in enumerate(rows, 2):
+    lines: dict[str, int] = {}
+    items = []
+    for number, row in rows:
         if not row:
             continue
         where = f"{source}, line {number}"
         if len(row) != len(header):
             raise PlanError(f"{where}: {len(row)} fields, but {len(header)} columns. Give each row a field per column.")
         fields = {name: row[column].strip() for name, column in columns.items()}
-        names.append(fields["id"])
+        other = lines.setdefault(fields["id"], number)
+        if other != number:
+            what = f"the id {fields['id'][:40]!r} is that of line {other}, too"
+            raise PlanError(f"{where}: {what}. Give each buffer an id of its own.")
         items.append(_item(fields, behind, where))
     try:
         check_items(items)
     except PlanError as error:
         raise PlanError(f"{source}: {error}") from None
-    return Instance(tuple(names), tuple(items))
+    return Instance(tuple(lines), tuple(items))
+
+
+def _rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table, each with the line on which it ends.
+
+    Raises:
+        PlanError: a field is too long, or a line ends within one.
+    """
+    rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+    try:
+        yield from ((rows.line_num, row) for row in rows)
+    except csv.Error as error:
+        raise PlanError(f"{source}, line {rows.line_num}: {error}. Write a table of comma-separated fields.") from None
 
 
 def write_instance(instance: Instance, offsets: Sequence[int]) -> str:
@@ -111,6 +127,6 @@ def _gap_text(gap: Gap) -> str:
 
 
 def _number(text: str, where: str) -> int:
-    if not (text.isascii() and text.removeprefix("-").isdigit() and len(text) < 20) or abs(int(text)) > _LARGEST:
-        raise PlanError(f"{where}: {text[:40]!r} is no whole number up to {_LARGEST}. Correct the field.")
+    if not (text.isascii() and text.removeprefix("-").isdigit() and len(text) < 20) or abs(int(text)) > MOST_BYTES:
+        raise PlanError(f"{where}: {text[:40]!r} is no whole number up to {MOST_BYTES}. Correct the field.")
     return int(text)

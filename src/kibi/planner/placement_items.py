@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from kibi.errors import PlanError
 
+MOST_BYTES = 1 << 60
+"""No offset, time or sum of sizes is above it: what is computed of them fits 64 bits, in the native code, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gap:
@@ -62,8 +65,9 @@ def check_items(items: Sequence[Item], rules: Sequence[PairRule] = ()) -> None:
 
     Raises:
         PlanError: a size or an offset is negative, an alignment is below 1, a lifetime is empty, an offset is not
-            aligned, a gap is not within its item, or a rule names no two different items.
+            aligned, a gap is not within its item, or a rule names no two different items; or numbers are too large.
     """
+    _check_sizes(items)
     for index, item in enumerate(items):
         if item.size_bytes < 0 or item.alignment < 1 or item.start >= item.end:
             raise PlanError(
@@ -85,6 +89,19 @@ def check_items(items: Sequence[Item], rules: Sequence[PairRule] = ()) -> None:
     pairs = {frozenset((rule.first, rule.second)) for rule in rules}
     if len(pairs) < len(rules):
         raise PlanError("two rules are for the same pair of buffers. Give one rule for each pair.")
+
+
+def _check_sizes(items: Sequence[Item]) -> None:
+    """Check that no placement that leaves no room unused needs an offset that is too large for what computes it."""
+    for index, item in enumerate(items):
+        numbers = (item.start, item.end, item.size_bytes, item.alignment, item.offset or 0)
+        if max(map(abs, numbers)) > MOST_BYTES:
+            raise PlanError(f"buffer {index} has a number above {MOST_BYTES}. Correct it.")
+    fixed = max((item.offset + item.size_bytes for item in items if item.offset is not None), default=0)
+    total = fixed + sum(item.size_bytes + item.alignment - 1 for item in items)
+    if total > MOST_BYTES:
+        what = f"one above the other, with what aligns them, the buffers take {total} bytes; at most {MOST_BYTES} can be placed"
+        raise PlanError(f"{what}. Give sizes in a larger unit.")
 
 
 def _check_gaps(index: int, item: Item) -> None:

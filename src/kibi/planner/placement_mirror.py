@@ -27,6 +27,8 @@ class Mirror:
     def search(self, how: Strategy, capacity: int, limit: int, go_on: Callable[[], bool]) -> tuple[Ending, Bytes, int]:
         """As `Native.search`."""
         ceiling = capacity - capacity % self._unit
+        if ceiling == 0:
+            return Ending.NOT_FOUND, np.zeros(self._problem.items, np.int64), 0
         ending, offsets, work = self._native.search(how, ceiling, limit, go_on)
         if ending is Ending.IMPOSSIBLE and ceiling < capacity:
             ending = Ending.NOT_FOUND
@@ -36,7 +38,7 @@ class Mirror:
 def is_better_mirrored(problem: Problem) -> bool:
     """Whether items die from below rather than from above, nothing is fixed, and aligned offsets remain so."""
     is_free = problem.lowest != problem.highest
-    from_below = int(problem.low.sum()) > int((problem.sizes[problem.owner] - problem.high).sum())
+    from_below = sum(problem.low.tolist()) > sum((problem.sizes[problem.owner] - problem.high).tolist())
     return from_below and bool(is_free.all()) and not np.any(problem.sizes % problem.alignments)
 
 

@@ -8,12 +8,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.planner.placement_items import Item, PairRule
+from kibi.planner.placement_items import MOST_BYTES, Item, PairRule
 
 Counts = NDArray[np.int32]
 Bytes = NDArray[np.int64]
-_HIGHEST = 1 << 53
-"""No offset is above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +163,7 @@ class Problem:
             sizes=np.array([item.size_bytes for item in items], np.int64),
             alignments=np.array([item.alignment for item in items], np.int64),
             lowest=np.array([offset or 0 for offset in fixed], np.int64),
-            highest=np.array([_HIGHEST if offset is None else offset for offset in fixed], np.int64),
+            highest=np.array([MOST_BYTES if offset is None else offset for offset in fixed], np.int64),
             piece_start=np.cumsum([0, *count], dtype=np.int32),
             first=first,
             last=last,

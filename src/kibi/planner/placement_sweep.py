@@ -58,12 +58,13 @@ def _sweeps(problem: Problem) -> Iterator[Sweep]:
     first, last = problem.hull
     is_free = problem.lowest != problem.highest
     sizes = problem.sizes[problem.owner]
-    bottom_end = _end(problem, problem.low * _EDGE <= sizes)
-    top_end = _end(problem, (sizes - problem.high) * _EDGE <= sizes)
+    bottom_end = _end(problem, problem.low <= sizes // _EDGE)
+    top_end = _end(problem, sizes - problem.high <= sizes // _EDGE)
     large = np.lexsort((-last, -problem.sizes, first, is_free)).astype(np.int32)
     lasting = np.lexsort((-problem.sizes, -last, first, is_free)).astype(np.int32)
-    live = problem.live_bytes
-    shares = live * 1000 // max(1, int(live.max(initial=0)))
+    live = problem.live_bytes.tolist()
+    most = max([1, *live])
+    shares = np.array([each * 1000 // most for each in live], np.int64)
     costs = [1 + more * (shares >= scarce) for scarce, more in zip(_SCARCE, _SURCHARGE, strict=True)]
     even = np.full(problem.sections, 8, np.int64)
     for order, cost in ((large, costs[0]), (lasting, costs[1]), (large, costs[1]), (lasting, even)):

@@ -1,17 +1,16 @@
 """Plans as frozen data: the row steps in order, and for each buffer its place and lifetime."""
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from math import fsum
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_origin
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
+from kibi.planner.saved_records import RecordError, load_json, read_record
 
 FORMAT = 1
 """Version of the saved form; a reader refuses all others."""
@@ -238,53 +237,13 @@ class Plan:
             PlanError: the text is no plan, or of another version.
         """
         try:
-            record = json.loads(text)
-            saved = record.get("plan", record)
-            if saved.get("format") != FORMAT:
+            record = load_json(text)
+            saved = record.get("plan", record) if isinstance(record, dict) else record
+            if isinstance(saved, dict) and saved.get("format") != FORMAT:
                 raise PlanError(f"the plan is not of format {FORMAT}. Make it again with this version.")
-            return _plan(saved)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            return read_record(Plan, saved)
+        except RecordError as error:
             raise PlanError(f"the text is no saved plan: {error}. Make it again with `kibi plan --json`.") from None
-
-
-def _plan(saved: dict[str, Any]) -> Plan:
-    """A plan from its saved fields, and the plans inside of it."""
-    own = {each.name: saved[each.name] for each in fields(Plan) if each.name in saved}
-    own["runs"] = tuple(Run(**run) for run in saved["runs"])
-    own["buffers"] = tuple(_buffer(**buffer) for buffer in saved["buffers"])
-    own["regions"] = tuple(RegionUse(**use) for use in saved.get("regions", ()))
-    own["weight_regions"] = tuple(_weight_region(*pair) for pair in saved.get("weight_regions", ()))
-    own |= {side: Handover(saved.get(side, Handover.STORED)) for side in ("input", "output")}
-    own["supplied"] = tuple(saved.get("supplied", ()))
-    own["bodies"] = tuple(_plan(body) for body in saved.get("bodies", ()))
-    plan = Plan(**own)
-    _check_types(plan)
-    parts: tuple[Run | Buffer | RegionUse, ...] = (*plan.runs, *plan.buffers, *plan.regions)
-    for part in parts:
-        _check_types(part)
-    return plan
-
-
-def _buffer(shared_by: Sequence[int] = (), **values: Any) -> Buffer:
-    """A buffer from its saved fields; JSON has no tuples."""
-    return Buffer(**values, shared_by=tuple(shared_by))
-
-
-def _weight_region(tensor: object, region: object) -> tuple[int, str]:
-    """A constant and its region from saved fields."""
-    if isinstance(tensor, int) and isinstance(region, str):
-        return tensor, region
-    raise TypeError(f"weight_regions has {[tensor, region]!r}")
-
-
-def _check_types(record: Plan | Run | Buffer | RegionUse) -> None:
-    """Raise a TypeError where a field that was read does not have the type that it declares."""
-    for declared in fields(record):
-        value = getattr(record, declared.name)
-        wanted = get_origin(declared.type) or declared.type
-        wanted = int | float if wanted is float else declared.type if wanted is UnionType else wanted
-        if isinstance(wanted, type | UnionType) and not isinstance(value, wanted):
-            raise TypeError(f"{declared.name} is {value!r}")
 
 
 def _shared_bytes(one: Buffer, other: Buffer) -> int:

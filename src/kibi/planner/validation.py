@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kibi.errors import PlanError, TargetError
+from kibi.errors import PlanError, TargetError, listed
 from kibi.ir import Graph
 from kibi.planner.bodies import bodies_of
 from kibi.planner.plan import Buffer, Handover, Plan, buffer_name
@@ -19,6 +19,7 @@ from kibi.targets import target
 _SHOWN_PROBLEMS = 20
 _MOST_BYTES = 1 << 28
 """Of an arena with gaps."""
+_MOST_ALIGNMENT = 1 << 12
 
 
 def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> None:
@@ -39,11 +40,8 @@ def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> None:
     for stage in (_order, _buffers, _regions, _overlaps, _simulated):
         problems = list(stage(graph, plan, scratch))
         if problems:
-            shown = [f"  - {problem}" for problem in problems[:_SHOWN_PROBLEMS]]
-            if len(problems) > len(shown):
-                shown.append(f"  - and {len(problems) - len(shown)} more")
             head = f"the plan for {plan.model!r} is wrong; make it again with `kibi plan`"
-            raise PlanError("\n".join([head, *shown]))
+            raise PlanError("\n".join([head, *listed(problems, _SHOWN_PROBLEMS)]))
 
 
 def _order(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
@@ -117,6 +115,8 @@ def _place(graph: Graph, plan: Plan, buffer: Buffer) -> Iterator[str]:
             yield f"{buffer.rows} rows of {kind.row_bytes} bytes in a buffer of {buffer.size_bytes} bytes"
     if buffer.alignment < 1 or buffer.alignment % alignment or buffer.offset % alignment:
         yield f"offset {buffer.offset}, declared alignment {buffer.alignment}; it must be aligned to {alignment}"
+    elif buffer.alignment > _MOST_ALIGNMENT or buffer.alignment & (buffer.alignment - 1):
+        yield f"declared alignment {buffer.alignment} is no power of two up to {_MOST_ALIGNMENT}"
     elif buffer.offset % buffer.alignment:
         yield f"offset {buffer.offset} is no multiple of its alignment {buffer.alignment}"
     size = region_sizes(plan).get(buffer.region)

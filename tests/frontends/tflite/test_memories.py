@@ -1,13 +1,12 @@
 """Variables and bundles that importers add to a graph."""
 
 import numpy as np
-import pytest
 
 from kibi.dtypes import DType
-from kibi.frontends.tflite.importers import Importer, OptionsError, TensorTable
+from kibi.frontends.tflite.importers import Importer, TensorTable
 from kibi.frontends.tflite.importers.base import Memory
 from kibi.ir import Operator, Tensor, TensorType
-from kibi.ops import Add, Part
+from kibi.ops import Add, CircularBuffer, Part
 
 _TYPE = TensorType((1, 6), DType.S8)
 
@@ -34,8 +33,9 @@ def test_memory_is_a_variable_behind_the_tensors_of_the_file() -> None:
 
 def test_memory_where_the_file_has_an_input_is_refused() -> None:
     """More inputs than the file's operator has are no states."""
-    with pytest.raises(OptionsError, match="2 inputs"):
-        Importer(lambda _: Add(), memories=_memory).nodes(Add(), (0, 1), (2,), 7, _table())
+    importer = Importer(lambda _: CircularBuffer(1), memories=_memory, remembers="memory")
+    assert importer.arity_problem(CircularBuffer(1), 1, 1) == ""
+    assert "takes input and gives output; here are 2 inputs" in importer.arity_problem(CircularBuffer(1), 2, 1)
 
 
 def test_bundled_outputs_are_parts_of_one_tensor() -> None:

@@ -44,12 +44,9 @@ class Handles:
         return Handles(keys, tuple(calls))
 
     def access(self, record: OperatorRecord, node: Node) -> Access | Problem:
-        """The read or assignment that a record is; or what is wrong with it."""
-        shape = len(node.inputs), len(node.outputs)
-        wanted = (1, 0) if record.name == "ASSIGN_VARIABLE" else (0, 1)
-        if shape != wanted or None in node.inputs:
-            what = f"{record.name} has {len(record.inputs)} inputs and {len(record.outputs)} outputs"
-            return Problem(f"{what}; {wanted[0] + 1} and {wanted[1]} are required", _AGAIN, node.source)
+        """The read or assignment that a record with as many operands as it should have is; or what is wrong with it."""
+        if None in node.inputs:
+            return Problem(f"{record.name}: the value that is assigned is left out", _AGAIN, node.source)
         key = self.keys.get(record.inputs[0])
         if key is None:
             what = f"{record.name}: its first input is not made by a VAR_HANDLE in front of it, in the same subgraph"

@@ -23,6 +23,8 @@ from kibi.frontends.tflite.variables import Access, Key, weave
 from kibi.ir import Graph, Node, Tensor, verify
 
 _SCHEMA_VERSION = 3
+_MOST_LEVELS = 16
+"""Of calls from subgraph to subgraph: what looks into bodies does so by recursion, and Python's stack has some 1,000 frames."""
 
 
 def import_model(data: bytes, source: str, signature: str | None = None) -> Graph:
@@ -44,6 +46,15 @@ def import_model(data: bytes, source: str, signature: str | None = None) -> Grap
         return replace(graphs.graph(0), signatures=listed(reader))
     except (CorruptError, OverlapError) as error:
         raise ModelError(source, [corrupt(error)]) from error
+    except _TooDeepError as error:
+        what = f"IF and WHILE are nested more than {_MOST_LEVELS - 1} deep, which is not supported"
+        raise ModelError(
+            source, [Problem(what, "Export the model with control flow that is nested less deep")]
+        ) from error
+
+
+class _TooDeepError(Exception):
+    """Subgraphs call one another too many levels deep; the whole file is refused."""
 
 
 class _Subgraphs:
@@ -52,24 +63,47 @@ class _Subgraphs:
     def __init__(self, reader: ModelReader, source: str) -> None:
         self._reader = reader
         self._source = source
-        self._done: dict[int, Graph | None] = {}
+        self._done: dict[int, Graph] = {}
+        self._refused: set[int] = set()
+        self._open: list[int] = []
+        """Those that are being imported: each calls the next."""
+        self._levels: dict[int, int] = {}
+        """How deep the calls of each subgraph are nested, so far as they are known: 1 without calls."""
 
     def graph(self, number: int) -> Graph:
         """A subgraph.
 
         Raises:
-            ModelError: with all problems that were found in it.
+            ModelError: with all problems that were found in it, or it has some that were raised before.
             CorruptError: there is none of that number, or it calls itself.
+            _TooDeepError: calls are nested too deep.
         """
-        if number not in self._done:
-            self._done[number] = None
-            reader = self._reader.subgraph(number) if number else self._reader
-            source = f"{self._source}, subgraph {number}" if number else self._source
-            self._done[number] = _import(reader, source, self, is_main=not number)
-        graph = self._done[number]
-        if graph is None:
+        if number in self._open:
             raise CorruptError(f"subgraph {number} calls itself")
-        return graph
+        if number in self._refused:
+            what = f"subgraph {number} has problems, which are listed where it is used first"
+            raise ModelError(self._source, [Problem(what)])
+        if len(self._open) + self._levels.get(number, 1) > _MOST_LEVELS:
+            raise _TooDeepError
+        if number not in self._done:
+            self._import(number)
+        if self._open:
+            caller = self._open[-1]
+            self._levels[caller] = max(self._levels[caller], 1 + self._levels[number])
+        return self._done[number]
+
+    def _import(self, number: int) -> None:
+        reader = self._reader.subgraph(number) if number else self._reader
+        source = f"{self._source}, subgraph {number}" if number else self._source
+        self._open.append(number)
+        self._levels[number] = 1
+        try:
+            self._done[number] = _import(reader, source, self, is_main=not number)
+        except ModelError:
+            self._refused.add(number)
+            raise
+        finally:
+            self._open.pop()
 
     def first_values(self, handles: Handles) -> tuple[dict[Key, Array], list[Problem]]:
         """What the subgraphs that are called once give to variables, and what is wrong with them."""
@@ -180,7 +214,10 @@ def _connect(
     problems: list[Problem] = []
     refused = RefusedLayers()
     for draft in drafts:
-        if all(index in tensors for index in draft.operands):
+        arity = draft.importer.arity_problem(draft.op, len(draft.record.inputs), len(draft.record.outputs))
+        if arity:
+            problems.append(Problem(arity, GET_AGAIN, draft.index))
+        elif all(index in tensors for index in draft.operands):
             inputs = [None if index is None else tensors[index] for index in draft.inputs]
             operands = dict(zip(draft.op.inputs, draft.importer.ordered(inputs), strict=False))
             found = list(_operand_problems(draft, inputs))

@@ -89,6 +89,7 @@ class Importer:
             `Part`.
         check_outputs: looks at the operator beside the output tensors, and raises `OptionsError`.
         takes_handle: whether the first input is the handle of a variable, which is none of the operator's.
+        operands: names of the inputs and of the outputs in the file, where they do not follow from the operator's.
         instead: from what `nodes` takes, to nodes of other operators that stand for it;
             none where it stands for itself.
         ignores: the place of an input that nobody reads, so that it may be a tensor without elements.
@@ -105,6 +106,7 @@ class Importer:
     is_bundled: bool = False
     check_outputs: Callable[[Operator, Sequence[Tensor]], None] | None = None
     takes_handle: bool = False
+    operands: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     instead: (
         Callable[[Operator, tuple[int | None, ...], tuple[int, ...], int, TensorTable], tuple[Node, ...]] | None
     ) = None
@@ -115,6 +117,25 @@ class Importer:
         if self.order is None or len(inputs) > 1 + max(self.order):
             return tuple(inputs)
         return tuple(inputs[place] for place in self.order if place < len(inputs))
+
+    def arity_problem(self, op: Operator, inputs: int, outputs: int) -> str:
+        """Returns what is wrong with the numbers of inputs and outputs that the file has; empty where they are right."""
+        takes, gives = self.operands or (self._file_inputs(op), op.outputs)
+        required = 1 + max((place for place, name in enumerate(takes) if not name.endswith("?")), default=-1)
+        has_any_outputs = outputs > 0 and (self.is_bundled or self.part is not None)
+        if required <= inputs <= len(takes) and (has_any_outputs or outputs == len(gives)):
+            return ""
+        counts = f"{inputs} inputs and {outputs} outputs"
+        return f"{op.name} takes {', '.join(takes)} and gives {', '.join(gives) or 'nothing'}; here are {counts}"
+
+    def _file_inputs(self, op: Operator) -> tuple[str, ...]:
+        """The operator's names for the inputs that a file has, in the schema's order."""
+        added = () if self.memories is None else (*op.states, self.remembers)
+        names = tuple(name for name in op.inputs if name.rstrip("?") not in added)
+        if self.order is None:
+            return names
+        placed = dict(zip(self.order, names, strict=False))
+        return tuple(placed.get(place, "ignored") for place in range(1 + max(self.order)))
 
     def nodes(
         self,
@@ -165,9 +186,6 @@ class Importer:
         places = {name.rstrip("?"): place for place, name in enumerate(op.inputs)}
         every = [*inputs, *(None,) * (len(op.inputs) - len(inputs))]
         for memory in self.memories(op, given, [table.tensors[index] for index in outputs]):
-            if places[memory.operand] < len(inputs):
-                what = f"it has {len(inputs)} inputs; at most {places[memory.operand]} make sense"
-                raise OptionsError(what, "Export the model again; the file is damaged")
             name = f"{memory.operand} of operator {source} ({op.name})"
             every[places[memory.operand]] = table.add(name, memory.type, memory)
         return tuple(every)
@@ -178,8 +196,6 @@ def _remembered(
 ) -> tuple[Node, ...]:
     """The node whose output is the next version of one of its inputs; an output of the model is a copy of that."""
     before = inputs[[name.rstrip("?") for name in op.inputs].index(memory)]
-    if len(outputs) != 1:
-        raise OptionsError(f"it has {len(outputs)} outputs, but one is required", "Export the model again")
     made = table.tensors[outputs[0]]
     table.tensors[made.index] = replace(made, is_variable=False)
     if made.index not in table.outputs:

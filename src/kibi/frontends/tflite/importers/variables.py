@@ -7,8 +7,8 @@ from kibi.frontends.tflite.importers.base import Importer
 from kibi.ops import AssignVariable, ReadVariable
 
 VARIABLES: Mapping[str, Importer] = {
-    "ASSIGN_VARIABLE": Importer(lambda _: AssignVariable(), takes_handle=True),
-    "READ_VARIABLE": Importer(lambda _: ReadVariable(), takes_handle=True),
+    "ASSIGN_VARIABLE": Importer(lambda _: AssignVariable(), takes_handle=True, operands=(("variable", "input"), ())),
+    "READ_VARIABLE": Importer(lambda _: ReadVariable(), takes_handle=True, operands=(("variable",), ("output",))),
 }
 """By the schema's name of the operator."""
 
