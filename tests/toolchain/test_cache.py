@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kibi.errors import ToolchainError
+from kibi.errors import CacheWarning, ToolchainError
 from kibi.toolchain import cache
 
 _RACE = """
@@ -103,7 +103,8 @@ def test_unwritable_cache_falls_back_to_a_temporary_folder(tmp_path: Path, monke
     """A cache below a file cannot be made; entries then live in a temporary folder."""
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("KIBI_CACHE", str(tmp_path / "file" / "cache"))
-    place = cache.cached("kind", "key", _write("a"))
+    with pytest.warns(CacheWarning, match="Not a directory"):
+        place = cache.cached("kind", "key", _write("a"))
     assert (place / "file").read_text() == "a"
     assert tmp_path not in place.parents
     assert cache.cache_folder() in place.parents
