@@ -7,6 +7,7 @@ grows with what arrives. Objects, which could run code, are refused.
 
 import io
 import os
+import tokenize
 import warnings
 import zipfile
 import zlib
@@ -28,6 +29,9 @@ _MOST_PIPE_BYTES = 256 << 20
 """An archive that comes through a pipe is kept in memory, since it begins at its end."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _SUFFIX = ".npy"
+_NO_HEADER = (
+    ValueError, TypeError, SyntaxError, OverflowError, RecursionError, MemoryError, tokenize.TokenError
+)  # fmt: skip
 
 
 class ArrayFileError(Exception):
@@ -88,8 +92,8 @@ def _header(head: bytes) -> tuple[ArrayType, bool, int]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that Python 2 wrote it is no harm
             shape, is_fortran, dtype = readers[version](stream)
-    # A header is a Python literal: what is none ends in one of these, and very deep ones in the last three.
-    except (ValueError, TypeError, SyntaxError, OverflowError, RecursionError, MemoryError) as error:
+    # A header is a Python literal, which NumPy parses, and splits into words first where it is none.
+    except _NO_HEADER as error:
         raise ArrayFileError(f"it is no NumPy file: {_first_line(error)}") from None
     if dtype.hasobject or dtype.names or dtype.subdtype:
         raise ArrayFileError(f"its elements are no plain numbers, but {'objects' if dtype.hasobject else dtype}")

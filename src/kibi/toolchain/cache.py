@@ -61,8 +61,16 @@ def cache_folder() -> Path:
             except RuntimeError:
                 what = f"KIBI_CACHE is {wanted!r}, and no such home folder is known"
                 raise ToolchainError(f"{what}. Set it to another folder.") from None
-        wanted = user_cache_dir("kibi")  # begins with `~` where the user has no home
+        wanted = _users_folder()
         return _usable(wanted) if wanted.startswith("/") else _replaced(wanted, "the user has no home folder")
+
+
+def _users_folder() -> str:
+    """Returns the user's cache folder; without a home one that begins with `~`."""
+    try:
+        return user_cache_dir("kibi")
+    except RuntimeError:  # newer versions say so
+        return "~/.cache/kibi"
 
 
 @lru_cache
