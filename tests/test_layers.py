@@ -12,6 +12,7 @@ import kibi
 SOURCE = Path(kibi.__file__).parent
 LAYERS = (
     ("errors", "dtypes", "version"),
+    ("files",),
     ("targets", "quant"),
     ("ir",),
     ("ops", "kernels"),

@@ -50,7 +50,8 @@ def load(path: str | os.PathLike[str], signature: str | None = None, *, decompre
 
     graph = read(path, signature)
     is_first = graph.signature is None or graph.signature.subgraph == 0
-    graph = replace(graph, path=Path(path) if is_first else None)
+    # What is no regular file, such as a pipe, cannot be read again by those who compare with TFLM.
+    graph = replace(graph, path=Path(path) if is_first and Path(path).is_file() else None)
     return without_look_ups(graph) if decompress else with_saving_look_ups(graph)
 
 
@@ -184,16 +185,17 @@ def embed(
         InputError: the graph was not loaded from a file.
         OutputError: the file cannot be written.
     """
-    from kibi.codegen.output import write_file  # noqa: PLC0415
     from kibi.errors import InputError  # noqa: PLC0415
+    from kibi.files import check_path, write_file  # noqa: PLC0415
     from kibi.frontends.source import read_source  # noqa: PLC0415
     from kibi.planner.embedding import embed_plan  # noqa: PLC0415
 
+    place = check_path(path, "the path of the copy")
     source = model.path if isinstance(model, Graph) else Path(model)
     if source is None:
         raise InputError("the graph was not loaded from a file. Give the path of a .tflite file.")
     made = embed_plan(read_source(source), source.name, reorders=reorder, scratch_bytes=scratch_bytes)
-    write_file(Path(path), made.data)
+    write_file(place, made.data)
     return made
 
 
@@ -248,16 +250,18 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
 
     Raises:
         TargetError: no such target.
-        InputError: models of equal names, more or fewer plans or tunings than models, or no such goal.
+        InputError: models of equal names, more or fewer plans or tunings than models, no such goal, or an empty path.
         PlanError: a plan is not right for its model.
         OutputError: the directory cannot be written.
     """
     from kibi.codegen import generate, write  # noqa: PLC0415
     from kibi.errors import InputError  # noqa: PLC0415
+    from kibi.files import check_path  # noqa: PLC0415
     from kibi.planner import validate  # noqa: PLC0415
     from kibi.planner.plan import Plan  # noqa: PLC0415
     from kibi.variants import goal_named  # noqa: PLC0415
 
+    folder = check_path(directory, "directory")
     models = [model] if isinstance(model, Graph) else list(model)
     given = [plan] if isinstance(plan, Plan) else list(plan or ())
     if given and len(given) != len(models):
@@ -276,7 +280,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
         goal=goal_named(optimize or ("speed" if any(each.is_roomy for each in plans) else "balanced")),
         tuned=[each.kernels for each in tunings],
     )
-    return write(library, Path(directory))
+    return write(library, folder)
 
 
 @bounded
@@ -340,7 +344,11 @@ def measure(
         seed: of the first random inputs.
         runs: how many inputs to try, of this seed and those that follow; the most that one takes counts. None: one, but several
             where elements choose what runs.
-        oracle: whether to compare with TensorFlow Lite Micro's Python build where it is installed.
+        oracle: whether to compare with TensorFlow Lite Micro's Python build where it is installed. It is native code that does
+            not check a model as Kibi does, and runs in a child process: leave it out for files that you do not trust.
+
+    Returns:
+        What one inference costs; where TFLM's build failed, `oracle_failure` says how.
 
     Raises:
         InputError: seed or runs are no such numbers.
@@ -364,6 +372,7 @@ def verify(
     runs: int = 3,
     compiler: str = "zig",
     original: Graph | None = None,
+    oracle: bool = True,
 ) -> "Verification":
     """Run the same inputs in Python, in C on this machine, in C on the emulated core, and in TFLM where it is installed.
 
@@ -377,12 +386,27 @@ def verify(
         compiler: for the device.
         original: the graph that `simplify` made the model of; the outputs of both are compared, and what TFLM has in between
             is compared with this one. None: the model itself.
+        oracle: whether to compare with TFLM's build where it is installed. It is native code that does not check a model as Kibi
+            does, and runs in a child process: leave it out for files that you do not trust.
+
+    Returns:
+        What was compared and what differed; where TFLM's build failed, `oracle_failure` says how.
     """
     from kibi.reports.verification import verify as compare  # noqa: PLC0415
 
     processor = _target(target)
     made = plan or _default_plan(model, processor)
-    return compare(model, made, processor, inputs=inputs, seed=seed, runs=runs, compiler=compiler, original=original)
+    return compare(
+        model,
+        made,
+        processor,
+        inputs=inputs,
+        seed=seed,
+        runs=runs,
+        compiler=compiler,
+        original=original,
+        oracle=oracle,
+    )
 
 
 def _target(target: str | Target) -> Target:

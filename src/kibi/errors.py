@@ -168,6 +168,10 @@ class ToolchainError(KibiError):
         super().__init__("\n".join(parts))
 
 
+class CacheWarning(UserWarning):
+    """The cache of compiled files is not used, because others could write it or we cannot; no error, only slower."""
+
+
 class EmulationError(KibiError):
     """The emulated core stopped.
 

@@ -4,11 +4,13 @@ import gzip
 import os
 import subprocess
 import sys
+import threading
 import zipfile
 from pathlib import Path
 
 import pytest
 
+import kibi
 from kibi.errors import ModelError
 from kibi.frontends import load
 from kibi.frontends.tflite import load_tflite
@@ -99,11 +101,31 @@ def test_load_of_a_folder_says_so(tmp_path: Path) -> None:
     assert "SavedModel folder" in _refusal(tmp_path)
 
 
-def test_load_of_a_pipe_says_so_and_does_not_wait(tmp_path: Path) -> None:
-    """Nothing is read from what is not a regular file: a pipe without a writer would block for ever."""
+def test_load_of_a_pipe_reads_what_comes_through_it(tmp_path: Path) -> None:
+    """A model may come from another program; such a graph has no file that could be read again."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    assert "it is a device, pipe or socket" in _refusal(path)
+    writer = threading.Thread(target=lambda: path.write_bytes(fully_connected()))
+    writer.start()
+    graph = kibi.load(path)
+    writer.join()
+    assert (graph.source, graph.path) == ("pipe", None)
+
+
+def test_load_of_a_pipe_that_nobody_writes_into_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for ever."""
+    monkeypatch.setattr("kibi.files.reading._WRITER_SECONDS", 0.1)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    assert "nobody wrote into" in _refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("device", "reason"), [("/dev/null", "the file is empty"), ("/dev/zero", "not a .tflite file")]
+)
+def test_load_of_a_device_reads_no_more_than_its_head(device: str, reason: str) -> None:
+    """What does not begin as a model is not read on."""
+    assert reason in _refusal(Path(device))
 
 
 def test_load_of_a_file_beyond_the_format_is_refused_unread(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_load_regions_names_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"none\.toml: No such file"):
         load_regions(tmp_path / "none.toml")
     (tmp_path / "raw.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(PlanError, match=r"raw\.toml: not a text file"):
+    with pytest.raises(PlanError, match=r"raw\.toml: it is no text file"):
         load_regions(tmp_path / "raw.toml")
 
 

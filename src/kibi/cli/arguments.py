@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from kibi.errors import PlanError, TargetError, ToolchainError
+from kibi.cli.paths import given_model, given_path, given_plan
+from kibi.errors import OracleError, PlanError, TargetError, ToolchainError
 
 if TYPE_CHECKING:
     from kibi.ir import Graph
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 
 DEFAULT_TARGET = "cortex-m4"
 
-ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="A .tflite file.", show_default=False)]
+ModelPath = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A .tflite file.", parser=given_model, show_default=False)
+]
 SignatureName = Annotated[
     str | None,
     typer.Option(
@@ -29,7 +32,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for
 PlanPath = Annotated[
     Path | None,
     typer.Option(
-        "--plan", metavar="FILE", help="A plan from `kibi plan --json`. Without: made anew.", show_default=False
+        "--plan",
+        metavar="FILE",
+        help="A plan from `kibi plan --json`. Without: made anew.",
+        parser=given_plan,
+        show_default=False,
     ),
 ]
 GranularityName = Annotated[
@@ -55,7 +62,13 @@ RamLimit = Annotated[
 ]
 RegionsFile = Annotated[
     Path | None,
-    typer.Option("--regions", metavar="FILE", help="A TOML file that lists the board's memories.", show_default=False),
+    typer.Option(
+        "--regions",
+        metavar="FILE",
+        help="A TOML file that lists the board's memories.",
+        parser=given_path,
+        show_default=False,
+    ),
 ]
 PlaceWeights = Annotated[bool, typer.Option("--place-weights", help="Assign weights to regions, too.")]
 WithoutPasses = Annotated[
@@ -83,6 +96,10 @@ Tune = Annotated[
 ]
 CompilerName = Annotated[
     str, typer.Option("--compiler", metavar="C", help="zig, which came with Kibi, or gcc: arm-none-eabi-gcc.")
+]
+NoOracle = Annotated[
+    bool,
+    typer.Option("--no-oracle", help="Do not run TFLM's build, which is native code that does not check the model."),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random inputs.")]
 
@@ -160,6 +177,11 @@ def _made(graph: "Graph", tensors: Sequence[int]) -> list[int]:
     """Those of some tensors that nodes make; a plan that names others is refused later, with a reason."""
     made = {index for node in graph.nodes for index in node.outputs}
     return [index for index in tensors if index in made]
+
+
+def not_compared(failure: str) -> OracleError:
+    """The error that ends a verb after its results, where TFLM's build failed."""
+    return OracleError(f"{failure}\nKibi's own result is not compared with it. Leave it out by --no-oracle.")
 
 
 def emulated_target(name: str) -> "Target":

@@ -29,6 +29,7 @@ from kibi.cli.arguments import (
     plan_for,
     plan_options,
 )
+from kibi.cli.paths import given_model, given_path
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.cli.tuning import show_tunings, tuning_record, tunings_for
 from kibi.errors import InputError
@@ -39,10 +40,20 @@ if TYPE_CHECKING:
 
 
 def compile_models(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help=".tflite files.", show_default=False)],
+    models: Annotated[
+        list[Path], typer.Argument(metavar="MODEL...", help=".tflite files.", parser=given_model, show_default=False)
+    ],
     *,
     directory: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write; made if absent.", show_default=False)
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder to write; made if absent.",
+            parser=given_path,
+            show_default=False,
+        ),
     ],
     target: TargetName = DEFAULT_TARGET,
     name: Annotated[

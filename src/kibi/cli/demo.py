@@ -1,7 +1,6 @@
 """`kibi demo`: the whole way, from a model file to measured device code, on the model that Kibi ships."""
 
-import tempfile
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 from kibi.cli.arguments import DEFAULT_TARGET, TargetName, emulated_target
 from kibi.cli.inspect import show_inspection
 from kibi.cli.measure import time_texts
+from kibi.cli.paths import given_path
 from kibi.cli.terminal import (
     BAD,
     FIGURE,
@@ -25,6 +25,7 @@ from kibi.cli.terminal import (
 )
 from kibi.cli.verify import engine_text
 from kibi.errors import MismatchError
+from kibi.files import temporary_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +50,14 @@ def demo(
     target: TargetName = DEFAULT_TARGET,
     directory: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Keep the C library in this folder.", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Keep the C library in this folder.",
+            parser=given_path,
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """See all of it on a model that Kibi ships.
@@ -80,8 +88,7 @@ def demo(
         answers = _answers(graph, plan, inputs)
     _show_drawings(console, images, answers, [shipped.labels[label] for label in truth.tolist()])
 
-    with _folder(directory) as place:
-        folder = Path(place)
+    with _folder(directory) as folder:
         library = kibi.compile(graph, plan, folder)
         _section(
             console, 4, "Compile", "The plan becomes C99: no malloc, no globals, nothing but the C library's string.h."
@@ -155,9 +162,9 @@ def _show_drawings(
     say(console, f"{right} of {len(truth)} are read right.")
 
 
-def _folder(directory: Path | None) -> "tempfile.TemporaryDirectory[str] | nullcontext[Path]":
+def _folder(directory: Path | None) -> AbstractContextManager[Path]:
     """Where the C library lies while the demo runs, and after it if the user has named a folder."""
-    return tempfile.TemporaryDirectory(prefix="kibi-") if directory is None else nullcontext(directory)
+    return temporary_folder() if directory is None else nullcontext(directory)
 
 
 def _show_library(console: "Console", library: "Library", directory: Path | None) -> None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibi.cli.arguments import AsJson
+from kibi.cli.paths import given_path
 from kibi.cli.terminal import BAD, output, print_json, say, show, table
 from kibi.errors import EventError, InputError
+from kibi.files import read_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,11 +19,13 @@ if TYPE_CHECKING:
     from kibi.runtime.event_scan import EventMap
 
 _WIDTHS = (1, 2, 4)
+_MOST_LOG_BYTES = 64 << 20
 
 
 def events(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH", help="Sources, or folders of them.", show_default=False)
+        list[Path],
+        typer.Argument(metavar="PATH", help="Sources, or folders of them.", parser=given_path, show_default=False),
     ],
     *,
     width: Annotated[int, typer.Option("--width", "-w", metavar="N", help="Bytes of an id: 1, 2 or 4.")] = 4,
@@ -67,11 +71,9 @@ def _decoded(found: "EventMap", text: str, width: int) -> tuple[bool, "tuple[Log
     """
     from kibi.runtime.event_log import LoggedEvent, decode_id, decode_log  # noqa: PLC0415
 
-    if os.path.isfile(text):  # noqa: PTH113 - says no to what can be no path, where pathlib raises
-        try:
-            return True, decode_log(found, Path(text).read_bytes(), width)
-        except OSError as error:
-            raise InputError(f"{text}: {error.strerror}. Give a log that can be read.") from None
+    if os.path.exists(text):  # noqa: PTH110 - says no to what can be no path, where pathlib raises
+        log = read_file(text, _MOST_LOG_BYTES, InputError, "Give a log that can be read.")
+        return True, decode_log(found, log, width)
     try:
         number = int(text, 16)
     except ValueError:

@@ -53,6 +53,19 @@ def exit_code_of(error: BaseException, *, wants_traceback: bool) -> int:
     return _bug(error)
 
 
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: object = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning as people read it, without the place in Kibi; the signature is that of `warnings.showwarning`."""
+    del category, filename, lineno, file, line
+    _say(f"warning: {message}")
+
+
 def _usage(error: BaseException) -> int:
     """What is wrong with the arguments, and how to get help."""
     text = getattr(error, "format_message", lambda: str(error))()

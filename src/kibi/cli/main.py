@@ -11,6 +11,7 @@
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from types import FrameType
 from typing import Annotated
@@ -20,7 +21,7 @@ import typer
 from kibi.cli.compile import compile_models
 from kibi.cli.demo import demo
 from kibi.cli.events import events
-from kibi.cli.failure import EXIT_INTERRUPTED, exit_code_of
+from kibi.cli.failure import EXIT_INTERRUPTED, exit_code_of, show_warning
 from kibi.cli.inspect import inspect
 from kibi.cli.measure import measure
 from kibi.cli.operators import operators
@@ -104,7 +105,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     """The entry point of the `kibi` script."""
-    signal.signal(signal.SIGTERM, _interrupt)  # whatever is half done is cleaned up, as for Ctrl-C
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, _interrupt)  # whatever is half done is cleaned up, as for Ctrl-C
+    warnings.showwarning = show_warning
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # the shell closed it: `kibi … >&-`

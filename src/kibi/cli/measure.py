@@ -1,6 +1,5 @@
 """`kibi measure`: what a model costs on a device."""
 
-import tempfile
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +13,7 @@ from kibi.cli.arguments import (
     GranularityName,
     InputMode,
     ModelPath,
+    NoOracle,
     PlanPath,
     RamLimit,
     Seed,
@@ -26,12 +26,14 @@ from kibi.cli.arguments import (
     compiler_named,
     emulated_target,
     load_simplified,
+    not_compared,
     plan_for,
     plan_options,
 )
 from kibi.cli.terminal import BAD, FIGURE, GOOD, facts, is_roomy, name_of, output, print_json, say, show, table, working
 from kibi.cli.tuning import show_tunings, tuning_record, tunings_for
 from kibi.errors import MismatchError
+from kibi.files import temporary_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,6 +75,7 @@ def measure(
             show_default=False,
         ),
     ] = None,
+    no_oracle: NoOracle = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure what a model costs on a device.
@@ -86,11 +89,11 @@ def measure(
     graph = load_simplified(
         model, without_pass, signature=signature, decompress=decompress, supply=options["supply"], plan=plan
     )
-    with working(f"measuring on {processor.name}"), tempfile.TemporaryDirectory(prefix="kibi-") as folder:
+    with working(f"measuring on {processor.name}"), temporary_folder() as folder:
         made = plan_for(graph, processor, plan, options)
         tunings = tunings_for([graph], [made], optimize, compiler=tool, level=level) if tune else []
         library = kibi.compile(graph, made, folder, optimize=optimize, tunings=tunings)
-        found = kibi.measure(library, compiler=tool, optimize=level, seed=seed, runs=runs)
+        found = kibi.measure(library, compiler=tool, optimize=level, seed=seed, runs=runs, oracle=not no_oracle)
     if as_json:
         print_json({**found.to_dict(), **({"tuning": tuning_record(tunings)} if tune else {})})
     else:
@@ -101,6 +104,8 @@ def measure(
         show_tunings(tunings)
     if not found.bit_exact:
         raise MismatchError(f"{graph.source}: the device's bits differ. Run `kibi verify` to find the operator.")
+    if found.oracle_failure is not None:
+        raise not_compared(found.oracle_failure)
 
 
 def time_texts(found: "Measurement", processor: "Target") -> tuple[str, str]:

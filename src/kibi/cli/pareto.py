@@ -1,6 +1,5 @@
 """`kibi pareto`: RAM against instructions and flash."""
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,9 +20,11 @@ from kibi.cli.arguments import (
     emulated_target,
     load_simplified,
 )
+from kibi.cli.paths import given_path
 from kibi.cli.terminal import GOOD, QUIET, output, print_json, say, show, table, working
 from kibi.cli.variants import VARIANTS
 from kibi.errors import MismatchError, PlanError, ToolchainError
+from kibi.files import temporary_folder, write_file
 
 if TYPE_CHECKING:
     from kibi.ir import Graph
@@ -47,7 +48,8 @@ def pareto(
     without_pass: WithoutPasses = None,
     as_json: AsJson = False,
     svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Draw it as an SVG file.", show_default=False)
+        Path | None,
+        typer.Option("--svg", metavar="FILE", help="Draw it as an SVG file.", parser=given_path, show_default=False),
     ] = None,
 ) -> None:
     """Weigh a model's RAM against instructions and flash.
@@ -71,7 +73,6 @@ def pareto(
     if not choices:
         raise PlanError(f"{graph.source} cannot be planned in any way. {left_out[0]}")
     if svg is not None:
-        from kibi.codegen.output import write_file  # noqa: PLC0415
         from kibi.reports.pareto_svg import pareto_svg  # noqa: PLC0415
 
         write_file(svg, pareto_svg(graph.name, processor.name, choices).encode())
@@ -108,7 +109,7 @@ def _measured(
 
     plan = kibi.plan(graph, target, **options)
     choices = []
-    with tempfile.TemporaryDirectory(prefix="kibi-") as folder:
+    with temporary_folder() as folder:
         library = kibi.compile(graph, plan, folder)
         for level in dict.fromkeys(levels):
             found = kibi.measure(library, compiler=compiler, optimize=level, seed=seed, oracle=False)

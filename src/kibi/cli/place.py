@@ -1,6 +1,5 @@
 """`kibi place`: buffers with lifetimes, from a table, get their offsets."""
 
-import codecs
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,16 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibi.cli.arguments import AsJson
+from kibi.cli.paths import given_path
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.errors import PlanError
+from kibi.files import read_text, write_file
 
 if TYPE_CHECKING:
     from kibi.planner.placement import Solution
     from kibi.planner.placement_file import Instance
 
+_MOST_BYTES = 64 << 20
+
 
 def place(
-    instance: Annotated[Path, typer.Argument(metavar="INSTANCE", help="A .csv file.", show_default=False)],
+    instance: Annotated[
+        Path, typer.Argument(metavar="INSTANCE", help="A .csv file.", parser=given_path, show_default=False)
+    ],
     *,
     capacity: Annotated[
         int | None,
@@ -30,7 +35,14 @@ def place(
     ] = 10.0,
     save_to: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the table with offsets.", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the table with offsets.",
+            parser=given_path,
+            show_default=False,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -40,12 +52,13 @@ def place(
     offset (a fixed one). Each buffer lives from lower to before upper. The answer is checked before it is printed: the
     best placement found, and whether it is proven that none is lower, or that none fits.
     """
-    from kibi.codegen.output import write_file  # noqa: PLC0415
     from kibi.planner.placement import place_items  # noqa: PLC0415
     from kibi.planner.placement_check import check_offsets  # noqa: PLC0415
     from kibi.planner.placement_file import read_instance, write_instance  # noqa: PLC0415
 
-    problem = read_instance(_text(instance), instance.name)
+    problem = read_instance(
+        read_text(instance, _MOST_BYTES, PlanError, "Give the path of a table of buffers."), instance.name
+    )
     with working("placing"):
         started = perf_counter()
         found = place_items(problem.items, capacity=capacity, time_limit_seconds=time_limit)
@@ -81,18 +94,6 @@ def _answer(found: "Solution") -> str:
 
     status = Status.FEASIBLE if found.status is Status.UNDECIDED else found.status
     return str(status.value)
-
-
-def _text(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise PlanError(f"{path}: it is written in UTF-16. Save it as UTF-8.")
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise PlanError(f"{path}: {error.strerror}. Give the path of a table of buffers.") from None
-    except UnicodeDecodeError:
-        raise PlanError(f"{path}: not a text file. Give the path of a table of buffers.") from None
 
 
 def _record(name: str, problem: "Instance", found: "Solution", capacity: int | None, seconds: float) -> dict[str, Any]:

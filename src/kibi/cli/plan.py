@@ -25,9 +25,11 @@ from kibi.cli.arguments import (
     load_simplified,
 )
 from kibi.cli.offline import check_alone, embedded, followed
+from kibi.cli.paths import given_model, given_path
 from kibi.cli.terminal import byte_text, is_roomy, output, picture_columns, print_json, say, show, table, working
 from kibi.cli.variants import chosen_variants
 from kibi.errors import OutputError, PlanError
+from kibi.files import write_file
 
 if TYPE_CHECKING:
     from kibi.reports.plan_comparison import PlannedModel
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
 
 
 def plan(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help=".tflite files.", show_default=False)],
+    models: Annotated[
+        list[Path], typer.Argument(metavar="MODEL...", help=".tflite files.", parser=given_model, show_default=False)
+    ],
     *,
     target: TargetName = DEFAULT_TARGET,
     granularity: Annotated[
@@ -66,10 +70,10 @@ def plan(
     compare: Annotated[bool, typer.Option("--compare", help="Show one model's plans side by side.")] = False,
     as_json: AsJson = False,
     svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Draw it as an SVG file.", show_default=False)
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw it as an SVG file.", parser=given_path, show_default=False)
     ] = None,
     png: Annotated[
-        Path | None, typer.Option("--png", metavar="FILE", help="Draw it as a PNG file.", show_default=False)
+        Path | None, typer.Option("--png", metavar="FILE", help="Draw it as a PNG file.", parser=given_path, show_default=False)
     ] = None,
     ascii_only: Annotated[bool, typer.Option("--ascii", help="Print it in the form of TensorFlow Lite Micro.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Follow the plan that the model file carries.")] = False,
@@ -77,7 +81,7 @@ def plan(
         Path | None,
         typer.Option(
             "--embed", metavar="OUT", help="Write a copy of the model that carries a plan for TensorFlow Lite Micro.",
-            show_default=False,
+            parser=given_path, show_default=False,
         ),
     ] = None,
 ) -> None:  # fmt: skip
@@ -177,8 +181,6 @@ def _planned(
 
 def _draw(path: Path, planned: "list[PlannedModel]", *, as_png: bool) -> None:
     """Draw one plan, or several side by side, in a file."""
-    from kibi.codegen.output import write_file  # noqa: PLC0415
-
     if len(planned) == 1:
         from kibi.reports.memory_svg import memory_svg  # noqa: PLC0415
 

@@ -1,6 +1,5 @@
 """`kibi run`: one inference."""
 
-import tempfile
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibi.cli.arguments import AsJson, ModelPath, SignatureName, WithoutPasses, load_simplified
+from kibi.cli.paths import given_path
 from kibi.cli.terminal import GOOD, name_of, output, print_json, say, show, table, working
+from kibi.files import temporary_folder, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,13 +38,19 @@ def run_model(
             "-i",
             metavar="FILE",
             help=".npy, .npz, .png, .bmp, or raw bytes; again for each further input.",
+            parser=given_path,
             show_default=False,
         ),
     ],
     destination: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the outputs: .npy, .npz, or raw bytes.", show_default=False
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the outputs: .npy, .npz, or raw bytes.",
+            parser=given_path,
+            show_default=False,
         ),
     ] = None,
     engine: Annotated[EngineName, typer.Option("--engine", help="The Python runtime, or the C library.")] = (
@@ -51,7 +58,13 @@ def run_model(
     ),
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", metavar="FILE", help="The classes' names, one in a line.", show_default=False),
+        typer.Option(
+            "--labels",
+            metavar="FILE",
+            help="The classes' names, one in a line.",
+            parser=given_path,
+            show_default=False,
+        ),
     ] = None,
     signature: SignatureName = None,
     without_pass: WithoutPasses = None,
@@ -65,7 +78,6 @@ def run_model(
     resized to the input, grey or RGB; a pixel means 0 to 1, -1 to 1, or 0 to 255, whichever the input's range is.
     """
     import kibi  # noqa: PLC0415
-    from kibi.codegen.output import write_file  # noqa: PLC0415
     from kibi.reports.outputs import describe_outputs, read_labels  # noqa: PLC0415
     from kibi.runtime.input_files import read_inputs  # noqa: PLC0415
     from kibi.runtime.output_files import output_bytes  # noqa: PLC0415
@@ -112,7 +124,7 @@ def _run_c(graph: "Graph", inputs: "Sequence[Array]") -> "list[Array]":
     import kibi  # noqa: PLC0415
     from kibi.engines import HostEngine  # noqa: PLC0415
 
-    with tempfile.TemporaryDirectory(prefix="kibi-") as folder:
+    with temporary_folder() as folder:
         return HostEngine(kibi.compile(graph, None, folder, target="host")).run(inputs)
 
 

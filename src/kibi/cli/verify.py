@@ -14,6 +14,7 @@ from kibi.cli.arguments import (
     GranularityName,
     InputMode,
     ModelPath,
+    NoOracle,
     PlanPath,
     RamLimit,
     Seed,
@@ -25,9 +26,11 @@ from kibi.cli.arguments import (
     compiler_named,
     emulated_target,
     load_simplified,
+    not_compared,
     plan_for,
     plan_options,
 )
+from kibi.cli.paths import given_path
 from kibi.cli.terminal import BAD, GOOD, QUIET, output, print_json, say, show, table, working
 from kibi.errors import MismatchError
 
@@ -44,7 +47,12 @@ def verify(
     files: Annotated[
         list[Path] | None,
         typer.Option(
-            "--file", "-i", metavar="FILE", help="Try these files instead; may be given again.", show_default=False
+            "--file",
+            "-i",
+            metavar="FILE",
+            help="Try these files instead; may be given again.",
+            parser=given_path,
+            show_default=False,
         ),
     ] = None,
     compiler: CompilerName = "zig",
@@ -58,6 +66,7 @@ def verify(
     decompress: Decompress = False,
     ram: RamLimit = None,
     optimize: Goal = "balanced",
+    no_oracle: NoOracle = False,
     as_json: AsJson = False,
 ) -> None:
     """Check that all engines give the same bits.
@@ -80,7 +89,15 @@ def verify(
     with working("verifying"):
         made = plan_for(graph, processor, plan, options)
         found = kibi.verify(
-            graph, made, target=processor, inputs=inputs, seed=seed, runs=runs, compiler=tool, original=original
+            graph,
+            made,
+            target=processor,
+            inputs=inputs,
+            seed=seed,
+            runs=runs,
+            compiler=tool,
+            original=original,
+            oracle=not no_oracle,
         )
     if as_json:
         print_json(found.to_dict())
@@ -88,6 +105,8 @@ def verify(
         _show(found)
     if not found.is_exact:
         raise MismatchError("\n".join(str(difference) for difference in found.differences))
+    if found.oracle_failure is not None:
+        raise not_compared(found.oracle_failure)
 
 
 def engine_text(engine: str) -> str:

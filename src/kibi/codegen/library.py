@@ -9,9 +9,9 @@ from pathlib import Path
 from kibi.codegen import memory_c
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.model_c import body_text, model_text
-from kibi.codegen.output import write_folder
 from kibi.codegen.project import cmake_lists, example_main
 from kibi.errors import InputError
+from kibi.files import write_folder
 from kibi.ir import Graph, stops
 from kibi.kernels import closure
 from kibi.planner import planned_graph

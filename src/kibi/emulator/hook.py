@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kibi.toolchain import build_shared
+from kibi.toolchain import load_shared
 
 
 class Flag(IntFlag):
@@ -66,4 +66,4 @@ def hook_library() -> ctypes.CDLL:
     Raises:
         ToolchainError: it cannot be compiled.
     """
-    return ctypes.CDLL(str(build_shared([Path(__file__).parent / "hook.c"])))
+    return load_shared([Path(__file__).parent / "hook.c"])

@@ -11,7 +11,7 @@ from kibi.engines.engine import MORE_INPUT, STATUS, entry_points, written_source
 from kibi.errors import InternalError
 from kibi.ir import TensorType
 from kibi.runtime import check_inputs
-from kibi.toolchain import build_shared
+from kibi.toolchain import load_shared
 
 _GUARD_BYTES = 64
 _CANARY = 0xC5
@@ -36,7 +36,7 @@ class HostEngine:
     def __init__(self, library: Library, index: int = 0, *, compiler: str = "zig", optimize: str = "2") -> None:
         self._model = library.models[index]
         sources, folder = written_sources(library)
-        shared = ctypes.CDLL(str(build_shared(sources, compiler=compiler, optimize=optimize, includes=[folder])))
+        shared = load_shared(sources, compiler=compiler, optimize=optimize, includes=[folder])
         prefix = f"{self._model.graph.name}_"
         self._functions = {name.removeprefix(prefix): shared[name] for name in entry_points(self._model)}
         for name in {"input", "output", "variable"} & set(self._functions):

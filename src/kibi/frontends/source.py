@@ -1,46 +1,62 @@
 """Reading a model file from disk, with a clear error for whatever is not a file that can be read."""
 
 import os
-import stat
 from pathlib import Path
 
 from kibi.errors import ModelError, Problem
+from kibi.files import open_binary, take
 
 # Offsets in a flatbuffer are 32 bits wide, and signed where tables refer to their fields.
 _MOST_BYTES = (1 << 31) - 1
+_HEAD_BYTES = 4096
+_IDENTIFIER = b"TFL3"
 
 
 def read_source(path: str | os.PathLike[str]) -> bytes:
-    """The contents of a model file.
+    """The contents of a model file, which may come through a pipe.
+
+    Of what does not begin as a `.tflite` file only the first 4096 bytes are read: they tell what it is.
 
     Raises:
-        ModelError: there is no such file, it is a folder or a device, it is empty or too large, or it cannot be read.
+        ModelError: there is no such file, it is a folder, it is empty or too large, or it cannot be read.
     """
-    location = Path(path)
+    problem = None
     try:
-        problem = _problem(location, location.stat())
-        if problem is None:
-            return location.read_bytes()
+        with open_binary(path) as stream:
+            size = os.fstat(stream.fileno()).st_size  # 0 where it is not known
+            if size > _MOST_BYTES:
+                problem = _too_large(f"{size}")
+            else:
+                head = take(stream, _HEAD_BYTES)
+                rest = take(stream, _MOST_BYTES + 1 - len(head)) if head[4:8] == _IDENTIFIER else b""
+                if len(head) + len(rest) > _MOST_BYTES:
+                    problem = _too_large("more")
+                elif head:
+                    return head + rest
+                else:
+                    problem = Problem("the file is empty", "Export the model again, or download it again")
     except FileNotFoundError:
-        problem = Problem("there is no such file", f"Check the path; it is looked up from {Path.cwd()}")
-    except (OSError, ValueError) as error:  # ValueError: the path holds a null character
-        reason = getattr(error, "strerror", None) or str(error)
-        problem = Problem(f"the file cannot be read: {reason}", "Check the path and your permissions")
-    raise ModelError(str(location), [problem])
+        problem = _missing(os.fspath(path))
+    except IsADirectoryError:
+        problem = _folder(Path(path))
+    except OSError as error:
+        problem = Problem(f"the file cannot be read: {error.strerror}", "Check the path and your permissions")
+    raise ModelError(os.fspath(path), [problem])
 
 
-def _problem(location: Path, status: os.stat_result) -> Problem | None:
-    """Why something that exists is not read."""
-    if stat.S_ISDIR(status.st_mode):
-        if (location / "saved_model.pb").exists():
-            remedy = "Convert it with tf.lite.TFLiteConverter.from_saved_model, quantized to int8"
-            return Problem("it is a TensorFlow SavedModel folder, not a .tflite file", remedy)
-        return Problem("it is a folder, not a model file", "Give the path of a .tflite file in it")
-    if not stat.S_ISREG(status.st_mode):
-        return Problem("it is a device, pipe or socket, not a model file", "Give the path of a .tflite file")
-    if status.st_size == 0:
-        return Problem("the file is empty", "Export the model again, or download it again")
-    if status.st_size > _MOST_BYTES:
-        what = f"the file has {status.st_size} bytes; a .tflite file has at most {_MOST_BYTES}"
-        return Problem(what, "Give the path of a .tflite file")
-    return None
+def _missing(path: str) -> Problem:
+    if not path:
+        return Problem("the path is empty", "Give the path of a .tflite file")
+    return Problem("there is no such file", f"Check the path; it is looked up from {Path.cwd()}")
+
+
+def _folder(path: Path) -> Problem:
+    if (path / "saved_model.pb").exists():
+        remedy = "Convert it with tf.lite.TFLiteConverter.from_saved_model, quantized to int8"
+        return Problem("it is a TensorFlow SavedModel folder, not a .tflite file", remedy)
+    return Problem("it is a folder, not a model file", "Give the path of a .tflite file in it")
+
+
+def _too_large(size: str) -> Problem:
+    what = f"the file has {size} bytes; a .tflite file has at most {_MOST_BYTES}"
+    return Problem(what, "Give the path of a .tflite file")

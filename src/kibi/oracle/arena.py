@@ -2,7 +2,6 @@
 
 import struct
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from kibi.frontends.tflite.embed import embed_offline_plan
 from kibi.frontends.tflite.excerpt import single_operator
 from kibi.frontends.tflite.outline import read_outline
 from kibi.oracle import arena_worker
+from kibi.oracle.child import NAME, Child
 from kibi.oracle.oracle import available
 from kibi.planner.tflm_plan import ALIGNMENT_BYTES
 
@@ -59,13 +59,15 @@ def arena_uses(models: Sequence[bytes]) -> list[ArenaUse | None]:
 def _answers(models: Sequence[bytes]) -> list[ArenaUse | None]:
     """What one child says, of as many models as it lives to see."""
     request = b"".join(struct.pack("<Q", len(model)) + model for model in models)
-    # -P: the package's folder must not come before the installed packages on the child's path.
-    command = [sys.executable, "-P", arena_worker.__file__]
+    child = Child(arena_worker)
     try:
-        done = subprocess.run(command, input=request, capture_output=True, check=False, timeout=_TIMEOUT_SECONDS)
+        child.allow_seconds(_TIMEOUT_SECONDS)
+        answers, _ = child.process.communicate(request, timeout=_TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
-        raise OracleError(f"TensorFlow Lite Micro gave no answer within {_TIMEOUT_SECONDS:g} s.") from None
-    return [ArenaUse(*map(int, line.split())) if line else None for line in done.stdout.decode().splitlines()]
+        raise OracleError(f"{NAME} gave no answer within {_TIMEOUT_SECONDS:g} s.") from None
+    finally:
+        child.close()
+    return [ArenaUse(*map(int, line.split())) if line else None for line in answers.decode().splitlines()]
 
 
 def kernel_scratch(model: bytes, source: str) -> dict[int, int]:

@@ -1,9 +1,6 @@
 """The parent's side of the oracle: a persistent child process that runs TFLM, and can crash without harm."""
 
 import importlib.util
-import signal
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +12,10 @@ from typing import IO, Self
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.errors import InputError, OracleError
+from kibi.errors import InputError, ModelError, OracleError
+from kibi.frontends.source import read_source
 from kibi.oracle import worker
+from kibi.oracle.child import NAME, Child
 from kibi.oracle.worker import Message
 
 # Only reserved: TFLM touches no more than the two ends that it uses, and fresh pages come zeroed, so that every run is
@@ -58,7 +57,7 @@ class Oracle:
             timeout_seconds: the longest that one call of `run` may take, the start of the child included.
         """
         self._timeout_seconds = timeout_seconds
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
         self._printed: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -73,8 +72,7 @@ class Oracle:
         """End the child, if there is one. A later run starts another."""
         child, self._child = self._child, None
         if child is not None:
-            child.kill()
-            child.communicate()  # reaps the child and closes both pipes
+            child.close()
         printed, self._printed = self._printed, None
         if printed is not None:
             printed.close()
@@ -124,11 +122,12 @@ class Oracle:
     def _ask(self, request: bytes) -> Message:
         """Send a request and wait for its reply; past the time the child is killed, which ends any wait for it."""
         child, printed = self._started()
+        process = child.process
         if printed.tell():
             printed.seek(0)
             printed.truncate()
-        assert child.stdin is not None  # noqa: S101 (both are pipes, as `_started` asks for; said for the type checker)
-        assert child.stdout is not None  # noqa: S101 (as above)
+        assert process.stdin is not None  # noqa: S101 (both are pipes, as `_started` asks for; said for the type checker)
+        assert process.stdout is not None  # noqa: S101 (as above)
         expired = threading.Event()
 
         def expire() -> None:
@@ -138,31 +137,28 @@ class Oracle:
         timer = threading.Timer(self._timeout_seconds, expire)
         timer.start()
         try:
-            child.stdin.write(request)
-            child.stdin.flush()
-            return worker.receive(child.stdout)
+            child.allow_seconds(self._timeout_seconds)
+            process.stdin.write(request)
+            process.stdin.flush()
+            return worker.receive(process.stdout)
         except (BrokenPipeError, EOFError):
-            ending = _ending(child.wait())
-            late = f"gave no answer within {self._timeout_seconds:g} s and was stopped"
-            raise self._failure(f"TensorFlow Lite Micro {late if expired.is_set() else ending}") from None
+            ending = child.ending()
+            late = f"gave no answer within {self._timeout_seconds:g} s on this model, and was stopped"
+            raise self._failure(f"{NAME} {late if expired.is_set() else ending}") from None
+        except (ValueError, MemoryError) as error:
+            raise self._failure(f"{NAME} gave an answer that cannot be read: {error}") from None
         finally:
             timer.cancel()
             timer.join()
 
-    def _started(self) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
+    def _started(self) -> tuple[Child, IO[bytes]]:
         """The child and the file that takes what it prints; a new pair if there is none, or the child has ended."""
-        if self._child is not None and self._child.poll() is not None:
+        if self._child is not None and self._child.process.poll() is not None:
             self.close()
         if self._child is None or self._printed is None:
             # A file and not a pipe: nobody has to drain it while the reply is awaited. The child shares its offset.
             self._printed = tempfile.TemporaryFile("w+b", buffering=0)  # noqa: SIM115 (closed by `close`)
-            self._child = subprocess.Popen(
-                # -P: the package's folder must not come before the installed packages on the child's path.
-                [sys.executable, "-P", worker.__file__],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._printed,
-            )
+            self._child = Child(worker, self._printed)
         return self._child, self._printed
 
     def _failure(self, what: str) -> OracleError:
@@ -178,16 +174,9 @@ class Oracle:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"The model {path} cannot be read: {error.strerror}. Give the path of a .tflite file."
-        ) from error
-
-
-def _ending(code: int) -> str:
-    """How a process ended, by its return code: negative is a signal's number."""
-    return f"crashed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
+        return read_source(path)
+    except ModelError as error:
+        raise InputError(f"The model {path} cannot be read: {error.problems[0]}") from error
 
 
 def _runs(reply: Message, count: int) -> Iterator[OracleRun]:

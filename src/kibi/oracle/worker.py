@@ -9,7 +9,6 @@ numbers, and the type and shape of each array; the arrays' bytes follow one anot
 
 import json
 import os
-import resource
 import struct
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.generic]
 
 _LENGTHS = struct.Struct("<IQ")
+_MOST_HEADER_BYTES, _MOST_BODY_BYTES = 64 << 20, 4 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,17 @@ def receive(pipe: IO[bytes]) -> Message:
 
     Raises:
         EOFError: the pipe ended before the message did.
+        ValueError: it is no message. A model that breaks the sender may make it send anything.
     """
     header_bytes, body_bytes = _LENGTHS.unpack(_exactly(pipe, _LENGTHS.size))
-    text, numbers, layout = json.loads(_exactly(pipe, header_bytes))
-    return Message(text, tuple(numbers), tuple(_split(_exactly(pipe, body_bytes), layout)))
+    if header_bytes > _MOST_HEADER_BYTES or body_bytes > _MOST_BODY_BYTES:
+        raise ValueError(f"{header_bytes} and {body_bytes} bytes are announced")
+    try:
+        text, numbers, layout = json.loads(_exactly(pipe, header_bytes))
+        arrays = tuple(_split(_exactly(pipe, body_bytes), layout))
+        return Message(str(text), tuple(map(int, numbers)), arrays)
+    except (TypeError, RecursionError, OverflowError) as error:
+        raise ValueError(str(error)) from error
 
 
 def _exactly(pipe: IO[bytes], size: int) -> bytes:
@@ -71,6 +78,8 @@ def _split(body: bytes, layout: Sequence[tuple[str, Sequence[int]]]) -> Iterator
     start = 0
     for kind, shape in layout:
         dtype = np.dtype(kind)
+        if dtype.hasobject:
+            raise ValueError("an array of objects is announced")
         array: Array = np.ndarray(shape, dtype, body, start)  # a view of the message, read-only
         yield array
         start += array.nbytes
@@ -124,7 +133,6 @@ def _computed_tensors(model: Any, resource_type: int) -> tuple[int, ...]:
 
 def serve() -> None:
     """Answer requests on standard input by replies on standard output; TFLM's own prints go to standard error."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = sys.stdin.buffer

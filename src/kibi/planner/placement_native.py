@@ -74,9 +74,8 @@ class _Sweep(ctypes.Structure):
     )
 
 
-def load(library: Path) -> ctypes.CDLL:
-    """The functions of a compiled library of `SOURCES`."""
-    loaded = ctypes.CDLL(str(library))
+def declared(loaded: ctypes.CDLL) -> ctypes.CDLL:
+    """The library of `SOURCES`, with the types of its functions."""
     loaded.kibi_first_fit.argtypes = (ctypes.POINTER(_Problem), _INDICES, _BYTES)
     loaded.kibi_first_fit.restype = ctypes.c_int64
     loaded.kibi_search.argtypes = (
@@ -94,9 +93,9 @@ def load(library: Path) -> ctypes.CDLL:
 
 @lru_cache
 def _library() -> ctypes.CDLL:
-    from kibi.toolchain import build_shared  # noqa: PLC0415 - planning alone should not load the toolchain
+    from kibi.toolchain import load_shared  # noqa: PLC0415 - planning alone should not load the toolchain
 
-    return load(build_shared(SOURCES))
+    return declared(load_shared(SOURCES))
 
 
 class Native:

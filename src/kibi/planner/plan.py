@@ -9,8 +9,12 @@ from math import fsum
 from pathlib import Path
 
 from kibi.errors import PlanError
+from kibi.files import read_text
 from kibi.ir import Graph
 from kibi.planner.saved_records import RecordError, load_json, read_record
+
+MOST_PLAN_BYTES = 64 << 20
+"""No saved plan has more."""
 
 FORMAT = 1
 """Version of the saved form; a reader refuses all others."""
@@ -273,9 +277,4 @@ def load_plan(path: Path) -> Plan:
     Raises:
         PlanError: there is no such file, or it holds no plan.
     """
-    try:
-        return Plan.from_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise PlanError(f"{path}: {error.strerror}. Give the path of a saved plan.") from None
-    except UnicodeDecodeError:
-        raise PlanError(f"{path}: not a text file. Give the path of a saved plan.") from None
+    return Plan.from_json(read_text(path, MOST_PLAN_BYTES, PlanError, "Give the path of a saved plan."))

@@ -10,12 +10,13 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 
 from kibi.errors import PlanError
+from kibi.files import read_text
 
 LARGEST_BYTES = 1 << 40
 """No region has more."""
+_MOST_BYTES = 1 << 20
 _LARGEST_COST = 1_000_000
 _COST_DECIMALS = 6
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -72,12 +73,7 @@ def load_regions(path: str | os.PathLike[str]) -> tuple[Region, ...]:
     Raises:
         PlanError: there is no such file, or it does not describe regions.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise PlanError(f"{os.fspath(path)}: {error.strerror}. Give the path of a file that lists regions.") from None
-    except UnicodeDecodeError:
-        raise PlanError(f"{os.fspath(path)}: not a text file. Give the path of a file that lists regions.") from None
+    text = read_text(path, _MOST_BYTES, PlanError, "Give the path of a file that lists regions.")
     return read_regions(text, os.fspath(path))
 
 

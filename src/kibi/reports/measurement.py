@@ -1,6 +1,6 @@
 """What a model costs on a device, measured by running it."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from kibi.codegen.bindings import PLAN_TABLE_PREFIX
 from kibi.dtypes import Array
 from kibi.emulator import Call
 from kibi.engines import DeviceEngine
-from kibi.errors import MismatchError
+from kibi.errors import MismatchError, OracleError
 from kibi.ir import counted_graphs
 from kibi.ops import is_custom
 from kibi.reports.branches import not_executed, usual_runs
@@ -58,6 +58,7 @@ class Measurement:
         varies_with_inputs: whether instructions or stack were not the same for all of them.
         instructions_min, stack_bytes_min: the least that one of them took.
         not_executed: graphs inside of operators that none of them reached, so that nothing here is known of them.
+        oracle_failure: how TFLM's build failed on this model, which says nothing of Kibi's figures; None where it did not.
     """
 
     model: str
@@ -81,6 +82,7 @@ class Measurement:
     instructions_min: int
     stack_bytes_min: int
     not_executed: tuple[str, ...]
+    oracle_failure: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""
@@ -136,9 +138,14 @@ def measure(
             is_exact = is_exact and same_bits(outputs, expected[-1])
             taken.append(_taken(model, engine))
             tried.append((inputs, expected))
-    compared = oracle and _agrees_with_tflm(model, tried)
-    missing = not_executed(model.graph, executed)
-    return _measurement(library, engine, taken, seeds, is_exact, "tflm" if compared else None, missing)
+    found = _measurement(library, engine, taken, seeds, is_exact, not_executed(model.graph, executed))
+    if not oracle:
+        return found
+    try:
+        compared = _agrees_with_tflm(model, tried)
+    except OracleError as error:  # what was measured stays true
+        return replace(found, oracle_failure=str(error))
+    return replace(found, oracle="tflm") if compared else found
 
 
 def _outputs_of_each(interpreter: Interpreter, inputs: list[Array]) -> list[list[Array]]:
@@ -168,7 +175,6 @@ def _measurement(
     taken: list[_Taken],
     seeds: tuple[int, ...],
     bit_exact: bool,
-    oracle: str | None,
     missing: tuple[str, ...],
 ) -> Measurement:
     model, image = library.model, engine.image
@@ -192,7 +198,7 @@ def _measurement(
         instructions=max(instructions),
         cycles_estimate=max(cycles, default=None),
         bit_exact=bit_exact,
-        oracle=oracle,
+        oracle=None,
         ops=tuple(_operator(model, node, count) for node, count in enumerate(most.nodes)),
         seeds=seeds,
         varies_with_inputs=len({*instructions}) > 1 or len({*stacks}) > 1,

@@ -5,14 +5,13 @@ the letters of English; only where a model's names need others are the machine's
 """
 
 import re
-import tempfile
 from io import BytesIO
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from PIL import Image, ImageFont
 
 from kibi.errors import InternalError
+from kibi.files import temporary_folder
 
 ZOOM = 2.0
 """Pixels for each unit of the drawing: sharp on a projector and in print."""
@@ -41,8 +40,8 @@ def png(svg: str, *, zoom: float = ZOOM) -> bytes:
     if not isinstance(font, ImageFont.FreeTypeFont):
         raise InternalError("Pillow was built without FreeType, so there is no typeface to draw with")
     family, _ = font.getname()
-    with tempfile.TemporaryDirectory(prefix="kibi-") as folder:
-        path = Path(folder) / "typeface.ttf"
+    with temporary_folder() as folder:
+        path = folder / "typeface.ttf"
         path.write_bytes(font.font_bytes)
         drawn = resvg_py.svg_to_bytes(
             svg_string=svg,

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array
 from kibi.errors import InputError
+from kibi.files import read_text
 from kibi.ir import Graph, Tensor
 from kibi.reports.inspection import tensor_record
 
 TOP = 5
+_MOST_LABEL_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +105,8 @@ def read_labels(path: Path) -> tuple[str, ...]:
     Raises:
         InputError: the file cannot be read, or is no text.
     """
-    try:
-        return tuple(line.strip() for line in path.read_text(encoding="utf-8").rstrip().splitlines())
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}. Give a text file with a class in each line.") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: it is no text in UTF-8. Give a text file with a class in each line.") from None
+    text = read_text(path, _MOST_LABEL_BYTES, InputError, "Give a text file with a class in each line.")
+    return tuple(line.strip() for line in text.rstrip().splitlines())
 
 
 def _describe(tensor: Tensor, array: Array, labels: Sequence[str] | None, *, is_classifier: bool) -> OutputFacts:

@@ -1,6 +1,5 @@
 """The same inputs through every engine, bit by bit; where two differ, the first operator that does."""
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,6 +10,8 @@ import numpy as np
 from kibi.codegen import generate, write
 from kibi.dtypes import Array
 from kibi.engines import DeviceEngine, Engine, HostEngine
+from kibi.errors import OracleError
+from kibi.files import temporary_folder
 from kibi.ir import Graph, counted_graphs
 from kibi.ops import is_custom
 from kibi.oracle import Oracle, available
@@ -65,9 +66,10 @@ class Verification:
         model, target: what ran where.
         runs: inputs that were tried.
         engines: the engines that were compared with the Python runtime.
-        skipped: engines that were not there, each with the reason.
+        skipped: engines that were not compared, each with the reason.
         differences: at most one for each engine.
         not_executed: graphs inside of operators that no input reached, so that nothing was compared of them.
+        oracle_failure: how TFLM's build failed on this model, which says nothing of Kibi's results; None where it did not.
     """
 
     model: str
@@ -77,6 +79,7 @@ class Verification:
     skipped: tuple[str, ...]
     differences: tuple[Difference, ...]
     not_executed: tuple[str, ...] = ()
+    oracle_failure: str | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -98,6 +101,7 @@ def verify(
     runs: int = 3,
     compiler: str = "zig",
     original: Graph | None = None,
+    oracle: bool = True,
 ) -> Verification:
     """Compare host C, the emulated device and TFLM with the Python runtime.
 
@@ -110,6 +114,7 @@ def verify(
         runs: how many random inputs.
         compiler: for the device.
         original: the graph before passes that keep the bits; None: there were none.
+        oracle: whether to compare with TFLM, which is native code that does not check the model as Kibi does.
 
     Raises:
         InputError: an input does not fit, or seed or runs are no such numbers.
@@ -129,25 +134,35 @@ def verify(
         names.append(_UNSIMPLIFIED)
         difference = _compare_passes(source, source_plan, tried, expected)
         differences += [difference] if difference else []
-    with tempfile.TemporaryDirectory(prefix="kibi-") as folder:
-        difference = _compare_c(graph, planned, target("host"), tried, expected, Path(folder) / "host", compiler)
+    with temporary_folder() as folder:
+        difference = _compare_c(graph, planned, target("host"), tried, expected, folder / "host", compiler)
         differences += [difference] if difference else []
         if not device.is_host:
             names.append(device.name)
-            difference = _compare_c(graph, planned, device, tried, expected, Path(folder) / "device", compiler)
+            difference = _compare_c(graph, planned, device, tried, expected, folder / "device", compiler)
             differences += [difference] if difference else []
     skipped = []
+    failure = None
     custom = ", ".join(dict.fromkeys(node.op.name for node in graph.nodes if is_custom(node.op)))
-    if custom:
+    if not oracle:
+        skipped.append("tflm: left out, as asked for")
+    elif custom:
         skipped.append(f"tflm: it does not have the custom operators {custom}")
     elif graph.path is not None and available():
-        names.append("tflm")
-        difference = _compare_tflm(source, source_plan, tried, expected)
-        differences += [difference] if difference else []
+        try:
+            difference = _compare_tflm(source, source_plan, tried, expected)
+        except OracleError as error:
+            failure = str(error)
+            skipped.append(f"tflm: {failure.splitlines()[0]}")
+        else:
+            names.append("tflm")
+            differences += [difference] if difference else []
     else:
         skipped.append(_why_not_tflm(graph))
     missing = not_executed(graph, executed)
-    return Verification(graph.name, device.name, len(tried), tuple(names), tuple(skipped), tuple(differences), missing)
+    return Verification(
+        graph.name, device.name, len(tried), tuple(names), tuple(skipped), tuple(differences), missing, failure
+    )
 
 
 def _why_not_tflm(graph: Graph) -> str:

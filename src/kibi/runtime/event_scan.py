@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kibi.errors import InputError
+from kibi.files import read_file
 from kibi.runtime.events import EventType, Severity
 
 C_SUFFIXES = (".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".ipp", ".inl", ".ino", ".tpp")
 PYTHON_SUFFIXES = (".py", ".pyi")
+_MOST_SOURCE_BYTES = 16 << 20
 
 _SEVERITIES = {
     "DECLARE_EVENT": Severity.EVENT,
@@ -139,10 +141,7 @@ def scan(paths: Iterable[Path]) -> EventMap:
     found: list[Declaration] = []
     unread = []
     for path in dict.fromkeys(file for given in paths for file in _files(given)):
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}. Give sources that can be read.") from None
+        data = read_file(path, _MOST_SOURCE_BYTES, InputError, "Give sources that can be read.")
         if path.suffix.lower() in C_SUFFIXES:
             found += scan_c(data.decode("utf-8", errors="replace"), str(path))
             continue

@@ -1,6 +1,7 @@
 """Images as inputs: which real value a pixel stands for, and how it becomes an element of a tensor."""
 
 import warnings
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,12 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError
+from kibi.files import read_file
 from kibi.ir import Graph, Quantization, Tensor
 from kibi.runtime.inputs import quantize_real
 
 IMAGE_SUFFIXES = (".bmp", ".png")
+_MOST_FILE_BYTES = 128 << 20
 _MODES = {1: "L", 3: "RGB"}
 _TOLERANCE = 0.1
 """How far the ends of a quantized range may lie from those of [0, 1] or [-1, 1], as calibration leaves them."""
@@ -112,10 +115,11 @@ def _read_pixels(path: Path, mode: str, size: tuple[int, int]) -> NDArray[np.uin
     """
     from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - only images pay for it
 
+    data = read_file(path, _MOST_FILE_BYTES, InputError, "Give a PNG or BMP image, or a .npy file.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path, formats=("PNG", "BMP")) as image:
+            with Image.open(BytesIO(data), formats=("PNG", "BMP")) as image:
                 if image.mode.startswith(("I", "F")):
                     raise InputError(f"{path}: its pixels have more than 8 bits. Save it with 8 bits in each channel.")
                 if image.has_transparency_data:

@@ -4,21 +4,23 @@ Whatever the file, an array fits an input in one of two ways: it has the input's
 (any float type) that are quantized as the input says. Axes of size 1 may be left out or added; nothing else is reshaped.
 """
 
-import warnings
+import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError
+from kibi.files import open_binary, take
 from kibi.ir import Graph, Tensor
+from kibi.runtime.array_files import ArrayFileError, ArrayType, open_archive, read_array
 from kibi.runtime.images import IMAGE_SUFFIXES, read_image
 from kibi.runtime.inputs import quantize_real
 
 _FORMS = "Give a .npy, .npz, .png or .bmp file; any other file is taken as the raw bytes of one input."
+_MOST_NAMES = 16
 
 
 def read_inputs(graph: Graph, paths: Sequence[Path]) -> list[Array]:
@@ -78,26 +80,39 @@ def fit_array(tensor: Tensor, array: Array, source: str) -> Array:
     Raises:
         InputError: its shape or type does not fit, or it holds a value that is not a number.
     """
+    _check(tensor, ArrayType(array.shape, array.dtype), source)
     kind = tensor.type
-    where = f"{source}, for input {tensor.name!r}"
-    if _without_ones(array.shape) != _without_ones(kind.shape):
-        raise InputError(f"{where}: the shape is {list(array.shape)}, {list(kind.shape)} is required.")
     shaped = array.reshape(kind.shape)
     if array.dtype.newbyteorder("=") == kind.dtype.numpy.newbyteorder("="):
         return shaped.astype(kind.dtype.numpy)
-    if array.dtype.kind != "f" or not (kind.dtype.is_integer or kind.dtype is DType.F32):
-        also = ", or real values as float32" if kind.quantization is not None else ""
-        raise InputError(f"{where}: the type is {array.dtype}, {kind.dtype.numpy} is required{also}.")
     if np.isnan(shaped).any():
-        raise InputError(f"{where}: it holds values that are not numbers. Replace them before you save the array.")
+        what = "it holds values that are not numbers. Replace them before you save the array."
+        raise InputError(f"{source}, for input {tensor.name!r}: {what}")
     return quantize_real(tensor, shaped)
+
+
+def _check(tensor: Tensor, found: ArrayType, source: str) -> None:
+    """Refuse an array by its shape and type alone, so that nothing of it need be read.
+
+    Raises:
+        InputError: it does not fit the input.
+    """
+    kind = tensor.type
+    where = f"{source}, for input {tensor.name!r}"
+    if _without_ones(found.shape) != _without_ones(kind.shape):
+        raise InputError(f"{where}: the shape is {list(found.shape)}, {list(kind.shape)} is required.")
+    if found.dtype.newbyteorder("=") == kind.dtype.numpy.newbyteorder("="):
+        return
+    if found.dtype.kind != "f" or not (kind.dtype.is_integer or kind.dtype is DType.F32):
+        also = ", or real values as float32" if kind.quantization is not None else ""
+        raise InputError(f"{where}: the type is {found.dtype}, {kind.dtype.numpy} is required{also}.")
 
 
 def _read_one(graph: Graph, path: Path, tensor: Tensor) -> Array:
     """The file of one input."""
     suffix = path.suffix.lower()
     if suffix == ".npy":
-        return fit_array(tensor, _load(path), str(path))
+        return _read_array(path, tensor)
     if suffix == ".npz":
         return _read_archive(graph, path, [tensor])[0]
     if suffix in IMAGE_SUFFIXES:
@@ -106,61 +121,61 @@ def _read_one(graph: Graph, path: Path, tensor: Tensor) -> Array:
 
 
 def _read_raw(path: Path, tensor: Tensor) -> Array:
-    """Exactly the input's bytes, little-endian."""
+    """Exactly the input's bytes, little-endian; of a device, which has no end, the first of them."""
+    needed = tensor.type.size_bytes
     try:
-        size = path.stat().st_size
-        if path.is_file() and size != tensor.type.size_bytes:
-            what = (
-                f"{path}: it has {size:,} bytes, input {tensor.name!r} ({tensor.type}) takes {tensor.type.size_bytes:,}"
-            )
-            raise InputError(f"{what}. {_FORMS}")
-        data = path.read_bytes()
+        with open_binary(path) as stream:
+            status = os.fstat(stream.fileno())
+            is_endless = stat.S_ISCHR(status.st_mode)
+            data = take(stream, needed if is_endless else needed + 1)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}. {_FORMS}") from None
+    if len(data) != needed:
+        has = f"{max(status.st_size, len(data)):,}" if len(data) < needed or status.st_size else f"more than {needed:,}"
+        what = f"{path}: it has {has} bytes, input {tensor.name!r} ({tensor.type}) takes {needed:,}"
+        raise InputError(f"{what}. {_FORMS}")
     return np.frombuffer(data, tensor.type.dtype.numpy).reshape(tensor.type.shape)
+
+
+def _read_array(path: Path, tensor: Tensor) -> Array:
+    """The array of a `.npy` file."""
+    try:
+        with open_binary(path) as stream:
+            found = read_array(stream, lambda kind: _check(tensor, kind, str(path)))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}. {_FORMS}") from None
+    except ArrayFileError as error:
+        raise InputError(f"{path}: {error}. Save it with numpy.save, as plain numbers.") from None
+    return fit_array(tensor, found, str(path))
 
 
 def _read_archive(graph: Graph, path: Path, tensors: Sequence[Tensor]) -> list[Array]:
     """The arrays of a `.npz` file by the inputs' names, or else in their order."""
-    archive = _load(path)
     arrays: list[Array] = []
     try:
-        names = list(archive.files)
-        wanted = [tensor.name for tensor in tensors]
-        by_name = bool(set(names) & set(wanted))
-        missing = [name for name in wanted if name not in names] if by_name else []
-        if missing or (not by_name and len(names) != len(wanted)):
-            held = ", ".join(map(repr, names)) or "none"
-            needed = f"arrays {', '.join(map(repr, wanted))}, or {len(wanted)} in that order"
-            raise InputError(f"{path}: it holds the arrays {held}; {graph.source} takes {needed}.")
-        for name, tensor in zip(wanted if by_name else names, tensors, strict=True):
-            arrays.append(fit_array(tensor, archive[name], f"{path}[{name!r}]"))
-    except (ValueError, EOFError, OSError, BadZipFile, MemoryError) as error:
-        raise InputError(f"{path}: the archive is damaged: {error}. Save it again with numpy.savez.") from None
-    finally:
-        archive.close()
+        with open_binary(path) as stream, open_archive(stream) as archive:
+            names = list(archive.names)
+            wanted = [tensor.name for tensor in tensors]
+            by_name = bool(set(names) & set(wanted))
+            missing = [name for name in wanted if name not in names] if by_name else []
+            if missing or (not by_name and len(names) != len(wanted)):
+                needed = f"arrays {', '.join(map(repr, wanted))}, or {len(wanted)} in that order"
+                raise InputError(f"{path}: it holds {_listed(names)}; {graph.source} takes {needed}.")
+            for name, tensor in zip(wanted if by_name else names, tensors, strict=True):
+                where = f"{path}[{name!r}]"
+                found = archive.read(name, lambda kind, tensor=tensor, where=where: _check(tensor, kind, where))  # type: ignore[misc]
+                arrays.append(fit_array(tensor, found, where))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}. {_FORMS}") from None
+    except ArrayFileError as error:
+        raise InputError(f"{path}: {error}. Save it with numpy.savez, as plain numbers.") from None
     return arrays
 
 
-def _load(path: Path) -> Any:
-    """What NumPy makes of a file; a `.npy` file is mapped, so that a lying header costs no memory.
-
-    Pickled objects are refused: they could run code.
-    """
-    is_archive = path.suffix.lower() == ".npz"
-    saved = f"Save it with numpy.save{'z' if is_archive else ''}, as plain numbers."
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            loaded = np.load(path, mmap_mode=None if is_archive else "r", allow_pickle=False)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or 'it is no NumPy file'}. {_FORMS}") from None
-    except (ValueError, EOFError, BadZipFile, Warning, OverflowError, SyntaxError, MemoryError) as error:
-        reason = str(error).splitlines()[0] if str(error) else "it is damaged"
-        raise InputError(f"{path}: it is no NumPy file: {reason}. {saved}") from None
-    if is_archive != hasattr(loaded, "files"):
-        raise InputError(f"{path}: its contents are {'an array' if is_archive else 'an archive'}. {saved}")
-    return loaded
+def _listed(names: Sequence[str]) -> str:
+    """The first of some arrays' names, and how many more there are."""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"the arrays {', '.join(map(repr, names[:_MOST_NAMES])) or 'none'}{more}"
 
 
 def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """Compilers as functions: C sources in, programs, libraries and their exact sizes out; everything cached per user."""
 
-from kibi.toolchain.build import build_image, build_program, build_shared
+from kibi.toolchain.build import build_image, build_program, build_shared, load_shared
 from kibi.toolchain.cache import cache_folder
 from kibi.toolchain.compile import compile_objects
 from kibi.toolchain.compilers import COMPILERS
@@ -20,5 +20,6 @@ __all__ = [
     "build_shared",
     "cache_folder",
     "compile_objects",
+    "load_shared",
     "read_image",
 ]

@@ -1,12 +1,13 @@
 """Building whole things: an image for a device, a shared library or a program for the host."""
 
+import ctypes
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kibi.errors import ToolchainError
 from kibi.targets import Target
 from kibi.targets import target as target_named
-from kibi.toolchain.cache import cached, digest
+from kibi.toolchain.cache import cached, digest, load_library
 from kibi.toolchain.compile import compile_objects, run_tool
 from kibi.toolchain.compilers import find_compiler, zig_command
 from kibi.toolchain.image import Image, read_image
@@ -93,6 +94,17 @@ def build_shared(
         objects,
         lambda output: run_tool([*command, *map(str, objects), "-o", str(output)], "the library does not link"),
     )
+
+
+def load_shared(
+    sources: Sequence[Path], *, compiler: str = "zig", optimize: str = "2", includes: Sequence[Path] = ()
+) -> ctypes.CDLL:
+    """Builds a shared library as `build_shared` does, and loads it into this process: the bytes that were checked.
+
+    Raises:
+        ToolchainError: a compiler is missing or fails, or the library cannot be loaded.
+    """
+    return load_library(build_shared(sources, compiler=compiler, optimize=optimize, includes=includes))
 
 
 def build_program(

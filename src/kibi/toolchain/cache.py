@@ -3,51 +3,140 @@
 An entry is a folder named by the hash of everything that its files depend on. It is made in a temporary folder beside
 its place and renamed into it, so that it appears whole or not at all and two processes may make the same entry at once:
 one rename wins, the other's work is dropped. A list of the files with their hashes is checked at each use; an entry
-that does not match is made again. Where the cache cannot be written, a temporary folder takes its place, and dies with
-the process.
+that does not match, or that others could have written, is made again.
+
+Code from the cache is loaded into this process, so that whoever can write the cache can run code as us. Hence a folder is
+taken only if it and those above it are ours or root's (`kibi.files.trust`). Where that is not so, or the folder cannot be
+written, a private temporary folder takes its place with a warning, and is removed with the process.
 """
 
 import atexit
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from platformdirs import user_cache_dir
 
-from kibi.errors import ToolchainError
+from kibi.errors import CacheWarning, ToolchainError
+from kibi.files import take
+from kibi.files.folders import temporary_folder as folder_in
+from kibi.files.folders import unused_name
+from kibi.files.trust import is_ours, why_not_trusted
 
 LIMIT_BYTES = 512 * 1024 * 1024
 _PROTECTED_SECONDS = 3600.0  # younger entries may be in use by another process
 _PRUNE_EVERY = 64  # entries made between two looks at the size of the cache
-ZIG_FOLDER = "zig"  # zig's own cache, of its few libraries for the host
+_ZIG_FOLDER = "zig"  # zig's own cache, of its few libraries for the host
 _CONTENTS = "contents.json"
+_MOST_CONTENTS_BYTES = 1 << 20
+_MOST_FILE_BYTES = 1 << 30
+_PRIVATE = 0o700
 _UNFINISHED = ".new-"
 _made = 0
+_one_at_a_time = threading.RLock()
 
 
 def cache_folder() -> Path:
-    """The cache's folder: `KIBI_CACHE`, else the user's cache folder; a temporary one if that is not writable."""
-    wanted = os.environ.get("KIBI_CACHE") or user_cache_dir("kibi")
-    return _writable(Path(wanted).expanduser().absolute())
+    """Returns the cache's folder: `KIBI_CACHE`, else the user's cache folder; a temporary one if that cannot be trusted.
+
+    Raises:
+        ToolchainError: `KIBI_CACHE` names the home of a user who does not exist, or no temporary folder can be trusted.
+    """
+    wanted = os.environ.get("KIBI_CACHE")
+    with _one_at_a_time:
+        if wanted:
+            try:
+                return _usable(str(Path(wanted).expanduser().absolute()))
+            except RuntimeError:
+                what = f"KIBI_CACHE is {wanted!r}, and no such home folder is known"
+                raise ToolchainError(f"{what}. Set it to another folder.") from None
+        wanted = _users_folder()
+        return _usable(wanted) if wanted.startswith("/") else _replaced(wanted, "the user has no home folder")
+
+
+def _users_folder() -> str:
+    """Returns the user's cache folder; without a home one that begins with `~`."""
+    try:
+        return user_cache_dir("kibi")
+    except RuntimeError:  # newer versions say so
+        return "~/.cache/kibi"
 
 
 @lru_cache
-def _writable(wanted: Path) -> Path:
+def _usable(wanted: str) -> Path:
+    """Returns the folder, made if it is absent, or the one that replaces it."""
+    folder = Path(os.path.realpath(wanted))
     try:
-        wanted.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=wanted):
-            return wanted
-    except OSError:
-        folder = Path(tempfile.mkdtemp(prefix="kibi-cache-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        return folder
+        _make_private(folder)
+        reason = why_not_trusted(folder)
+        if reason:
+            return _replaced(wanted, f"{reason}, so that its code cannot be trusted")
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        return _replaced(wanted, f"{error.filename or folder}: {error.strerror}")
+
+
+def _make_private(folder: Path) -> None:
+    """Makes a folder that only we may enter; those above it as the umask says, but writable by us alone."""
+    for place in (*reversed(folder.parents), folder):
+        if not place.exists():
+            with contextlib.suppress(FileExistsError):  # somebody else was quicker; whether we trust it is seen later
+                place.mkdir(_PRIVATE)
+
+
+@lru_cache
+def _replaced(wanted: str, reason: str) -> Path:
+    """Returns a private temporary folder for the rest of the process, and warns of it.
+
+    Raises:
+        ToolchainError: there is none that could be trusted.
+    """
+    held = contextlib.ExitStack()
+    try:
+        folder = held.enter_context(folder_in(prefix="kibi-cache-"))
+        distrusted = why_not_trusted(Path(os.path.realpath(folder)))
+    except OSError as error:
+        distrusted = str(error)
+    if distrusted:
+        held.close()
+        raise ToolchainError(
+            f"the cache {wanted} is not used: {reason}. The folder for temporary files cannot replace it: {distrusted}. "
+            "Set KIBI_CACHE to a folder of your own."
+        )
+    atexit.register(_close, held, os.getpid())
+    warnings.warn(
+        f"the cache {wanted} is not used: {reason}. What is compiled is kept in a temporary folder, and compiled anew "
+        "next time. Set KIBI_CACHE to a folder of your own.",
+        CacheWarning,
+        stacklevel=2,
+    )
+    return Path(os.path.realpath(folder))
+
+
+def _close(held: contextlib.ExitStack, process: int) -> None:
+    if os.getpid() == process:  # a fork of it leaves the folder alone
+        held.close()
+
+
+def zig_folder() -> Path:
+    """Returns the folder that zig keeps what it shares between runs in; only we may enter it."""
+    folder = cache_folder() / _ZIG_FOLDER
+    _make_private(folder)
+    if folder.stat().st_uid == os.geteuid():
+        folder.chmod(_PRIVATE)  # an older version made it as the umask said, and zig's files in it are not checked
+    return folder
 
 
 def digest(*parts: str | bytes) -> str:
@@ -79,10 +168,10 @@ def cached(kind: str, key: str, make: Callable[[Path], None]) -> Path:
     try:
         with temporary_folder() as work:
             fresh = work / "entry"
-            fresh.mkdir()
+            fresh.mkdir(_PRIVATE)
             make(fresh)
             _seal(fresh)
-            place.parent.mkdir(exist_ok=True)
+            _make_private(place.parent)
             _move_into_place(fresh, place, work / "broken")
     except OSError as error:
         raise ToolchainError(
@@ -92,48 +181,113 @@ def cached(kind: str, key: str, make: Callable[[Path], None]) -> Path:
     return place
 
 
+def load_library(library: Path) -> ctypes.CDLL:
+    """Loads a shared library of an entry into this process.
+
+    What is loaded are the very bytes that were checked: they are read once, compared with the entry's list, and loaded from a
+    private copy, which has no name that could stand for another library later.
+
+    Raises:
+        ToolchainError: it is no longer what was made, or the system does not load it.
+    """
+    try:
+        data = _checked(library.parent, library.name, _contents(library.parent)[library.name])
+        with temporary_folder() as work:
+            copy = work / f"{unused_name('')}-{library.name}"
+            copy.write_bytes(data)
+            return ctypes.CDLL(str(copy))
+    except (OSError, ValueError, KeyError) as error:
+        raise ToolchainError(
+            f"cannot load {library}: {error}. Remove it, or set KIBI_CACHE to another folder."
+        ) from error
+
+
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
     """A fresh folder on the cache's file system, removed at the end."""
     root = cache_folder()
-    root.mkdir(parents=True, exist_ok=True)  # somebody may have emptied the cache since
-    work = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=root))
-    try:
+    _make_private(root)  # somebody may have emptied the cache since
+    with folder_in(root, prefix=_UNFINISHED) as work:
         yield work
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _seal(folder: Path) -> None:
-    """Write the list of an entry's files; an entry without it is not whole."""
-    contents = {path.name: _hash(path) for path in sorted(folder.iterdir())}
-    (folder / _CONTENTS).write_text(json.dumps(contents), encoding="utf-8")
+    """Write the list of an entry's files; an entry without it is not whole.
+
+    What compilers wrote has the permissions that the umask left. No others may write it, whatever the umask is.
+    """
+    contents = {}
+    for path in sorted(folder.iterdir()):
+        path.chmod(stat.S_IMODE(path.stat().st_mode) & ~(stat.S_IWGRP | stat.S_IWOTH))
+        contents[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    listed = folder / _CONTENTS
+    listed.write_text(json.dumps(contents), encoding="utf-8")
+    listed.chmod(0o600)
 
 
 def _is_whole(folder: Path) -> bool:
+    """Whether an entry holds exactly the files that were made, and nobody else could have written them."""
     try:
-        contents = json.loads((folder / _CONTENTS).read_text(encoding="utf-8"))
-        return all(_hash(folder / name) == expected for name, expected in contents.items())
-    except (OSError, ValueError, AttributeError):
+        contents = _contents(folder)
+        if {path.name for path in folder.iterdir()} != {*contents, _CONTENTS}:
+            return False
+        for name, expected in contents.items():
+            _checked(folder, name, expected)
+    except (OSError, ValueError, RecursionError):
         return False
+    return True
+
+
+def _contents(folder: Path) -> Mapping[str, str]:
+    """The list of an entry's files with their hashes.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no such list, or others could have written it.
+    """
+    if not is_ours(folder.lstat()):
+        raise ValueError(f"{folder} can be written by others")
+    contents = json.loads(_own_bytes(folder / _CONTENTS, _MOST_CONTENTS_BYTES))
+    if not isinstance(contents, dict) or not contents:
+        raise ValueError("the list of its files is empty")
+    if not all(isinstance(expected, str) and name == os.path.basename(name) for name, expected in contents.items()):  # noqa: PTH119
+        raise ValueError("the list of its files is damaged")
+    return contents
+
+
+def _checked(folder: Path, name: str, expected: str) -> bytes:
+    """The contents of an entry's file.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is not what was made, or others could have written it.
+    """
+    data = _own_bytes(folder / name, _MOST_FILE_BYTES)
+    if hashlib.sha256(data).hexdigest() != expected:
+        raise ValueError(f"{name} has changed")
+    return data
+
+
+def _own_bytes(path: Path, most_bytes: int) -> bytes:
+    """What a regular file of ours holds."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+        status = os.fstat(stream.fileno())
+        if not (stat.S_ISREG(status.st_mode) and is_ours(status) and status.st_size <= most_bytes):
+            raise ValueError(f"{path} is no file that only we can write, of at most {most_bytes} bytes")
+        return take(stream, most_bytes)
 
 
 def _move_into_place(fresh: Path, place: Path, aside: Path) -> None:
-    for _ in range(8):
+    for number in range(8):
         try:
             fresh.rename(place)
         except OSError as error:
             if _is_whole(place):
                 return  # another process was first, with the same files
-            if not place.exists():
+            if not os.path.lexists(place):
                 raise ToolchainError(f"cannot write the cache entry {place}: {error.strerror}") from error
             with contextlib.suppress(OSError):
-                shutil.rmtree(aside, ignore_errors=True)
-                place.rename(aside)
+                place.rename(f"{aside}{number}")
         else:
             return
     raise ToolchainError(
@@ -175,13 +329,11 @@ def prune(limit_bytes: int = LIMIT_BYTES, protected_seconds: float = _PROTECTED_
 
 def _folders(root: Path) -> list[Path]:
     """The folders of all entries; what is being made or belongs to zig is none."""
-    kinds = [kind for kind in root.iterdir() if not kind.name.startswith(_UNFINISHED) and kind.name != ZIG_FOLDER]
+    kinds = [kind for kind in root.iterdir() if not kind.name.startswith(_UNFINISHED) and kind.name != _ZIG_FOLDER]
     return [folder for kind in kinds if kind.is_dir() for folder in kind.iterdir()]
 
 
 def _remove(root: Path, folder: Path) -> None:
     """Rename first: a reader sees the entry whole or not at all."""
-    with contextlib.suppress(OSError):
-        doomed = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=root))
+    with contextlib.suppress(OSError), folder_in(root, prefix=_UNFINISHED) as doomed:
         folder.rename(doomed / "entry")
-        shutil.rmtree(doomed, ignore_errors=True)

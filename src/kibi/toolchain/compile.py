@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kibi.errors import ToolchainError
 from kibi.targets import Target
-from kibi.toolchain.cache import ZIG_FOLDER, cache_folder, cached, digest, temporary_folder
+from kibi.toolchain.cache import cached, digest, temporary_folder, zig_folder
 from kibi.toolchain.compilers import find_compiler
 from kibi.toolchain.flags import compile_flags
 from kibi.toolchain.host_cpu import host_cpu
@@ -88,7 +88,7 @@ def run_tool(command: Sequence[str], failure: str) -> None:
         ToolchainError: it did not start or did not succeed; the text holds what it printed.
     """
     with temporary_folder() as work:
-        zig_caches = {"ZIG_GLOBAL_CACHE_DIR": str(cache_folder() / ZIG_FOLDER), "ZIG_LOCAL_CACHE_DIR": str(work)}
+        zig_caches = {"ZIG_GLOBAL_CACHE_DIR": str(zig_folder()), "ZIG_LOCAL_CACHE_DIR": str(work)}
         environment = {**os.environ, **zig_caches, "LC_ALL": "C"}
         try:
             done = subprocess.run(

@@ -1,0 +1,17 @@
+"""Files of the user's machine: what is read of them, and how results are written."""
+
+from kibi.files.folders import temporary_folder
+from kibi.files.reading import open_binary, read_bytes, read_file, read_text, take
+from kibi.files.writing import check_path, write_file, write_folder
+
+__all__ = [
+    "check_path",
+    "open_binary",
+    "read_bytes",
+    "read_file",
+    "read_text",
+    "take",
+    "temporary_folder",
+    "write_file",
+    "write_folder",
+]

@@ -1,0 +1,281 @@
+"""Writing files and folders so that nothing is ever half-written, and nothing is replaced that is no regular file.
+
+A new file is written aside and moved into its place. It has the permissions that the umask leaves, or those of the file that it
+replaces. A link is followed: what it names is written. A device, a pipe, or an open descriptor such as `/dev/stdout`
+is opened and written.
+"""
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kibi.errors import InputError, OutputError
+from kibi.files.folders import PREFIX, remove_quietly, temporary_folder, unused_name
+
+_MOST_LINKS = 40
+
+
+def check_path(path: str | os.PathLike[str], what: str) -> Path:
+    """Returns a path that somebody gave.
+
+    Args:
+        path: the path.
+        what: the argument's name, for the error.
+
+    Raises:
+        InputError: it is empty, which would mean the working folder.
+    """
+    if not os.fspath(path):
+        raise InputError(f"{what} is empty. Give a path; a full stop is the working folder.")
+    return Path(path)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Writes one file; it is complete or as it was before.
+
+    Raises:
+        OutputError: it is a folder, or cannot be written.
+    """
+    try:
+        place = _destination(path)
+        if place.is_folder:
+            raise OutputError(f"{path}: is a folder. Give the name of a file.")
+        if place.is_direct:
+            _write_directly(place, data)
+        else:
+            _replace(place, data)
+    except (OSError, ValueError) as error:  # ValueError: the path holds a null character
+        raise OutputError(f"{path}: {_reason(error)}. Give a path that can be written.") from None
+
+
+def write_folder(directory: Path, files: Mapping[str, str]) -> None:
+    """Writes texts into a folder, made when it is absent. Other files in it stay.
+
+    A folder that is made appears with all of its files at once. In one that exists, files are replaced when all are
+    complete, and those that were replaced already come back where one cannot be.
+
+    Args:
+        directory: the folder.
+        files: texts by the names of the files.
+
+    Raises:
+        InputError: a name is no file's name.
+        OutputError: the folder is something else, or cannot be written.
+    """
+    for name in files:
+        if name in ("", ".", "..") or "/" in name or "\0" in name:
+            raise InputError(f"{name!r} is no name of a file in {directory}. Give one without folders.")
+    try:
+        if directory.exists():
+            if not directory.is_dir():
+                raise OutputError(f"{directory}: is a file. Give the name of a folder, or remove the file.")
+        elif _appear(Path(os.path.realpath(directory)), files):
+            return
+        _update(directory, files)
+    except (OSError, ValueError) as error:
+        place = getattr(error, "filename", None) or directory
+        raise OutputError(f"{place}: {_reason(error)}. Give a folder that can be written.") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Destination:
+    """Where an output goes when all links are followed.
+
+    Attributes:
+        path: no link; or a name under `/proc`, whose links are more than names.
+        status: of what exists there, or None.
+        descriptor: of this process, where the path names one.
+    """
+
+    path: Path
+    status: os.stat_result | None
+    descriptor: int | None = None
+
+    @property
+    def is_folder(self) -> bool:
+        return self.status is not None and stat.S_ISDIR(self.status.st_mode)
+
+    @property
+    def is_direct(self) -> bool:
+        """True if it is written where it is: a device, a pipe, a descriptor."""
+        is_other = self.status is not None and not stat.S_ISREG(self.status.st_mode)
+        return self.descriptor is not None or is_other or _is_process_file(self.path)
+
+
+def _destination(path: Path) -> _Destination:
+    """Follows links, as the system does.
+
+    Raises:
+        OSError: there are too many, or one is somebody else's in a folder that everybody may write.
+    """
+    for _ in range(_MOST_LINKS):
+        folder = os.path.realpath(path.parent)
+        if folder == f"/proc/{os.getpid()}/fd" and path.name.isdecimal():
+            return _Destination(path, os.fstat(int(path.name)), int(path.name))
+        if _is_process_file(Path(folder, path.name)):
+            return _Destination(Path(folder, path.name), path.stat())
+        try:
+            status = path.lstat()
+        except FileNotFoundError:
+            return _Destination(path, None)
+        if not stat.S_ISLNK(status.st_mode):
+            return _Destination(path, status)
+        _check_link(path, status)
+        path = path.parent / path.readlink()
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+
+
+def _is_process_file(path: Path) -> bool:
+    return path.parts[:2] == ("/", "proc")
+
+
+def _check_link(path: Path, link: os.stat_result) -> None:
+    """Refuses a link that somebody else put where everybody may write, as Linux does (`fs.protected_symlinks`).
+
+    Raises:
+        PermissionError: it is such a link.
+    """
+    folder = path.parent.stat()
+    is_shared = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
+    if is_shared and link.st_uid not in (os.geteuid(), folder.st_uid):
+        what = "it is a link of another user's in a folder that everybody may write"
+        raise PermissionError(errno.EACCES, what, str(path))
+
+
+def _write_directly(place: _Destination, data: bytes) -> None:
+    if place.descriptor is None:
+        handle = os.open(place.path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY)
+    else:
+        with contextlib.suppress(AttributeError, ValueError):  # standard output may be closed
+            sys.stdout.flush()  # what was printed earlier comes first
+        handle = os.dup(place.descriptor)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(data)
+
+
+def _replace(place: _Destination, data: bytes) -> None:
+    aside = place.path.parent / unused_name()
+    try:
+        _create(aside, data, _existing(place))
+        os.replace(aside, place.path)  # noqa: PTH105 - the same call as for folders
+    except BaseException:
+        remove_quietly(aside)
+        raise
+
+
+def _existing(place: _Destination) -> os.stat_result | None:
+    """Returns the status of the file that is to be replaced, or None.
+
+    Raises:
+        OSError: it may not be written.
+    """
+    if place.status is not None:
+        os.close(os.open(place.path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC))
+    return place.status
+
+
+def _create(path: Path, data: bytes, like: os.stat_result | None) -> None:
+    """Writes a file that does not exist yet.
+
+    Args:
+        path: where.
+        data: the contents.
+        like: the file whose owner and permissions it gets; None: as the umask says.
+    """
+    # The system itself applies the umask here, which can be read only by changing it for all threads.
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    with os.fdopen(handle, "wb") as stream:
+        if like is not None:
+            _take_over(handle, like)
+        stream.write(data)
+
+
+def _take_over(handle: int, like: os.stat_result) -> None:
+    """Gives an open file the owner and the permissions of another one."""
+    mode = stat.S_IMODE(like.st_mode)
+    made = os.fstat(handle)
+    if (made.st_uid, made.st_gid) != (like.st_uid, like.st_gid):
+        try:
+            os.fchown(handle, like.st_uid, like.st_gid)
+        except PermissionError:
+            mode &= 0o777  # nobody's program may run as somebody else
+    os.fchmod(handle, mode)
+
+
+def _appear(directory: Path, files: Mapping[str, str]) -> bool:
+    """Makes a folder with its files, and the folders around it, in one step.
+
+    Returns:
+        False if somebody else has made it meanwhile.
+    """
+    top = directory
+    while not top.parent.exists():
+        top = top.parent
+    with temporary_folder(top.parent, prefix=PREFIX, mode=0o777) as aside:
+        room = aside / directory.relative_to(top)
+        room.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            _create(room / name, text.encode(), None)
+        try:
+            os.rename(aside, top)  # noqa: PTH104 - must not replace a file, as `replace` does
+        except OSError:
+            if not top.is_dir():
+                raise
+            directory.mkdir(parents=True, exist_ok=True)
+            return False
+    return True
+
+
+def _update(directory: Path, files: Mapping[str, str]) -> None:
+    """Replaces files of a folder, all or none; those that are links or devices are written after the others."""
+    places = {name: _destination(directory / name) for name in files}
+    near = [name for name, place in places.items() if place.path == directory / name and not place.is_direct]
+    with temporary_folder(directory, prefix=PREFIX) as aside:
+        new, old = aside / "new", aside / "old"
+        new.mkdir()
+        old.mkdir()
+        for name in near:
+            if places[name].is_folder:
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(directory / name))
+            _create(new / name, files[name].encode(), _existing(places[name]))
+            if places[name].status is not None:
+                _keep(directory / name, old / name)
+        _exchange(directory, new, old, near)
+    for name in files.keys() - set(near):
+        write_file(directory / name, files[name].encode())
+
+
+def _keep(path: Path, aside: Path) -> None:
+    """Keeps a file under a second name; a copy where the file system has no links."""
+    try:
+        os.link(path, aside)
+    except OSError:
+        shutil.copy2(path, aside)
+
+
+def _exchange(directory: Path, new: Path, old: Path, names: Sequence[str]) -> None:
+    """Moves new files into their places; where that ends early, the old ones return."""
+    moved = []
+    try:
+        for name in names:
+            moved.append(name)
+            os.replace(new / name, directory / name)  # noqa: PTH105 - the same call as for folders
+    except BaseException:
+        for name in moved:
+            if (new / name).exists():
+                continue  # it was not moved yet
+            if (old / name).exists():
+                os.replace(old / name, directory / name)  # noqa: PTH105 - as above
+            else:
+                remove_quietly(directory / name)
+        raise
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or str(error)

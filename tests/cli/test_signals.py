@@ -1,0 +1,76 @@
+"""A signal at any moment leaves complete outputs or none, and nothing beside them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import GLYPHS
+
+_MOMENTS = 8
+_STARTING = (-signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT, 1)
+"""How Python ends before Kibi has begun to listen."""
+
+
+def _start(tmp_path: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    (tmp_path / "tmp").mkdir(exist_ok=True)
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp"), "KIBI_CACHE": str(tmp_path / "cache")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "kibi.cli", *arguments],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _scraps(tmp_path: Path) -> list[Path]:
+    """What should have been removed."""
+    hidden = [path for path in tmp_path.rglob(".*") if path.name.startswith((".kibi-", ".new-"))]
+    return [*hidden, *(tmp_path / "tmp").iterdir()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda each: each.name)
+@pytest.mark.parametrize("exists", [False, True])
+def test_compile_ended_by_a_signal_leaves_a_whole_folder_or_none(
+    tmp_path: Path, number: signal.Signals, exists: bool
+) -> None:
+    """The folder, and those around it, appear with all their files; one that exists has its old files or the new."""
+    out = tmp_path / "a" / "b"
+    arguments = ("compile", str(GLYPHS), "--granularity", "tensor", "-o", str(out))
+    started = time.monotonic()
+    assert _start(tmp_path, *arguments).wait() == 0
+    seconds = time.monotonic() - started
+    complete = {path.name: path.read_bytes() for path in out.iterdir()}
+    old = dict.fromkeys(complete, b"old")
+    for moment in range(_MOMENTS):
+        for path in (*out.iterdir(),) if out.exists() else ():
+            path.unlink()
+        if exists:
+            out.mkdir(parents=True, exist_ok=True)
+            for name, data in old.items():
+                (out / name).write_bytes(data)
+        elif out.exists():
+            out.rmdir()
+            out.parent.rmdir()
+        child = _start(tmp_path, *arguments)
+        time.sleep(seconds * (0.3 + 0.7 * moment / _MOMENTS))
+        child.send_signal(number)
+        assert child.wait() in (0, 130, *_STARTING)
+        found = {path.name: path.read_bytes() for path in out.iterdir()} if out.exists() else None
+        assert found in (complete, old if exists else None)
+        assert exists or out.exists() == out.parent.exists()
+        assert _scraps(tmp_path) == []
+
+
+def test_measure_ended_by_a_signal_leaves_nothing(tmp_path: Path) -> None:
+    """Whether it plans, compiles or runs the emulated core."""
+    for moment in range(_MOMENTS):
+        child = _start(tmp_path, "measure", str(GLYPHS), "--granularity", "tensor", "--no-oracle")
+        time.sleep(0.4 + 0.4 * moment)
+        child.send_signal(signal.SIGTERM)
+        assert child.wait() in (0, 130, *_STARTING)
+        assert _scraps(tmp_path) == []
