@@ -127,10 +127,11 @@ def test_read_text_gives_lines_as_python_has_them(tmp_path: Path, data: bytes, t
 
 
 def test_read_text_of_bytes_is_refused(tmp_path: Path) -> None:
-    """What is no UTF-8 is named so."""
-    (tmp_path / "file").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="no text file in UTF-8"):
-        read_text(tmp_path / "file", 100, InputError, "")
+    """What is no UTF-8 is named so, and what is UTF-16 by its own name."""
+    for data, reason in ((b"\x80\xfe\x00", "no text file in UTF-8"), (b"\xff\xfea\x00", "written in UTF-16")):
+        (tmp_path / "file").write_bytes(data)
+        with pytest.raises(InputError, match=reason):
+            read_text(tmp_path / "file", 100, InputError, "")
 
 
 def test_take_of_a_short_stream_gives_what_there_is(tmp_path: Path) -> None:

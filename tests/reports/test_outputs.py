@@ -66,7 +66,7 @@ def test_read_labels_takes_lines(tmp_path: Path) -> None:
     path = tmp_path / "labels.txt"
     path.write_text("yes\n no \n\nunknown\n\n\n")
     assert read_labels(path) == ("yes", "no", "", "unknown")
-    path.write_bytes(b"\xff\xfe\x00")
+    path.write_bytes(b"\x80\xfe\x00")
     with pytest.raises(InputError, match="no text"):
         read_labels(path)
     with pytest.raises(InputError, match="No such file"):
