@@ -11,7 +11,6 @@ import pytest
 
 from tests.cli.conftest import GLYPHS
 
-_MOMENTS = 8
 _STARTING = (-signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT, 1)
 """How Python ends before Kibi has begun to listen."""
 
@@ -33,10 +32,20 @@ def _scraps(tmp_path: Path) -> list[Path]:
     return [*hidden, *(tmp_path / "tmp").iterdir()]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda each: each.name)
-@pytest.mark.parametrize("exists", [False, True])
+@pytest.mark.parametrize(
+    ("number", "exists", "moments"),
+    [
+        (signal.SIGTERM, False, 2),
+        (signal.SIGINT, True, 2),
+        *(
+            pytest.param(number, exists, 12, marks=pytest.mark.slow)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+            for exists in (False, True)
+        ),
+    ],
+)
 def test_compile_ended_by_a_signal_leaves_a_whole_folder_or_none(
-    tmp_path: Path, number: signal.Signals, exists: bool
+    tmp_path: Path, number: signal.Signals, exists: bool, moments: int
 ) -> None:
     """The folder, and those around it, appear with all their files; one that exists has its old files or the new."""
     out = tmp_path / "a" / "b"
@@ -46,7 +55,7 @@ def test_compile_ended_by_a_signal_leaves_a_whole_folder_or_none(
     seconds = time.monotonic() - started
     complete = {path.name: path.read_bytes() for path in out.iterdir()}
     old = dict.fromkeys(complete, b"old")
-    for moment in range(_MOMENTS):
+    for moment in range(moments):
         for path in (*out.iterdir(),) if out.exists() else ():
             path.unlink()
         if exists:
@@ -57,7 +66,7 @@ def test_compile_ended_by_a_signal_leaves_a_whole_folder_or_none(
             out.rmdir()
             out.parent.rmdir()
         child = _start(tmp_path, *arguments)
-        time.sleep(seconds * (0.3 + 0.7 * moment / _MOMENTS))
+        time.sleep(seconds * (0.9 - 0.6 * moment / moments))
         child.send_signal(number)
         assert child.wait() in (0, 130, *_STARTING)
         found = {path.name: path.read_bytes() for path in out.iterdir()} if out.exists() else None
@@ -66,11 +75,12 @@ def test_compile_ended_by_a_signal_leaves_a_whole_folder_or_none(
         assert _scraps(tmp_path) == []
 
 
-def test_measure_ended_by_a_signal_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("moments", [1, pytest.param(12, marks=pytest.mark.slow)])
+def test_measure_ended_by_a_signal_leaves_nothing(tmp_path: Path, moments: int) -> None:
     """Whether it plans, compiles or runs the emulated core."""
-    for moment in range(_MOMENTS):
+    for moment in range(moments):
         child = _start(tmp_path, "measure", str(GLYPHS), "--granularity", "tensor", "--no-oracle")
-        time.sleep(0.4 + 0.4 * moment)
+        time.sleep(1.5 + 0.4 * moment)
         child.send_signal(signal.SIGTERM)
         assert child.wait() in (0, 130, *_STARTING)
         assert _scraps(tmp_path) == []

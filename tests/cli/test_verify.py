@@ -66,3 +66,53 @@ def test_verify_of_no_runs_is_a_usage_error(kibi: Kibi, glyphs: Path) -> None:
     done = kibi("verify", glyphs, "--runs", "0")
     assert (done.code, done.out) == (2, "")
     assert "--runs" in done.err
+
+
+_CRASHING = "import os, signal, sys\nsys.stdin.buffer.read(8)\nos.kill(os.getpid(), signal.SIGSEGV)\n"
+
+
+@pytest.fixture
+def crashing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build of TFLM that crashes on every model."""
+    script = tmp_path / "worker.py"
+    script.write_text(_CRASHING, encoding="utf-8")
+    monkeypatch.setattr("kibi.oracle.worker.__file__", str(script))
+    for module in ("kibi.oracle", "kibi.oracle.oracle", "kibi.reports.verification"):
+        monkeypatch.setattr(f"{module}.available", lambda: True)
+
+
+@pytest.mark.usefixtures("crashing")
+def test_verify_where_tflm_crashes_keeps_kibis_results(kibi: Kibi, glyphs: Path) -> None:
+    """The other engines are compared and shown; the error names the crash, and what it means."""
+    done = kibi("verify", glyphs, "--target", "host", "--runs", "1", "--json")
+    assert done.code == 11
+    assert (done.record["bit_exact"], done.record["engines"][0]) == (True, "host C")
+    assert "tflm" not in done.record["engines"]
+    crashed = "TensorFlow Lite Micro's build crashed with SIGSEGV on this model"
+    assert crashed in done.record["oracle_failure"]
+    assert crashed in done.err
+    assert "Kibi's own result is not compared with it. Leave it out by --no-oracle." in done.err
+    text = kibi("verify", glyphs, "--target", "host", "--runs", "1")
+    assert f"skipped: {crashed}" in text.out
+
+
+@pytest.mark.usefixtures("crashing")
+def test_measure_where_tflm_crashes_keeps_the_figures(kibi: Kibi, glyphs: Path) -> None:
+    """What was measured is shown, and the error follows."""
+    done = kibi("measure", glyphs, "--granularity", "tensor", "--json")
+    assert done.code == 11
+    assert (done.record["bit_exact"], done.record["oracle"]) == (True, None)
+    assert "crashed with SIGSEGV" in done.record["oracle_failure"]
+    assert "crashed with SIGSEGV" in done.err
+
+
+@pytest.mark.usefixtures("crashing")
+@pytest.mark.parametrize("verb", ["verify", "measure"])
+def test_verb_without_the_oracle_does_not_start_it(kibi: Kibi, glyphs: Path, verb: str) -> None:
+    """The model is not handed to native code that does not check it."""
+    extra = ["--target", "host"] if verb == "verify" else ["--granularity", "tensor"]
+    done = kibi(verb, glyphs, *extra, "--no-oracle", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert done.record["oracle_failure"] is None
+    if verb == "verify":
+        assert done.record["skipped"] == ["tflm: left out, as asked for"]
