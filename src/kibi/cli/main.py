@@ -9,10 +9,8 @@
 """
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -103,8 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run() -> None:
-    """The entry point of the `kibi` script."""
-    signal.signal(signal.SIGTERM, _interrupt)  # whatever is half done is cleaned up, as for Ctrl-C
+    """Run this process's command line, and end with its exit code."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # the shell closed it: `kibi … >&-`
@@ -112,8 +109,3 @@ def run() -> None:
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows question marks
     sys.exit(main())
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    del number, frame
-    raise KeyboardInterrupt
