@@ -277,5 +277,5 @@ def load_plan(path: Path) -> Plan:
         return Plan.from_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise PlanError(f"{path}: {error.strerror}. Give the path of a saved plan.") from None
-    except UnicodeDecodeError:
+    except ValueError:  # bytes that are no UTF-8, or a null character in the path
         raise PlanError(f"{path}: not a text file. Give the path of a saved plan.") from None

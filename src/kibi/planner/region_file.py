@@ -76,7 +76,7 @@ def load_regions(path: str | os.PathLike[str]) -> tuple[Region, ...]:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise PlanError(f"{os.fspath(path)}: {error.strerror}. Give the path of a file that lists regions.") from None
-    except UnicodeDecodeError:
+    except ValueError:  # bytes that are no UTF-8, or a null character in the path
         raise PlanError(f"{os.fspath(path)}: not a text file. Give the path of a file that lists regions.") from None
     return read_regions(text, os.fspath(path))
 

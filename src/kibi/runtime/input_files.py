@@ -8,12 +8,11 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.errors import InputError
+from kibi.errors import InputError, KibiError
 from kibi.ir import Graph, Tensor
 from kibi.runtime.images import IMAGE_SUFFIXES, read_image
 from kibi.runtime.inputs import quantize_real
@@ -123,23 +122,28 @@ def _read_raw(path: Path, tensor: Tensor) -> Array:
 def _read_archive(graph: Graph, path: Path, tensors: Sequence[Tensor]) -> list[Array]:
     """The arrays of a `.npz` file by the inputs' names, or else in their order."""
     archive = _load(path)
-    arrays: list[Array] = []
     try:
-        names = list(archive.files)
-        wanted = [tensor.name for tensor in tensors]
-        by_name = bool(set(names) & set(wanted))
-        missing = [name for name in wanted if name not in names] if by_name else []
-        if missing or (not by_name and len(names) != len(wanted)):
-            held = ", ".join(map(repr, names)) or "none"
-            needed = f"arrays {', '.join(map(repr, wanted))}, or {len(wanted)} in that order"
-            raise InputError(f"{path}: it holds the arrays {held}; {graph.source} takes {needed}.")
-        for name, tensor in zip(wanted if by_name else names, tensors, strict=True):
-            arrays.append(fit_array(tensor, archive[name], f"{path}[{name!r}]"))
-    except (ValueError, EOFError, OSError, BadZipFile, MemoryError) as error:
-        raise InputError(f"{path}: the archive is damaged: {error}. Save it again with numpy.savez.") from None
+        return _arrays(graph, path, archive, tensors)
+    except KibiError:
+        raise
+    except Exception as error:  # noqa: BLE001 - zipfile and NumPy raise what they like on damaged archives
+        raise InputError(f"{path}: the archive is damaged: {_reason(error)}. Save it again with numpy.savez.") from None
     finally:
         archive.close()
-    return arrays
+
+
+def _arrays(graph: Graph, path: Path, archive: Any, tensors: Sequence[Tensor]) -> list[Array]:
+    """The arrays of an open archive; what it raises where it is damaged is its own."""
+    names = list(archive.files)
+    wanted = [tensor.name for tensor in tensors]
+    by_name = bool(set(names) & set(wanted))
+    missing = [name for name in wanted if name not in names] if by_name else []
+    if missing or (not by_name and len(names) != len(wanted)):
+        held = ", ".join(map(repr, names)) or "none"
+        needed = f"arrays {', '.join(map(repr, wanted))}, or {len(wanted)} in that order"
+        raise InputError(f"{path}: it holds the arrays {held}; {graph.source} takes {needed}.")
+    pairs = zip(wanted if by_name else names, tensors, strict=True)
+    return [fit_array(tensor, archive[name], f"{path}[{name!r}]") for name, tensor in pairs]
 
 
 def _load(path: Path) -> Any:
@@ -155,12 +159,16 @@ def _load(path: Path) -> Any:
             loaded = np.load(path, mmap_mode=None if is_archive else "r", allow_pickle=False)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or 'it is no NumPy file'}. {_FORMS}") from None
-    except (ValueError, EOFError, BadZipFile, Warning, OverflowError, SyntaxError, MemoryError) as error:
-        reason = str(error).splitlines()[0] if str(error) else "it is damaged"
-        raise InputError(f"{path}: it is no NumPy file: {reason}. {saved}") from None
+    except Exception as error:  # noqa: BLE001 - zipfile, zlib, tokenize and NumPy raise what they like on damaged files
+        raise InputError(f"{path}: it is no NumPy file: {_reason(error)}. {saved}") from None
     if is_archive != hasattr(loaded, "files"):
         raise InputError(f"{path}: its contents are {'an array' if is_archive else 'an archive'}. {saved}")
     return loaded
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what a library says is wrong."""
+    return str(error).partition("\n")[0] or "it is damaged"
 
 
 def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
