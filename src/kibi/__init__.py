@@ -14,14 +14,14 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kibi.api import compile, embed, load, measure, plan, run, simplify, tune, verify  # noqa: A004 - the field's word
 from kibi.errors import KibiError
-from kibi.ir import Graph
 from kibi.targets import Target, target, targets
 from kibi.version import __version__
 
 if TYPE_CHECKING:
+    from kibi.api import compile, embed, load, measure, plan, run, simplify, tune, verify  # noqa: A004 - the field's word
     from kibi.codegen import Library
+    from kibi.ir import Graph
     from kibi.planner.plan import Plan
     from kibi.runtime import Interpreter
 
@@ -45,13 +45,21 @@ __all__ = [
     "tune",
     "verify",
 ]
-_LATE = {"Interpreter": "kibi.runtime", "Library": "kibi.codegen", "Plan": "kibi.planner.plan"}
-"""Classes that are imported when somebody asks for them, so that `import kibi` stays quick; each with its module."""
+_FUNCTIONS = ("compile", "embed", "load", "measure", "plan", "run", "simplify", "tune", "verify")
+_LATE = {
+    "Graph": "kibi.ir",
+    "Interpreter": "kibi.runtime",
+    "Library": "kibi.codegen",
+    "Plan": "kibi.planner.plan",
+    **dict.fromkeys(_FUNCTIONS, "kibi.api"),
+}
+"""What is imported when somebody asks for it, so that `import kibi` stays quick, and the command line can be interrupted from its
+first moment on; each with its module."""
 _PACKAGES = ("codegen", "ops", "passes", "planner", "runtime")
 
 
 def __getattr__(name: str) -> Any:
-    """A class of `_LATE`, or one of the packages that people reach through this one."""
+    """One of `_LATE`, or one of the packages that people reach through this one."""
     if name in _PACKAGES:
         return import_module(f"{__name__}.{name}")
     if name not in _LATE:

@@ -1,7 +1,5 @@
 """`python -m kibi` is the command line."""
 
-import sys
+from kibi.cli.entry import run
 
-from kibi.cli.main import main
-
-sys.exit(main(sys.argv[1:]))
+run()

@@ -130,7 +130,7 @@ def test_compile_interrupted_leaves_the_folder_as_it_was(glyphs: Path, tmp_path:
     """A signal in the middle of writing ends the command with 130, and no file is new, half or left over."""
     program = f"""
 import os, signal, sys
-from kibi.cli.main import run
+from kibi.cli.entry import run
 move, count = os.replace, [0]
 def replace(*paths):
     if "{tmp_path.name}" in str(paths[1]):

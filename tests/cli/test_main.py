@@ -203,3 +203,22 @@ def test_command_starts_without_what_it_does_not_need() -> None:
     loaded = done.stderr.split()
     heavy = ("ziglang", "unicorn", "tflite", "flatbuffers", "elftools", "PIL", "tflite_micro", "kibi.emulator")
     assert not [name for name in loaded if name.split(".")[0] in heavy or name in heavy]
+
+
+@pytest.mark.parametrize("module", ["typer", "numpy", "kibi.cli.plan", "kibi.frontends"])
+def test_interrupt_while_modules_are_imported_ends_with_one_line(module: str) -> None:
+    """Ctrl-C in the first tenths of a second, when nothing but imports has happened, shows no traceback."""
+    code = f"""
+import sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+from kibi.cli.entry import run
+run()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, "inspect", str(GLYPHS)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "kibi: interrupted\n")

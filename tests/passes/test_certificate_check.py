@@ -16,6 +16,7 @@ from kibi.passes.certificate_check import check_certificate
 from kibi.passes.channel_removal import remove_channels
 from kibi.passes.constant_certificate import Certificate, Removal
 from kibi.passes.constant_channels import Folding, drop_constant_channels, fold_constant_channels
+from kibi.passes.interval_check import checked_ends
 from tests.passes.sparse_networks import answers, inputs_of, sparse_graph, sparse_graphs
 from tests.support.choices import Seeded
 from tests.support.tflite_builder import Attribute, ModelBuilder
@@ -214,3 +215,14 @@ def test_check_that_passes_a_mutation_is_right(choice: int) -> None:
             for index in before.outputs:
                 np.testing.assert_array_equal(old[index], new[index])
     assert refused >= 3
+
+
+def test_checked_ends_of_tensors_that_are_not_s8_are_left_out() -> None:
+    """A QUANTIZE to u8, whose values reach 255, has no bounds of s8; models with u8 outputs have one."""
+    b = ModelBuilder()
+    x, y = b.input([1, 4], DType.S8, 0.5, 0), b.tensor([1, 4], DType.S8, 0.5, 0)
+    z = b.tensor([1, 4], DType.U8, 0.5, 128)
+    b.operator("RELU", [x], [y])
+    b.operator("QUANTIZE", [y], [z])
+    graph = parse_tflite(b.finish([z]), "m.tflite")
+    assert set(checked_ends(graph)) == {x, y}

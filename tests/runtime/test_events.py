@@ -212,3 +212,28 @@ def test_kibi_sources_declare_no_colliding_events() -> None:
     assert not found.collisions(4)
     assert not found.collisions(2)
     assert not [each for each in found.declarations if each.is_wrong]
+
+
+def test_scan_c_id_of_any_number_of_digits_is_read() -> None:
+    """Digits without end are a wrong id, not more than Python converts; zeros in front count for nothing."""
+    right = f"0x{'0' * 9000}{event_id('A'):x}"
+    found = scan_c(
+        f"KIBI_EVENT(A, {right}u)\nKIBI_EVENT(B, {'9' * 9000})\nKIBI_ERROR(C, 0x{'f' * 9000})\nKIBI_EVENT(D, 0)", "x.c"
+    )
+    assert [each.is_wrong for each in found] == [False, True, True, True]
+
+
+def test_scan_python_name_that_has_no_bytes_is_passed_over() -> None:
+    """Half of a character cannot be hashed, so it can be no name."""
+    found = scan_python('declare_event("\\ud800")\ndeclare_event("B")', "x.py")
+    assert [each.type.name for each in found] == ["B"]
+
+
+@pytest.mark.parametrize(
+    "source", ["(" * 100_000, "-" * 100_000 + "1", "x = " + "9" * 5000, "\0", "\ud800".encode("utf-8", "surrogatepass")]
+)
+def test_scan_python_that_does_not_parse_is_left_out(source: str | bytes, tmp_path: Path) -> None:
+    """Nesting and digits that Python's own parser gives up on make a file that is not read, and no crash."""
+    path = tmp_path / "x.py"
+    path.write_bytes(source if isinstance(source, bytes) else source.encode())
+    assert scan([path]).unread == (str(path),)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError
@@ -158,3 +159,56 @@ def test_read_inputs_from_a_missing_file_or_a_folder_is_refused(graph: Graph, tm
             path.mkdir()
         with pytest.raises(InputError, match=name.replace(".", r"\.")):
             read_inputs(graph, [path, path])
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # NumPy leaves files open in which it finds no archive
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".png", ".bmp"])
+def test_read_inputs_from_a_mutated_file_is_read_or_refused(tmp_path: Path, suffix: str) -> None:
+    """Whatever NumPy, zipfile or Pillow raise on changed bytes, what reaches the caller is an array or an `InputError`."""
+    b = ModelBuilder()
+    x = b.input([1, 8, 8, 3], DType.S8, 1 / 255, -128, name="x")
+    y = b.tensor([1, 8, 8, 3], DType.S8, 1 / 255, -128)
+    b.operator("RELU", [x], [y])
+    graph = parse_tflite(b.finish([y]), "m.tflite")
+    path = tmp_path / f"mutated{suffix}"
+    data = np.arange(192, dtype=np.uint8).reshape(8, 8, 3)
+    if suffix == ".npy":
+        np.save(path, data.astype(np.float32))
+    elif suffix == ".npz":
+        np.savez_compressed(path, x=data.astype(np.float32))
+    else:
+        Image.fromarray(data).save(path)
+    sound, rng, refused = path.read_bytes(), np.random.default_rng(len(suffix)), 0
+    for number in range(400):
+        changed = bytearray(sound)
+        for _ in range(1 + number % 3):
+            place = int(rng.integers(len(changed)))
+            changed[place : place + number % 2] = rng.bytes(int(rng.integers(1, 4)))
+        path.write_bytes(changed)
+        try:
+            read_inputs(graph, [path])
+        except InputError:
+            refused += 1
+    assert refused
+
+
+@pytest.mark.parametrize(
+    "text", ["{'descr': '<f4', 'fortran_order': False, 'shape': (2,", "(" * 3000, "[" * 9, "9" * 5000, "\0"]
+)
+def test_read_inputs_from_an_array_whose_header_is_no_python_is_refused(
+    graph: Graph, tmp_path: Path, text: str
+) -> None:
+    """A header of NumPy's is Python text; what its parser makes of any other is no exception of ours."""
+    path = tmp_path / "x.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode())
+    with pytest.raises(InputError, match="no NumPy file"):
+        read_inputs(graph, [path, path])
+
+
+def test_fit_array_of_numbers_beyond_float32_takes_the_ends_of_the_range(graph: Graph) -> None:
+    """Numbers too large for float32, or for the scale, clamp without a warning."""
+    tensor = graph.tensors[graph.inputs[0]]
+    low, high = tensor.type.dtype.limits
+    for value, end in ((1e300, high), (-1e300, low), (3e38, high), (np.inf, high)):
+        assert (fit_array(tensor, np.full(tensor.type.shape, value), "x") == end).all()

@@ -1,5 +1,5 @@
 """`python -m kibi.cli` is `kibi`."""
 
-from kibi.cli.main import run
+from kibi.cli.entry import run
 
 run()

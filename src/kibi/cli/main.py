@@ -9,11 +9,9 @@
 """
 
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -104,10 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run() -> None:
-    """The entry point of the `kibi` script."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
-            signal.signal(number, _interrupt)  # whatever is half done is cleaned up, as for Ctrl-C
+    """Run this process's command line, and end with its exit code."""
     warnings.showwarning = show_warning
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -116,8 +111,3 @@ def run() -> None:
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows question marks
     sys.exit(main())
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    del number, frame
-    raise KeyboardInterrupt

@@ -33,6 +33,8 @@ class CircularBuffer(StatefulOperator):
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The memory's shape, s8."""
         checks.positive("cycles", (self.cycles,))
+        if self.cycles > DType.S32.limits[1]:
+            raise OperatorError(f"cycles is {self.cycles}, but at most {DType.S32.limits[1]} can be counted")
         shape, memory = checks.rank(site, "input", 4), checks.rank(site, "memory", 4)
         checks.dtype(site, "memory", DType.S8)
         checks.dtype(site, "countdown", DType.S32)

@@ -38,9 +38,11 @@ def checked_ends(graph: Graph) -> Mapping[int, Ends]:
                 (np.full(shape, low, np.int8), np.full(shape, high, np.int8)) if known is None else (known, known)
             )
     for site in graph.sites:
+        if site.output.index not in found or site.output.is_state:
+            continue
         sources = [found.get(tensor.index) for tensor in site.row_tensors]
         known_sources = [ends for ends in sources if ends is not None]
-        ends = _made(site, known_sources) if len(known_sources) == len(sources) and not site.output.is_state else None
+        ends = _made(site, known_sources) if len(known_sources) == len(sources) else None
         if ends is not None:
             found[site.output.index] = ends
     return found

@@ -21,6 +21,8 @@ from kibi.errors import InputError
 from kibi.files import read_file
 from kibi.runtime.events import EventType, Severity
 
+_MOST_DIGITS = 20
+"""Of an id of 32 bits there are ten at most."""
 C_SUFFIXES = (".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".ipp", ".inl", ".ino", ".tpp")
 PYTHON_SUFFIXES = (".py", ".pyi")
 _MOST_SOURCE_BYTES = 16 << 20
@@ -48,7 +50,7 @@ _NO_CODE = re.compile(
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?P<word>\w*)(?P<rest>[^\n]*)$", re.MULTILINE)
 _C_DECLARATION = re.compile(
     r"\b(?P<form>DECLARE_EVENT|DECLARE_ERROR|KIBI_EVENT|KIBI_ERROR)\s*\(\s*(?P<name>[A-Za-z_]\w*)\s*"
-    r"(?:,\s*(?P<id>0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*)?\)"
+    r"(?:,\s*(?P<id>0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*\s*)?\)"
 )
 
 
@@ -147,7 +149,7 @@ def scan(paths: Iterable[Path]) -> EventMap:
             continue
         try:
             found += scan_python(data, str(path))
-        except (SyntaxError, ValueError, RecursionError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # so the parser says that it is nested too deep
             unread.append(str(path))
     return EventMap(tuple(found), tuple(unread))
 
@@ -162,10 +164,17 @@ def scan_c(text: str, path: str) -> tuple[Declaration, ...]:
     code = _without_directives(_NO_CODE.sub(_blank, _SPLICE.sub("\x00\n", text.replace("\x00", " "))))
     found = []
     for match in _C_DECLARATION.finditer(code.replace("\x00", " ")):
-        stated = None if match["id"] is None else int(match["id"], 16 if match["id"][:2].lower() == "0x" else 10)
+        stated = None if match["id"] is None else _number(match["id"])
         line = code.count("\n", 0, match.start()) + 1
         found.append(Declaration(EventType(match["name"], _SEVERITIES[match["form"]]), path, line, stated))
     return tuple(found)
+
+
+def _number(text: str) -> int:
+    """The number that a C literal states; of one with more digits than any id has, the first are enough to be wrong."""
+    is_hexadecimal = text[:2].lower() == "0x"
+    digits = (text[2:] if is_hexadecimal else text).lstrip("0")[:_MOST_DIGITS]
+    return int(digits or "0", 16 if is_hexadecimal else 10)
 
 
 def scan_python(source: bytes | str, path: str) -> tuple[Declaration, ...]:
@@ -204,8 +213,13 @@ def _called(call: ast.Call) -> str:
 def _names(call: ast.Call) -> Iterator[str]:
     """The constant text that a call gives as its name, if it does."""
     for given in [*call.args[:1], *(word.value for word in call.keywords if word.arg == "name")]:
-        if isinstance(given, ast.Constant) and isinstance(given.value, str):
+        if isinstance(given, ast.Constant) and isinstance(given.value, str) and _is_encodable(given.value):
             yield given.value
+
+
+def _is_encodable(name: str) -> bool:
+    """True if a name has no halves of characters, of which there are no bytes to hash."""
+    return not any("\ud800" <= each <= "\udfff" for each in name)
 
 
 def _files(path: Path) -> Sequence[Path]:

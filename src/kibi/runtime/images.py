@@ -3,6 +3,7 @@
 import warnings
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,18 +121,27 @@ def _read_pixels(path: Path, mode: str, size: tuple[int, int]) -> NDArray[np.uin
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(BytesIO(data), formats=("PNG", "BMP")) as image:
-                if image.mode.startswith(("I", "F")):
-                    raise InputError(f"{path}: its pixels have more than 8 bits. Save it with 8 bits in each channel.")
-                if image.has_transparency_data:
-                    front = image.convert("RGBA")
-                    shown = Image.alpha_composite(Image.new("RGBA", image.size, "white"), front).convert(mode)
-                else:
-                    shown = image.convert(mode)
-                return np.asarray(shown.resize(size, Image.Resampling.BILINEAR), np.uint8)
+                return _shown(path, image, mode, size)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         raise InputError(f"{path}: the image is too large to be one. Scale it down first.") from None
     except UnidentifiedImageError:
         raise InputError(f"{path}: it is no PNG or BMP image. Give one, or a .npy file.") from None
-    except (OSError, SyntaxError, ValueError, MemoryError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+    except InputError:
+        raise
+    except Exception as error:  # noqa: BLE001 - Pillow raises what it likes on damaged images
+        reason = getattr(error, "strerror", None) or str(error) or "it is damaged"
         raise InputError(f"{path}: the image cannot be read: {reason}. Give a whole PNG or BMP image.") from None
+
+
+def _shown(path: Path, image: Any, mode: str, size: tuple[int, int]) -> NDArray[np.uint8]:
+    """The pixels of an open image on white."""
+    from PIL import Image  # noqa: PLC0415 - only images pay for it
+
+    if image.mode.startswith(("I", "F")):
+        raise InputError(f"{path}: its pixels have more than 8 bits. Save it with 8 bits in each channel.")
+    if image.has_transparency_data:
+        front = image.convert("RGBA")
+        shown = Image.alpha_composite(Image.new("RGBA", image.size, "white"), front).convert(mode)
+    else:
+        shown = image.convert(mode)
+    return np.asarray(shown.resize(size, Image.Resampling.BILINEAR), np.uint8)

@@ -178,6 +178,11 @@ def _listed(names: Sequence[str]) -> str:
     return f"the arrays {', '.join(map(repr, names[:_MOST_NAMES])) or 'none'}{more}"
 
 
+def _reason(error: Exception) -> str:
+    """The first line of what a library says is wrong."""
+    return str(error).partition("\n")[0] or "it is damaged"
+
+
 def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(size for size in shape if size != 1)
 

@@ -81,14 +81,15 @@ def quantize_real(tensor: Tensor, values: Array) -> Array:
         InputError: the tensor is an integer one without a scale.
     """
     kind = tensor.type
+    with np.errstate(over="ignore"):  # what is beyond float32 is infinite
+        real = values.astype(np.float32)
     if kind.dtype is DType.F32:
-        with np.errstate(over="ignore"):  # beyond the largest float is infinite
-            return values.astype(np.float32)
+        return real
     if kind.quantization is None:
         raise InputError(f"input {tensor.name!r} has no scale; give integers of type {kind.dtype.numpy}.")
     low, high = kind.dtype.limits
-    with np.errstate(all="ignore"):  # what is infinite is clipped
-        scaled = np.clip(values.astype(np.float32) / np.float32(kind.quantization.scale), -(2.0**24), 2.0**24)
+    with np.errstate(all="ignore"):  # what is infinite ends at the ends of the integer type
+        scaled = np.clip(real / np.float32(kind.quantization.scale), -(2.0**24), 2.0**24)
     whole = round_half_away(scaled).astype(np.int64) + kind.quantization.zero_point
     return np.clip(whole, low, high).astype(kind.dtype.numpy)
 
