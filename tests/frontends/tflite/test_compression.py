@@ -221,3 +221,14 @@ def test_load_decode_with_wrong_operands_is_refused(inputs: list[int], outputs: 
     with pytest.raises(ModelError, match=expected):
         parse_tflite(_wired(inputs, outputs), "m.tflite")
     assert parse_tflite(_wired([1, 2], [3]), "m.tflite").nodes
+
+
+def test_decode_of_a_scalar_with_several_scales_is_refused() -> None:
+    """A tensor without axes has none for the tables of channels."""
+    b = ModelBuilder()
+    x, y = b.input([1], DType.S8, 0.5, 0), b.tensor([1], DType.S8, 0.5, 0)
+    decoded = b.tensor([], DType.S8, [0.5, 0.25], [0, 0])
+    compressed.decode(b, np.zeros(1, np.uint8), compressed.header(0, 0xF1, 1) + bytes(1), decoded)
+    b.operator("ADD", [x, decoded], [y])
+    with pytest.raises(ModelError, match="2 scales along axis 0"):
+        parse_tflite(b.finish([y]), "m.tflite")

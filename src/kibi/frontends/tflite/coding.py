@@ -92,7 +92,7 @@ def _channels(record: TensorRecord) -> tuple[int, bool]:
     if quantization is None or count <= 1:
         return 1, False
     axis, last = quantization.axis, len(record.shape) - 1
-    if axis not in (0, last) or record.shape[axis] != count:
+    if axis not in (0, last) or axis not in range(len(record.shape)) or record.shape[axis] != count:
         what = f"it is compressed, with {count} scales along axis {axis} of shape {list(record.shape)}"
         raise CodingError(f"{what}; TFLM has tables along the first or the last axis")
     return count, axis == last and last > 0
