@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibi.cli.arguments import AsJson
-from kibi.cli.terminal import BAD, output, print_json, say, show, table
+from kibi.cli.terminal import BAD, output, print_json, say, show, table, tell
 from kibi.errors import EventError, InputError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _decoded(found: "EventMap", text: str, width: int) -> tuple[bool, "tuple[Log
 
 def _tell_of_unread(found: "EventMap") -> None:
     for path in found.unread:
-        typer.echo(f"kibi: {path} is no Python that this version reads; left out", err=True)
+        tell(f"{path} is no Python that this version reads; left out")
 
 
 def _refuse(found: "EventMap", width: int) -> None:

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kibi.errors import OutputError
+from kibi.text.c import CCode
+from kibi.text.cmake import CMakeText
+from kibi.text.file_name import FileName
+from kibi.text.json import JsonText
 
 
-def write_folder(directory: Path, files: Mapping[str, str]) -> None:
+def write_folder(directory: Path, files: Mapping[FileName, CCode | CMakeText | JsonText]) -> None:
     """Write texts into a folder, made when it is absent. Other files in it stay.
 
     All texts are written aside first and moved into place only when every one is complete.
@@ -22,9 +26,9 @@ def write_folder(directory: Path, files: Mapping[str, str]) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".kibi-", dir=directory) as aside:
             for name, text in files.items():
-                (Path(aside) / name).write_text(text, encoding="utf-8", newline="\n")
+                (Path(aside) / name.text).write_text(text.text, encoding="utf-8", newline="\n")
             for name in files:
-                os.replace(Path(aside) / name, directory / name)  # noqa: PTH105 - the same call for files and folders
+                os.replace(Path(aside) / name.text, directory / name.text)  # noqa: PTH105 - the same call for files and folders
     except OSError as error:
         raise OutputError(
             f"{error.filename or directory}: {error.strerror}. Give a folder that can be written."

@@ -12,6 +12,8 @@ from typing import Any, get_origin
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
+from kibi.planner.region_names import names_problem
+from kibi.text.json import json_text
 
 FORMAT = 1
 """Version of the saved form; a reader refuses all others."""
@@ -226,7 +228,7 @@ class Plan:
 
     def to_json(self) -> str:
         """The saved form, read back by `from_json`."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"
+        return json_text({"format": FORMAT, **asdict(self)}).text
 
     @staticmethod
     def from_json(text: str) -> "Plan":
@@ -262,7 +264,19 @@ def _plan(saved: dict[str, Any]) -> Plan:
     parts: tuple[Run | Buffer | RegionUse, ...] = (*plan.runs, *plan.buffers, *plan.regions)
     for part in parts:
         _check_types(part)
+    _check_names(plan)
     return plan
+
+
+def _check_names(plan: Plan) -> None:
+    """Raise an error where a name that was read is none: those of regions become names in C.
+
+    Raises:
+        PlanError: a region's name cannot.
+    """
+    problem = names_problem([use.name for use in plan.regions])
+    if problem:
+        raise PlanError(f"the text is no saved plan: {problem} Make it again with `kibi plan --json`.")
 
 
 def _buffer(shared_by: Sequence[int] = (), **values: Any) -> Buffer:

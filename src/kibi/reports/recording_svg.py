@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from kibi.planner.tensor_names import printable
 from kibi.reports.memory_colors import layer_color
 from kibi.reports.memory_plot import CHARACTER, round_step
 from kibi.reports.memory_shapes import (
@@ -25,6 +24,7 @@ from kibi.reports.memory_shapes import (
     turned_label,
 )
 from kibi.runtime.memory import BlockArena, Kind, Recording, Span
+from kibi.text.terminal import printable
 
 _LEFT, _RIGHT, _TOP, _HEIGHT = 120.0, 140.0, 84.0, 320.0
 _NARROWEST, _WIDEST, _MOMENT_WIDTH = 720.0, 2400.0, 40.0
