@@ -1,15 +1,8 @@
-"""Text in Markdown: what becomes a cell of a table means nothing but itself."""
+"""Text in Markdown: what becomes code in a line, or in a cell of a table, means nothing but itself."""
 
 import re
 
 from kibi.text.terminal import printable
-
-_MEANINGFUL = re.compile(r"[\\`*_{}\[\]()<>#+!|~&$-]")
-
-
-def plain(text: str) -> str:
-    """Foreign text as a part of a line: each character with a meaning is escaped, and nothing ends the line."""
-    return _MEANINGFUL.sub(lambda found: f"\\{found[0]}", printable(text))
 
 
 def code_span(text: str) -> str:

@@ -13,8 +13,15 @@ class Markup(Code):
 
 
 def markup(template: str, /, **parts: Markup | int) -> Markup:
-    """Markup from a template whose places `$name` are filled."""
+    """Markup from a template, a literal, whose places `$name` are filled."""
     return Markup.filled(template, dict(parts))
+
+
+def attributes(**values: str) -> Markup:
+    """Attributes with blanks between them; `stroke_width` is written `stroke-width`, and `class_` `class`."""
+    return markup(" ").join(
+        Markup(f'{name.rstrip("_").replace("_", "-")}="{attribute(value).text}"') for name, value in values.items()
+    )
 
 
 def element_text(text: str) -> Markup:
@@ -25,8 +32,3 @@ def element_text(text: str) -> Markup:
 def attribute(text: str) -> Markup:
     """Foreign text between the quotes of an attribute, of either kind."""
     return Markup(escape(printable(text), {'"': "&quot;", "'": "&#39;"}))
-
-
-def number(value: float, decimals: int) -> Markup:
-    """A number with that many decimals."""
-    return Markup(f"{value:.{decimals}f}")

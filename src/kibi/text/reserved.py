@@ -37,18 +37,19 @@ HEADERS: Final = frozenset(
 _TYPE_STEMS = re.compile(
     r"u?int(_least|_fast)?\d+|u?int(ptr|max)|r?s?size|ptrdiff|wchar|wint|wctype|wctrans|char\d+|max_align|nullptr|time|clock"
     r"|div|ldiv|lldiv|imaxdiv|fpos|va_list|float\d*|double|sig_atomic|fenv|fexcept|mbstate|off|loff|pid|mode|locale|key|id"
-    r"|blksize|blkcnt|clockid|dev|fsblkcnt|fsfilcnt|fsid|[ug]id|ino|nlink|suseconds|useconds|timer|caddr|daddr|quad|u_\w+"
-    r"|pthread(_\w+)?|posix_\w+|thrd|mtx|cnd|tss|errno|sem|sigset|stack|sig|nfds|regex|regmatch|regoff|rlim|socklen"
-    r"|cookie_io_functions|fd_set|in_addr|in_port|sa_family|speed|tcflag|cc|wordexp|glob|iconv|mqd|register|atomic_\w+"
+    r"|blksize|blkcnt|clockid|dev|fsblkcnt|fsfilcnt|fsid|[ug]id|ino|nlink|suseconds|useconds|timer|caddr|daddr|quad|u_int\d+"
+    r"|pthread(_attr|_barrier|_cond|_key|_mutex|_once|_rwlock|_spinlock)?(attr)?|posix_spawnattr|posix_spawn_file_actions"
+    r"|thrd|mtx|cnd|tss|errno|sem|sigset|stack|sig|nfds|regex|regmatch|regoff|rlim|socklen"
+    r"|cookie_io_functions|fd_set|in_addr|in_port|sa_family|speed|tcflag|cc|wordexp|glob|iconv|mqd|register|atomic_(u?int(_least|_fast)?\d+|u?int(ptr|max)|size|ptrdiff|wchar|char\d+)"
 )
 # Targets that CMake makes itself (policy CMP0037), and what its generators call theirs.
-_BUILD_TARGETS: Final = frozenset(
+BUILD_TARGETS: Final = frozenset(
     (  # noqa: SIM905 - as above
         "all all_build clean codegen depend edit_cache experimental continuous nightly help install list_install_components "
         "none package package_source preinstall rebuild_cache run_tests test uninstall zero_check "
     ).split()
 )
-_OWN_FILES: Final = frozenset(("example_main", "cmakelists", "kibi"))
+_OWN_FILES = frozenset(("example_main", "cmakelists", "kibi"))
 _DEVICES = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
 """Of Windows: no file may have such a name, whatever its suffix."""
 SPACE: Final = "kibi_"
@@ -70,7 +71,7 @@ def why_reserved(name: str) -> str:
         (low in KEYWORDS, "it is a keyword of C or C++"),
         (low in HEADERS, f"{low}.h is a header of the system, which the library's own would hide"),
         (_TYPE_STEMS.fullmatch(low) is not None, f"{low}_t is a type of the system's headers"),
-        (low in _BUILD_TARGETS, "it is a target of the build tools"),
+        (low in BUILD_TARGETS, "it is a target of the build tools"),
         (low in _OWN_FILES or low.startswith(SPACE), "Kibi's own files and functions are called so"),
         (is_device(low), "it is a device of Windows"),
         (low == "null", "NULL is a macro of C"),
