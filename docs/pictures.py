@@ -15,6 +15,7 @@ from kibi.reports.memory_timeline import legend, operator
 from kibi.reports.plan_comparison import PlannedModel
 from kibi.reports.recording_svg import recording_svg
 from kibi.runtime.memory import Handle, HandleArena, Kind, Recording
+from kibi.text.markup import Markup
 
 _BLUE, _GREEN, _GREY, _INK = "#77aadd", "#44bb99", "#dddddd", "#222222"
 _STYLE = (
@@ -63,7 +64,7 @@ def _first_rows_picture(model: kibi.Graph, plan: kibi.Plan, steps: int = 24) -> 
     lines = [label(24, 36, f"The first {steps} steps of {plan.model} by the row", "title")]
     for buffer in live:
         fill = SCRATCH_FILL if buffer.tensor is None else shown[buffer.tensor].color
-        lines.append(plot.place(buffer).draw(f'class="box" fill="{fill}"'))
+        lines.append(plot.place(buffer).draw(class_="box", fill=fill))
     lines += shared_stripes(plot)
     clear = clear_boxes(plot)
     for buffer in live:
@@ -95,27 +96,27 @@ def _rows_picture() -> str:
     pointers = [Box(330, 84 + 30 * k, 400, 84 + 30 * k + 24) for k in range(3)]
     kernel = Box(450, 84, 560, 168)
     output = Box(630, 115, 630 + _ROW_WIDTH, 115 + _ROW_HEIGHT)
-    lines = [label(40, 40, "constant, in flash"), padding.draw(f'fill="{_GREY}"')]
+    lines = [label(40, 40, "constant, in flash"), padding.draw(fill=_GREY)]
     lines.append(label(padding.middle[0], 66, "zero points", "small", "middle"))
     for row, box in enumerate(inputs):
-        lines.append(box.draw(f'fill="{_BLUE}" fill-opacity="{1 if row < 2 else 0.35}"'))
+        lines.append(box.draw(fill=_BLUE, fill_opacity="1" if row < 2 else "0.35"))
         lines.append(label(box.middle[0], box.top + 16, f"input row {row}", "small", "middle"))
     lines.append(label(40, 262, "in the arena: anywhere, in any order"))
     for k, (pointer, source) in enumerate(zip(pointers, (padding, *inputs[:2]), strict=True)):
-        lines.append(pointer.draw(f'fill="#ffffff" stroke="{_INK}"'))
+        lines.append(pointer.draw(fill="#ffffff", stroke=_INK))
         lines.append(label(pointer.middle[0], pointer.top + 17, f"rows[{k}]", "small", "middle"))
         lines.append(_arrow((pointer.left, pointer.middle[1]), (source.right + 2, source.middle[1])))
         lines.append(line((pointer.right, pointer.middle[1]), (kernel.left, pointer.middle[1]), _INK))
-    lines.append(kernel.draw(f'rx="6" fill="#eedd88" stroke="{_INK}"'))
+    lines.append(kernel.draw(rx="6", fill="#eedd88", stroke=_INK))
     lines.append(label(kernel.middle[0], 121, "row kernel", anchor="middle"))
     lines.append(label(kernel.middle[0], 140, "3 x 3", "small", "middle"))
     lines.append(_arrow((kernel.right, kernel.middle[1]), (output.left - 2, output.middle[1])))
-    lines.append(output.draw(f'fill="{_GREEN}"'))
+    lines.append(output.draw(fill=_GREEN))
     lines.append(label(output.middle[0], output.top + 16, "output row 0", "small", "middle"))
     head = '<path d="M0 0 8 4 0 8z" fill="#222222"/>'
     marker = f'<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">{head}</marker>'
     size = 'width="860" height="280"'
-    body = "\n".join(lines)
+    body = "\n".join(each.text for each in lines)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 280" {size} role="img">\n'
         f"<title>A row kernel reads rows through pointers and writes one row</title>\n<style>{_STYLE}</style>\n"
@@ -123,5 +124,5 @@ def _rows_picture() -> str:
     )
 
 
-def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
-    return line(start, end, _INK).replace("/>", ' marker-end="url(#tip)"/>')
+def _arrow(start: tuple[float, float], end: tuple[float, float]) -> Markup:
+    return line(start, end, _INK, marker_end="url(#tip)")

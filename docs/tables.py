@@ -25,6 +25,7 @@ from kibi.ir import Operator
 from kibi.ops import operators
 from kibi.planner import Run
 from kibi.reports.measurement import Measurement
+from kibi.text.markdown import code_span
 
 _COUNTS = Path(__file__).resolve().parent.parent / "benchmarks" / "counts.json"
 _NOTE = "<!-- Written by `make docs`; change docs/tables.py or the code that it reads, not this file. -->\n"
@@ -51,11 +52,11 @@ def operators_page() -> str:
         "",
         "| operator | input | kernels |",
         "|---|---|---|",
-        *(f"| [`{o.name}`](#{o.name.lower()}) | {_types(o)} | {_listed(o.kernels)} |" for o in known.values()),
+        *(f"| [{code_span(o.name)}](#{o.name.lower()}) | {_types(o)} | {_listed(o.kernels)} |" for o in known.values()),
         "",
         "These are done with when a model has been loaded; see [models that remember](state.md):",
         "",
-        *(f"- `{name}`: {text}" for name, text in RESOLVED.items()),
+        *(f"- {code_span(name)}: {text}" for name, text in RESOLVED.items()),
     ]
     for operator in known.values():
         lines += ["", *_operator(operator)]

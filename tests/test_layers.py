@@ -12,6 +12,7 @@ import kibi
 SOURCE = Path(kibi.__file__).parent
 LAYERS = (
     ("errors", "dtypes", "version"),
+    ("text",),
     ("files",),
     ("targets", "quant"),
     ("ir",),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from kibi.codegen.offsets_c import Offsets, forms, offsets_text
+from kibi.text.c import CCode, code, word
 from kibi.toolchain import build_shared
 
 
@@ -29,13 +30,18 @@ def test_every_form_gives_the_offsets_in_c(tmp_path: Path) -> None:
     """Compiled for this machine, each form's expression has the offset of each row."""
     made: list[tuple[tuple[int, ...], Offsets]] = []
     for offsets in _cases():
-        made += [(offsets, form) for form in forms(offsets, f"t{len(made)}_", 2)]
-    text = "#include <stdint.h>\n"
+        made += [(offsets, form) for form in forms(offsets, word(f"t{len(made)}_"), 2)]
+    text: CCode = code("#include <stdint.h>\n")
     for number, (offsets, _) in enumerate(made):
-        form = next(f for f in forms(offsets, f"u{number}", 2) if f.how == made[number][1].how)
-        text += f"{form.table}int32_t f{number}(int32_t row)\n{{\n    (void)row;\n    return {form.expression};\n}}\n"
+        form = next(f for f in forms(offsets, word(f"u{number}"), 2) if f.how == made[number][1].how)
+        text += code(
+            "${table}int32_t f$number(int32_t row)\n{\n    (void)row;\n    return $expression;\n}\n",
+            table=form.table,
+            number=number,
+            expression=form.expression,
+        )
     source = tmp_path / "offsets.c"
-    source.write_text(text, encoding="utf-8")
+    source.write_text(text.text, encoding="utf-8")
     shared = ctypes.CDLL(str(build_shared([source])))
     for number, (offsets, form) in enumerate(made):
         found = tuple(shared[f"f{number}"](row) for row in range(len(offsets)))
@@ -56,10 +62,10 @@ def test_every_form_gives_the_offsets_in_c(tmp_path: Path) -> None:
 )
 def test_form_with_the_least_flash_is_taken(offsets: tuple[int, ...], how: str) -> None:
     """A formula where one holds; a table in the smallest units; a table of places where few are used often."""
-    assert offsets_text(offsets, "name", 2).how == how
+    assert offsets_text(offsets, word("name"), 2).how == how
 
 
 def test_tables_have_the_smallest_entries() -> None:
     """Offsets up to 16,320 fit into 8 bits as multiples of 64, and into 16 as multiples of 2."""
-    assert "uint8_t" in offsets_text((64, 16320, 0, 128, 640, 64), "name", 2).table
-    assert "uint16_t" in offsets_text((66, 16320, 0, 128, 640, 64), "name", 2).table
+    assert "uint8_t" in offsets_text((64, 16320, 0, 128, 640, 64), word("name"), 2).table.text
+    assert "uint16_t" in offsets_text((66, 16320, 0, 128, 640, 64), word("name"), 2).table.text

@@ -9,6 +9,7 @@ from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import EmulationError, InternalError
 from kibi.reports.verification import verify
 from kibi.runtime import seeded_inputs
+from kibi.text.c import CCode
 from tests.engines.networks import residual_network
 
 
@@ -66,10 +67,10 @@ def test_verify_names_the_first_operator_that_differs(monkeypatch: pytest.Monkey
 
     original = kernels.closure
 
-    def wrong(names: frozenset[str], sets: tuple[str, ...]) -> dict[str, str]:
+    def wrong(names: frozenset[str], sets: tuple[str, ...]) -> dict[str, CCode]:
         texts = original(names, sets)
         add = texts["kibi_add_s8.c"]
-        return texts | {"kibi_add_s8.c": add.replace("kibi_clamp(sum, ", "kibi_clamp(sum + 1, ")}
+        return texts | {"kibi_add_s8.c": CCode(add.text.replace("kibi_clamp(sum, ", "kibi_clamp(sum + 1, "))}
 
     monkeypatch.setattr("kibi.codegen.library.closure", wrong)
     monkeypatch.setattr("kibi.variants.choice.VARIANTS", ())  # so that the general kernel runs everywhere

@@ -6,13 +6,15 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from kibi.errors import InputError, OutputError
 from kibi.files import check_path, write_file, write_folder
+from kibi.text.c import CCode
+from kibi.text.file_name import FileName
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices and gives files away")
 OTHER = 65534
@@ -25,6 +27,11 @@ def umask(request: pytest.FixtureRequest) -> Iterator[int]:
     before = os.umask(request.param)
     yield request.param
     os.umask(before)
+
+
+def _texts(files: Mapping[str, str]) -> dict[FileName, CCode]:
+    """Files as writers take them."""
+    return {FileName(name): CCode(text) for name, text in files.items()}
 
 
 def _mode(path: Path) -> int:
@@ -40,8 +47,8 @@ def test_write_file_obeys_the_umask(tmp_path: Path, umask: int) -> None:
 def test_write_folder_obeys_the_umask(tmp_path: Path, umask: int) -> None:
     """So do new folders, those around them, and the files in them, at once or later."""
     folder = tmp_path / "a" / "b"
-    write_folder(folder, {"one": "1"})
-    write_folder(folder, {"two": "2"})
+    write_folder(folder, _texts({"one": "1"}))
+    write_folder(folder, _texts({"two": "2"}))
     assert [_mode(path) for path in (folder.parent, folder)] == [0o777 & ~umask] * 2
     assert [_mode(folder / name) for name in ("one", "two")] == [0o666 & ~umask] * 2
 
@@ -53,7 +60,7 @@ def test_write_file_over_a_file_keeps_its_mode(tmp_path: Path, mode: int) -> Non
     path.write_bytes(b"old")
     path.chmod(mode)
     write_file(path, b"new")
-    write_folder(tmp_path, {"file": "newer"})
+    write_folder(tmp_path, _texts({"file": "newer"}))
     assert (path.read_bytes(), _mode(path)) == (b"newer", mode)
 
 
@@ -76,7 +83,7 @@ def test_write_to_a_device_writes_and_leaves_it(tmp_path: Path, through: str) ->
     if through == "file":
         write_file(device, b"x")
     else:
-        write_folder(tmp_path, {"null": "x", "other": "y"})
+        write_folder(tmp_path, _texts({"null": "x", "other": "y"}))
         assert (tmp_path / "other").read_text() == "y"
     assert stat.S_ISCHR(device.lstat().st_mode)
 
@@ -121,7 +128,7 @@ def test_write_to_a_link_writes_what_it_names(tmp_path: Path, links: list[str], 
     if through == "file":
         write_file(tmp_path / "link", b"new")
     else:
-        write_folder(tmp_path, {"link": "new", "plain": "x"})
+        write_folder(tmp_path, _texts({"link": "new", "plain": "x"}))
     assert (tmp_path / "link").is_symlink()
     assert target.read_bytes() == b"new"
     assert not target.is_symlink()
@@ -175,8 +182,8 @@ def test_write_file_that_cannot_be_written_is_an_output_error(tmp_path: Path, na
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc/passwd", "../x", "a\0b"])
 def test_write_folder_with_names_that_leave_it_is_refused(tmp_path: Path, name: str) -> None:
     """A file of a folder is in it."""
-    with pytest.raises(InputError, match="no name of a file"):
-        write_folder(tmp_path / "new", {"good": "x", name: "y"})
+    with pytest.raises(InputError, match="can be no file of a library"):
+        write_folder(tmp_path / "new", _texts({"good": "x", name: "y"}))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -187,7 +194,7 @@ def test_write_folder_where_something_else_is_an_output_error(tmp_path: Path, pl
     (tmp_path / "link").symlink_to("file")
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OutputError, match="is a file"):
-        write_folder(tmp_path / place, {"a": "x"})
+        write_folder(tmp_path / place, _texts({"a": "x"}))
     assert len(list(tmp_path.iterdir())) == 3
 
 
@@ -196,15 +203,15 @@ def test_write_folder_through_a_link_writes_where_it_leads(tmp_path: Path) -> No
     (tmp_path / "one").mkdir()
     for link, target in (("a", "one"), ("b", "two")):
         (tmp_path / link).symlink_to(target)
-        write_folder(tmp_path / link, {"file": link})
+        write_folder(tmp_path / link, _texts({"file": link}))
         assert (tmp_path / target / "file").read_text() == link
 
 
 def test_write_folder_leaves_other_files(tmp_path: Path) -> None:
     """What it did not write stays, and what it did is replaced."""
     (tmp_path / "other").write_text("other")
-    write_folder(tmp_path, {"file": "1"})
-    write_folder(tmp_path, {"file": "2", "more": "3"})
+    write_folder(tmp_path, _texts({"file": "1"}))
+    write_folder(tmp_path, _texts({"file": "2", "more": "3"}))
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"other": "other", "file": "2", "more": "3"}
 
 
@@ -223,7 +230,7 @@ def test_write_folder_interrupted_at_any_call_leaves_all_or_nothing(
         folder = tmp_path / str(at) / "folder"
         folder.parent.mkdir()
         if exists:
-            write_folder(folder, old)
+            write_folder(folder, _texts(old))
         left = at
         with monkeypatch.context() as patched:
             for name in calls:
@@ -239,7 +246,7 @@ def test_write_folder_interrupted_at_any_call_leaves_all_or_nothing(
 
                 patched.setattr(os, name, stop)
             with contextlib.suppress(_Stopped):
-                write_folder(folder, new)
+                write_folder(folder, _texts(new))
         found = {path.name: path.read_text() for path in folder.iterdir()} if folder.exists() else None
         assert found in ((old if exists else None), new)
         assert [path.name for path in folder.parent.iterdir()] in ([], ["folder"])

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kibi.frontends.naming import identifier
+from kibi.text.reserved import BUILD_TARGETS, HEADERS, KEYWORDS, why_reserved
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,12 @@ from kibi.frontends.naming import identifier
         (".tflite", "model"),
         ("folder/kws.tflite", "kws"),
         ("", "model"),
+        ("string.tflite", "string_model"),
+        ("Features.tflite", "features_model"),
+        ("example_main.tflite", "example_main_model"),
+        ("install.tflite", "install_model"),
+        ("pthread.tflite", "pthread_model"),
+        ("con.tflite", "con_model"),
     ],
 )
 def test_identifier_of_a_file_name_is_readable_and_free(file_name: str, expected: str) -> None:
@@ -39,5 +46,14 @@ def test_identifier_of_a_file_name_is_readable_and_free(file_name: str, expected
 
 @given(st.text())
 def test_identifier_of_any_text_is_a_c_identifier(file_name: str) -> None:
-    """Whatever the file's name, the result can stand in C."""
-    assert re.fullmatch(r"[a-z][a-z0-9_]*", identifier(file_name))
+    """Whatever the file's name, the result can stand in C, and breaks no library."""
+    name = identifier(file_name)
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
+    assert why_reserved(name) == ""
+
+
+def test_identifier_steps_aside_from_every_reserved_name() -> None:
+    """A file that is called so compiles, under a name that is free."""
+    for name in HEADERS | KEYWORDS | BUILD_TARGETS:
+        assert why_reserved(name)
+        assert why_reserved(identifier(f"{name}.tflite")) == ""

@@ -34,7 +34,7 @@ def linked(kernels: tuple[str, ...], target: str, compiler: str, optimize: str) 
     texts = closure(frozenset(kernels), processor.kernel_sets)
     with TemporaryDirectory() as folder:
         for name, text in texts.items():
-            (Path(folder) / name).write_text(text, encoding="utf-8")
+            (Path(folder) / name).write_text(text.text, encoding="utf-8")
         sources = [Path(folder) / name for name in texts if name.endswith(".c")]
         image = build_image(
             sources, processor, entries=kernels, compiler=compiler, optimize=optimize, includes=[Path(folder)]

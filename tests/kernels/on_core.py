@@ -63,7 +63,7 @@ class KernelOnCore:
         processor = replace(target(name), kernel_sets=kernel_sets)
         folder.mkdir(parents=True, exist_ok=True)
         for file, text in closure(frozenset({kernel}), kernel_sets).items():
-            (folder / file).write_text(text, encoding="utf-8")
+            (folder / file).write_text(text.text, encoding="utf-8")
         sources = sorted(folder.glob("*.c"))
         image = build_image(sources, processor, entries=(kernel,), compiler=compiler, optimize=optimize)
         self._core = Core(image, processor)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kibi.codegen.c_text import literal
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Param, Site
 from kibi.kernels import closure, kernel_folder
+from kibi.text.c import literal
 from kibi.toolchain import build_program
 
 _TRIALS = 12
@@ -206,4 +206,4 @@ def _states(probe: Probe) -> tuple[str, str]:
 def _literal(value: float | Array | None) -> str:
     if isinstance(value, np.ndarray):
         return f"(const {DType.of(value).c}[]){{{', '.join(map(str, value.reshape(-1).tolist()))}}}"
-    return literal(value, "float") if isinstance(value, float) else str(value)
+    return literal(value, "float").text if isinstance(value, float) else str(value)

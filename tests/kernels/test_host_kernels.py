@@ -100,7 +100,7 @@ def kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     folder = tmp_path_factory.mktemp(request.param)
     texts = closure(_KERNELS, _SETS)
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text.text, encoding="utf-8")
     sources = [folder / name for name in texts if name.endswith(".c")]
     objects = compile_objects(sources, _HOST, includes=[folder], flags=_INSTRUCTIONS[request.param])
     path = folder / "kernels.so"

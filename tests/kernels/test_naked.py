@@ -57,7 +57,7 @@ _FLAGS = [
 def _files(kernel_set: str, folder: Path) -> dict[Path, list[str]]:
     """The sources of a set that have functions in assembly, each with the names of these, beside all headers."""
     for path in (*kernel_folder("portable").glob("*.h"), *kernel_folder(kernel_set).iterdir()):
-        (folder / path.name).write_text(text_of(path.name, (kernel_set, "portable")), encoding="utf-8")
+        (folder / path.name).write_text(text_of(path.name, (kernel_set, "portable")).text, encoding="utf-8")
     found = {path: _NAKED.findall(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.c"))}
     return {path: names for path, names in found.items() if names}
 

@@ -157,7 +157,8 @@ def test_sources_give_no_warning(target: str, compiler: str, optimize: str, lang
         folder = tmp_path / kernel_set
         folder.mkdir()
         for path in (*kernel_folder("portable").glob("*.h"), *kernel_folder(kernel_set).iterdir()):
-            (folder / path.name).write_text(text_of(path.name, (kernel_set, *PORTABLE)), encoding="utf-8")
+            text = text_of(path.name, (kernel_set, *PORTABLE)).text
+            (folder / path.name).write_text(text, encoding="utf-8")
         sources = sorted(folder.glob("*.c"))
         assert sources
         compile_objects(

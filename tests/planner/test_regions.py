@@ -338,7 +338,10 @@ def _in_two_regions() -> tuple[Graph, Plan]:
         (lambda made: _use(made, used_bytes=made.regions[0].used_bytes + 4), "the arena is said to have"),
         (lambda made: _use(made, accessed_bytes=1), "one inference reads and writes"),
         (lambda made: _use(made, lower_bound_bytes=1 << 20), "the lower bound is 1048576 bytes"),
-        (lambda made: replace(made, regions=(*made.regions, made.regions[0])), "2 regions are called 'sram'"),
+        (
+            lambda made: replace(made, regions=(*made.regions, made.regions[0])),
+            "name is taken by another region, 'sram'",
+        ),
         (lambda made: _use(made, weights_bytes=4), "its constants have 0 bytes, not 4"),
         (lambda made: _use(made, cost=float("nan")), "cannot cost nan"),
         (lambda made: replace(made, cost_lower_bound=made.cost + 1), "the lower bound of the cost"),

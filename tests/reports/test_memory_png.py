@@ -23,7 +23,7 @@ def _pixels(drawn: bytes) -> np.ndarray:
 
 def test_png_has_twice_the_size_and_the_colours_of_the_drawing() -> None:
     """Two pixels for each unit, opaque, on white."""
-    box = Box(10, 10, 30, 20).draw('fill="#ff0000"')
+    box = Box(10, 10, 30, 20).draw(fill="#ff0000")
     pixels = _pixels(png(document(60, 40, "a box", [box])))
     assert pixels.shape == (80, 120, 3)
     assert pixels[30, 40].tolist() == [255, 0, 0]

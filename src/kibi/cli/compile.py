@@ -141,8 +141,7 @@ def _command(
     words += ["--signature", graphs[0].signature.key] if graphs[0].signature else []
     words += options
     words += ["--plan", plan.name] if plan else []
-    line = " ".join(shlex.quote(word) for word in words)
-    return "".join(each if each.isprintable() else "?" for each in line)
+    return " ".join(shlex.quote(word) for word in words)
 
 
 def _record(library: "Library", directory: Path) -> dict[str, object]:

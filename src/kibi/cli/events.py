@@ -8,7 +8,7 @@ import typer
 
 from kibi.cli.arguments import AsJson
 from kibi.cli.paths import given_path
-from kibi.cli.terminal import BAD, output, print_json, say, show, table
+from kibi.cli.terminal import BAD, output, print_json, say, show, table, tell
 from kibi.errors import EventError, InputError
 from kibi.files import read_file
 
@@ -85,7 +85,7 @@ def _decoded(found: "EventMap", text: str, width: int) -> tuple[bool, "tuple[Log
 
 def _tell_of_unread(found: "EventMap") -> None:
     for path in found.unread:
-        typer.echo(f"kibi: {path} is no Python that this version reads; left out", err=True)
+        tell(f"{path} is no Python that this version reads; left out")
 
 
 def _refuse(found: "EventMap", width: int) -> None:

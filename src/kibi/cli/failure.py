@@ -9,6 +9,7 @@ from typing import Final
 import typer
 
 from kibi.errors import InternalError, KibiError, OutputError, exhaustion, plain_text
+from kibi.text.terminal import paragraph
 
 EXIT_USAGE: Final = 2
 EXIT_INTERRUPTED: Final = 130
@@ -38,7 +39,7 @@ def exit_code_of(error: BaseException, *, wants_traceback: bool) -> int:
         _say("interrupted")
         return EXIT_INTERRUPTED
     if wants_traceback:
-        traceback.print_exception(error, file=sys.stderr)
+        _write("".join(traceback.format_exception(error)))
     if isinstance(error, _USAGE_ERRORS):
         return _usage(error)
     if isinstance(error, MemoryError | RecursionError):
@@ -94,13 +95,14 @@ def _drop_output() -> None:
 
 
 def _say(text: str) -> None:
-    """The program's name and a text; names from a model must not steer the terminal."""
-    _write("kibi: " + "".join(each if each.isprintable() or each in "\n\t" else "?" for each in text) + "\n")
+    """The program's name and a text."""
+    _write(f"kibi: {text}\n")
 
 
 def _write(text: str) -> None:
+    """Write to standard error what steers no terminal, whatever names are in it."""
     try:
-        sys.stderr.write(text)
+        sys.stderr.write(paragraph(text))
         sys.stderr.flush()
     except OSError:
         pass  # there is nobody left to tell

@@ -52,8 +52,6 @@ def inspect(
 
 def show_passes(console: "Console", graph: "Graph", simplified: "Simplified") -> None:
     """Print what the lossless passes change, and the totals before and after."""
-    from kibi.planner.tensor_names import printable  # noqa: PLC0415
-
     after = simplified.graph
     operators = f"{len(graph.nodes)} operators, {len(after.nodes)} after the passes"
     facts(
@@ -71,7 +69,7 @@ def show_passes(console: "Console", graph: "Graph", simplified: "Simplified") ->
         return
     rows = table(console, "!pass", "!operator", "why no bit changes", ">MACs saved", ">bytes saved")
     for change in simplified.changes:
-        rows.add_row(change.by, change.where, printable(change.what), *_saved(change.macs, change.weights_bytes))
+        rows.add_row(change.by, change.where, change.what, *_saved(change.macs, change.weights_bytes))
     rows.add_section()
     totals = [sum(change.macs for change in simplified.changes), sum(c.weights_bytes for c in simplified.changes)]
     rows.add_row("total", "", "", *(f"{number:,}" for number in totals), style="bold")
@@ -134,9 +132,7 @@ def _cells(operator: "OperatorFacts") -> tuple[str, ...]:
 
 
 def _count(variables: "tuple[Tensor, ...]") -> str:
-    from kibi.planner.tensor_names import printable  # noqa: PLC0415
-
-    names = ", ".join(printable(tensor.name) for tensor in variables)
+    names = ", ".join(tensor.name for tensor in variables)
     return f"{len(variables)} variable{'' if len(variables) == 1 else 's'}: {names}"
 
 

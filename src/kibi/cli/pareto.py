@@ -138,12 +138,11 @@ def _show(graph: "Graph", target: "Target", choices: "Sequence[Choice]", left_ou
     """A line for each choice, those that are worth having marked, and what could not be had."""
     from rich.text import Text  # noqa: PLC0415
 
-    from kibi.planner.tensor_names import printable  # noqa: PLC0415
     from kibi.reports.pareto import pareto_optimal  # noqa: PLC0415
 
     console = output()
     columns = ("!", "!plan", "level", ">RAM", ">flash", ">instructions", ">arena", ">lower bound")
-    rows = table(console, *columns, title=f"{printable(graph.name)} on {target.name}")
+    rows = table(console, *columns, title=f"{graph.name} on {target.name}")
     for choice, is_best in zip(choices, pareto_optimal(choices), strict=True):
         rows.add_row(
             Text("*" if is_best else "", GOOD),

@@ -11,6 +11,7 @@ from kibi.cli.paths import given_path
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.errors import PlanError
 from kibi.files import read_text, write_file
+from kibi.text.json import with_own_keys
 
 if TYPE_CHECKING:
     from kibi.planner.placement import Solution
@@ -105,7 +106,7 @@ def _record(name: str, problem: "Instance", found: "Solution", capacity: int | N
         "peak_bytes": None if found.offsets is None else found.peak_bytes,
         "lower_bound_bytes": found.lower_bound_bytes,
         "solve_seconds": seconds,
-        "offsets": None if found.offsets is None else dict(zip(problem.names, found.offsets, strict=True)),
+        "offsets": None if found.offsets is None else with_own_keys(zip(problem.names, found.offsets, strict=True)),
     }
 
 

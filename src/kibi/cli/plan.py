@@ -1,7 +1,5 @@
 """`kibi plan`: the memory of a model, to the byte; and plans side by side."""
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -206,7 +204,7 @@ def _print_json(planned: "list[PlannedModel]", *, as_list: bool) -> None:
     from kibi.reports.plan_record import plan_record  # noqa: PLC0415
 
     if as_list:
-        sys.stdout.write(json.dumps(comparison_record(planned), indent=2, allow_nan=False) + "\n")
+        print_json(comparison_record(planned))
     else:
         print_json(plan_record(planned[0].graph, planned[0].plan))
 
@@ -233,7 +231,6 @@ def _show_ascii(planned: "PlannedModel") -> None:
 
 def _show_table(planned: "list[PlannedModel]") -> None:
     """A line for each plan: bytes, bound, how good that is, and what it costs."""
-    from kibi.planner.tensor_names import printable  # noqa: PLC0415
     from kibi.reports.plan_comparison import times_smaller  # noqa: PLC0415
 
     console = output()
@@ -246,7 +243,7 @@ def _show_table(planned: "list[PlannedModel]") -> None:
         found = each.plan
         facts = (f"{len(found.steps):,}", f"{each.table_entries:,}", f"{found.solve_seconds:.2f}")
         rows.add_row(
-            printable(each.graph.name) if ratio is None else "",
+            each.graph.name if ratio is None else "",
             each.manner,
             f"{found.arena_bytes:,}",
             f"{found.lower_bound_bytes:,}",

@@ -1,19 +1,19 @@
 """Printing: tables and colours where a person reads, plain text in a pipe, JSON for programs, progress on the side."""
 
-import json
-import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from kibi.planner.tensor_names import printable
+from kibi.text.json import json_text
+from kibi.text.terminal import paragraph, printable
 
 _PIPE_COLUMNS = 4096
 """Nothing is cut or wrapped where no terminal says how wide it is."""
@@ -25,7 +25,18 @@ GOOD, BAD, QUIET, TITLE, FIGURE = "green", "bold red", "dim", "bold", "bold cyan
 
 
 class _Output(Console):
-    """Standard output; where nobody reads it any more, the caller learns so."""
+    """Standard output, or standard error; where nobody reads it any more, the caller learns so.
+
+    Whatever is printed passes through `render`: no text from a model, a file or an argument steers the terminal.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The parts of what is printed, each visible; the terminal's own controls are apart from them."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(paragraph(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
         """Let `main` decide what a broken pipe means."""
@@ -34,10 +45,31 @@ class _Output(Console):
 
 def output() -> Console:
     """Standard output as it is now."""
-    console = _Output(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console = _Output(highlight=False, markup=False, emoji=False, width=_PIPE_COLUMNS)
-    return console
+    console = _Output()
+    return console if console.is_terminal else _Output(width=_PIPE_COLUMNS)
+
+
+class _Rows(Table):
+    """A table whose cells are one line each, whatever their text holds, and as wide as they look."""
+
+    def add_row(
+        self, *cells: RenderableType | None, style: str | Style | None = None, end_section: bool = False
+    ) -> None:
+        """A further row."""
+        super().add_row(*map(_cell, cells), style=style, end_section=end_section)
+
+
+def _cell(content: RenderableType | None) -> RenderableType | None:
+    if isinstance(content, str):
+        return printable(content)
+    if isinstance(content, Text) and not content.plain.isprintable():
+        return Text(printable(content.plain), content.style, no_wrap=content.no_wrap)
+    return content
+
+
+def tell(text: str) -> None:
+    """A remark of the program's on standard error, beside its answer."""
+    _Output(stderr=True, soft_wrap=True).print(f"kibi: {text}", style=None)
 
 
 def picture_columns(console: Console) -> int:
@@ -50,17 +82,9 @@ def is_roomy(console: Console) -> bool:
     return console.width >= _ROOMY_COLUMNS
 
 
-def print_json(record: Mapping[str, Any]) -> None:
-    """One JSON object on standard output. Numbers that JSON does not have become null."""
-    sys.stdout.write(json.dumps(_plain(record), indent=2, allow_nan=False) + "\n")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def print_json(record: Mapping[str, Any] | Sequence[Any]) -> None:
+    """One JSON document on standard output. Numbers that JSON does not have become null."""
+    sys.stdout.write(json_text(record, indent=2).text)
 
 
 def table(console: Console, *columns: str, title: str = "") -> Table:
@@ -69,9 +93,9 @@ def table(console: Console, *columns: str, title: str = "") -> Table:
     On a terminal a line stands under the names and other cells wrap; in a pipe there are only columns of text.
     """
     is_terminal = console.is_terminal
-    made = Table(
+    made = _Rows(
         box=box.SIMPLE_HEAD if is_terminal else None,
-        title=title or None,
+        title=printable(title) or None,
         title_justify="left",
         title_style=TITLE,
         header_style=TITLE,
@@ -100,7 +124,7 @@ def show(console: Console, rows: Table) -> None:
 
 def facts(console: Console, pairs: Sequence[tuple[str, str | Text]]) -> None:
     """Names and values under one another."""
-    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid = _Rows.grid(padding=(0, 2, 0, 0))
     grid.add_column(style=QUIET if console.is_terminal else "", no_wrap=True)
     grid.add_column()
     for name, value in pairs:
@@ -122,11 +146,11 @@ def say(console: Console, text: str | Text = "", style: str | Style | None = Non
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """A spinner on standard error while something takes its time, where that is a terminal."""
-    console = Console(stderr=True, highlight=False, markup=False)
+    console = _Output(stderr=True)
     if not console.is_terminal:
         yield
         return
-    with console.status(Text(f"{what}…"), spinner="dots"):
+    with console.status(Text(printable(f"{what}…")), spinner="dots"):
         yield
 
 

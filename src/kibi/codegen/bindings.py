@@ -14,6 +14,7 @@ from kibi.kernels import Field, struct_fields
 from kibi.planner import planned_graph
 from kibi.planner.plan import Plan, RegionUse
 from kibi.targets import Target
+from kibi.text.c import CCode, code, element_type, identifier, name_part, type_name, word
 from kibi.variants import Goal, candidates, choose
 
 _STATE_ALIGNMENT = 8
@@ -30,7 +31,6 @@ class Bindings:
         graph, plan, target: what is written, and for whom.
         goal: what the code is good at.
         tuned: for nodes whose kernel was measured, its name.
-        prefix: the C prefix of everything that belongs to this model.
     """
 
     graph: Graph
@@ -39,10 +39,19 @@ class Bindings:
     goal: Goal = Goal.BALANCED
     tuned: Mapping[int, str] = field(default_factory=dict)
 
-    @property
-    def prefix(self) -> str:
-        """The C prefix of everything that belongs to this model."""
-        return self.graph.name
+    @cached_property
+    def prefix(self) -> CCode:
+        """The C prefix of everything that belongs to this model.
+
+        Raises:
+            InputError: the model's name cannot be one.
+        """
+        return identifier(self.graph.name)
+
+    @cached_property
+    def upper(self) -> CCode:
+        """The same for macros."""
+        return self.prefix.upper()
 
     @cached_property
     def calls(self) -> tuple[KernelCall, ...]:
@@ -79,7 +88,7 @@ class Bindings:
     def bodies(self) -> "tuple[Bindings, ...]":
         """The graphs inside of nodes, each about to be written as a file of its own."""
         named = [
-            (self.body_name(number, name), body)
+            (self.body_name(number, name).text, body)
             for number, site in enumerate(self.graph.sites)
             for name, body in zip(site.op.body_names, site.op.bodies, strict=True)
         ]
@@ -93,9 +102,13 @@ class Bindings:
         """Itself, then the bodies inside, each followed by those inside of it."""
         return (self, *(inner for body in self.bodies for inner in body.with_bodies))
 
-    def body_name(self, number: int, name: str) -> str:
+    def body_name(self, number: int, name: str) -> CCode:
         """The C name of a body of a node."""
-        return f"{self.prefix}_{number}_{name}"
+        return self.own(number, word(name))
+
+    def own(self, number: int, name: CCode) -> CCode:
+        """The C name of something that belongs to a node."""
+        return code("${prefix}_${number}_$name", prefix=self.prefix, number=number, name=name)
 
     @cached_property
     def receivers(self) -> int:
@@ -144,14 +157,14 @@ class Bindings:
         return integer_bits([len(self.plan.steps)]) // 8
 
     @property
-    def cursor_type(self) -> str:
+    def cursor_type(self) -> CCode:
         """The C type of such a number."""
         return integer_type([len(self.plan.steps)])
 
-    def c_type(self, tensors: tuple[int, ...]) -> str:
+    def c_type(self, tensors: tuple[int, ...]) -> CCode:
         """The C type of the elements of all these tensors; `void` where they differ."""
-        kinds = {self.graph.tensors[index].type.dtype.c for index in tensors}
-        return kinds.pop() if len(kinds) == 1 else "void"
+        kinds = {element_type(self.graph.tensors[index].type.dtype) for index in tensors}
+        return kinds.pop() if len(kinds) == 1 else code("void")
 
     def fields(self, call: KernelCall) -> tuple[Field, ...]:
         """The fields of a call's parameter struct; checks that the call names no other."""
@@ -162,19 +175,19 @@ class Bindings:
         return fields
 
     @cached_property
-    def constants(self) -> dict[str, tuple[Array, str]]:
+    def constants(self) -> dict[CCode, tuple[Array, str]]:
         """Each constant array by its C name, with a note on where it is from. Equal ones in a region are stored once."""
         return {name: (data, note) for name, data, note in self._arrays if self._stored[name] == name}
 
     @cached_property
-    def weight_regions(self) -> dict[str, str]:
+    def weight_regions(self) -> dict[CCode, str]:
         """For the C names of constants that the plan puts into a region, the region's name."""
         region_of = dict(self.plan.weight_regions)
         found = {self.tensor_constant(self.graph.tensors[index]): region for index, region in region_of.items()}
         for number, site in enumerate(self.graph.sites):
             for name, tensor in site.operands:
                 if tensor is not None and tensor.index in region_of:
-                    found[f"{self.prefix}_{number}_{name}"] = region_of[tensor.index]
+                    found[self.own(number, word(name))] = region_of[tensor.index]
         return found
 
     @cached_property
@@ -182,24 +195,28 @@ class Bindings:
         """The regions that buffers lie in; none for a plan with one arena."""
         return tuple(use for use in self.plan.regions if use.used_bytes)
 
-    def constant_name(self, wanted: str) -> str:
+    def region_name(self, region: str) -> CCode:
+        """A region's name as a part of names in C."""
+        return name_part(region)
+
+    def constant_name(self, wanted: CCode) -> CCode:
         """The C name under which an array is stored: its own, or that of the first that equals it."""
         return self._stored[wanted]
 
     @cached_property
-    def _stored(self) -> dict[str, str]:
-        first: dict[tuple[str, bytes, str], str] = {}
+    def _stored(self) -> dict[CCode, CCode]:
+        first: dict[tuple[str, bytes, str], CCode] = {}
         keys = {
             name: (data.dtype.str, data.tobytes(), self.weight_regions.get(name, "")) for name, data, _ in self._arrays
         }
         return {name: first.setdefault(key, name) for name, key in keys.items()}
 
     @cached_property
-    def _arrays(self) -> tuple[tuple[str, Array, str], ...]:
+    def _arrays(self) -> tuple[tuple[CCode, Array, str], ...]:
         """Every constant array as (wanted name, elements, note), in the order of nodes, then row constants, then rows outside."""
         packed = [
             (
-                f"{self.prefix}_{number}_{param.name}",
+                self.own(number, word(param.name)),
                 param.value,
                 f"operator {site.node.source} {site.op.name}: {param.name}",
             )
@@ -228,9 +245,9 @@ class Bindings:
         ]
         return (*packed, *rows, *firsts, *fills)
 
-    def tensor_constant(self, tensor: Tensor) -> str:
+    def tensor_constant(self, tensor: Tensor) -> CCode:
         """The wanted C name of a constant that is read by the row."""
-        return f"{self.prefix}_tensor_{tensor.index}"
+        return code("${prefix}_tensor_$index", prefix=self.prefix, index=tensor.index)
 
     @cached_property
     def row_constants(self) -> tuple[Tensor, ...]:
@@ -250,18 +267,20 @@ class Bindings:
                     longest[key] = max(longest.get(key, 0), tensor.type.row_elements // access.parts)
         return longest
 
-    def fill_name(self, c_type: str, value: int) -> str:
+    def fill_name(self, c_type: str, value: int) -> CCode:
         """The C name of a fill row."""
         return self.constant_name(self._wanted_fill(c_type, value))
 
-    def _wanted_fill(self, c_type: str, value: int) -> str:
-        text = f"minus_{-value}" if value < 0 else str(value)
-        return f"{self.prefix}_fill_{text}" if c_type == "int8_t" else f"{self.prefix}_fill_{c_type}_{text}"
+    def _wanted_fill(self, c_type: str, value: int) -> CCode:
+        text = code("minus_$value", value=-value) if value < 0 else code("$value", value=value)
+        if c_type == "int8_t":
+            return code("${prefix}_fill_$text", prefix=self.prefix, text=text)
+        return code("${prefix}_fill_${kind}_$text", prefix=self.prefix, kind=type_name(c_type), text=text)
 
-    def function(self, number: int) -> str:
+    def function(self, number: int) -> CCode:
         """The C name of the function that runs steps of a node."""
         site: Site = self.graph.sites[number]
-        return f"{self.prefix}_{number}_{site.op.name.lower()}"
+        return self.own(number, word(site.op.name.lower()))
 
     def label(self, number: int) -> str:
         """How reports name a node."""

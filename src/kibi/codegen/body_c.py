@@ -1,43 +1,57 @@
 """C text of a graph inside of an operator: what its kernel needs to run it."""
 
 from kibi.codegen.bindings import Bindings
-from kibi.codegen.c_text import comment, plain
+from kibi.text.c import CCode, code, comment, plain, word
 
 
-def header(b: Bindings) -> str:
+def header(b: Bindings) -> CCode:
     """The header: one constant."""
-    upper = b.prefix.upper()
-    return f"""#ifndef {upper}_H
-#define {upper}_H
+    return code(
+        """\
+#ifndef ${upper}_H
+#define ${upper}_H
 
 #include "kibi_body.h"
 
 #ifdef __cplusplus
-extern "C" {{
+extern "C" {
 #endif
 
-{comment(f"{plain(b.graph.source)}, which runs in {b.plan.arena_bytes} bytes of the scratch of an operator.")}\
-extern const kibi_body {b.prefix};
+${about}extern const kibi_body $prefix;
 
 #ifdef __cplusplus
-}}
+}
 #endif
 
 #endif
-"""
-
-
-def definition(b: Bindings) -> str:
-    """The constant, and where inputs and outputs lie."""
-    return (
-        f"{_places(b, 'inputs', b.graph.inputs)}{_places(b, 'outputs', b.graph.outputs)}"
-        f"const kibi_body {b.prefix} = {{{b.prefix}_run, {'body_inputs' if b.graph.inputs else 'NULL'}, body_outputs}};\n"
+""",
+        upper=b.upper,
+        prefix=b.prefix,
+        about=comment(
+            f"{plain(b.graph.source)}, which runs in {b.plan.arena_bytes} bytes of the scratch of an operator."
+        ),
     )
 
 
-def _places(b: Bindings, name: str, tensors: tuple[int, ...]) -> str:
+def definition(b: Bindings) -> CCode:
+    """The constant, and where inputs and outputs lie."""
+    return code(
+        "${inputs}${outputs}const kibi_body $prefix = {${prefix}_run, $given, body_outputs};\n",
+        inputs=_places(b, "inputs", b.graph.inputs),
+        outputs=_places(b, "outputs", b.graph.outputs),
+        prefix=b.prefix,
+        given=code("body_inputs") if b.graph.inputs else code("NULL"),
+    )
+
+
+def _places(b: Bindings, name: str, tensors: tuple[int, ...]) -> CCode:
     """A table of offsets; nothing for no tensors."""
     if not tensors:
-        return ""
-    offsets = ", ".join(f"{b.plan.row_offsets(b.graph, index)[0]}u" for index in tensors)
-    return f"static const uint32_t body_{name}[{len(tensors)}] = {{{offsets}}};\n"
+        return code("")
+    offsets = (code("${offset}u", offset=b.plan.row_offsets(b.graph, index)[0]) for index in tensors)
+    return code(
+        "static const uint32_t body_$name[$count] = {$offsets};\n",
+        name=word(name),
+        count=len(tensors),
+        offsets=code(", ").join(offsets),
+    )

@@ -4,178 +4,257 @@ from kibi.codegen import memory_c
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.events_c import refuse, report
 from kibi.runtime.inference_events import InferenceEnded, InferenceStarted, MoreInputNeeded, RowReceived
+from kibi.text.c import CCode, code, lines
 
 
-def declarations(b: Bindings) -> str:
+def declarations(b: Bindings) -> CCode:
     """The model's struct and functions, each with what it does."""
-    name = b.prefix
-    inputs, outputs = b.c_type(b.graph.inputs), b.c_type(b.graph.outputs)
-    text = f"""
+    parts = [
+        code(
+            """
 /* All that the library keeps between calls. The caller owns it; no field is for the caller's use. */
-typedef struct {{
-{memory_c.fields(b)}{_cursor(b)}}} {name}_t;
+typedef struct {
+${fields}${cursor}} ${name}_t;
 
-{memory_c.init_declaration(b)}"""
+$init""",
+            fields=memory_c.fields(b),
+            cursor=_cursor(b),
+            name=b.prefix,
+            init=memory_c.init_declaration(b),
+        )
+    ]
     if b.supplied:
-        text += f"""
-/* Says where the caller keeps a tensor: its number, a {b.prefix.upper()}_SUPPLY_… macro; the address; how many bytes are there.
- * It stays so until it is said anew. */
-kibi_status {name}_supply({name}_t *model, unsigned number, void *data, size_t bytes);
-"""
+        parts.append(_supply_declaration(b))
     if b.variables:
-        text += f"""
-/* Gives the variables their first values, as {name}_init does; they keep those of the last inference otherwise. */
-void {name}_reset({name}_t *model);
+        parts.append(_variable_declarations(b))
+    parts.append(_streaming_declarations(b) if b.streams else _input_declaration(b))
+    return lines([*parts, _output_declarations(b)])
+
+
+def _supply_declaration(b: Bindings) -> CCode:
+    return code(
+        """
+/* Says where the caller keeps a tensor: its number, a ${upper}_SUPPLY_… macro; the address; how many bytes are there.
+ * It stays so until it is said anew. */
+kibi_status ${name}_supply(${name}_t *model, unsigned number, void *data, size_t bytes);
+""",
+        name=b.prefix,
+        upper=b.upper,
+    )
+
+
+def _variable_declarations(b: Bindings) -> CCode:
+    return code(
+        """
+/* Gives the variables their first values, as ${name}_init does; they keep those of the last inference otherwise. */
+void ${name}_reset(${name}_t *model);
 
 /* Where variable `index` lies, which the caller may read and write between two inferences; NULL if there is none. Do not copy a
  * model's struct: its variables are inside. */
-void *{name}_variable({name}_t *model, unsigned index);
-"""
-    if b.streams:
-        text += _streaming_declarations(b)
-    else:
-        text += f"""
-/* Where to write input `index` before each {name}_invoke, which overwrites it; NULL if there is none. */
-{inputs} *{name}_input({name}_t *model, unsigned index);
-"""
-    done = (
-        "ends one inference; the next row begins another. KIBI_ERROR_TURN while rows are missing"
-        if b.streams
-        else "One inference"
+void *${name}_variable(${name}_t *model, unsigned index);
+""",
+        name=b.prefix,
     )
-    more = f"\n * KIBI_MORE_INPUT where an operator ended it early: {name}_output is not valid then." if b.stops else ""
-    return f"""{text}
-/* Where output `index` lies after {name}_invoke, until the arena is used again; NULL if there is none. */
-const {outputs} *{name}_output(const {name}_t *model, unsigned index);
-
-/* {done[0].upper()}{done[1:]}.{more} */
-kibi_status {name}_invoke({name}_t *model);
-"""
 
 
-def _streaming_declarations(b: Bindings) -> str:
-    name = b.prefix
-    which = f"input, that of `{name}_expected_input`" if len(b.graph.inputs) > 1 else "input"
-    return f"""
-/* Hands over the next row of the {which}: it is copied, and all is computed that can be before the next one.
+def _input_declaration(b: Bindings) -> CCode:
+    return code(
+        """
+/* Where to write input `index` before each ${name}_invoke, which overwrites it; NULL if there is none. */
+$kind *${name}_input(${name}_t *model, unsigned index);
+""",
+        name=b.prefix,
+        kind=b.c_type(b.graph.inputs),
+    )
+
+
+def _output_declarations(b: Bindings) -> CCode:
+    done = code("One inference")
+    if b.streams:
+        done = code("Ends one inference; the next row begins another. KIBI_ERROR_TURN while rows are missing")
+    more = code("")
+    if b.stops:
+        more = code(
+            "\n * KIBI_MORE_INPUT where an operator ended it early: ${name}_output is not valid then.", name=b.prefix
+        )
+    return code(
+        """
+/* Where output `index` lies after ${name}_invoke, until the arena is used again; NULL if there is none. */
+const $kind *${name}_output(const ${name}_t *model, unsigned index);
+
+/* $done.$more */
+kibi_status ${name}_invoke(${name}_t *model);
+""",
+        name=b.prefix,
+        kind=b.c_type(b.graph.outputs),
+        done=done,
+        more=more,
+    )
+
+
+def _streaming_declarations(b: Bindings) -> CCode:
+    which = code("input")
+    if len(b.graph.inputs) > 1:
+        which = code("input, that of `${name}_expected_input`", name=b.prefix)
+    return code(
+        """
+/* Hands over the next row of the $which: it is copied, and all is computed that can be before the next one.
  * KIBI_ERROR_TURN when another one is expected. */
-{_push_head(b)};
+$push;
 
 /* The number of the input whose row must come next; -1 when all rows have come. */
-int {name}_expected_input({name}_t *model);
+int ${name}_expected_input(${name}_t *model);
 
 /* Forgets an inference that was begun: the first row is expected again. */
-void {name}_rewind({name}_t *model);
-"""
+void ${name}_rewind(${name}_t *model);
+""",
+        name=b.prefix,
+        which=which,
+        push=_push_head(b),
+    )
 
 
-def _cursor(b: Bindings) -> str:
+def _cursor(b: Bindings) -> CCode:
     """The fields that say how far an inference has come that waits for a row."""
     if not b.streams:
-        return ""
-    stopped = f"    {b.cursor_type} is_stopped; /* whether an operator ended the inference */\n" if b.stops else ""
-    return f"    {b.cursor_type} line, turn, function, step;\n{stopped}"
+        return code("")
+    found = code("    $kind line, turn, function, step;\n", kind=b.cursor_type)
+    if b.stops:
+        found += code("    $kind is_stopped; /* whether an operator ended the inference */\n", kind=b.cursor_type)
+    return found
 
 
-def _push_head(b: Bindings) -> str:
+def _push_head(b: Bindings) -> CCode:
     if len(b.graph.inputs) == 1:
-        return f"kibi_status {b.prefix}_push_row({b.prefix}_t *model, const {b.c_type(b.graph.inputs)} *row)"
-    return f"kibi_status {b.prefix}_push_row({b.prefix}_t *model, unsigned input, const void *row)"
+        kind = b.c_type(b.graph.inputs)
+        return code("kibi_status ${name}_push_row(${name}_t *model, const $kind *row)", name=b.prefix, kind=kind)
+    return code("kibi_status ${name}_push_row(${name}_t *model, unsigned input, const void *row)", name=b.prefix)
 
 
-def definitions(b: Bindings) -> str:
+def definitions(b: Bindings) -> CCode:
     """The functions' bodies."""
     parts = [
         memory_c.reset(b),
         memory_c.init(b),
-        memory_c.supply(b).removeprefix("\n"),
+        memory_c.supply(b),
         _push(b) if b.streams else _accessor(b, "input"),
+        _accessor(b, "output"),
+        _invoke(b),
     ]
-    return "\n".join([*filter(None, parts), _accessor(b, "output"), _invoke(b)])
+    return code("\n").join(part for part in parts if part)
 
 
-def _accessor(b: Bindings, role: str) -> str:
-    name, tensors = b.prefix, b.graph.inputs if role == "input" else b.graph.outputs
-    c_type = b.c_type(tensors) if role == "input" else f"const {b.c_type(tensors)}"
-    model = f"{name}_t *model" if role == "input" else f"const {name}_t *model"
-    cases = "".join(
-        f"    case {number}:\n        return {_place(b, index, c_type)};\n" for number, index in enumerate(tensors)
+def _accessor(b: Bindings, role: str) -> CCode:
+    is_input = role == "input"
+    tensors = b.graph.inputs if is_input else b.graph.outputs
+    kind = b.c_type(tensors) if is_input else code("const $kind", kind=b.c_type(tensors))
+    cases = (
+        code("    case $number:\n        return $place;\n", number=number, place=_place(b, index, kind))
+        for number, index in enumerate(tensors)
     )
-    return f"""{c_type} *{name}_{role}({model}, unsigned index)
-{{
-    if (model == NULL || {memory_c.is_new(b)}) {{
+    return code(
+        """\
+$kind *${name}_$role(${model}${name}_t *model, unsigned index)
+{
+    if (model == NULL || $is_new) {
         return NULL;
-    }}
-    switch (index) {{
-{cases}    default:
+    }
+    switch (index) {
+${cases}    default:
         return NULL;
-    }}
-}}
-"""
+    }
+}
+""",
+        kind=kind,
+        name=b.prefix,
+        role=code("input") if is_input else code("output"),
+        model=code("") if is_input else code("const "),
+        is_new=memory_c.is_new(b),
+        cases=lines(cases),
+    )
 
 
-def _place(b: Bindings, index: int, c_type: str) -> str:
+def _place(b: Bindings, index: int, kind: CCode) -> CCode:
     """The address of a tensor's first row."""
     tensor = b.graph.tensors[index]
     if tensor.is_constant:
         return b.constant_name(b.tensor_constant(tensor))
     start = memory_c.base(b, tensor, memory_c.of_model(b))
     offset = 0 if tensor.is_supplied else b.plan.row_offsets(b.graph, index)[0]
-    return f"({c_type} *)(void *)({start} + {offset})" if offset else f"({c_type} *)(void *){start}"
+    if offset:
+        start = code("($start + $offset)", start=start, offset=offset)
+    return code("($kind *)(void *)$start", kind=kind, start=start)
 
 
-def _ready(b: Bindings) -> str:
+def _ready(b: Bindings) -> CCode:
     """The checks with which every call begins that computes."""
-    return refuse("model == NULL", "KIBI_ERROR_NULL") + refuse(memory_c.is_missing(b), "KIBI_ERROR_NOT_INITIALIZED")
+    missing = refuse(memory_c.is_missing(b), "KIBI_ERROR_NOT_INITIALIZED")
+    return refuse(code("model == NULL"), "KIBI_ERROR_NULL") + missing
 
 
-def _push(b: Bindings) -> str:
-    name, several = b.prefix, len(b.graph.inputs) > 1
-    wrong = f"{name}_expected_input(model) != (int)input" if several else f"{name}_expected_input(model) < 0"
-    stopped = "        model->is_stopped = 0;\n" if b.stops else ""
-    return f"""void {name}_rewind({name}_t *model)
-{{
-    if (model != NULL) {{
+def _push(b: Bindings) -> CCode:
+    wrong = code("${name}_expected_input(model) < 0", name=b.prefix)
+    if len(b.graph.inputs) > 1:
+        wrong = code("${name}_expected_input(model) != (int)input", name=b.prefix)
+    return code(
+        """\
+void ${name}_rewind(${name}_t *model)
+{
+    if (model != NULL) {
         model->line = 0;
         model->turn = 0;
         model->function = 0;
         model->step = 0;
-{stopped}    }}
-}}
+${stopped}    }
+}
 
-int {name}_expected_input({name}_t *model)
-{{
-    if (model == NULL || {memory_c.is_missing(b)}) {{
+int ${name}_expected_input(${name}_t *model)
+{
+    if (model == NULL || $is_missing) {
         return -1;
-    }}
-    {name}_run(model, NULL); /* as far as it goes without a row */
-    return {name}_waits_for(model);
-}}
+    }
+    ${name}_run(model, NULL); /* as far as it goes without a row */
+    return ${name}_waits_for(model);
+}
 
-{_push_head(b)}
-{{
-{_ready(b)}{refuse("row == NULL", "KIBI_ERROR_NULL")}{refuse(wrong, "KIBI_ERROR_TURN")}{report(RowReceived)}\
-    {name}_run(model, row);
+$head
+{
+${checks}${report}    ${name}_run(model, row);
     return KIBI_OK;
-}}
-"""
+}
+""",
+        name=b.prefix,
+        stopped=code("        model->is_stopped = 0;\n") if b.stops else code(""),
+        is_missing=memory_c.is_missing(b),
+        head=_push_head(b),
+        checks=_ready(b) + refuse(code("row == NULL"), "KIBI_ERROR_NULL") + refuse(wrong, "KIBI_ERROR_TURN"),
+        report=report(RowReceived),
+    )
 
 
-def _invoke(b: Bindings) -> str:
-    name = b.prefix
-    run = f"{name}_run({memory_c.of_model(b)})"
-    stopped = f"{report(MoreInputNeeded, 2)}        return KIBI_MORE_INPUT;\n    }}\n"
+def _invoke(b: Bindings) -> CCode:
+    run = code("${name}_run($memory)", name=b.prefix, memory=memory_c.of_model(b))
+    stopped = code("${report}        return KIBI_MORE_INPUT;\n    }\n", report=report(MoreInputNeeded, 2))
+    rewind = code("${name}_rewind(model);\n", name=b.prefix)
     if b.streams:
-        body = refuse(f"{name}_expected_input(model) >= 0", "KIBI_ERROR_TURN")
+        body = refuse(code("${name}_expected_input(model) >= 0", name=b.prefix), "KIBI_ERROR_TURN")
         if b.stops:
-            body += f"    if (model->is_stopped != 0) {{\n        {name}_rewind(model);\n{stopped}"
-        body += f"    {name}_rewind(model);\n"
+            body += code("    if (model->is_stopped != 0) {\n        ${rewind}$stopped", rewind=rewind, stopped=stopped)
+        body += code("    $rewind", rewind=rewind)
     elif b.stops:
-        body = f"{report(InferenceStarted)}    if ({run} != 0) {{\n{stopped}"
+        ended = code("    if ($run != 0) {\n$stopped", run=run, stopped=stopped)
+        body = report(InferenceStarted) + ended
     else:
-        body = f"{report(InferenceStarted)}    {run};\n"
-    return f"""kibi_status {name}_invoke({name}_t *model)
-{{
-{_ready(b)}{body}{report(InferenceEnded)}    return KIBI_OK;
-}}
-"""
+        body = report(InferenceStarted) + code("    $run;\n", run=run)
+    return code(
+        """\
+kibi_status ${name}_invoke(${name}_t *model)
+{
+${ready}${body}${report}    return KIBI_OK;
+}
+""",
+        name=b.prefix,
+        ready=_ready(b),
+        body=body,
+        report=report(InferenceEnded),
+    )

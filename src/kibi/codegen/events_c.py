@@ -2,17 +2,28 @@
 
 from kibi.runtime.events import EventType
 from kibi.runtime.inference_events import ERRORS
+from kibi.text.c import CCode, code, hexadecimal, word
 
 
-def report(event: EventType, indent: int = 1) -> str:
+def report(event: EventType, indent: int = 1) -> CCode:
     """The statement that reports an event."""
-    return f"{'    ' * indent}KIBI_EVENT({event.name}, 0x{event.id():08x}u);\n"
+    space = code("").join([code("    ")] * indent)
+    return code("${space}KIBI_EVENT($name, $id);\n", space=space, name=word(event.name), id=hexadecimal(event.id()))
 
 
-def refuse(condition: str, status: str, indent: int = 1) -> str:
+def refuse(condition: CCode, status: str, indent: int = 1) -> CCode:
     """The statement that returns an error, and reports it, where a condition holds."""
-    error, space = ERRORS[status], "    " * indent
-    return (
-        f"{space}if ({condition}) {{\n{space}    KIBI_ERROR({error.name}, 0x{error.id():08x}u);\n"
-        f"{space}    return {status};\n{space}}}\n"
+    error = ERRORS[status]
+    return code(
+        """\
+${space}if ($condition) {
+${space}    KIBI_ERROR($error, $id);
+${space}    return $status;
+${space}}
+""",
+        space=code("").join([code("    ")] * indent),
+        condition=condition,
+        error=word(error.name),
+        id=hexadecimal(error.id()),
+        status=word(status),
     )

@@ -1,14 +1,14 @@
 """Libraries: the files of one or several models and the kernels that they share, generated as text and written whole."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from kibi.codegen import memory_c
 from kibi.codegen.bindings import Bindings
-from kibi.codegen.model_c import body_text, model_text
+from kibi.codegen.model_c import ModelText, body_text, model_text
 from kibi.codegen.project import cmake_lists, example_main
 from kibi.errors import InputError
 from kibi.files import write_folder
@@ -17,6 +17,10 @@ from kibi.kernels import closure
 from kibi.planner import planned_graph
 from kibi.planner.plan import Plan, RegionUse
 from kibi.targets import Target
+from kibi.text.c import CCode, code, identifier, include, lines, remark, word
+from kibi.text.cmake import CMakeText
+from kibi.text.file_name import FileName
+from kibi.text.json import JsonText, json_text
 from kibi.variants import Goal
 from kibi.version import __version__
 
@@ -72,7 +76,11 @@ class CompiledModel:
         return tuple((numbers[node], row) for node, row in self.plan.steps if node in numbers)
 
 
-@dataclass(frozen=True, slots=True)
+FileText = CCode | CMakeText | JsonText
+"""What a file of a library holds."""
+
+
+@dataclass(frozen=True)
 class Library:
     """A generated library.
 
@@ -80,15 +88,20 @@ class Library:
         name: of the library, and prefix of its kernels' symbols.
         target: the processor that it is for.
         models: what is in it.
-        files: every file's text by name.
+        texts: every file's text.
         directory: where they were written; None before `write`.
     """
 
     name: str
     target: Target
     models: tuple[CompiledModel, ...]
-    files: Mapping[str, str]
+    texts: Mapping[FileName, FileText]
     directory: Path | None = None
+
+    @cached_property
+    def files(self) -> Mapping[str, str]:
+        """Every file's text by name."""
+        return {name.text: text.text for name, text in self.texts.items()}
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -121,38 +134,72 @@ def generate(
         tuned: for each model, the kernels of the nodes that were measured, by the node's place in the planned graph.
 
     Raises:
-        InputError: no model, or two of one name.
+        InputError: no model, two of one name, a name that would break the library, or two models that need one file's name.
     """
     names = [graph.name for graph, _ in models]
     if not names or len(set(names)) != len(names):
         raise InputError(f"a library takes one or more models of different names; given: {', '.join(names) or 'none'}.")
-    library = name or names[0]
+    library = identifier(name or names[0], "the library")
     made_by = command or _command([graph for graph, _ in models], target)
     choices = tuned or [{}] * len(models)
     bindings = [
         Bindings(planned_graph(graph, plan), plan, target, goal, chosen)
         for (graph, plan), chosen in zip(models, choices, strict=True)
     ]
-    files: dict[str, str] = {}
-    every = [each for b in bindings for each in b.with_bodies]
-    for b in every:
-        text = model_text(b) if b in bindings else body_text(b)
-        files[f"{b.prefix}.h"], files[f"{b.prefix}.c"] = text.header, text.source
-        files[f"{b.prefix}_weights.h"], files[f"{b.prefix}_weights.c"] = text.weights_header, text.weights_source
-    if len(bindings) > 1:
-        files[f"{library}_models.h"] = _joint_header(library, bindings)
-    kernels = frozenset().union(*(b.kernels for b in every))
-    shared = closure(kernels, target.kernel_sets)
-    needed = frozenset().union(*(call.features for b in every for call in b.calls))
-    files |= {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}
-    sources = [file for file in files if file.endswith(".c")]
-    files["example_main.c"] = example_main(bindings[0])
-    files = {file: f"/* {made_by.replace('*/', '* /')} */\n{text}" for file, text in files.items()}
-    files["CMakeLists.txt"] = cmake_lists(library, sources, made_by)
+    files = _Files(made_by)
     for b in bindings:
-        files[f"{b.prefix}.json"] = _record(b)
-    compiled = tuple(_compiled(b) for b in bindings)
-    return Library(library, target, compiled, dict(sorted(files.items())))
+        files.add_model(b, model_text(b))
+        for body in b.with_bodies[1:]:
+            files.add_model(body, body_text(body))
+        files.add(f"{b.prefix.text}.json", _record(b))
+    if len(bindings) > 1:
+        files.add(f"{library.text}_models.h", _joint_header(library, bindings))
+    every = [each for b in bindings for each in b.with_bodies]
+    shared = closure(frozenset().union(*(b.kernels for b in every)), target.kernel_sets)
+    needed = frozenset().union(*(call.features for b in every for call in b.calls))
+    for file, text in {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}.items():
+        files.add(file, text)
+    sources = [file for file in files.texts if file.suffix == ".c"]
+    files.add("example_main.c", example_main(bindings[0]))
+    files.add("CMakeLists.txt", cmake_lists(library.text, sources, made_by))
+    texts = dict(sorted(files.texts.items(), key=lambda file: file[0].text))
+    return Library(library.text, target, tuple(map(_compiled, bindings)), texts)
+
+
+class _Files:
+    """The files of a library, each of a name of its own.
+
+    Args:
+        made_by: what stands in the first line of each C file.
+    """
+
+    def __init__(self, made_by: str) -> None:
+        self.texts: dict[FileName, FileText] = {}
+        self._folded: dict[str, FileName] = {}
+        self._first_line = code("$command\n", command=remark(made_by))
+
+    def add(self, name: str, text: FileText) -> None:
+        """A further file.
+
+        Raises:
+            InputError: the name is taken, or is none.
+        """
+        file = FileName(name)
+        other = self._folded.setdefault(file.folded, file)
+        if other is not file:
+            raise InputError(
+                f"two parts of the library would be the file {file.text}. Give one of the models another name: "
+                "rename its file, or compile it into a folder of its own."
+            )
+        self.texts[file] = self._first_line + text if isinstance(text, CCode) else text
+
+    def add_model(self, b: Bindings, text: ModelText) -> None:
+        """The files of a model, or of a graph inside of one."""
+        name = b.prefix.text
+        self.add(f"{name}.h", text.header)
+        self.add(f"{name}.c", text.source)
+        self.add(f"{name}_weights.h", text.weights_header)
+        self.add(f"{name}_weights.c", text.weights_source)
 
 
 def _command(graphs: Sequence[Graph], target: Target) -> str:
@@ -160,8 +207,7 @@ def _command(graphs: Sequence[Graph], target: Target) -> str:
     keys = dict.fromkeys(graph.signature.key for graph in graphs if graph.signature is not None)
     words = [*(graph.source for graph in graphs), "--target", target.name]
     words += [word for key in keys for word in ("--signature", key)]
-    line = f"kibi compile {' '.join(words)}"
-    return "".join(each if each.isprintable() else "?" for each in line)
+    return f"kibi compile {' '.join(words)}"
 
 
 def write(library: Library, directory: Path) -> Library:
@@ -170,7 +216,7 @@ def write(library: Library, directory: Path) -> Library:
     Raises:
         OutputError: the directory is a file, or cannot be written.
     """
-    write_folder(directory, library.files)
+    write_folder(directory, library.texts)
     return replace(library, directory=directory)
 
 
@@ -179,7 +225,7 @@ def _compiled(b: Bindings) -> CompiledModel:
     return CompiledModel(
         graph=b.graph,
         plan=b.plan,
-        functions=tuple(map(b.function, numbers)),
+        functions=tuple(b.function(number).text for number in numbers),
         labels=tuple(map(b.label, numbers)),
         kernels=tuple(call.kernel for call in b.calls),
         pointers=(len(b.regions) or 1) + len(b.supplied) + bool(b.variables),
@@ -190,27 +236,34 @@ def _compiled(b: Bindings) -> CompiledModel:
     )
 
 
-def _joint_header(library: str, bindings: Sequence[Bindings]) -> str:
-    upper = library.upper()
-    includes = "".join(f'#include "{b.prefix}.h"\n' for b in bindings)
-    joint = ""
+def _joint_header(library: CCode, bindings: Sequence[Bindings]) -> CCode:
+    joint = code("")
     if not any(b.regions for b in bindings):
-        size = max(b.plan.arena_bytes for b in bindings)
-        alignment = max(memory_c.alignment(b, b.plan.region_names[0]) for b in bindings)
-        joint = f"""
+        joint = code(
+            """
 /* One arena of this size serves all models of this library, one after another: the largest, not the sum. */
-#define {upper}_MODELS_ARENA_BYTES {size}u
-#define {upper}_MODELS_ARENA_ALIGNMENT {alignment}u
-"""
-    return f"""#ifndef {upper}_MODELS_H
-#define {upper}_MODELS_H
+#define ${upper}_MODELS_ARENA_BYTES ${size}u
+#define ${upper}_MODELS_ARENA_ALIGNMENT ${alignment}u
+""",
+            upper=library.upper(),
+            size=max(b.plan.arena_bytes for b in bindings),
+            alignment=max(memory_c.alignment(b, b.plan.region_names[0]) for b in bindings),
+        )
+    return code(
+        """\
+#ifndef ${upper}_MODELS_H
+#define ${upper}_MODELS_H
 
-{includes}{joint}
+${includes}${joint}
 #endif
-"""
+""",
+        upper=library.upper(),
+        includes=lines(include(FileName(f"{b.prefix.text}.h")) for b in bindings),
+        joint=joint,
+    )
 
 
-def _renamed(text: str, library: str, files: Mapping[str, str], needed: frozenset[str]) -> str:
+def _renamed(text: CCode, library: CCode, files: Mapping[str, CCode], needed: frozenset[str]) -> CCode:
     """`kibi.h` with a prefix for each kernel function, so that libraries made apart link into one firmware.
 
     Args:
@@ -220,20 +273,30 @@ def _renamed(text: str, library: str, files: Mapping[str, str], needed: frozense
         needed: the features that some call needs; all others of these kernels are left out.
     """
     functions = sorted(file.removesuffix(".c") for file in files if file.endswith(".c"))
-    lines = "".join(f"#define {function} {library}_{function}\n" for function in functions)
-    note = "/* This library's own copies of the kernels have names of their own, so that several libraries link together. */\n"
-    unused = sorted({name for file in files.values() for name in _FEATURE.findall(file)} - needed)
+    unused = sorted({name for file in files.values() for name in _FEATURE.findall(file.text)} - needed)
+    left_out = code("")
     if unused:
-        note = f"/* Parts of kernels that no layer of this library needs. */\n{_left_out(unused)}\n{note}"
-    head, guard, tail = text.rpartition("\n#endif\n")
-    return f"{head}\n{note}{lines}{guard}{tail}"
+        left_out = code(
+            "/* Parts of kernels that no layer of this library needs. */\n$names\n",
+            names=lines(code("#define $name 0\n", name=word(name)) for name in unused),
+        )
+    head, guard = text.divided("\n#endif\n")
+    return code(
+        """\
+$head
+${left_out}/* This library's own copies of the kernels have names of their own, so that several libraries link together. */
+$names$guard""",
+        head=head,
+        left_out=left_out,
+        names=lines(
+            code("#define $function ${library}_$function\n", function=word(function), library=library)
+            for function in functions
+        ),
+        guard=guard,
+    )
 
 
-def _left_out(features: Sequence[str]) -> str:
-    return "".join(f"#define {name} 0\n" for name in features)
-
-
-def _record(b: Bindings) -> str:
+def _record(b: Bindings) -> JsonText:
     """The plan and what it is for; `solve_seconds` is left out, because equal inputs give equal bytes."""
     plan = asdict(replace(b.plan, solve_seconds=0.0))
     kernels = [
@@ -246,4 +309,4 @@ def _record(b: Bindings) -> str:
         "kernels": kernels,
         "plan": {"format": 1, **plan},
     }
-    return json.dumps(record, indent=1) + "\n"
+    return json_text(record)

@@ -5,25 +5,41 @@ from dataclasses import dataclass
 
 from kibi.codegen import body_c, memory_c, shared_steps_c
 from kibi.codegen.bindings import Bindings
-from kibi.codegen.c_text import array, comment, literal, plain
 from kibi.codegen.entry_c import declarations, definitions
 from kibi.codegen.order_c import order
 from kibi.codegen.rows_c import accessors, pointer_count, pointers
 from kibi.codegen.shared_steps_c import SharedSteps, shared_steps
 from kibi.dtypes import DType
 from kibi.ir import KernelCall, Site, Tensor
+from kibi.kernels import Field
 from kibi.planner.plan import Buffer, buffer_name
+from kibi.text.c import (
+    CCode,
+    array,
+    code,
+    comment,
+    comment_lines,
+    element_type,
+    lines,
+    literal,
+    plain,
+    remark,
+    word,
+)
 from kibi.version import __version__
+
+_VALUE_WIDTH = 11
+"""Of the values of parameters, so that what follows them lines up."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelText:
     """The files of one model, without their first lines."""
 
-    header: str
-    source: str
-    weights_header: str
-    weights_source: str
+    header: CCode
+    source: CCode
+    weights_header: CCode
+    weights_source: CCode
 
 
 def model_text(b: Bindings) -> ModelText:
@@ -36,66 +52,86 @@ def body_text(b: Bindings) -> ModelText:
     return ModelText(body_c.header(b), _source(b, body_c.definition), _weights_header(b), _weights_source(b))
 
 
-def _header(b: Bindings) -> str:
-    upper = b.prefix.upper()
-    return f"""#ifndef {upper}_H
-#define {upper}_H
+def _header(b: Bindings) -> CCode:
+    return code(
+        """\
+#ifndef ${upper}_H
+#define ${upper}_H
 
 #include "kibi.h"
 
 #ifdef __cplusplus
-extern "C" {{
+extern "C" {
 #endif
 
-{memory_c.macros(b)}{_constants(b, "INPUT", b.graph.inputs)}{_constants(b, "OUTPUT", b.graph.outputs)}{declarations(b)}
+${macros}${inputs}${outputs}${declarations}
 #ifdef __cplusplus
-}}
+}
 #endif
 
 #endif
-"""
+""",
+        upper=b.upper,
+        macros=memory_c.macros(b),
+        inputs=_constants(b, "input", b.graph.inputs),
+        outputs=_constants(b, "output", b.graph.outputs),
+        declarations=declarations(b),
+    )
 
 
-def _constants(b: Bindings, role: str, tensors: tuple[int, ...]) -> str:
+def _constants(b: Bindings, role: str, tensors: tuple[int, ...]) -> CCode:
     """Macros that describe the inputs or outputs."""
-    upper = b.prefix.upper()
-    text = f"\n#define {upper}_{role}S {len(tensors)}u\n"
+    prefix = code("${upper}_$role", upper=b.upper, role=word(role).upper())
+    parts = [code("\n#define ${prefix}S ${count}u\n", prefix=prefix, count=len(tensors))]
     for number, index in enumerate(tensors):
         tensor = b.graph.tensors[index]
-        text += comment(f"{role.lower()} {number}: {plain(tensor.name)}, {tensor.type}")
-        text += f"#define {upper}_{role}_{number}_ELEMENTS {tensor.type.elements}u\n"
-        text += f"#define {upper}_{role}_{number}_BYTES {tensor.type.size_bytes}u\n"
+        name = code("${prefix}_$number", prefix=prefix, number=number)
+        parts.append(comment(f"{role} {number}: {plain(tensor.name)}, {tensor.type}"))
+        parts.append(code("#define ${name}_ELEMENTS ${count}u\n", name=name, count=tensor.type.elements))
+        parts.append(code("#define ${name}_BYTES ${count}u\n", name=name, count=tensor.type.size_bytes))
         quantization = tensor.type.quantization
         if quantization is not None and tensor.type.dtype is not DType.F32:
-            text += f"#define {upper}_{role}_{number}_SCALE {literal(quantization.scale, 'float')}\n"
-            text += f"#define {upper}_{role}_{number}_ZERO_POINT ({quantization.zero_point})\n"
-    return text
+            scale, zero_point = literal(quantization.scale, "float"), quantization.zero_point
+            parts.append(code("#define ${name}_SCALE $scale\n", name=name, scale=scale))
+            parts.append(code("#define ${name}_ZERO_POINT ($zero)\n", name=name, zero=zero_point))
+    return lines(parts)
 
 
-def _source(b: Bindings, ends: Callable[[Bindings], str] = definitions) -> str:
+def _source(b: Bindings, ends: Callable[[Bindings], CCode] = definitions) -> CCode:
     """The functions of the steps, the order, and what others see of it."""
-    includes = "".join(f'#include "{kernel}.h"\n' for kernel in sorted(b.kernels))
-    includes += "".join(f'#include "{body.prefix}.h"\n' for body in b.bodies)
     shared = shared_steps(b)
     own = [number for number in range(len(b.graph.nodes)) if number not in shared.kinds]
-    return "\n".join(
+    steps = code("\n").join(_step_function(b, shared, number) for number in range(len(b.graph.nodes)))
+    return code("\n").join(
         [
-            f'{_summary(b)}\n#include "{b.prefix}.h"\n\n{includes}#include "{b.prefix}_weights.h"\n{_library_includes(b)}',
+            _head(b),
             _arena_table(b),
             accessors(b, own),
-            shared_steps_c.definitions(b, shared)
-            + "\n".join(_step_function(b, shared, number) for number in range(len(b.graph.nodes))),
+            shared_steps_c.definitions(b, shared) + steps,
             order(b),
             ends(b),
         ]
     )
 
 
-def _library_includes(b: Bindings) -> str:
-    return "\n#include <string.h>\n" if b.streams or b.variables else ""
+def _head(b: Bindings) -> CCode:
+    """What the file is, and what it includes."""
+    names = [*map(word, sorted(b.kernels)), *(body.prefix for body in b.bodies)]
+    return code(
+        """\
+$summary
+#include "$prefix.h"
+
+${kernels}#include "${prefix}_weights.h"
+$library""",
+        summary=_summary(b),
+        prefix=b.prefix,
+        kernels=lines(code('#include "$name.h"\n', name=name) for name in names),
+        library=code("\n#include <string.h>\n") if b.streams or b.variables else code(""),
+    )
 
 
-def _summary(b: Bindings) -> str:
+def _summary(b: Bindings) -> CCode:
     graph, plan = b.graph, b.plan
     text = (
         f"{plain(graph.source)}: {len(graph.nodes)} operators, {graph.macs} multiply-accumulates, "
@@ -106,57 +142,80 @@ def _summary(b: Bindings) -> str:
     return comment(text)
 
 
-def _arena_table(b: Bindings) -> str:
+def _arena_table(b: Bindings) -> CCode:
     """A comment: what lies where, and during which steps."""
     joined: dict[str, list[Buffer]] = {}
     for buffer in b.plan.buffers:
         joined.setdefault(plain(buffer_name(b.graph, buffer)), []).append(buffer)
-    lines = ["The arena:", f"{'offset':>8} {'bytes':>8}  {'steps':<13} what"]
+    rows = ["The arena:", f"{'offset':>8} {'bytes':>8}  {'steps':<13} what"]
     for name, buffers in joined.items():
         first, start, end = buffers[0], min(x.start for x in buffers), max(x.end for x in buffers)
         size = sum(x.size_bytes for x in buffers)
         place = str(first.offset) if len(buffers) == 1 else "by row"
-        lines.append(f"{place:>8} {size:>8}  {f'{start} to {end - 1}':<13} {name}")
-    body = "\n".join(f" * {line}".rstrip() for line in lines[1:])
-    return f"/* {lines[0]}\n{body} */\n"
+        rows.append(f"{place:>8} {size:>8}  {f'{start} to {end - 1}':<13} {name}")
+    return comment_lines(rows)
 
 
-def _step_function(b: Bindings, shared: SharedSteps, number: int) -> str:
+def _step_function(b: Bindings, shared: SharedSteps, number: int) -> CCode:
     site, call = b.graph.sites[number], b.calls[number]
     if site.op.receives:
         return _receiver(b, number)
+    head = code("$params\n$about", params=_params(b, number, call), about=comment(_describe(b, number)))
     if number in shared.kinds:
-        head = f"{_params(b, number, call)}\n{comment(_describe(b, number))}"
         return head + shared_steps_c.steps_function(b, shared, number)
-    scratch = memory_c.scratch(b, b.plan.scratch_of(number))
-    memory = memory_c.argument(b)
-    c_type = "void" if call.is_untyped else site.row_tensors[0].type.dtype.c
-    return (
-        f"{_params(b, number, call)}\n{comment(_describe(b, number))}"
-        f"static KIBI_NOINLINE void {b.function(number)}({memory_c.parameter(b)}, int32_t step, int32_t end)\n{{\n"
-        f"    const {c_type} *rows[{pointer_count(b, number)}];\n{memory_c.states(b, number)}"
-        f"    for (; step < end; ++step) {{\n{pointers(b, number)}"
-        f"        {call.kernel}(row_{site.output.index}({memory}, {_made_row(site)}), rows, &params_{number}, "
-        f"{scratch}{', step' if call.takes_step else ''}{', states' if site.op.states else ''});\n    }}\n}}\n"
+    return code(
+        """\
+${head}static KIBI_NOINLINE void $function($memory, int32_t step, int32_t end)
+{
+    const $kind *rows[$count];
+${states}    for (; step < end; ++step) {
+${pointers}        $kernel(row_$output($argument, $row), rows, &params_$number, $scratch$step$given);
+    }
+}
+""",
+        head=head,
+        function=b.function(number),
+        memory=memory_c.parameter(b),
+        kind=code("void") if call.is_untyped else element_type(site.row_tensors[0].type.dtype),
+        count=pointer_count(b, number),
+        states=memory_c.states(b, number),
+        pointers=pointers(b, number),
+        kernel=word(call.kernel),
+        output=site.output.index,
+        argument=memory_c.argument(b),
+        row=_made_row(site),
+        number=number,
+        scratch=memory_c.scratch(b, b.plan.scratch_of(number)),
+        step=code(", step") if call.takes_step else code(""),
+        given=code(", states") if site.op.states else code(""),
     )
 
 
-def _receiver(b: Bindings, number: int) -> str:
+def _receiver(b: Bindings, number: int) -> CCode:
     """The function that copies a row of an input to its place."""
     site = b.graph.sites[number]
-    return (
-        f"{comment(_describe(b, number))}"
-        f"static KIBI_NOINLINE void {b.function(number)}({memory_c.parameter(b)}, int32_t step, const void *row)\n{{\n"
-        f"    memcpy(row_{site.output.index}({memory_c.argument(b)}, step), row, {site.output.type.row_bytes}u);\n}}\n"
+    return code(
+        """\
+${about}static KIBI_NOINLINE void $function($memory, int32_t step, const void *row)
+{
+    memcpy(row_$output($argument, step), row, ${bytes}u);
+}
+""",
+        about=comment(_describe(b, number)),
+        function=b.function(number),
+        memory=memory_c.parameter(b),
+        output=site.output.index,
+        argument=memory_c.argument(b),
+        bytes=site.output.type.row_bytes,
     )
 
 
-def _made_row(site: Site) -> str:
+def _made_row(site: Site) -> CCode:
     """The first row that step `step` makes; a kernel that accumulates is given the output's first row in each step."""
     if site.op.accumulates(site):
-        return "0"
+        return code("0")
     rows = len(site.made_rows(0))
-    return f"step * {rows}" if rows > 1 else "step"
+    return code("step * $rows", rows=rows) if rows > 1 else code("step")
 
 
 def _describe(b: Bindings, number: int) -> str:
@@ -181,51 +240,76 @@ def _place(b: Bindings, tensor: Tensor) -> str:
     return f" at {buffers[0].offset}{region}" if len(buffers) == 1 else f" by row{region}"
 
 
-def _params(b: Bindings, number: int, call: KernelCall) -> str:
+def _params(b: Bindings, number: int, call: KernelCall) -> CCode:
     values = {param.name: param.value for param in call.params}
-    lines = []
-    for field in b.fields(call):
-        value = values.get(field.name, 0)
-        if field.name in b.graph.nodes[number].op.body_names:
-            text = f"&{b.body_name(number, field.name)}"
-        elif field.is_pointer:
-            text = "NULL" if value is None else b.constant_name(f"{b.prefix}_{number}_{field.name}")
-        else:
-            text = literal(value if isinstance(value, int | float) else 0, field.type)
-        lines.append(
-            f"    {text + ',':<12} /* {field.name} */" if not field.is_pointer else f"    {text}, /* {field.name} */"
-        )
-    body = "\n".join(lines)
-    return f"static const {call.kernel}_params params_{number} = {{\n{body}\n}};\n"
-
-
-def _weights_header(b: Bindings) -> str:
-    upper = b.prefix.upper()
-    declarations = "".join(
-        f"extern const {DType.of(data).c} {name}[{data.size}];\n" for name, (data, _) in b.constants.items()
+    return code(
+        """\
+static const ${kernel}_params params_$number = {
+$fields
+};
+""",
+        kernel=word(call.kernel),
+        number=number,
+        fields=code("\n").join(_field(b, number, field, values.get(field.name, 0)) for field in b.fields(call)),
     )
-    weights = memory_c.weight_macros(b) + "\n" if b.weight_regions else ""
-    return f"""#ifndef {upper}_WEIGHTS_H
-#define {upper}_WEIGHTS_H
+
+
+def _field(b: Bindings, number: int, field: Field, value: object) -> CCode:
+    """A field's value, and its name."""
+    name = remark(field.name)
+    if field.name in b.graph.nodes[number].op.body_names:
+        given = code("&$name", name=b.body_name(number, field.name))
+    elif field.is_pointer:
+        given = code("NULL") if value is None else b.constant_name(b.own(number, word(field.name)))
+    else:
+        given = literal(value if isinstance(value, int | float) else 0, field.type)
+    if field.is_pointer:
+        return code("    $given, $name", given=given, name=name)
+    padding = code("").join([code(" ")] * (_VALUE_WIDTH - len(given.text)))
+    return code("    $given,$padding $name", given=given, padding=padding, name=name)
+
+
+def _weights_header(b: Bindings) -> CCode:
+    return code(
+        """\
+#ifndef ${upper}_WEIGHTS_H
+#define ${upper}_WEIGHTS_H
 
 #include "kibi.h"
 
-{weights}#ifdef __cplusplus
-extern "C" {{
+${weights}#ifdef __cplusplus
+extern "C" {
 #endif
 
-{declarations}
+$declarations
 #ifdef __cplusplus
-}}
+}
 #endif
 
 #endif
-"""
-
-
-def _weights_source(b: Bindings) -> str:
-    definitions = "\n".join(
-        comment(plain(note)) + array(f"const {DType.of(data).c} {name}[{data.size}]{memory_c.in_region(b, name)}", data)
-        for name, (data, note) in b.constants.items()
+""",
+        upper=b.upper,
+        weights=code("$macros\n", macros=memory_c.weight_macros(b)) if b.weight_regions else code(""),
+        declarations=lines(
+            code("extern const $kind $name[$count];\n", kind=element_type(DType.of(data)), name=name, count=data.size)
+            for name, (data, _) in b.constants.items()
+        ),
     )
-    return f'#include "{b.prefix}_weights.h"\n\n{definitions}'
+
+
+def _weights_source(b: Bindings) -> CCode:
+    definitions = []
+    for name, (data, note) in b.constants.items():
+        declaration = code(
+            "const $kind $name[$count]$region",
+            kind=element_type(DType.of(data)),
+            name=name,
+            count=data.size,
+            region=memory_c.in_region(b, name),
+        )
+        definitions.append(comment(plain(note)) + array(declaration, data))
+    return code(
+        '#include "${prefix}_weights.h"\n\n$definitions',
+        prefix=b.prefix,
+        definitions=code("\n").join(definitions),
+    )

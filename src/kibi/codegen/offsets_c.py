@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kibi.codegen.c_text import filled, integer_bits, integer_type, product, total
+from kibi.codegen.c_text import integer_bits, integer_type, product, total
+from kibi.text.c import CCode, code, filled
 
 _MOST_PIECES = 4
 _FORMULA_BYTES, _CONSTANT_BYTES = 12, 7
@@ -23,15 +24,24 @@ class Offsets:
         table: definitions that the expression needs; mostly none.
         how: for people: where the rows lie.
         flash_bytes: what it takes of flash, as far as it is more than a formula takes.
+        depends: whether the row is in the expression.
+        is_conditional: whether it needs brackets to be a part of a sum.
     """
 
-    expression: str
-    table: str
+    expression: CCode
+    table: CCode
     how: str
     flash_bytes: int
+    depends: bool = True
+    is_conditional: bool = False
+
+    @property
+    def summand(self) -> CCode:
+        """The expression as it may follow a plus sign."""
+        return code("($expression)", expression=self.expression) if self.is_conditional else self.expression
 
 
-def offsets_text(offsets: Sequence[int], name: str, uses: int) -> Offsets:
+def offsets_text(offsets: Sequence[int], name: CCode, uses: int) -> Offsets:
     """The form that takes the least flash; of equals, the first.
 
     Args:
@@ -42,7 +52,7 @@ def offsets_text(offsets: Sequence[int], name: str, uses: int) -> Offsets:
     return min(forms(offsets, name, uses), key=lambda form: form.flash_bytes)
 
 
-def forms(offsets: Sequence[int], name: str, uses: int) -> Iterator[Offsets]:
+def forms(offsets: Sequence[int], name: CCode, uses: int) -> Iterator[Offsets]:
     """Every form that the offsets have; a formula alone where one gives them all."""
     pieces = _pieces(offsets)
     if len(pieces) == 1:
@@ -72,19 +82,26 @@ def _pieces(offsets: Sequence[int]) -> tuple[range, ...]:
 
 
 def _in_pieces(offsets: Sequence[int], pieces: Sequence[range], uses: int) -> Offsets:
-    texts = [_piece(offsets, rows) for rows in pieces]
-    expression = texts[-1]
-    for rows, text in zip(reversed(pieces[:-1]), reversed(texts[:-1]), strict=True):
-        expression = f"row < {rows.stop} ? {text} : {expression}"
+    values = [_piece(offsets, rows) for rows in pieces]
+    expression = values[-1]
+    for rows, value in zip(reversed(pieces[:-1]), reversed(values[:-1]), strict=True):
+        expression = code("row < $end ? $value : $other", end=rows.stop, value=value, other=expression)
     how = f"from {offsets[0]}" if len(pieces) == 1 else f"in {len(pieces)} pieces"
-    size = sum(_CONSTANT_BYTES if text.isdigit() else _FORMULA_BYTES for text in texts) - _FORMULA_BYTES
-    return Offsets(expression, "", how, size * uses)
+    moving = [_distance(offsets, rows) != 0 for rows in pieces]
+    size = sum(_FORMULA_BYTES if moves else _CONSTANT_BYTES for moves in moving) - _FORMULA_BYTES
+    is_conditional = len(pieces) > 1
+    return Offsets(expression, code(""), how, size * uses, is_conditional or moving[0], is_conditional)
 
 
-def _piece(offsets: Sequence[int], rows: range) -> str:
+def _distance(offsets: Sequence[int], rows: range) -> int:
+    """Bytes from each row of a piece to the next one."""
+    return offsets[rows.start + 1] - offsets[rows.start] if len(rows) > 1 else 0
+
+
+def _piece(offsets: Sequence[int], rows: range) -> CCode:
     """The offset of a row of one piece."""
-    distance = offsets[rows.start + 1] - offsets[rows.start] if len(rows) > 1 else 0
-    return total("", offsets[rows.start] - distance * rows.start, product("row", distance))
+    distance = _distance(offsets, rows)
+    return total(code(""), offsets[rows.start] - distance * rows.start, product(code("row"), distance))
 
 
 def _period(offsets: Sequence[int]) -> int | None:
@@ -98,15 +115,23 @@ def _period(offsets: Sequence[int]) -> int | None:
 
 
 def _ring(offsets: Sequence[int], period: int, uses: int) -> Offsets:
-    expression = total("", offsets[0], product(f"row % {period}", offsets[1] - offsets[0]))
-    return Offsets(expression, "", f"in a ring of {period} rows from {min(offsets)}", _RING_BYTES * uses)
+    at = code("row % $period", period=period)
+    expression = total(code(""), offsets[0], product(at, offsets[1] - offsets[0]))
+    how = f"in a ring of {period} rows from {min(offsets)}"
+    return Offsets(expression, code(""), how, _RING_BYTES * uses)
 
 
-def _array(name: str, numbers: Sequence[int]) -> str:
-    return f"static const {integer_type(numbers)} {name}[{len(numbers)}] = {{\n{filled(map(str, numbers))}\n}};\n"
+def _array(name: CCode, numbers: Sequence[int]) -> CCode:
+    return code(
+        "static const $kind $name[$count] = {\n$numbers\n};\n",
+        kind=integer_type(numbers),
+        name=name,
+        count=len(numbers),
+        numbers=filled(numbers),
+    )
 
 
-def _table(offsets: Sequence[int], name: str, uses: int) -> Offsets:
+def _table(offsets: Sequence[int], name: CCode, uses: int) -> Offsets:
     """A table, divided by the common divisor where that makes its entries smaller."""
     unit = math.gcd(*offsets)
     numbers = [offset // unit for offset in offsets]
@@ -114,13 +139,15 @@ def _table(offsets: Sequence[int], name: str, uses: int) -> Offsets:
         unit, numbers = 1, list(offsets)
     size = integer_bits(numbers) // 8 * len(numbers) + (_TABLE_BYTES + (unit > 1) * _UNIT_BYTES) * uses
     how = f"placed one by one, in units of {unit}" if unit > 1 else "placed one by one"
-    return Offsets(product(f"{name}[row]", unit), _array(name, numbers), how, size)
+    return Offsets(product(code("$name[row]", name=name), unit), _array(name, numbers), how, size)
 
 
-def _named_places(offsets: Sequence[int], name: str, uses: int) -> Offsets:
+def _named_places(offsets: Sequence[int], name: CCode, uses: int) -> Offsets:
     """A table of the different offsets, and for each row its number in there."""
     places = sorted(set(offsets))
     numbers = [places.index(offset) for offset in offsets]
-    tables = _array(f"{name}_places", places) + _array(name, numbers)
+    both = code("${name}_places", name=name)
+    tables = _array(both, places) + _array(name, numbers)
     size = sum(integer_bits(each) // 8 * len(each) for each in (places, numbers)) + _PLACES_BYTES * uses
-    return Offsets(f"{name}_places[{name}[row]]", tables, f"in {len(places)} places", size)
+    expression = code("$places[$name[row]]", places=both, name=name)
+    return Offsets(expression, tables, f"in {len(places)} places", size)

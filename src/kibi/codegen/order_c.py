@@ -4,17 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kibi.codegen.bindings import Bindings
-from kibi.codegen.c_text import comment, filled, integer_bits, integer_type, plain
+from kibi.codegen.c_text import integer_bits, integer_type
 from kibi.codegen.memory_c import argument, of_model, parameter, remaining
 from kibi.codegen.turns import Entry, Group, fold
+from kibi.text.c import CCode, code, comment, filled, lines, plain, remark, word
 
 _PLAIN_DRIVER_BYTES = 54
 _TURNS_DRIVER_BYTES = 164
 """What the two forms' drivers take of flash, compiled for a Cortex-M4 by zig at -Os."""
-
-
-_END = "END_OF_ORDER"
-"""Stands for the number of lines until it is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,144 +30,233 @@ class _Line:
     further: int
 
 
-def order(b: Bindings) -> str:
+def order(b: Bindings) -> CCode:
     """The table of functions, that of the order in whichever form takes less flash, and what follows it."""
     count = len(b.graph.nodes)
-    head = _table(b, "receivers", range(b.receivers), "const void *row") if b.receivers > 1 else ""
-    head += _table(b, "functions", range(b.receivers, count), "int32_t end") + _ends(b)
+    head = code("")
+    if b.receivers > 1:
+        head = _table(b, code("receivers"), range(b.receivers), code("const void *row"))
+    head += _table(b, code("functions"), range(b.receivers, count), code("int32_t end")) + _ends(b)
     steps = [site.steps for site in b.graph.sites]
-    lines = [line for group in fold(b.plan.runs, steps) for line in _lines(group, steps)]
-    turns_bytes = _TURNS_DRIVER_BYTES + _line_bytes(lines) * len(lines) + integer_bits(steps) // 8 * count
+    entries = [line for group in fold(b.plan.runs, steps) for line in _lines(group, steps)]
+    turns_bytes = _TURNS_DRIVER_BYTES + _line_bytes(entries) * len(entries) + integer_bits(steps) // 8 * count
     plain_bytes = _PLAIN_DRIVER_BYTES + 3 * integer_bits(_run_numbers(b)) // 8 * len(b.plan.runs)
-    return head + (_turns(b, lines, steps) if turns_bytes < plain_bytes else _plain(b))
+    return head + (_turns(b, entries, steps) if turns_bytes < plain_bytes else _plain(b))
 
 
-def _table(b: Bindings, name: str, nodes: range, last: str) -> str:
+def _table(b: Bindings, name: CCode, nodes: range, last: CCode) -> CCode:
     """A table of the functions of some nodes."""
-    functions = "".join(f"    {b.function(node)},\n" for node in nodes)
-    kind = f"({parameter(b)}, int32_t step, {last})"
-    return f"static void (*const {name}[{len(nodes)}]){kind} = {{\n{functions}}};\n\n"
+    return code(
+        """\
+static void (*const $name[$count])($memory, int32_t step, $last) = {
+${functions}};
+
+""",
+        name=name,
+        count=len(nodes),
+        memory=parameter(b),
+        last=last,
+        functions=lines(code("    $function,\n", function=b.function(node)) for node in nodes),
+    )
 
 
-def _ends(b: Bindings) -> str:
+def _ends(b: Bindings) -> CCode:
     """The function that says whether one that has run ends the inference; nothing where none does."""
     if not b.stops:
-        return ""
-    cases = "".join(
-        f"    case {number}:\n        return end == {b.graph.sites[number].steps} && {remaining(b, number)} != 0;\n"
+        return code("")
+    cases = (
+        code(
+            "    case $number:\n        return end == $steps && $remaining != 0;\n",
+            number=number,
+            steps=b.graph.sites[number].steps,
+            remaining=remaining(b, number),
+        )
         for number in b.stops
     )
-    return (
-        f"{comment('Whether a function that has run its last step ends the inference: it waits for further ones.')}"
-        f"static int {b.prefix}_ends({parameter(b)}, int32_t function, int32_t end)\n{{\n    switch (function) {{\n{cases}"
-        f"    default:\n        return 0;\n    }}\n}}\n\n"
+    return code(
+        """\
+${about}static int ${prefix}_ends($memory, int32_t function, int32_t end)
+{
+    switch (function) {
+${cases}    default:
+        return 0;
+    }
+}
+
+""",
+        about=comment("Whether a function that has run its last step ends the inference: it waits for further ones."),
+        prefix=b.prefix,
+        memory=parameter(b),
+        cases=lines(cases),
     )
 
 
-def _call(b: Bindings, function: str, step: str, end: str, indent: int) -> str:
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What a driver calls: a function by its number, from a step on to before another."""
+
+    function: CCode
+    step: CCode
+    end: CCode
+
+
+def _call(b: Bindings, call: _Step, count: int, margin: CCode) -> CCode:
     """The call of a function by its number, and what follows where it ends the inference.
 
     Those that receive have the lowest numbers.
+
+    Args:
+        b: what is written.
+        call: what is called.
+        count: the lines of the order; an inference that ended is behind them.
+        margin: a line end and the blanks of the call's line.
     """
-    index = f"{function} - {b.receivers}" if b.receivers else function
     memory = of_model(b) if b.streams else argument(b)
-    call = f"functions[{index}]({memory}, {step}, {end});"
+    index = code("$function - $receivers", function=call.function, receivers=b.receivers)
+    found = code(
+        "functions[$index]($memory, $step, $end);",
+        index=index if b.receivers else call.function,
+        memory=memory,
+        step=call.step,
+        end=call.end,
+    )
     if not b.stops:
-        return call
-    margin = "\n" + " " * indent
-    leave = [f"model->line = {_END};", "model->is_stopped = 1;", "return;"] if b.streams else ["return 1;"]
-    inner = "".join(f"{margin}    {statement}" for statement in leave)
-    return f"{call}{margin}if ({b.prefix}_ends({memory}, (int32_t){function}, {end}) != 0) {{{inner}{margin}}}"
+        return found
+    leave = [code("return 1;")]
+    if b.streams:
+        leave = [code("model->line = $count;", count=count), code("model->is_stopped = 1;"), code("return;")]
+    return code(
+        "${call}${margin}if (${prefix}_ends($memory, (int32_t)$function, $end) != 0) {${inner}${margin}}",
+        call=found,
+        margin=margin,
+        prefix=b.prefix,
+        memory=memory,
+        function=call.function,
+        end=call.end,
+        inner=lines(code("$margin    $statement", margin=margin, statement=each) for each in leave),
+    )
 
 
-def _result(b: Bindings) -> tuple[str, str]:
+def _result(b: Bindings) -> tuple[CCode, CCode]:
     """The type of the driver of stored inputs, and its last statement: 1 where the inference ended early."""
-    return ("int", "    return 0;\n") if b.stops else ("void", "")
+    return (code("int"), code("    return 0;\n")) if b.stops else (code("void"), code(""))
 
 
-def _receive(b: Bindings, function: str, step: str) -> str:
+def _receive(b: Bindings, function: CCode, step: CCode) -> CCode:
     """The call that copies a row."""
-    receiver = b.function(0) if b.receivers == 1 else f"receivers[{function}]"
-    return f"{receiver}({of_model(b)}, {step}, row);"
+    receiver = b.function(0) if b.receivers == 1 else code("receivers[$function]", function=function)
+    return code("$receiver($memory, $step, row);", receiver=receiver, memory=of_model(b), step=step)
 
 
 def _run_numbers(b: Bindings) -> list[int]:
     return [max(run.node, run.first_row + run.rows) for run in b.plan.runs]
 
 
-def _plain(b: Bindings) -> str:
+def _plain(b: Bindings) -> CCode:
     """One entry for each run."""
     runs, kind = b.plan.runs, integer_type(_run_numbers(b))
-    table = (
-        f"{comment('The order. Each entry: which function, its first step, the end of its steps.')}"
-        f"static const {kind} plan_order[{len(runs)}][3] = {{\n{_entries(b)}}};\n\n"
+    table = code(
+        """\
+${about}static const $kind plan_order[$count][3] = {
+${entries}};
+
+""",
+        about=comment("The order. Each entry: which function, its first step, the end of its steps."),
+        kind=kind,
+        count=len(runs),
+        entries=_entries(b),
     )
     if b.streams:
         return table + _plain_resumed(b, kind)
-    call = _call(b, "plan_order[i][0]", "(int32_t)plan_order[i][1]", "(int32_t)plan_order[i][2]", 8)
-    kind, end = _result(b)
-    return (
-        f"{table}static {kind} {b.prefix}_run({parameter(b)})\n{{\n    for (uint32_t i = 0; i < {len(runs)}u; ++i) {{\n"
-        f"        {call}\n    }}\n{end}}}\n"
+    step = _Step(code("plan_order[i][0]"), code("(int32_t)plan_order[i][1]"), code("(int32_t)plan_order[i][2]"))
+    result, last = _result(b)
+    return table + code(
+        """\
+static $result ${prefix}_run($memory)
+{
+    for (uint32_t i = 0; i < ${count}u; ++i) {
+        $call
+    }
+${last}}
+""",
+        result=result,
+        prefix=b.prefix,
+        memory=parameter(b),
+        count=len(runs),
+        call=_call(b, step, len(runs), code("\n        ")),
+        last=last,
     )
 
 
-def _plain_resumed(b: Bindings, kind: str) -> str:
+def _plain_resumed(b: Bindings, kind: CCode) -> CCode:
     """The driver that goes on where it waited for a row."""
-    receive = _receive(b, "at[0]", "at[1] + model->step")
-    call = _call(b, "at[0]", "at[1]", "at[2]", 12).replace(_END, str(len(b.plan.runs)))
-    return f"""/* Goes on until the next row is needed; `row` is the one that is waited for, or NULL. */
-static void {b.prefix}_run({b.prefix}_t *model, const void *row)
-{{
-    while (model->line < {len(b.plan.runs)}) {{
-        const {kind} *const at = plan_order[model->line];
-        if (at[0] >= {b.receivers}) {{
-            {call}
-        }} else {{
-            if (row == NULL) {{
+    count = len(b.plan.runs)
+    return code(
+        """\
+/* Goes on until the next row is needed; `row` is the one that is waited for, or NULL. */
+static void ${prefix}_run(${prefix}_t *model, const void *row)
+{
+    while (model->line < $count) {
+        const $kind *const at = plan_order[model->line];
+        if (at[0] >= $receivers) {
+            $call
+        } else {
+            if (row == NULL) {
                 return;
-            }}
-            {receive}
+            }
+            $receive
             row = NULL;
-            if (at[1] + ++model->step < at[2]) {{
+            if (at[1] + ++model->step < at[2]) {
                 continue;
-            }}
-        }}
+            }
+        }
         model->step = 0;
         ++model->line;
-    }}
-}}
+    }
+}
 
 /* The input whose row is waited for; -1 at the end. */
-static int {b.prefix}_waits_for(const {b.prefix}_t *model)
-{{
-    return model->line < {len(b.plan.runs)} ? (int)plan_order[model->line][0] : -1;
-}}
-"""
+static int ${prefix}_waits_for(const ${prefix}_t *model)
+{
+    return model->line < $count ? (int)plan_order[model->line][0] : -1;
+}
+""",
+        prefix=b.prefix,
+        count=count,
+        kind=kind,
+        receivers=b.receivers,
+        call=_call(b, _Step(code("at[0]"), code("at[1]"), code("at[2]")), count, code("\n            ")),
+        receive=_receive(b, code("at[0]"), code("at[1] + model->step")),
+    )
 
 
-def _entries(b: Bindings) -> str:
+def _entries(b: Bindings) -> CCode:
     """The runs: a line with a comment for each where there are as many as operators; else as many on a line as fit."""
     runs = b.plan.runs
-    entries = [f"{{{run.node}, {run.first_row}, {run.first_row + run.rows}}}" for run in runs]
+    entries = [
+        code("{$node, $first, $end}", node=run.node, first=run.first_row, end=run.first_row + run.rows) for run in runs
+    ]
     if len(runs) > len(b.graph.nodes):
-        return filled(entries) + "\n"
-    named = ((entry, b.graph.sites[run.node]) for entry, run in zip(entries, runs, strict=True))
-    return "".join(f"    {entry}, /* {site.op.name} {plain(site.output.name)} */\n" for entry, site in named)
+        return code("$entries\n", entries=filled(entries))
+    sites = (b.graph.sites[run.node] for run in runs)
+    return lines(
+        code("    $entry, $what\n", entry=entry, what=remark(f"{site.op.name} {plain(site.output.name)}"))
+        for entry, site in zip(entries, sites, strict=True)
+    )
 
 
 def _lines(group: Group, steps: Sequence[int]) -> Iterator[_Line]:
     """A group's lines, and behind them the one that says how often, if it is more than once."""
-    lines: list[_Line] = []
+    found: list[_Line] = []
     mark = _Line(len(steps), 0, 0, group.turns, 0)
     for entry in group.entries:
-        if lines and entry.node == lines[-1].last + 1 and _alike(entry, lines[-1], steps):
-            lines[-1] = replace(lines[-1], last=entry.node, steps=max(lines[-1].steps, entry.steps))
+        if found and entry.node == found[-1].last + 1 and _alike(entry, found[-1], steps):
+            found[-1] = replace(found[-1], last=entry.node, steps=max(found[-1].steps, entry.steps))
         else:
-            lines.append(_Line(entry.node, entry.node, entry.first, entry.steps, entry.further))
-    yield from lines
+            found.append(_Line(entry.node, entry.node, entry.first, entry.steps, entry.further))
+    yield from found
     if group.turns > 1:
-        yield replace(mark, last=len(lines))
+        yield replace(mark, last=len(found))
 
 
 def _alike(entry: Entry, line: _Line, steps: Sequence[int]) -> bool:
@@ -181,13 +267,13 @@ def _alike(entry: Entry, line: _Line, steps: Sequence[int]) -> bool:
     return entry.steps == line.steps or (entry.first == 0 and entry.further == 0 and all(wholes))
 
 
-def _columns(lines: Sequence[_Line]) -> tuple[tuple[int, ...], ...]:
-    return tuple(zip(*((line.start, line.last, line.step, line.steps, line.further) for line in lines), strict=True))
+def _columns(entries: Sequence[_Line]) -> tuple[tuple[int, ...], ...]:
+    return tuple(zip(*((line.start, line.last, line.step, line.steps, line.further) for line in entries), strict=True))
 
 
-def _line_bytes(lines: Sequence[_Line]) -> int:
+def _line_bytes(entries: Sequence[_Line]) -> int:
     """`sizeof` one line of the table."""
-    sizes = [integer_bits(column) // 8 for column in _columns(lines)]
+    sizes = [integer_bits(column) // 8 for column in _columns(entries)]
     total, widest = sum(sizes), max(sizes)
     return -(-total // widest) * widest
 
@@ -201,103 +287,137 @@ _ABOUT_LINES = (
 )
 
 
-def _turns(b: Bindings, lines: Sequence[_Line], steps: Sequence[int]) -> str:
+def _turns(b: Bindings, entries: Sequence[_Line], steps: Sequence[int]) -> CCode:
     """Lines for neighbouring functions, and repetitions."""
     # The widest fields first, so that no padding lies between them; equal ones stay in reading order.
-    typed = sorted(zip(_FIELDS, _columns(lines), strict=True), key=lambda field: -integer_bits(field[1]))
-    fields = "".join(f"    {integer_type(column)} {name};\n" for name, column in typed)
+    typed = sorted(zip(_FIELDS, _columns(entries), strict=True), key=lambda field: -integer_bits(field[1]))
     rows = zip(*(column for _, column in typed), strict=True)
     names = [name for name, _ in typed]
-    table = "".join(_row(b, line, names, row) for line, row in zip(lines, rows, strict=True))
-    limits = f"static const {integer_type(steps)} plan_steps[{len(steps)}] = {{\n{filled(map(str, steps))}\n}};\n\n"
-    return (
-        f"{comment('How many steps each function has.')}{limits}{comment(_ABOUT_LINES)}"
-        f"enum {{ REPEAT = {len(steps)} }};\n\ntypedef struct {{\n{fields}}} plan_line;\n\n"
-        f"static const plan_line plan_order[{len(lines)}] = {{\n{table}}};\n\n"
-        f"{_turns_resumed(b, len(lines)) if b.streams else _turns_driver(b, len(lines))}"
+    return code(
+        """\
+${about_steps}static const $kind plan_steps[$functions] = {
+$steps
+};
+
+${about_lines}enum { REPEAT = $functions };
+
+typedef struct {
+${fields}} plan_line;
+
+static const plan_line plan_order[$count] = {
+${table}};
+
+$driver""",
+        about_steps=comment("How many steps each function has."),
+        kind=integer_type(steps),
+        functions=len(steps),
+        steps=filled(steps),
+        about_lines=comment(_ABOUT_LINES),
+        fields=lines(code("    $kind $name;\n", kind=integer_type(column), name=word(name)) for name, column in typed),
+        count=len(entries),
+        table=lines(_row(b, line, names, row) for line, row in zip(entries, rows, strict=True)),
+        driver=_turns_resumed(b, len(entries)) if b.streams else _turns_driver(b, len(entries)),
     )
 
 
-def _row(b: Bindings, line: _Line, names: Sequence[str], numbers: Sequence[int]) -> str:
+def _row(b: Bindings, line: _Line, names: Sequence[str], numbers: Sequence[int]) -> CCode:
     """One line of the table, with what it means behind it."""
     sites = b.graph.sites
-    texts = list(map(str, numbers))
+    fields = [code("$number", number=number) for number in numbers]
     if line.start == len(sites):
-        texts[names.index("from")] = "REPEAT"
-        lines = "the line" if line.last == 1 else f"the {line.last} lines"
-        return f"    {{{', '.join(texts)}}}, /* {lines} above, {line.steps} times in all */\n"
-    labels = [sites[node].op.name for node in range(line.start, line.last + 1)]
-    label = f"{labels[0]} to {labels[-1]}" if len(labels) > _MOST_LABELS else ", ".join(labels)
-    return f"    {{{', '.join(texts)}}}, /* {label} */\n"
+        fields[names.index("from")] = code("REPEAT")
+        above = "the line" if line.last == 1 else f"the {line.last} lines"
+        label = f"{above} above, {line.steps} times in all"
+    else:
+        labels = [sites[node].op.name for node in range(line.start, line.last + 1)]
+        label = f"{labels[0]} to {labels[-1]}" if len(labels) > _MOST_LABELS else ", ".join(labels)
+    return code("    {$fields}, $what\n", fields=code(", ").join(fields), what=remark(label))
 
 
-def _turns_resumed(b: Bindings, count: int) -> str:
+def _turns_resumed(b: Bindings, count: int) -> CCode:
     """The driver that goes on where it waited for a row."""
-    receive = _receive(b, "function", "step + model->step")
-    call = _call(b, "function", "step", "end", 16).replace(_END, str(count))
-    return f"""/* Goes on until the next row is needed; `row` is the one that is waited for, or NULL. */
-static void {b.prefix}_run({b.prefix}_t *model, const void *row)
-{{
-    while (model->line < {count}) {{
+    step = _Step(code("function"), code("step"), code("end"))
+    return code(
+        """\
+/* Goes on until the next row is needed; `row` is the one that is waited for, or NULL. */
+static void ${prefix}_run(${prefix}_t *model, const void *row)
+{
+    while (model->line < $count) {
         const plan_line at = plan_order[model->line];
-        if (at.from == REPEAT) {{
+        if (at.from == REPEAT) {
             const int is_again = model->turn + 1 < at.steps;
-            model->turn = ({b.cursor_type})(is_again ? model->turn + 1 : 0);
-            model->line = ({b.cursor_type})(is_again ? model->line - at.to : model->line + 1);
+            model->turn = ($cursor)(is_again ? model->turn + 1 : 0);
+            model->line = ($cursor)(is_again ? model->line - at.to : model->line + 1);
             continue;
-        }}
-        while (at.from + model->function <= at.to) {{
+        }
+        while (at.from + model->function <= at.to) {
             const int32_t function = at.from + model->function;
             const int32_t first = at.step + model->turn * at.further;
             const int32_t limit = plan_steps[function];
             const int32_t step = first > 0 ? first : 0;
             const int32_t end = first + at.steps < limit ? first + at.steps : limit;
-            if (function >= {b.receivers}) {{
-                {call}
-            }} else if (step + model->step < end) {{
-                if (row == NULL) {{
+            if (function >= $receivers) {
+                $call
+            } else if (step + model->step < end) {
+                if (row == NULL) {
                     return;
-                }}
-                {receive}
+                }
+                $receive
                 row = NULL;
                 ++model->step;
                 continue;
-            }}
+            }
             model->step = 0;
             ++model->function;
-        }}
+        }
         model->function = 0;
         ++model->line;
-    }}
-}}
+    }
+}
 
 /* The input whose row is waited for; -1 at the end. */
-static int {b.prefix}_waits_for(const {b.prefix}_t *model)
-{{
-    return model->line < {count} ? (int)plan_order[model->line].from + (int)model->function : -1;
-}}
-"""
+static int ${prefix}_waits_for(const ${prefix}_t *model)
+{
+    return model->line < $count ? (int)plan_order[model->line].from + (int)model->function : -1;
+}
+""",
+        prefix=b.prefix,
+        count=count,
+        cursor=b.cursor_type,
+        receivers=b.receivers,
+        call=_call(b, step, count, code("\n                ")),
+        receive=_receive(b, code("function"), code("step + model->step")),
+    )
 
 
-def _turns_driver(b: Bindings, count: int) -> str:
-    call = _call(b, "function", "step > 0 ? step : 0", "end < limit ? end : limit", 12)
-    kind, last = _result(b)
-    return f"""static {kind} {b.prefix}_run({parameter(b)})
-{{
+def _turns_driver(b: Bindings, count: int) -> CCode:
+    step = _Step(code("function"), code("step > 0 ? step : 0"), code("end < limit ? end : limit"))
+    result, last = _result(b)
+    return code(
+        """\
+static $result ${prefix}_run($memory)
+{
     int32_t i = 0, turn = 0;
-    while (i < {count}) {{
+    while (i < $count) {
         const plan_line at = plan_order[i++];
-        if (at.from == REPEAT) {{
+        if (at.from == REPEAT) {
             turn = turn + 1 < at.steps ? turn + 1 : 0;
             i -= turn > 0 ? at.to + 1 : 0;
             continue;
-        }}
+        }
         const int32_t step = at.step + turn * at.further;
         const int32_t end = step + at.steps;
-        for (uint32_t function = at.from; function <= at.to; ++function) {{
+        for (uint32_t function = at.from; function <= at.to; ++function) {
             const int32_t limit = plan_steps[function];
-            {call}
-        }}
-    }}
-{last}}}
-"""
+            $call
+        }
+    }
+${last}}
+""",
+        result=result,
+        prefix=b.prefix,
+        memory=parameter(b),
+        count=count,
+        call=_call(b, step, count, code("\n            ")),
+        last=last,
+    )

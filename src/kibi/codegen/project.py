@@ -3,97 +3,151 @@
 from collections.abc import Sequence
 
 from kibi.codegen.bindings import Bindings
+from kibi.codegen.memory_c import region_macro
+from kibi.text.c import CCode, code, element_type, lines, string_literal
+from kibi.text.cmake import CMakeText, argument, cmake, comment
+from kibi.text.file_name import FileName
 
 
-def cmake_lists(library: str, sources: Sequence[str], command: str) -> str:
+def cmake_lists(library: str, sources: Sequence[FileName], command: str) -> CMakeText:
     """A build file with the library and the example."""
-    listed = "\n".join(f"  {source}" for source in sorted(sources))
-    return f"""# {command}
+    listed = (cmake("  $source", source=argument(each)) for each in sorted(sources, key=lambda each: each.text))
+    return cmake(
+        """\
+$command
 cmake_minimum_required(VERSION 3.13)
-project({library} C)
+project($library C)
 
-add_library({library} STATIC
-{listed})
-target_include_directories({library} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-set_target_properties({library} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
+add_library($library STATIC
+$sources)
+target_include_directories($library PUBLIC $${CMAKE_CURRENT_SOURCE_DIR})
+set_target_properties($library PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 
-add_executable({library}_example example_main.c)
-target_link_libraries({library}_example PRIVATE {library})
-"""
+add_executable(${library}_example example_main.c)
+target_link_libraries(${library}_example PRIVATE $library)
+""",
+        command=comment(command),
+        library=argument(library),
+        sources=cmake("\n").join(listed),
+    )
 
 
-def example_main(b: Bindings) -> str:
+def example_main(b: Bindings) -> CCode:
     """A program that runs a model once on inputs of zeros and prints its first output."""
-    name, upper = b.prefix, b.prefix.upper()
     output = b.graph.tensors[b.graph.outputs[0]].type.dtype
-    convert, form = ("(double)", "%g") if output.c == "float" else ("(int)", "%d")
-    return f"""#include <stdio.h>
+    convert, form = (code("(double)"), "%g\n") if output.c == "float" else (code("(int)"), "%d\n")
+    return code(
+        """\
+#include <stdio.h>
 #include <string.h>
 
-#include "{name}.h"
+#include "${name}.h"
 
-{_memory(b)}
+$memory
 int main(void)
-{{
-    {name}_t model;
-{_begin(b)}{_hand_over(b)}    if ({name}_invoke(&model) != KIBI_OK) {{
+{
+    ${name}_t model;
+${begin}${hand_over}    if (${name}_invoke(&model) != KIBI_OK) {
         return 1;
-    }}
-    const {output.c} *const output = (const {output.c} *){name}_output(&model, 0);
-    for (unsigned i = 0; i < {upper}_OUTPUT_0_ELEMENTS; ++i) {{
-        printf("{form}\\n", {convert}output[i]);
-    }}
+    }
+    const $kind *const output = (const $kind *)${name}_output(&model, 0);
+    for (unsigned i = 0; i < ${upper}_OUTPUT_0_ELEMENTS; ++i) {
+        printf($form, ${convert}output[i]);
+    }
     return 0;
-}}
-"""
+}
+""",
+        name=b.prefix,
+        upper=b.upper,
+        memory=_memory(b),
+        begin=_begin(b),
+        hand_over=_hand_over(b),
+        kind=element_type(output),
+        form=string_literal(form),
+        convert=convert,
+    )
 
 
-def _words(name: str, size: str, size_bytes: int) -> str:
+def _words(name: CCode, size: CCode, size_bytes: int) -> CCode:
     """An array for so many bytes; C has no arrays of none."""
-    return f"static uint64_t {name}[({size} + 7u) / 8u];\n" if size_bytes else f"static uint64_t {name}[1];\n"
+    if not size_bytes:
+        return code("static uint64_t $name[1];\n", name=name)
+    return code("static uint64_t $name[($size + 7u) / 8u];\n", name=name, size=size)
 
 
-def _memory(b: Bindings) -> str:
+def _region(b: Bindings, region: str) -> CCode:
+    """The array of a region: any region's name may follow these words, even `int`."""
+    return code("region_$name", name=b.region_name(region))
+
+
+def _memory(b: Bindings) -> CCode:
     """Static memory for everything: words, because they are aligned."""
-    upper = b.prefix.upper()
-    text = "/* The caller owns all memory; words align it. */\n"
-    for use in b.regions:
-        text += _words(use.name, f"{upper}_REGION_{use.name.upper()}_BYTES", use.used_bytes)
-    text += "" if b.regions else _words("arena", f"{upper}_ARENA_BYTES", b.plan.arena_bytes)
+    parts = [code("/* The caller owns all memory; words align it. */\n")]
+    parts += [
+        _words(_region(b, use.name), code("${name}_BYTES", name=region_macro(b, use.name)), use.used_bytes)
+        for use in b.regions
+    ]
+    if not b.regions:
+        parts.append(_words(code("arena"), code("${upper}_ARENA_BYTES", upper=b.upper), b.plan.arena_bytes))
     for number, index in enumerate(b.supplied):
+        size = code("${upper}_SUPPLIED_${number}_BYTES", upper=b.upper, number=number)
         size_bytes = b.graph.tensors[index].type.size_bytes
-        text += _words(f"supplied_{number}", f"{upper}_SUPPLIED_{number}_BYTES", size_bytes)
-    return text
+        parts.append(_words(code("supplied_$number", number=number), size, size_bytes))
+    return lines(parts)
 
 
-def _begin(b: Bindings) -> str:
+def _begin(b: Bindings) -> CCode:
     """The calls that give the model its memory."""
-    name, text = b.prefix, ""
-    arguments = "arena, sizeof arena"
+    declared, arguments = code(""), code("arena, sizeof arena")
     if b.regions:
-        names = [use.name for use in b.regions]
-        text += f"    void *const regions[] = {{{', '.join(names)}}};\n"
-        text += f"    const size_t bytes[] = {{{', '.join(f'sizeof {each}' for each in names)}}};\n"
-        arguments = "regions, bytes"
-    calls = [f"{name}_init(&model, {arguments})"]
-    calls += [f"{name}_supply(&model, {k}u, supplied_{k}, sizeof supplied_{k})" for k in range(len(b.supplied))]
-    return text + "".join(f"    if ({call} != KIBI_OK) {{\n        return 1;\n    }}\n" for call in calls)
+        names = [_region(b, use.name) for use in b.regions]
+        declared = code(
+            """\
+    void *const regions[] = {$names};
+    const size_t bytes[] = {$sizes};
+""",
+            names=code(", ").join(names),
+            sizes=code(", ").join(code("sizeof $name", name=name) for name in names),
+        )
+        arguments = code("regions, bytes")
+    calls = [code("${name}_init(&model, $arguments)", name=b.prefix, arguments=arguments)]
+    calls += [
+        code(
+            "${name}_supply(&model, ${number}u, supplied_$number, sizeof supplied_$number)",
+            name=b.prefix,
+            number=number,
+        )
+        for number in range(len(b.supplied))
+    ]
+    return declared + lines(
+        code("    if ($call != KIBI_OK) {\n        return 1;\n    }\n", call=call) for call in calls
+    )
 
 
-def _hand_over(b: Bindings) -> str:
+def _hand_over(b: Bindings) -> CCode:
     """Zeros for the inputs, as the plan takes them."""
-    name, upper = b.prefix, b.prefix.upper()
     if not b.streams:
-        note = "/* write real inputs here, before each inference */"
-        return f"    memset({name}_input(&model, 0), 0, {upper}_INPUT_0_BYTES); {note}\n"
-    longest = max(b.graph.tensors[index].type.row_bytes for index in b.graph.inputs)
-    kind = "const void *" if b.c_type(b.graph.inputs) == "void" or len(b.graph.inputs) > 1 else ""
-    row = f"({kind})row" if kind else f"(const {b.c_type(b.graph.inputs)} *)(const void *)row"
-    which = "(unsigned)input, " if len(b.graph.inputs) > 1 else ""
-    return f"""    static const uint64_t row[({longest}u + 7u) / 8u]; /* real rows come from a camera or a microphone */
-    for (int input = {name}_expected_input(&model); input >= 0; input = {name}_expected_input(&model)) {{
-        if ({name}_push_row(&model, {which}{row}) != KIBI_OK) {{
+        return code(
+            "    memset(${name}_input(&model, 0), 0, ${upper}_INPUT_0_BYTES); "
+            "/* write real inputs here, before each inference */\n",
+            name=b.prefix,
+            upper=b.upper,
+        )
+    kind, has_several = b.c_type(b.graph.inputs), len(b.graph.inputs) > 1
+    row = code("(const $kind *)(const void *)row", kind=kind)
+    if kind.text == "void" or has_several:
+        row = code("(const void *)row")
+    return code(
+        """\
+    static const uint64_t row[(${longest}u + 7u) / 8u]; /* real rows come from a camera or a microphone */
+    for (int input = ${name}_expected_input(&model); input >= 0; input = ${name}_expected_input(&model)) {
+        if (${name}_push_row(&model, ${which}${row}) != KIBI_OK) {
             return 1;
-        }}
-    }}
-"""
+        }
+    }
+""",
+        longest=max(b.graph.tensors[index].type.row_bytes for index in b.graph.inputs),
+        name=b.prefix,
+        which=code("(unsigned)input, ") if has_several else code(""),
+        row=row,
+    )

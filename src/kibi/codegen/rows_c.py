@@ -3,60 +3,97 @@
 from collections.abc import Iterable, Sequence
 
 from kibi.codegen.bindings import PLAN_TABLE_PREFIX, Bindings
-from kibi.codegen.c_text import comment, plain, product, total
+from kibi.codegen.c_text import product, total
 from kibi.codegen.memory_c import argument, base, parameter
 from kibi.codegen.offsets_c import offsets_text
 from kibi.ir import RowAccess, Site, Tensor
+from kibi.text.c import CCode, code, comment, element_type, lines, plain, word
 
 
-def accessors(b: Bindings, nodes: Iterable[int]) -> str:
+def accessors(b: Bindings, nodes: Iterable[int]) -> CCode:
     """One function for each tensor whose rows these nodes read or make: row number in, pointer out."""
     sites = [b.graph.sites[number] for number in nodes]
     used = {tensor.index: tensor for site in sites for tensor in (*site.row_tensors, site.output)}
-    return "\n".join(_accessor(b, used[index], sites) for index in sorted(used))
+    return code("\n").join(_accessor(b, used[index], sites) for index in sorted(used))
 
 
-def _accessor(b: Bindings, tensor: Tensor, sites: Sequence[Site]) -> str:
+def _accessor(b: Bindings, tensor: Tensor, sites: Sequence[Site]) -> CCode:
     kind = tensor.type
     what = f"{plain(tensor.name)}: {kind}, {kind.rows} row{'s' if kind.rows > 1 else ''} of {kind.row_bytes} bytes"
-    c_type = kind.dtype.c
     if tensor.is_constant:
-        name = b.constant_name(b.tensor_constant(tensor))
-        head = f"static inline const {c_type} *row_{tensor.index}({parameter(b)}, int32_t row)\n{{\n    (void){argument(b)};\n"
-        return f"{comment(what)}{head}    return {name} + {product('row', kind.row_elements)};\n}}\n"
+        return _constant_accessor(b, tensor, what)
     if not tensor.is_planned:
-        whose = "supplied by the caller"
-        if tensor.is_state:
-            whose = "a variable" if tensor.is_variable else "what a variable holds from then on"
-        text = f"static inline {c_type} *row_{tensor.index}({parameter(b)}, int32_t row)\n{{\n"
-        start = f"({c_type} *)(void *){base(b, tensor, argument(b))}"
-        place = f"{start} + {product('row', kind.row_elements)}"
-        return f"{comment(f'{what}, {whose}')}{text}    return {place};\n}}\n"
+        return _outer_accessor(b, tensor, what)
     uses = sum(tensor.index in {t.index for t in (*site.row_tensors, site.output)} for site in sites)
-    name = f"{PLAN_TABLE_PREFIX}offsets_{tensor.index}"
+    name = code("${prefix}offsets_$index", prefix=word(PLAN_TABLE_PREFIX), index=tensor.index)
     rows = offsets_text(b.plan.row_offsets(b.graph, tensor.index), name, uses)
-    table = f"{rows.table}\n" if rows.table else ""
-    unused = "" if "row" in rows.expression else "    (void)row;\n"
     start = base(b, tensor, argument(b))
-    place = start if rows.expression == "0" else f"({start} + {_summand(rows.expression)})"
-    return (
-        f"{comment(f'{what}, {rows.how}')}{table}static inline {c_type} *row_{tensor.index}({parameter(b)}, int32_t row)\n"
-        f"{{\n{unused}    return ({c_type} *)(void *){place};\n}}\n"
+    is_start = not rows.depends and rows.expression.text == "0"
+    return code(
+        """\
+${about}${table}static inline $kind *row_$index($memory, int32_t row)
+{
+${unused}    return ($kind *)(void *)$place;
+}
+""",
+        about=comment(f"{what}, {rows.how}"),
+        table=code("$table\n", table=rows.table) if rows.table else code(""),
+        kind=element_type(kind.dtype),
+        index=tensor.index,
+        memory=parameter(b),
+        unused=code("") if rows.depends else code("    (void)row;\n"),
+        place=start if is_start else code("($start + $offset)", start=start, offset=rows.summand),
     )
 
 
-def _summand(expression: str) -> str:
-    """An expression as it may stand behind a plus sign."""
-    return f"({expression})" if "?" in expression else expression
+def _constant_accessor(b: Bindings, tensor: Tensor, what: str) -> CCode:
+    """The function of a constant that is read by the row."""
+    return code(
+        """\
+${about}static inline const $kind *row_$index($memory, int32_t row)
+{
+    (void)$argument;
+    return $name + $offset;
+}
+""",
+        about=comment(what),
+        kind=element_type(tensor.type.dtype),
+        index=tensor.index,
+        memory=parameter(b),
+        argument=argument(b),
+        name=b.constant_name(b.tensor_constant(tensor)),
+        offset=product(code("row"), tensor.type.row_elements),
+    )
 
 
-def pointers(b: Bindings, number: int) -> str:
+def _outer_accessor(b: Bindings, tensor: Tensor, what: str) -> CCode:
+    """The function of a tensor outside of the plan."""
+    whose = "supplied by the caller"
+    if tensor.is_state:
+        whose = "a variable" if tensor.is_variable else "what a variable holds from then on"
+    return code(
+        """\
+${about}static inline $kind *row_$index($memory, int32_t row)
+{
+    return ($kind *)(void *)$start + $offset;
+}
+""",
+        about=comment(f"{what}, {whose}"),
+        kind=element_type(tensor.type.dtype),
+        index=tensor.index,
+        memory=parameter(b),
+        start=base(b, tensor, argument(b)),
+        offset=product(code("row"), tensor.type.row_elements),
+    )
+
+
+def pointers(b: Bindings, number: int) -> CCode:
     """The statements that fill `rows` for step `step` of a node, indented by 8."""
-    site, first, text = b.graph.sites[number], 0, ""
+    site, first, fetches = b.graph.sites[number], 0, []
     for tensor, access in zip(site.row_tensors, b.accesses[number], strict=True):
-        text += _fetch(b, tensor, access, first, site.steps // access.output_rows)
+        fetches.append(_fetch(b, tensor, access, first, site.steps // access.output_rows))
         first += access.count
-    return text
+    return lines(fetches)
 
 
 def pointer_count(b: Bindings, number: int) -> int:
@@ -64,41 +101,60 @@ def pointer_count(b: Bindings, number: int) -> int:
     return sum(access.count for access in b.accesses[number])
 
 
-def _fetch(b: Bindings, tensor: Tensor, access: RowAccess, first: int, batches: int) -> str:
+def _fetch(b: Bindings, tensor: Tensor, access: RowAccess, first: int, batches: int) -> CCode:
     """The pointers of one input; `first` is where they begin in `rows`."""
-    inner = "step" if batches == 1 else f"(step % {access.output_rows})"
-    base = "" if batches == 1 or access.is_shared else f"step / {access.output_rows} * {access.rows} + "
-    start = total("", access.start, product(inner, access.stride))
+    inner, base = code("step"), code("")
+    if batches > 1:
+        inner = code("(step % $rows)", rows=access.output_rows)
+        if not access.is_shared:
+            base = code("step / $steps * $rows + ", steps=access.output_rows, rows=access.rows)
+    start = total(code(""), access.start, product(inner, access.stride))
     if access.count == 1 and access.stays_inside:
-        return f"        rows[{first}] = {_pointer(b, tensor, access, f'{base}{start}')};\n"
-    index = (
-        start if access.count == 1 else total("", 0, " + ".join(filter(None, (start, product("k", access.dilation)))))
+        pointer = _pointer(b, tensor, access, base + start)
+        return code("        rows[$first] = $pointer;\n", first=first, pointer=pointer)
+    head, slot = code("        {\n"), code("$first", first=first)
+    if access.count > 1:
+        start = code(" + ").join(part for part in (start, product(code("k"), access.dilation)) if part)
+        head = code("        for (int32_t k = 0; k < $count; ++k) {\n", count=access.count)
+        slot = total(code("k"), first, code(""))
+    return code(
+        """\
+${head}            const int32_t row = $index;
+            rows[$slot] = $pointer;
+        }
+""",
+        head=head,
+        index=start,
+        slot=slot,
+        pointer=_guarded(b, tensor, access, base),
     )
-    slot = str(first) if access.count == 1 else total("k", first, "")
-    body = (
-        f"            const int32_t row = {index};\n            rows[{slot}] = {_guarded(b, tensor, access, base)};\n"
-    )
-    head = "        {\n" if access.count == 1 else f"        for (int32_t k = 0; k < {access.count}; ++k) {{\n"
-    return f"{head}{body}        }}\n"
 
 
-def _guarded(b: Bindings, tensor: Tensor, access: RowAccess, base: str) -> str:
-    pointer = _pointer(b, tensor, access, f"{base}row")
+def _guarded(b: Bindings, tensor: Tensor, access: RowAccess, base: CCode) -> CCode:
+    pointer = _pointer(b, tensor, access, base + code("row"))
     if access.stays_inside:
         return pointer
-    fill = "NULL" if access.fill is None else b.fill_name(tensor.type.dtype.c, access.fill)
-    return f"row >= 0 && row < {access.rows} ? {pointer} : {fill}"
+    fill = code("NULL") if access.fill is None else b.fill_name(tensor.type.dtype.c, access.fill)
+    return code("row >= 0 && row < $rows ? $pointer : $fill", rows=access.rows, pointer=pointer, fill=fill)
 
 
-def _pointer(b: Bindings, tensor: Tensor, access: RowAccess, index: str) -> str:
-    name = f"row_{tensor.index}"
+def _pointer(b: Bindings, tensor: Tensor, access: RowAccess, index: CCode) -> CCode:
     if access.parts == 1:
-        return f"{name}({argument(b)}, {index})"
-    size = tensor.type.row_elements // access.parts
+        return code("row_$tensor($memory, $index)", tensor=tensor.index, memory=argument(b), index=index)
+    size, row = tensor.type.row_elements // access.parts, _atom(index)
     if tensor.type.rows == 1:
-        return f"{name}({argument(b)}, 0) + {product(_atom(index), size)}"
-    return f"{name}({argument(b)}, {_atom(index)} / {access.parts}) + {product(f'({_atom(index)} % {access.parts})', size)}"
+        offset = product(row, size)
+        return code("row_$tensor($memory, 0) + $offset", tensor=tensor.index, memory=argument(b), offset=offset)
+    return code(
+        "row_$tensor($memory, $row / $parts) + $offset",
+        tensor=tensor.index,
+        memory=argument(b),
+        row=row,
+        parts=access.parts,
+        offset=product(code("($row % $parts)", row=row, parts=access.parts), size),
+    )
 
 
-def _atom(text: str) -> str:
-    return text if text.isidentifier() or text.isdigit() else f"({text})"
+def _atom(index: CCode) -> CCode:
+    """An expression as it may be a part of a product."""
+    return index if index.text.isidentifier() or index.text.isdigit() else code("($index)", index=index)

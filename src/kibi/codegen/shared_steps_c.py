@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kibi.codegen.bindings import PLAN_TABLE_PREFIX, Bindings
-from kibi.codegen.c_text import comment, filled, integer_type
+from kibi.codegen.c_text import integer_type
 from kibi.ir import Tensor
+from kibi.text.c import CCode, code, comment, filled, type_name, word
 
 _LEAST_NODES = 3
 """For fewer nodes a shared function does not pay."""
-_TABLE = f"{PLAN_TABLE_PREFIX}rows"
+_TABLE = code("${prefix}rows", prefix=word(PLAN_TABLE_PREFIX))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,90 +95,161 @@ def _place(offsets: Sequence[int], first: int) -> Place:
     return Place(start, unit, first, tuple((offset - start) // unit for offset in offsets))
 
 
-def definitions(b: Bindings, shared: SharedSteps) -> str:
+def definitions(b: Bindings, shared: SharedSteps) -> CCode:
     """The types, the table, and one function for each kind; empty where nothing is shared."""
     if not shared.kinds:
-        return ""
-    offsets = integer_type([b.plan.arena_bytes])
+        return code("")
+    functions = code("\n").join(_function(b, kind) for kind in dict.fromkeys(shared.kinds.values()))
+    return _place_type(shared) + _node_type(b, shared) + code("$functions\n", functions=functions)
+
+
+def _place_type(shared: SharedSteps) -> CCode:
+    """The type that says where rows lie, the table of those that lie apart, and the function that reads both."""
     sizes = [number for place in shared.places.values() for number in (place.start, place.distance, place.first)]
+    table, look_up = code(""), code("")
+    if len(shared.table) > 1:
+        table = code(
+            """\
+${about}static const $kind $name[$count] = {
+$rows
+};
+
+""",
+            about=comment("The rows of tensors whose rows lie apart; what is first is no row's."),
+            kind=integer_type(shared.table),
+            name=_TABLE,
+            count=len(shared.table),
+            rows=filled(shared.table),
+        )
+        look_up = code("    row = place.table == 0 ? row : (int32_t)$table[place.table + row];\n", table=_TABLE)
+    return code(
+        """\
+${about}typedef struct {
+    $kind start;
+    $kind distance;
+    $kind table;
+} row_place;
+
+${table}static uint8_t *row_at(uint8_t *arena, row_place place, int32_t row)
+{
+${look_up}    return arena + place.start + row * place.distance;
+}
+
+""",
+        about=comment(
+            "Where the rows of a tensor lie: evenly, or each where the table says, in units of the distance."
+        ),
+        kind=integer_type(sizes),
+        table=table,
+        look_up=look_up,
+    )
+
+
+def _node_type(b: Bindings, shared: SharedSteps) -> CCode:
+    """The type of the data of a node."""
     limits = [access.rows for number in shared.kinds for access in b.accesses[number]]
     strides = [value for number in shared.kinds for a in b.accesses[number] for value in (a.start, a.stride)]
-    table = (
-        f"static const {integer_type(shared.table)} {_TABLE}[{len(shared.table)}] = {{\n"
-        f"{filled(map(str, shared.table))}\n}};\n\n"
-    )
-    number = "table == 0 ? row : (int32_t)" + f"{_TABLE}[place.table + row]"
-    text = (
-        comment("Where the rows of a tensor lie: evenly, or each where the table says, in units of the distance.")
-        + f"typedef struct {{\n    {integer_type(sizes)} start;\n    {integer_type(sizes)} distance;\n"
-        f"    {integer_type(sizes)} table;\n}} row_place;\n\n"
-        + (
-            comment("The rows of tensors whose rows lie apart; what is first is no row's.") + table
-            if len(shared.table) > 1
-            else ""
-        )
-        + "static uint8_t *row_at(uint8_t *arena, row_place place, int32_t row)\n{\n"
-        + (f"    row = place.{number};\n" if len(shared.table) > 1 else "")
-        + "    return arena + place.start + row * place.distance;\n}\n\n"
-        + comment(
+    return code(
+        """\
+${about}typedef struct {
+    const void *params;
+    row_place source;
+    row_place output;
+    $offset scratch;
+    $limit rows;
+    $stride start;
+    $stride stride;
+} node_steps;
+
+""",
+        about=comment(
             "The steps of a node: its rows, and the first row that step 0 reads, and how many further on the next one."
-        )
-        + f"typedef struct {{\n    const void *params;\n    row_place source;\n    row_place output;\n    {offsets} scratch;\n"
-        f"    {integer_type(limits)} rows;\n    {_signed(strides)} start;\n    {_signed(strides)} stride;\n}} node_steps;\n\n"
+        ),
+        offset=integer_type([b.plan.arena_bytes]),
+        limit=integer_type(limits),
+        stride=integer_type([*strides, -1]),
     )
-    return text + "\n".join(_function(b, kind) for kind in dict.fromkeys(shared.kinds.values())) + "\n"
 
 
-def _signed(numbers: Sequence[int]) -> str:
-    return integer_type([*numbers, -1])
-
-
-def _function(b: Bindings, kind: Kind) -> str:
+def _function(b: Bindings, kind: Kind) -> CCode:
     """The function that runs steps of any node of a kind."""
-    pointer = f"(const {kind.c_type} *)(const void *)row_at(arena, at->source, "
-    step = "step * at->stride + at->start"
-    if kind.count == 1 and kind.fill is None:
-        fetch = f"        const {kind.c_type} *const rows[1] = {{{pointer}{step})}};\n"
-    else:
-        inside = f"{pointer}row)"
-        if kind.fill is not None:
-            outside = b.fill_name(kind.c_type, kind.fill)
-            inside = f"row >= 0 && row < at->rows ? {inside} : {outside}"
-        fetch = (
-            f"        const {kind.c_type} *rows[{kind.count}];\n        int32_t row = {step};\n"
-            f"        for (int32_t k = 0; k < {kind.count}; ++k, ++row) {{\n            rows[k] = {inside};\n        }}\n"
-        )
-    return (
-        f"static KIBI_NOINLINE void {function_name(b, kind)}(uint8_t *arena, int32_t step, int32_t end, const node_steps *at)\n"
-        f"{{\n    for (; step < end; ++step) {{\n{fetch}"
-        f"        {kind.kernel}(({kind.output_c_type} *)(void *)row_at(arena, at->output, step), rows,\n"
-        f"            (const {kind.kernel}_params *)at->params, arena + at->scratch);\n    }}\n}}\n"
+    return code(
+        """\
+static KIBI_NOINLINE void $name(uint8_t *arena, int32_t step, int32_t end, const node_steps *at)
+{
+    for (; step < end; ++step) {
+${fetch}        $kernel(($output *)(void *)row_at(arena, at->output, step), rows,
+            (const ${kernel}_params *)at->params, arena + at->scratch);
+    }
+}
+""",
+        name=function_name(b, kind),
+        fetch=_fetch(b, kind),
+        kernel=word(kind.kernel),
+        output=type_name(kind.output_c_type),
     )
 
 
-def function_name(b: Bindings, kind: Kind) -> str:
+def _fetch(b: Bindings, kind: Kind) -> CCode:
+    """The statements that find the rows of a step."""
+    c_type = type_name(kind.c_type)
+    if kind.count == 1 and kind.fill is None:
+        return code(
+            """\
+        const $kind *const rows[1] = {(const $kind *)(const void *)row_at(arena, at->source, step * at->stride + at->start)};
+""",
+            kind=c_type,
+        )
+    inside = code("(const $kind *)(const void *)row_at(arena, at->source, row)", kind=c_type)
+    if kind.fill is not None:
+        outside = b.fill_name(kind.c_type, kind.fill)
+        inside = code("row >= 0 && row < at->rows ? $inside : $outside", inside=inside, outside=outside)
+    return code(
+        """\
+        const $kind *rows[$count];
+        int32_t row = step * at->stride + at->start;
+        for (int32_t k = 0; k < $count; ++k, ++row) {
+            rows[k] = $inside;
+        }
+""",
+        kind=c_type,
+        count=kind.count,
+        inside=inside,
+    )
+
+
+def function_name(b: Bindings, kind: Kind) -> CCode:
     """The C name of a kind's function."""
     outside = "" if kind.fill is None else f"_from_{kind.fill}".replace("-", "minus_")
-    return f"{b.prefix}_{kind.kernel.removeprefix('kibi_')}_{kind.count}{outside}"
+    name = word(f"{kind.kernel.removeprefix('kibi_')}_{kind.count}{outside}")
+    return code("${prefix}_$name", prefix=b.prefix, name=name)
 
 
-def steps_function(b: Bindings, shared: SharedSteps, number: int) -> str:
+def steps_function(b: Bindings, shared: SharedSteps, number: int) -> CCode:
     """The data of a node, and its function."""
     site, access = b.graph.sites[number], b.accesses[number][0]
     scratch = b.plan.scratch_of(number)
-    values = (
-        f"&params_{number}",
-        _initializer(shared, site.row_tensors[0]),
-        _initializer(shared, site.output),
-        *(str(each) for each in (scratch.offset if scratch else 0, access.rows, access.start, access.stride)),
-    )
-    return (
-        f"static const node_steps steps_{number} = {{{', '.join(values)}}};\n\n"
-        f"static KIBI_NOINLINE void {b.function(number)}(uint8_t *arena, int32_t step, int32_t end)\n{{\n"
-        f"    {function_name(b, shared.kinds[number])}(arena, step, end, &steps_{number});\n}}\n"
+    return code(
+        """\
+static const node_steps steps_$number = {&params_$number, $source, $output, $scratch, $rows, $start, $stride};
+
+static KIBI_NOINLINE void $function(uint8_t *arena, int32_t step, int32_t end)
+{
+    $shared(arena, step, end, &steps_$number);
+}
+""",
+        number=number,
+        source=_initializer(shared, site.row_tensors[0]),
+        output=_initializer(shared, site.output),
+        scratch=scratch.offset if scratch else 0,
+        rows=access.rows,
+        start=access.start,
+        stride=access.stride,
+        function=b.function(number),
+        shared=function_name(b, shared.kinds[number]),
     )
 
 
-def _initializer(shared: SharedSteps, tensor: Tensor) -> str:
+def _initializer(shared: SharedSteps, tensor: Tensor) -> CCode:
     place = shared.places[tensor.index]
-    return f"{{{place.start}, {place.distance}, {place.first}}}"
+    return code("{$start, $distance, $first}", start=place.start, distance=place.distance, first=place.first)

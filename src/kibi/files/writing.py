@@ -17,6 +17,10 @@ from pathlib import Path
 
 from kibi.errors import InputError, OutputError
 from kibi.files.folders import PREFIX, remove_quietly, temporary_folder, unused_name
+from kibi.text.c import CCode
+from kibi.text.cmake import CMakeText
+from kibi.text.file_name import FileName
+from kibi.text.json import JsonText
 
 _MOST_LINKS = 40
 
@@ -54,7 +58,7 @@ def write_file(path: Path, data: bytes) -> None:
         raise OutputError(f"{path}: {_reason(error)}. Give a path that can be written.") from None
 
 
-def write_folder(directory: Path, files: Mapping[str, str]) -> None:
+def write_folder(directory: Path, files: Mapping[FileName, CCode | CMakeText | JsonText]) -> None:
     """Writes texts into a folder, made when it is absent. Other files in it stay.
 
     A folder that is made appears with all of its files at once. In one that exists, files are replaced when all are
@@ -65,19 +69,16 @@ def write_folder(directory: Path, files: Mapping[str, str]) -> None:
         files: texts by the names of the files.
 
     Raises:
-        InputError: a name is no file's name.
         OutputError: the folder is something else, or cannot be written.
     """
-    for name in files:
-        if name in ("", ".", "..") or "/" in name or "\0" in name:
-            raise InputError(f"{name!r} is no name of a file in {directory}. Give one without folders.")
+    texts = {name.text: text.text for name, text in files.items()}
     try:
         if directory.exists():
             if not directory.is_dir():
                 raise OutputError(f"{directory}: is a file. Give the name of a folder, or remove the file.")
-        elif _appear(Path(os.path.realpath(directory)), files):
+        elif _appear(Path(os.path.realpath(directory)), texts):
             return
-        _update(directory, files)
+        _update(directory, texts)
     except (OSError, ValueError) as error:
         place = getattr(error, "filename", None) or directory
         raise OutputError(f"{place}: {_reason(error)}. Give a folder that can be written.") from None

@@ -10,16 +10,21 @@ from importlib.resources import files
 from pathlib import Path
 
 from kibi.errors import InputError, InternalError
+from kibi.text.c import CCode, code, file_text, word
 
 _FIELD = re.compile(r"^\s+(?:const\s+)?(?P<type>\w+)\s+(?P<star>\*?)(?P<name>\w+);", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "(?P<name>[\w.]+)"', re.MULTILINE)
 _FOLDERS: list[Path] = []
-_THUMB = "defined(__GNUC__) && defined(__ELF__) && defined(__thumb__) && !defined(__ARMEB__)"
-_UNALIGNED = "defined(__thumb2__) && defined(__ARM_FEATURE_UNALIGNED)"
+_THUMB = code("defined(__GNUC__) && defined(__ELF__) && defined(__thumb__) && !defined(__ARMEB__)")
+_UNALIGNED = code("defined(__thumb2__) && defined(__ARM_FEATURE_UNALIGNED)")
 _CONDITIONS = {
-    "armv7em": f"defined(__ARM_FEATURE_SIMD32) && {_UNALIGNED} && \\\n    {_THUMB}",
-    "armv7m": f"(defined(__ARM_ARCH_7M__) || defined(__ARM_ARCH_7EM__)) && {_UNALIGNED} && \\\n    {_THUMB}",
-    "armv6m": f"defined(__ARM_ARCH_6M__) && {_THUMB}",
+    "armv7em": code("defined(__ARM_FEATURE_SIMD32) && $words && \\\n    $thumb", words=_UNALIGNED, thumb=_THUMB),
+    "armv7m": code(
+        "(defined(__ARM_ARCH_7M__) || defined(__ARM_ARCH_7EM__)) && $words && \\\n    $thumb",
+        words=_UNALIGNED,
+        thumb=_THUMB,
+    ),
+    "armv6m": code("defined(__ARM_ARCH_6M__) && $thumb", thumb=_THUMB),
 }
 """For each set but the portable one, when the compiler has its instructions: in Thumb state, little-endian, and with words at any
 address where the kernels read such; all other processors get plain C."""
@@ -131,7 +136,7 @@ def _fields(text: str, kernel: str, path: Path) -> tuple[Field, ...]:
     return fields
 
 
-def text_of(file: str, kernel_sets: tuple[str, ...]) -> str:
+def text_of(file: str, kernel_sets: tuple[str, ...]) -> CCode:
     """The text of a kernel's file; arguments and errors as of `find`.
 
     Where a set for some cores has a file that the portable set has, too, the text is both, and the compiler chooses: so a
@@ -139,28 +144,43 @@ def text_of(file: str, kernel_sets: tuple[str, ...]) -> str:
     """
     path = find(file, kernel_sets)
     condition, portable = _CONDITIONS.get(path.parent.name), kernel_folder() / file
-    text = path.read_text(encoding="utf-8")
     if condition is None or not (portable.is_file() or file.endswith(".c")):
-        return text
-    nothing = f"typedef int {path.stem}_is_for_other_cores; /* C wants one declaration at least */\n"
-    other = portable.read_text(encoding="utf-8") if portable.is_file() else nothing
-    return f"#if {condition}\n\n{text}\n#else\n\n{other}\n#endif\n"
+        return file_text(path)
+    return code(
+        """\
+#if $condition
+
+$special
+#else
+
+$other
+#endif
+""",
+        condition=condition,
+        special=file_text(path),
+        other=file_text(portable) if portable.is_file() else _nothing(path.stem),
+    )
 
 
-def closure(kernels: frozenset[str], kernel_sets: tuple[str, ...]) -> dict[str, str]:
+def _nothing(kernel: str) -> CCode:
+    """What a file has where the core is another one."""
+    return code("typedef int ${name}_is_for_other_cores; /* C wants one declaration at least */\n", name=word(kernel))
+
+
+def closure(kernels: frozenset[str], kernel_sets: tuple[str, ...]) -> dict[str, CCode]:
     """The texts of the kernels' files and of all that they include, by file name, sorted.
 
     A header with a `.c` file beside it brings that file along: kernels share functions, too.
     """
     waiting = [f"{kernel}.h" for kernel in sorted(kernels)] + ["kibi.h"]
-    texts: dict[str, str] = {}
+    texts: dict[str, CCode] = {}
     while waiting:
         name = waiting.pop()
         if name in texts:
             continue
         path = find(name, kernel_sets)
         texts[name] = text_of(name, kernel_sets)
-        waiting += _INCLUDE.findall(texts[name])
+        waiting += _INCLUDE.findall(texts[name].text)
         if path.with_suffix(".c").is_file():
             waiting.append(path.with_suffix(".c").name)
     return dict(sorted(texts.items()))

@@ -13,7 +13,8 @@ from kibi.ir import Graph
 from kibi.planner.plan import Buffer, Plan, buffer_name
 from kibi.planner.planned_graph import planned_graph
 from kibi.planner.stacking import stacked
-from kibi.planner.tensor_names import printable, shortened
+from kibi.planner.tensor_names import shortened
+from kibi.text.terminal import printable
 
 _LETTERS = string.digits + string.ascii_lowercase + string.ascii_uppercase
 _FREE, _SCRATCH, _SHARED = ".", "*", "!"

@@ -1,6 +1,5 @@
 """Plans as frozen data: the row steps in order, and for each buffer its place and lifetime."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -11,7 +10,9 @@ from pathlib import Path
 from kibi.errors import PlanError
 from kibi.files import read_text
 from kibi.ir import Graph
+from kibi.planner.region_names import names_problem
 from kibi.planner.saved_records import RecordError, load_json, read_record
+from kibi.text.json import json_text
 
 MOST_PLAN_BYTES = 64 << 20
 """No saved plan has more."""
@@ -229,7 +230,7 @@ class Plan:
 
     def to_json(self) -> str:
         """The saved form, read back by `from_json`."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"
+        return json_text({"format": FORMAT, **asdict(self)}).text
 
     @staticmethod
     def from_json(text: str) -> "Plan":
@@ -245,9 +246,24 @@ class Plan:
             saved = record.get("plan", record) if isinstance(record, dict) else record
             if isinstance(saved, dict) and saved.get("format") != FORMAT:
                 raise PlanError(f"the plan is not of format {FORMAT}. Make it again with this version.")
-            return read_record(Plan, saved)
+            plan = read_record(Plan, saved)
         except RecordError as error:
             raise PlanError(f"the text is no saved plan: {error}. Make it again with `kibi plan --json`.") from None
+        _check_names(plan)
+        return plan
+
+
+def _check_names(plan: Plan) -> None:
+    """Raise an error where a name that was read is none: those of regions become names in C.
+
+    Raises:
+        PlanError: a region's name cannot.
+    """
+    problem = names_problem([use.name for use in plan.regions])
+    if problem:
+        raise PlanError(f"the text is no saved plan: {problem} Make it again with `kibi plan --json`.")
+    for body in plan.bodies:
+        _check_names(body)
 
 
 def _shared_bytes(one: Buffer, other: Buffer) -> int:

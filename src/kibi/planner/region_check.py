@@ -10,6 +10,7 @@ import numpy as np
 from kibi.errors import TargetError
 from kibi.ir import Graph
 from kibi.planner.plan import Plan
+from kibi.planner.region_names import names_problem
 from kibi.targets import target
 
 
@@ -20,9 +21,9 @@ def region_sizes(plan: Plan) -> dict[str, int]:
 
 def check_region_uses(graph: Graph, plan: Plan) -> Iterator[str]:
     """What is wrong with the regions of a plan: names, capacities, sums, weights, cost, tensors in several regions."""
-    for name, count in Counter(use.name for use in plan.regions).items():
-        if count > 1:
-            yield f"{count} regions are called {name!r}"
+    problem = names_problem([use.name for use in plan.regions])
+    if problem:
+        yield problem.removesuffix(".")
     total = sum(use.used_bytes for use in plan.regions)
     if plan.regions and total != plan.arena_bytes:
         yield f"the regions use {total} bytes, but the arena is said to have {plan.arena_bytes}"

@@ -5,7 +5,6 @@ unit; and, where they differ from the defaults, `buffers` (true) and `weights` (
 """
 
 import os
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +12,14 @@ from decimal import Decimal
 
 from kibi.errors import PlanError
 from kibi.files import read_text
+from kibi.planner.region_names import names_problem
+from kibi.text.c import name_problem
 
 LARGEST_BYTES = 1 << 40
 """No region has more."""
 _MOST_BYTES = 1 << 20
 _LARGEST_COST = 1_000_000
 _COST_DECIMALS = 6
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _REQUIRED = ("name", "bytes", "cost")
 _OPTIONAL = ("buffers", "weights")
 
@@ -47,7 +47,7 @@ class Region:
 
     def __post_init__(self) -> None:
         for field, value, problem in (
-            ("name", self.name, _name_problem(self.name)),
+            ("name", self.name, name_problem(self.name)),
             ("bytes", self.size_bytes, _bytes_problem(self.size_bytes)),
             ("cost", self.cost, _cost_problem(self.cost)),
             ("buffers", self.holds_buffers, _flag_problem(self.holds_buffers)),
@@ -114,18 +114,13 @@ def check_regions(regions: Sequence[Region]) -> tuple[Region, ...]:
     """Regions that go together.
 
     Raises:
-        PlanError: there is none, or two have one name, in upper or lower case.
+        PlanError: there is none, or two have one name, in upper or lower case, or need one macro.
     """
     if not regions:
         raise PlanError("there is no region. Describe one at least, under a line [[region]].")
-    seen: dict[str, str] = {}
-    for region in regions:
-        other = seen.setdefault(region.name.lower(), region.name)
-        if other is not region.name or sum(each.name == region.name for each in regions) > 1:
-            raise PlanError(
-                f"region {region.name!r}: name is taken by another region, {other!r}. Give each a name of its own; "
-                "upper and lower case count as one."
-            )
+    problem = names_problem([region.name for region in regions])
+    if problem:
+        raise PlanError(problem)
     return tuple(regions)
 
 
@@ -154,12 +149,6 @@ def _example(field: str) -> str:
 def _shown(value: object) -> str:
     """A value as TOML writes it, near enough."""
     return str(value).lower() if isinstance(value, bool) else repr(value)[:60]
-
-
-def _name_problem(name: object) -> str:
-    if isinstance(name, str) and _NAME.fullmatch(name):
-        return ""
-    return "Name it like a variable in C: at most 63 letters, digits and underscores, no digit first"
 
 
 def _bytes_problem(size_bytes: object) -> str:

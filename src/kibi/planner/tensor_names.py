@@ -1,9 +1,4 @@
-"""Names of tensors as people may see them: models may hold any text."""
-
-
-def printable(text: str) -> str:
-    """The text without characters that would steer a terminal or break XML; models may hold any name."""
-    return "".join(each if each.isprintable() else "?" for each in text)
+"""Names of tensors in little room."""
 
 
 def shortened(text: str, length: int) -> str:

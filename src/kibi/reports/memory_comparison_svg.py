@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from kibi.planner import planned_graph
 from kibi.planner.stacking import region_bases, stacked
-from kibi.planner.tensor_names import printable, shortened
+from kibi.planner.tensor_names import shortened
 from kibi.reports.memory_plot import CHARACTER, Plot, address_lines, bound_line, buffer_boxes, peak_frame, region_lines
 from kibi.reports.memory_shapes import INK, Box, document, label, line, turned_label
 from kibi.reports.memory_timeline import highest_stretch, legend
 from kibi.reports.plan_comparison import PlannedModel, times_smaller
+from kibi.text.markup import Markup
+from kibi.text.terminal import printable
 
 _LEFT, _TOP, _GAP, _RIGHT, _FOOT = 96.0, 66.0, 44.0, 32.0, 30.0
 _HEIGHT, _CAPTION_HEIGHT, _LINE_GAP = 420.0, 84.0, 24.0
@@ -66,7 +68,7 @@ def _rows(planned: Sequence[PlannedModel]) -> list[list[int]]:
 
 def _panel(
     planned: Sequence[PlannedModel], number: int, box: Box, top_bytes: int, *, is_first: bool, names_model: bool
-) -> list[str]:
+) -> list[Markup]:
     each = planned[number]
     graph, plan, bases = planned_graph(each.graph, each.plan), stacked(each.plan), region_bases(each.plan)
     plot = Plot.of(graph, plan, box, top_bytes)
@@ -85,7 +87,7 @@ def _panel(
     return [*lines, *(peak_frame(plot, highest, box.bottom, top=arena) if highest is not None else [])]
 
 
-def _caption(planned: Sequence[PlannedModel], number: int, box: Box, *, names_model: bool) -> list[str]:
+def _caption(planned: Sequence[PlannedModel], number: int, box: Box, *, names_model: bool) -> list[Markup]:
     """What it is, its bytes, and how good that is."""
     each, ratio = planned[number], times_smaller(planned, number)
     name = f"{printable(each.graph.name)}, " if names_model else ""

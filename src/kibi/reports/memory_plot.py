@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from kibi.ir import Graph
 from kibi.planner import Buffer, Plan, buffer_name
-from kibi.planner.tensor_names import printable, shortened
+from kibi.planner.tensor_names import shortened
 from kibi.reports.memory_shapes import ALARM, GRID, INK, QUIET, SCRATCH_FILL, SHARED_FILL, Box, label, line
 from kibi.reports.memory_timeline import Entry, Stretch, step_edges, stretches
+from kibi.text.markup import Markup
+from kibi.text.terminal import printable
 
 CHARACTER = 0.56
 """Width of a character as a share of the letters' size, generously."""
@@ -49,7 +51,7 @@ class Plot:
         return Box(self.edges[buffer.start], top, self.edges[buffer.end], bottom)
 
 
-def buffer_boxes(plot: Plot, entries: tuple[Entry, ...]) -> list[str]:
+def buffer_boxes(plot: Plot, entries: tuple[Entry, ...]) -> list[Markup]:
     """A box for each buffer, with a tooltip; then labels on those that have room."""
     shown = {entry.tensor: entry for entry in entries}
     boxes, labels = [], []
@@ -58,13 +60,13 @@ def buffer_boxes(plot: Plot, entries: tuple[Entry, ...]) -> list[str]:
         entry, box = shown[buffer.tensor], plot.place(buffer)
         fill = SCRATCH_FILL if buffer.tensor is None else entry.color
         stroke = min(1.0, box.width / 6, box.height / 6)
-        style = f'class="box" fill="{fill}" stroke-width="{stroke:.2f}"'
-        boxes.append(box.draw(style, _tooltip(plot.graph, buffer)))
+        tooltip = _tooltip(plot.graph, buffer)
+        boxes.append(box.draw(tooltip, class_="box", fill=fill, stroke_width=f"{stroke:.2f}"))
         labels += _label(plot, clear.get(buffer, box), entry, buffer)
     return [*boxes, *shared_stripes(plot), *labels, *_input_names(plot, shown)]
 
 
-def address_lines(plot: Plot, *, numbers: bool = True) -> list[str]:
+def address_lines(plot: Plot, *, numbers: bool = True) -> list[Markup]:
     """Lines at round numbers of bytes up to the plot's upper side, numbered on the left or not."""
     lines = []
     step = round_step(plot.top_bytes)
@@ -80,7 +82,7 @@ def address_lines(plot: Plot, *, numbers: bool = True) -> list[str]:
     return lines
 
 
-def bound_line(plot: Plot) -> list[str]:
+def bound_line(plot: Plot) -> list[Markup]:
     """The lower bound, where the arena is larger."""
     bound, right = plot.plan.lower_bound_bytes, plot.box.right
     if bound >= plot.plan.arena_bytes:
@@ -91,7 +93,7 @@ def bound_line(plot: Plot) -> list[str]:
     return [line((plot.box.left, y), (right, y), QUIET, "6 4"), words]
 
 
-def region_lines(plot: Plot, bases: Sequence[tuple[str, int]]) -> list[str]:
+def region_lines(plot: Plot, bases: Sequence[tuple[str, int]]) -> list[Markup]:
     """A line where each memory region starts, with its name; none where there is but one arena."""
     lines = []
     for name, base in bases if len(bases) > 1 else ():
@@ -101,7 +103,7 @@ def region_lines(plot: Plot, bases: Sequence[tuple[str, int]]) -> list[str]:
     return lines
 
 
-def peak_frame(plot: Plot, highest: Stretch, bottom: float, top: float | None = None) -> list[str]:
+def peak_frame(plot: Plot, highest: Stretch, bottom: float, top: float | None = None) -> list[Markup]:
     """A tick above each span of time with the most live bytes, and a frame from the first of them down to `bottom`.
 
     It starts at `top`; without one at the plot's upper side.
@@ -113,13 +115,13 @@ def peak_frame(plot: Plot, highest: Stretch, bottom: float, top: float | None = 
             joins = bool(spans) and spans[-1][1] == left
             spans[-1 if joins else len(spans) :] = [(spans[-1][0] if joins else left, right)]
     top = plot.box.top if top is None else top
-    lines = [Box(left, top - 6, max(right, left + 1), top - 2).draw(f'fill="{ALARM}"') for left, right in spans]
+    lines = [Box(left, top - 6, max(right, left + 1), top - 2).draw(fill=ALARM) for left, right in spans]
     left, right = spans[0]
     if right - left < _NARROWEST_FRAME:
         middle = (left + right) / 2
         return [*lines, line((middle, top), (middle, bottom), ALARM)]
-    frame = f'fill="{ALARM}" fill-opacity="0.06" stroke="{ALARM}" stroke-width="1.2"'
-    return [*lines, Box(left, top, right, bottom).draw(frame)]
+    frame = Box(left, top, right, bottom).draw(fill=ALARM, fill_opacity="0.06", stroke=ALARM, stroke_width="1.2")
+    return [*lines, frame]
 
 
 def round_step(top_bytes: int) -> int:
@@ -149,12 +151,12 @@ def shared_places(plan: Plan) -> list[tuple[Buffer, Buffer, int, int]]:
     return found
 
 
-def shared_stripes(plot: Plot) -> list[str]:
+def shared_stripes(plot: Plot) -> list[Markup]:
     """Stripes where two buffers share bytes."""
     lines = []
     for later, earlier, low, high in shared_places(plot.plan):
         left, right = plot.edges[later.start], plot.edges[min(later.end, earlier.end)]
-        lines.append(Box(left, plot.y(high), right, plot.y(low)).draw(f'fill="{SHARED_FILL}"'))
+        lines.append(Box(left, plot.y(high), right, plot.y(low)).draw(fill=SHARED_FILL))
     return lines
 
 
@@ -185,7 +187,7 @@ def _tooltip(graph: Graph, buffer: Buffer) -> str:
     )
 
 
-def _label(plot: Plot, box: Box, entry: Entry, buffer: Buffer) -> list[str]:
+def _label(plot: Plot, box: Box, entry: Entry, buffer: Buffer) -> list[Markup]:
     """Tag and name and, below, bytes; the tag alone; or nothing: as large as the box allows. Single rows bear only tags."""
     (middle, base), tag = box.middle, entry.tag or "scratch"
     size = min(_LABEL_SIZE, box.height - 1.5, (box.width - 3) / (CHARACTER * len(tag)))
@@ -202,7 +204,7 @@ def _label(plot: Plot, box: Box, entry: Entry, buffer: Buffer) -> list[str]:
     return [label(middle, base - 3, name, "on", "middle", _LABEL_SIZE), below]
 
 
-def _input_names(plot: Plot, shown: dict[int | None, Entry]) -> list[str]:
+def _input_names(plot: Plot, shown: dict[int | None, Entry]) -> list[Markup]:
     """A name for each input whose rows are too thin to bear one, where they live longest, if it fits."""
     lines = []
     for tensor in plot.graph.inputs:

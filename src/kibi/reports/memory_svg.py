@@ -25,6 +25,7 @@ from kibi.reports.memory_shapes import (
     QUIET,
     SCRATCH_FILL,
     Box,
+    area,
     document,
     label,
     line,
@@ -41,6 +42,7 @@ from kibi.reports.memory_timeline import (
     operator,
     stretches,
 )
+from kibi.text.markup import Markup
 
 _LEFT, _RIGHT, _TOP, _HEIGHT = 196.0, 372.0, 104.0, 430.0
 _NARROWEST_PLOT, _NARROWEST_OPERATOR = 860.0, 12.0
@@ -129,20 +131,20 @@ def _lanes(graph: Graph, plan: Plan, entries: tuple[Entry, ...]) -> list[_Lane]:
     return lanes
 
 
-def _lane_lines(plot: Plot, lanes: list[_Lane], top: float, height: float) -> list[str]:
+def _lane_lines(plot: Plot, lanes: list[_Lane], top: float, height: float) -> list[Markup]:
     size = min(11.0, height - 2)
     character = CHARACTER * size
     lines = []
     for number, lane in enumerate(lanes):
         entry, y = lane.entry, top + height * number
         base, fill = y + height / 2 + 0.36 * size, SCRATCH_FILL if lane.entry.tensor is None else lane.entry.color
-        lines.append(Box(24, y + 1, 48, y + height - 1).draw(f'rx="2" fill="{fill}"'))
+        lines.append(Box(24, y + 1, 48, y + height - 1).draw(rx="2", fill=fill))
         lines.append(label(36, base, entry.tag, anchor="middle", size=size))
         lines.append(label(55, base, shortened(lane.words, int((_LEFT - 60) / character)), size=size))
         lines.append(line((_LEFT, y + height / 2), (plot.box.right, y + height / 2), GRID))
         for start, end in lane.spans:
             mark = Box(plot.edges[start], y + 1.5, plot.edges[end], y + height - 1.5)
-            lines.append(mark.draw(f'fill="{fill}"'))
+            lines.append(mark.draw(fill=fill))
         x = plot.box.right + 12
         facts = f"{entry.form or 'the largest'}, {entry.size_bytes:,} bytes"
         room = int((_RIGHT - 24) / character) - len(facts) - 2
@@ -152,23 +154,22 @@ def _lane_lines(plot: Plot, lanes: list[_Lane], top: float, height: float) -> li
     return lines
 
 
-def _profile(plot: Plot, box: Box, highest: Stretch | None) -> list[str]:
+def _profile(plot: Plot, box: Box, highest: Stretch | None) -> list[Markup]:
     """How many bytes live at each moment, up to the arena's size."""
     scale = box.height / plot.top_bytes
     points = [f"M{box.left:.1f} {box.bottom:.1f}"]
     for each in stretches(plot.plan):
         y = box.bottom - scale * each.live_bytes
         points.append(f"V{y:.1f}H{plot.edges[each.end]:.1f}")
-    area = f'<path d="{"".join(points)}V{box.bottom:.1f}Z" fill="{_PAPER}"/>'
     words = [label(box.left - 8, box.middle[1] + 4, "bytes live", "quiet", "end")]
     if highest is not None:
         y = box.bottom - scale * highest.live_bytes
         words.append(line((box.left, y), (box.right, y), QUIET, "2 3"))
         words.append(label(box.right + 12, y + 4, f"{highest.live_bytes:,} at the peak", "peak"))
-    return [area, *words]
+    return [area(f"{''.join(points)}V{box.bottom:.1f}Z", _PAPER), *words]
 
 
-def _peak_words(plot: Plot, highest: Stretch) -> list[str]:
+def _peak_words(plot: Plot, highest: Stretch) -> list[Markup]:
     """Where and how high the peak is, above its frame."""
     words = f"peak {highest.live_bytes:,} bytes at {operator(plot.graph, highest.node)}"
     if plot.graph.sites[highest.node].steps != highest.rows:
@@ -178,7 +179,7 @@ def _peak_words(plot: Plot, highest: Stretch) -> list[str]:
     return [label(max(at, plot.box.left + width / 2), plot.box.top - 12, words, "peak", "middle", 13)]
 
 
-def _holders(plot: Plot, highest: Stretch, entries: tuple[Entry, ...]) -> list[str]:
+def _holders(plot: Plot, highest: Stretch, entries: tuple[Entry, ...]) -> list[Markup]:
     """Who holds bytes at the peak, the most first, with bars; what does not fit in one last line."""
     shown = {entry.tensor: entry for entry in entries}
     parts = holders(highest)
@@ -203,7 +204,7 @@ def _holders(plot: Plot, highest: Stretch, entries: tuple[Entry, ...]) -> list[s
     return lines
 
 
-def _holder(entry: Entry, box: Box, size_bytes: int, rows: int, share: float) -> list[str]:
+def _holder(entry: Entry, box: Box, size_bytes: int, rows: int, share: float) -> list[Markup]:
     """Tag, name, how many rows, bytes, and a bar of `share` of its full length."""
     fill = SCRATCH_FILL if entry.tensor is None else entry.color
     base = box.top + 14
@@ -211,12 +212,12 @@ def _holder(entry: Entry, box: Box, size_bytes: int, rows: int, share: float) ->
     name = "scratch" if entry.tensor is None else shortened(entry.name, 18)
     full = box.right - _HOLDER_BARS - box.left
     return [
-        Box(box.left, box.top + 2, box.left + 24, box.bottom - 2).draw(f'rx="2" fill="{fill}"'),
+        Box(box.left, box.top + 2, box.left + 24, box.bottom - 2).draw(rx="2", fill=fill),
         label(box.left + 12, base, entry.tag, "", "middle"),
         label(box.left + 32, base, name, size=12),
         label(box.left + 205, base, held, "quiet", "end", 12),
         label(box.left + _HOLDER_BARS - 8, base, f"{size_bytes:,}", "", "end", 12),
         Box(box.left + _HOLDER_BARS, box.top + 4, box.left + _HOLDER_BARS + max(full * share, 1), box.bottom - 4).draw(
-            f'fill="{fill}"'
+            fill=fill
         ),
     ]

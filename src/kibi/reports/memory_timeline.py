@@ -7,8 +7,8 @@ from string import ascii_letters, digits
 
 from kibi.ir import Graph
 from kibi.planner import Buffer, Plan
-from kibi.planner.tensor_names import printable
 from kibi.reports.memory_colors import SCRATCH_COLOR, input_color, layer_color
+from kibi.text.terminal import printable
 
 LETTERS = ascii_letters + digits
 SCRATCH_LETTER = "#"

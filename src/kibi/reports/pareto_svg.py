@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kibi.planner.tensor_names import printable
 from kibi.reports.memory_colors import layer_color
-from kibi.reports.memory_shapes import GRID, INK, QUIET, Box, document, label, line
+from kibi.reports.memory_shapes import GRID, INK, QUIET, Box, circle, document, label, line
 from kibi.reports.pareto import Choice, pareto_optimal
+from kibi.text.markup import Markup
+from kibi.text.terminal import printable
 
 _LEFT, _TOP, _WIDTH, _HEIGHT, _GAP, _RIGHT = 96.0, 112.0, 470.0, 340.0, 56.0, 40.0
 _LEGEND_LINE, _FOOT = 22.0, 24.0
@@ -87,7 +88,7 @@ def pareto_svg(model: str, target: str, choices: Sequence[Choice]) -> str:
 def _plot(
     box: Box, choices: Sequence[Choice], best: Sequence[bool], colors: Sequence[str], name: str,
     cost: Callable[[Choice], int], *, numbers: bool,
-) -> list[str]:  # fmt: skip
+) -> list[Markup]:  # fmt: skip
     ram = _Axis.of([choice.ram_bytes for choice in choices], box.bottom, box.top, from_zero=True)
     across = _Axis.of([cost(choice) for choice in choices], box.left, box.right)
     lines = [label(box.left, box.top - 10, "RAM (bytes), stack included", "quiet")] if numbers else []
@@ -104,16 +105,16 @@ def _plot(
     lines += _front([dot for dot, is_best in zip(dots, best, strict=True) if is_best])
     for (x, y), is_best, color in zip(dots, best, colors, strict=True):
         fill = color if is_best else "#ffffff"
-        lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS:g}" fill="{fill}" stroke="{INK}"/>')
+        lines.append(circle((x, y), _RADIUS, fill=fill, stroke=INK))
     for x, y in dict.fromkeys(dots):
         names = ", ".join(str(number + 1) for number, dot in enumerate(dots) if dot == (x, y))
         lines.append(label(x + _RADIUS + 4, y - 5, names, "on"))
     return lines
 
 
-def _front(dots: list[tuple[float, float]]) -> list[str]:
+def _front(dots: list[tuple[float, float]]) -> list[Markup]:
     """A staircase through those dots that are the lowest so far, from the left."""
-    lines: list[str] = []
+    lines: list[Markup] = []
     corner: tuple[float, float] | None = None
     for x, y in sorted(dots, key=lambda dot: (dot[0], -dot[1])):
         if corner is not None and y <= corner[1]:
@@ -124,7 +125,7 @@ def _front(dots: list[tuple[float, float]]) -> list[str]:
     return lines
 
 
-def _legend_line(choice: Choice, number: int, is_best: bool, color: str, y: float) -> list[str]:
+def _legend_line(choice: Choice, number: int, is_best: bool, color: str, y: float) -> list[Markup]:
     fill = color if is_best else "#ffffff"
     kind = "" if is_best else "quiet"
     costs = (("RAM", choice.ram_bytes), ("flash", choice.flash_bytes), ("instructions", choice.instructions))
@@ -132,7 +133,7 @@ def _legend_line(choice: Choice, number: int, is_best: bool, color: str, y: floa
         label(_LEFT + 520 + 170 * k, y + 4, f"{name} {cost:,}", kind, "end", 12) for k, (name, cost) in enumerate(costs)
     ]
     return [
-        f'<circle cx="{_LEFT + 6:.1f}" cy="{y:.1f}" r="{_RADIUS:g}" fill="{fill}" stroke="{INK}"/>',
+        circle((_LEFT + 6, y), _RADIUS, fill=fill, stroke=INK),
         label(_LEFT + 22, y + 4, f"{number + 1}", size=12),
         label(_LEFT + 44, y + 4, choice.name, kind, size=12),
         *facts,

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from kibi.planner.tensor_names import printable
 from kibi.reports.memory_colors import layer_color
 from kibi.reports.memory_plot import CHARACTER, round_step
 from kibi.reports.memory_shapes import (
@@ -19,12 +18,16 @@ from kibi.reports.memory_shapes import (
     QUIET,
     SCRATCH_FILL,
     Box,
+    area,
+    circle,
     document,
     label,
     line,
     turned_label,
 )
 from kibi.runtime.memory import BlockArena, Kind, Recording, Span
+from kibi.text.markup import Markup
+from kibi.text.terminal import printable
 
 _LEFT, _RIGHT, _TOP, _HEIGHT = 120.0, 140.0, 84.0, 320.0
 _NARROWEST, _WIDEST, _MOMENT_WIDTH = 720.0, 2400.0, 40.0
@@ -116,14 +119,13 @@ def _words(recording: Recording) -> str:
     )
 
 
-def _boxes(plot: _Plot, spans: tuple[Span, ...]) -> list[str]:
+def _boxes(plot: _Plot, spans: tuple[Span, ...]) -> list[Markup]:
     """A box for each span, with a tooltip; then labels on those that have room."""
     boxes, labels = [], []
     for span in spans:
         box = plot.place(span)
         stroke = min(1.0, box.width / 6, box.height / 6)
-        style = f'class="box" fill="{_FILLS[span.kind]}" stroke-width="{stroke:.2f}"'
-        boxes.append(box.draw(style, _tooltip(span)))
+        boxes.append(box.draw(_tooltip(span), class_="box", fill=_FILLS[span.kind], stroke_width=f"{stroke:.2f}"))
         labels += _label(box, span)
     return [*boxes, *labels]
 
@@ -134,7 +136,7 @@ def _tooltip(span: Span) -> str:
     return f"block {span.block}, {span.kind}: {span.size_bytes:,} bytes, {span.address:,} to {last:,}, {since}"
 
 
-def _label(box: Box, span: Span) -> list[str]:
+def _label(box: Box, span: Span) -> list[Markup]:
     """The block's number and bytes, or the number alone, as large as the box allows; or nothing."""
     for words in (f"{span.block}: {span.size_bytes:,} bytes", f"{span.block}"):
         size = min(_LABEL_SIZE, box.height - 1.5, (box.width - 3) / (CHARACTER * len(words)))
@@ -143,7 +145,7 @@ def _label(box: Box, span: Span) -> list[str]:
     return []
 
 
-def _moves(plot: _Plot, spans: tuple[Span, ...]) -> list[str]:
+def _moves(plot: _Plot, spans: tuple[Span, ...]) -> list[Markup]:
     """A line from each place of a block to its next one."""
     lines = []
     before: dict[int, Span] = {}
@@ -153,11 +155,11 @@ def _moves(plot: _Plot, spans: tuple[Span, ...]) -> list[str]:
         if old is not None and old.address != span.address:
             x, (start, end) = plot.x(span.start), (plot.place(each).middle[1] for each in (old, span))
             lines.append(line((x, start), (x, end), INK))
-            lines.append(f'<circle class="move" cx="{x:.1f}" cy="{end:.1f}" r="3" fill="{INK}"/>')
+            lines.append(circle((x, end), 3, class_="move", fill=INK))
     return lines
 
 
-def _profile(plot: _Plot, box: Box, spans: tuple[Span, ...], high_water_bytes: int) -> list[str]:
+def _profile(plot: _Plot, box: Box, spans: tuple[Span, ...], high_water_bytes: int) -> list[Markup]:
     """How many bytes live at each moment."""
     changes = [0] * (plot.moments + 1)
     for span in spans:
@@ -170,14 +172,14 @@ def _profile(plot: _Plot, box: Box, spans: tuple[Span, ...], high_water_bytes: i
         points.append(f"V{box.bottom - scale * live:.1f}H{plot.x(moment + 1):.1f}")
     y = box.bottom - scale * high_water_bytes
     return [
-        f'<path d="{"".join(points)}V{box.bottom:.1f}Z" fill="{_PAPER}"/>',
+        area(f"{''.join(points)}V{box.bottom:.1f}Z", _PAPER),
         label(box.left - 8, box.middle[1] + 4, "bytes live", "quiet", "end"),
         line((box.left, y), (box.right, y), ALARM, "2 3"),
         label(box.right + 8, y + 4, f"{high_water_bytes:,} at most", "peak"),
     ]
 
 
-def _address_lines(plot: _Plot) -> Iterator[str]:
+def _address_lines(plot: _Plot) -> Iterator[Markup]:
     """Lines at round numbers of bytes, numbered, up to the upper side."""
     step = round_step(plot.top_bytes)
     while plot.box.height * step / plot.top_bytes < _NEAREST_LINES:
@@ -189,7 +191,7 @@ def _address_lines(plot: _Plot) -> Iterator[str]:
         yield label(plot.box.left - 8, y + 4, f"{address:,}", anchor="end")
 
 
-def _moment_numbers(plot: _Plot, top: float) -> Iterator[str]:
+def _moment_numbers(plot: _Plot, top: float) -> Iterator[Markup]:
     """Numbers of moments below their starts, and what a moment is."""
     step = round_step(plot.moments)
     while plot.box.width * step / plot.moments < _NEAREST_NUMBERS:
@@ -205,12 +207,12 @@ def _kinds(recording: Recording) -> list[Kind]:
     return [kind for kind, usage in recording.usage().items() if usage.allocations]
 
 
-def _legend(recording: Recording, top: float) -> Iterator[str]:
+def _legend(recording: Recording, top: float) -> Iterator[Markup]:
     """A line for each kind that was allocated: colour, name, figures."""
     usage = recording.usage()
     for number, kind in enumerate(_kinds(recording)):
         y, figures = top + _LINE * number, usage[kind]
-        yield Box(_LEFT, y - 11, _LEFT + 24, y + 2).draw(f'rx="2" fill="{_FILLS[kind]}"')
+        yield Box(_LEFT, y - 11, _LEFT + 24, y + 2).draw(rx="2", fill=_FILLS[kind])
         yield label(_LEFT + 32, y, kind)
         count = f"{figures.allocations:,} allocation{'' if figures.allocations == 1 else 's'}"
         words = f"{count}, {figures.peak_bytes:,} bytes at most, {figures.live_bytes:,} at the end"

@@ -1,0 +1,14 @@
+"""Text from outside becomes text in a language: for each language one type, and the functions that make it.
+
+Models, plans, file names and options may hold any text. The writers of files take the types of this package and nothing else,
+and foreign text becomes one only through the functions here: so what was forgotten is a type error.
+
+    c          C code, and in it comments, names, string literals, numbers
+    cmake      CMake code, and in it comments and arguments
+    markup     SVG and HTML, and in it text and attributes
+    json       JSON
+    markdown   cells of Markdown tables
+    terminal   what a terminal shows
+    file_name  the name of a file in a folder
+    reserved   names that would break a C library
+"""

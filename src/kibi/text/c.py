@@ -1,0 +1,232 @@
+r"""C code: templates, and in them names, comments, string literals and numbers that mean nothing but themselves.
+
+    code("static $kind $name[$count];\n", kind=element_type(dtype), name=identifier(text), count=4)
+
+Templates are literals of the program's own; what fills them was made by a function here, or by another template. C has no `$`.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from math import isfinite, isnan
+from pathlib import Path
+from textwrap import wrap
+from typing import Final
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.errors import InputError, InternalError
+from kibi.text.file_name import FileName
+from kibi.text.reserved import why_reserved
+from kibi.text.template import Code
+
+LINE_WIDTH: Final = 120
+LONGEST_NAME: Final = 63
+"""Characters that C99 compilers tell apart at least."""
+_LONGEST_PLAIN = 80
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TRIGRAPH = re.compile(r"\?(?=\?[=/'()!<>-])")
+_TYPES = frozenset((*(dtype.c for dtype in DType), "void", "uint16_t", "uint32_t", "size_t", "unsigned", "int"))
+
+
+class CCode(Code):
+    """C code."""
+
+    __slots__ = ()
+
+    def upper(self) -> "CCode":
+        """The same in upper case, as names of macros have it."""
+        return CCode(self.text.upper())
+
+    def divided(self, before: str) -> "tuple[CCode, CCode]":
+        """What is before the last place where a text begins, and the rest; all and nothing where it is not there."""
+        at = self.text.rfind(before)
+        return (CCode(self.text[:at]), CCode(self.text[at:])) if at >= 0 else (self, CCode(""))
+
+
+def code(template: str, /, **parts: CCode | int) -> CCode:
+    """C code from a template, a literal, whose places `$name` and `${name}` are filled."""
+    return CCode.filled(template, dict(parts))
+
+
+def lines(parts: Iterable[CCode]) -> CCode:
+    """The parts one after another, with nothing between them."""
+    return CCode("").join(parts)
+
+
+def file_text(path: Path) -> CCode:
+    """A file of C, as people wrote it: of Kibi's kernels, or of the kernels of custom operators."""
+    return CCode(path.read_text(encoding="utf-8"))
+
+
+def identifier(name: str, what: str = "the model") -> CCode:
+    """A name that somebody chose, as the beginning of names in C and of files.
+
+    Args:
+        name: of ASCII letters, digits and underscores, a letter first.
+        what: it is the name of, for errors.
+
+    Raises:
+        InputError: it is no such name, or would break the library.
+    """
+    reason = why_reserved(name) if _NAME.fullmatch(name) and name[0] != "_" else "it is no name in C"
+    if reason:
+        shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+        raise InputError(
+            f"{what} cannot be called {shown!r}: {reason}. Give it a name of letters, digits and underscores, with a letter "
+            "first, such as 'my_model'."
+        )
+    return CCode(name)
+
+
+def word(text: str) -> CCode:
+    """A word of the program's own, or of a kernel's header: the name of a function, a field, a macro.
+
+    Raises:
+        InternalError: it is no word.
+    """
+    if not _NAME.fullmatch(text):
+        raise InternalError(f"{text!r} is no word in C")
+    return CCode(text)
+
+
+def name_problem(name: object) -> str:
+    """What to do about a name, given by somebody, that cannot be a part of names in C; empty for one that can."""
+    if isinstance(name, str) and len(name) <= LONGEST_NAME and _NAME.fullmatch(name):
+        return ""
+    return f"Name it like a variable in C: at most {LONGEST_NAME} letters, digits and underscores, no digit first"
+
+
+def name_part(name: str) -> CCode:
+    """A name that somebody chose, as a part of names in C.
+
+    Raises:
+        InputError: it cannot be one.
+    """
+    problem = name_problem(name)
+    if problem:
+        raise InputError(f"{str(name)[:40]!r} is no part of names in C. {problem}.")
+    return CCode(name)
+
+
+def type_name(text: str) -> CCode:
+    """A type of elements or numbers, of C99.
+
+    Raises:
+        InternalError: there is no such type.
+    """
+    if text not in _TYPES:
+        raise InternalError(f"{text!r} is no type that generated C has")
+    return CCode(text)
+
+
+def element_type(dtype: DType) -> CCode:
+    """The type of elements."""
+    return CCode(dtype.c)
+
+
+def include(name: FileName) -> CCode:
+    """The line that includes a file of the library."""
+    return CCode(f'#include "{name.text}"\n')
+
+
+def comment(text: str, indent: str = "") -> CCode:
+    """A block comment of any text, which it cannot end. Paragraphs stay apart, long ones are wrapped."""
+    filled = []
+    for paragraph in _defused(text).split("\n"):
+        filled += wrap(paragraph, LINE_WIDTH - len(indent) - 6, break_long_words=False) or [""]
+    return comment_lines(filled, indent)
+
+
+def comment_lines(texts: Sequence[str], indent: str = "") -> CCode:
+    """A block comment of lines as they are; none of them can end it."""
+    shown = [_without_last_backslash(_defused(each).replace("\n", " ")) for each in texts]
+    if len(shown) == 1:
+        return CCode(f"{indent}/* {shown[0]} */\n")
+    body = "\n".join(f"{indent} * {line}".rstrip() for line in shown[1:])
+    return CCode(f"{indent}/* {shown[0]}\n{body} */\n")
+
+
+def remark(text: str) -> CCode:
+    """A comment within a line, which any text cannot end."""
+    return CCode(f"/* {_without_last_backslash(_defused(text).replace(chr(10), ' '))} */")
+
+
+def plain(name: str) -> str:
+    """A name as comments have it: printable ASCII, at most 80 characters."""
+    text = "".join(each if " " <= each <= "~" else "?" for each in name)
+    return text if len(text) <= _LONGEST_PLAIN else f"{text[:38]}...{text[-38:]}"
+
+
+def _defused(text: str) -> str:
+    """A text that neither ends a comment nor opens one, in printable ASCII; line ends stay."""
+    shown = "".join(each if " " <= each <= "~" or each == "\n" else "?" for each in text)
+    return _TRIGRAPH.sub("? ", shown).replace("*/", "* /").replace("/*", "/ *")
+
+
+def _without_last_backslash(line: str) -> str:
+    """A line that does not join the next one."""
+    kept = line.rstrip()
+    return f"{kept}." if kept.endswith("\\") else line
+
+
+def string_literal(text: str) -> CCode:
+    """A string literal of a text's UTF-8 bytes: the same in every compiler, whatever its character set and its trigraphs."""
+    pieces = (_character(byte) for byte in text.encode("utf-8", "replace"))
+    return CCode(f'"{"".join(pieces)}"')
+
+
+def _character(byte: int) -> str:
+    """A byte within a string literal; three octal digits, so that none that follows is taken for one."""
+    if byte == ord("\n"):
+        return r"\n"
+    return chr(byte) if 0x20 <= byte < 0x7F and byte not in b'"\\?' else f"\\{byte:03o}"
+
+
+def hexadecimal(value: int, digits: int = 8) -> CCode:
+    """An unsigned literal with that many hexadecimal digits."""
+    return CCode(f"0x{value:0{digits}x}u")
+
+
+def literal(value: float, c_type: str) -> CCode:
+    """A C99 literal of a value of an integer type or `float`."""
+    return CCode(_literal(value, c_type))
+
+
+def array(declaration: CCode, data: Array) -> CCode:
+    """A definition with initializer: `declaration = {…};`, lines filled."""
+    c_type = DType.of(data).c
+    flat = data.reshape(-1)
+    numbers = map(str, flat.tolist()) if c_type == "int8_t" else (_literal(value, c_type) for value in flat.tolist())
+    return CCode(f"{declaration.text} = {{\n{_filled(numbers)}\n}};\n")
+
+
+def filled(parts: Iterable[CCode | int]) -> CCode:
+    """Parts with commas between them, as many on a line as fit, indented by 4."""
+    return CCode(_filled(str(part) if isinstance(part, int) else part.text for part in parts))
+
+
+def _filled(numbers: Iterable[str]) -> str:
+    indent = "    "
+    found, line = [], indent
+    for number in numbers:
+        piece = f"{number}, "
+        if len(line) + len(piece) - 1 > LINE_WIDTH:
+            found.append(line.rstrip())
+            line = indent
+        line += piece
+    found.append(line.rstrip(", "))
+    return "\n".join(found)
+
+
+def _literal(value: float, c_type: str) -> str:
+    if c_type == "float" and not isfinite(value):
+        # Constant expressions that need no header.
+        return "(0.0f / 0.0f)" if isnan(value) else f"({'-' if value < 0 else ''}1.0f / 0.0f)"
+    if c_type == "float":
+        # Decimal digits that give back the very same float32, in C99 and C++17 alike.
+        text = repr(float(np.float32(value))) if float(np.float32(value)) == value else f"{value:.9g}"
+        return f"{text if '.' in text or 'e' in text else text + '.0'}f"
+    if int(value) in (-(1 << 31), -(1 << 63)):
+        return f"({int(value) + 1} - 1)"  # no literal is negative, and none is as large as this number without its sign
+    return f"{int(value)}{'u' if c_type in ('uint32_t', 'uint64_t') else ''}"

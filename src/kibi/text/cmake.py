@@ -1,0 +1,38 @@
+"""CMake code: templates, and in them comments and arguments that mean nothing but themselves."""
+
+import re
+
+from kibi.errors import InternalError
+from kibi.text.file_name import FileName
+from kibi.text.template import Code
+
+_ARGUMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+class CMakeText(Code):
+    """CMake code."""
+
+    __slots__ = ()
+
+
+def cmake(template: str, /, **parts: CMakeText | int) -> CMakeText:
+    """CMake code from a template whose places `$name` are filled; CMake's own `$` is written twice."""
+    return CMakeText.filled(template, dict(parts))
+
+
+def comment(text: str) -> CMakeText:
+    """Foreign text as one line of comment."""
+    # The blank keeps `#[[`, which opens a comment of several lines, apart.
+    return CMakeText("# " + "".join(each if " " <= each <= "~" else "?" for each in text))
+
+
+def argument(text: "FileName | str") -> CMakeText:
+    """The name of a file or of a target as an argument without quotes.
+
+    Raises:
+        InternalError: it is neither.
+    """
+    name = text.text if isinstance(text, FileName) else text
+    if not _ARGUMENT.fullmatch(name):
+        raise InternalError(f"{name!r} is no argument of CMake's without quotes")
+    return CMakeText(name)

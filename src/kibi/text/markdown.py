@@ -1,0 +1,14 @@
+"""Text in Markdown: what becomes code in a line, or in a cell of a table, means nothing but itself."""
+
+import re
+
+from kibi.text.terminal import printable
+
+
+def code_span(text: str) -> str:
+    """Foreign text as code in a line or a cell: no backtick or bar ends it."""
+    shown = printable(text).replace("|", "\\|")
+    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{space}{shown or ' '}{space}{fence}"

@@ -1,0 +1,183 @@
+"""Every writer with hostile names: what comes out compiles and parses, and C without its comments is the same for any names."""
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import kibi
+from kibi.codegen import Library, generate
+from kibi.frontends.tflite import parse_tflite
+from kibi.ir import Graph, Signature
+from kibi.planner.ascii_map import memory_ascii
+from kibi.planner.plan import Plan
+from kibi.planner.region_file import Region
+from kibi.reports.memory_comparison_svg import memory_comparison_svg
+from kibi.reports.memory_picture import memory_picture
+from kibi.reports.memory_svg import memory_svg
+from kibi.reports.pareto import Choice
+from kibi.reports.pareto_svg import pareto_svg
+from kibi.reports.plan_comparison import PlannedModel
+from kibi.reports.plan_record import plan_record
+from kibi.reports.recording_svg import recording_svg
+from kibi.runtime.memory import Kind, LinearArena, Recording
+from kibi.text.json import json_text
+from kibi.toolchain import compile_objects
+from tests.engines.networks import residual_network, two_input_network
+from tests.support.choices import Seeded
+from tests.support.operator_models import OPERATOR_MODELS
+from tests.text.hostile import COMMENT, NAMES, bare, named, renamed
+from tests.toolchain.tools import check_gcc
+
+_REGIONS = (
+    Region("int", 1 << 9, 1.0, holds_weights=True),
+    Region("main", 1 << 20, 2.0, holds_weights=True),
+    Region("NULL", 1 << 20, 3.0),
+)
+"""Names that mean something in C: they are parts of names there."""
+_STARTS = range(0, len(NAMES), 13)
+_PLAIN = ("plain",)
+_STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wtrigraphs", "-Wcomment", "-Wpedantic", "-Werror", "-fsyntax-only")
+
+
+def _graph(operator: str, seed: int = 0) -> Graph:
+    return parse_tflite(OPERATOR_MODELS[operator](Seeded(seed)).model, f"{operator.lower()}.tflite")
+
+
+@cache
+def _planned() -> Mapping[str, tuple[Graph, Plan]]:
+    """A graph and its plan for each form that a library has."""
+    small, two, body, state = residual_network(), two_input_network(), _graph("IF"), _graph("ASSIGN_VARIABLE")
+    made = {
+        "whole": (small, kibi.plan(small, granularity="tensor")),
+        "rows": (small, kibi.plan(small)),
+        "streamed": (two, kibi.plan(two, input="streamed")),
+        "supplied": (small, kibi.plan(small, input="supplied", output="supplied", granularity="tensor")),
+        "regions": (small, kibi.plan(small, regions=_REGIONS, place_weights=True, granularity="tensor")),
+        "bodies": (body, kibi.plan(body)),
+        "state": (state, kibi.plan(state)),
+    }
+    return {form: (replace(graph, name=form), replace(plan, model=form)) for form, (graph, plan) in made.items()}
+
+
+@cache
+def _libraries(names: tuple[str, ...], start: int) -> Mapping[str, Library]:
+    """A library of each form, and one of several models, whose texts from outside are such names."""
+    target, command = kibi.target("host"), names[start % len(names)]
+    made = {
+        form: (named(graph, names, start), renamed(plan, names, start)) for form, (graph, plan) in _planned().items()
+    }
+    libraries = {form: generate([each], target, command=command) for form, each in made.items()}
+    graph, plan = made["whole"]
+    entry = Signature(names[start % len(names)], 0, (), ())
+    libraries["signature"] = generate([(replace(graph, name="entry", signature=entry), plan)], target)
+    return {**libraries, "several": generate(list(made.values())[:4], target, name="several", command=command)}
+
+
+@pytest.mark.parametrize("start", _STARTS)
+def test_c_without_comments_is_the_same_for_any_names(start: int) -> None:
+    """Names of tensors and files, and commands, reach comments alone; JSON and CMake keep their form."""
+    for form, plain in _libraries(_PLAIN, 0).items():
+        hostile = _libraries(NAMES, start)[form]
+        assert hostile.files.keys() == plain.files.keys()
+        for file, text in hostile.files.items():
+            if file.endswith((".c", ".h")):
+                assert bare(text) == bare(plain.files[file]), (form, file)
+            elif file.endswith(".json"):
+                assert json.loads(text).keys() == json.loads(plain.files[file]).keys()
+                assert Plan.from_json(text).runs
+            else:
+                first, rest = text.split("\n", 1)
+                assert first.startswith("# ")
+                assert rest == plain.files[file].split("\n", 1)[1]
+
+
+def test_libraries_of_hostile_names_compile_without_a_warning(tmp_path: Path) -> None:
+    """All forms at once, with warnings of comments and trigraphs as errors, and a region that is called `int`."""
+    check_gcc()
+    sources = []
+    for number, start in enumerate(_STARTS[::4]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        for form, library in _libraries(NAMES, start).items():
+            for file, text in library.files.items():
+                name = f"{form}_{file}" if file == "example_main.c" else file
+                (folder / name).write_text(text, encoding="utf-8")
+        sources += [str(each) for each in sorted(folder.glob("*.c")) if not each.name.startswith("kibi_")]
+    done = subprocess.run(["gcc", *_STRICT, *sources], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_comments_of_hostile_names_give_no_warning_anywhere(tmp_path: Path) -> None:
+    """All comments of all forms in one file, for the compiler that comes with Kibi, which warns of other things."""
+    comments = {
+        found
+        for start in _STARTS
+        for library in _libraries(NAMES, start).values()
+        for file, text in library.files.items()
+        if file.endswith((".c", ".h"))
+        for found in COMMENT.findall(text)
+    }
+    source = tmp_path / "comments.c"
+    source.write_text("\n".join([*sorted(comments), "int only;\n"]), encoding="utf-8")
+    compile_objects([source], kibi.target("host"), flags=("-Wtrigraphs", "-Wcomment"))
+    assert len(comments) > len(NAMES)
+
+
+_CHOICE = Choice("a", "s", 100, 100, True, 200, 300, 400, None, 0.5)
+
+
+def _drawings(names: tuple[str, ...], start: int) -> dict[str, str]:
+    graph, plan = _planned()["rows"]
+    regions = _planned()["regions"]
+    hostile, hostile_plan = named(graph, names, start), renamed(plan, names, start)
+    hostile = replace(hostile, name=names[start % len(names)])
+    placed, placed_plan = named(regions[0], names, start), renamed(regions[1], names, start)
+    recording = Recording(LinearArena(256))
+    recording.allocate(16, Kind.SCRATCH)
+    both = [PlannedModel(hostile, hostile_plan, names[start % len(names)]), PlannedModel(placed, placed_plan, "b")]
+    return {
+        "plan": memory_svg(hostile, hostile_plan),
+        "regions": memory_svg(placed, placed_plan),
+        "comparison": memory_comparison_svg(both),
+        "titled": memory_comparison_svg(both, names[start % len(names)]),
+        "pareto": pareto_svg(hostile.name, "host", [replace(_CHOICE, variant=names[start % len(names)]), _CHOICE]),
+        "recording": recording_svg(recording, names[start % len(names)]),
+    }
+
+
+def _tags(svg: str) -> list[str]:
+    return [each.tag for each in ET.fromstring(svg).iter()]  # noqa: S314 - made here
+
+
+@pytest.mark.parametrize("start", _STARTS)
+def test_pictures_of_hostile_names_have_the_same_elements(start: int) -> None:
+    """An XML parser finds what it finds with plain names; labels differ, and some have no room."""
+    plain = _drawings(_PLAIN, 0)
+    for kind, svg in _drawings(NAMES, start).items():
+        svg.encode("utf-8")
+        assert set(_tags(svg)) == set(_tags(plain[kind])), kind
+        assert "\x1b" not in svg
+        assert "\u202e" not in svg
+
+
+@pytest.mark.parametrize("start", _STARTS)
+@pytest.mark.parametrize("form", ["rows", "regions", "bodies"])
+def test_texts_for_people_and_programs_hold_hostile_names(form: str, start: int) -> None:
+    """The map in characters, the picture of the terminal, the record: visible lines, and JSON that reads back."""
+    graph, plan = _planned()[form]
+    hostile, hostile_plan = named(graph, NAMES, start), renamed(plan, NAMES, start)
+    draw: Callable[[Graph, Plan], str] = memory_ascii
+    lines = draw(hostile, hostile_plan).split("\n")
+    assert len(lines) == len(draw(graph, plan).split("\n"))
+    assert all(line.isprintable() for line in lines)
+    picture = memory_picture(hostile, hostile_plan, width=100).plain
+    assert all(line.isprintable() for line in picture.split("\n"))
+    record = json_text(plan_record(hostile, hostile_plan)).text
+    assert record.isascii()
+    assert Plan.from_json(record).runs == plan.runs
