@@ -62,7 +62,9 @@ class FileTensor(TensorInterface):
 
 def _mapped(path: Path, offset: int, size_bytes: int, *, writable: bool) -> mmap.mmap:
     if not path.is_file():  # a pipe would wait for a writer, and cannot be mapped
-        raise InputError(f"{path}: it is no file that is there. Give one that can be {'written' if writable else 'read'}.")
+        raise InputError(
+            f"{path}: it is no file that is there. Give one that can be {'written' if writable else 'read'}."
+        )
     try:
         with path.open("r+b" if writable else "rb") as file:
             there = path.stat().st_size
