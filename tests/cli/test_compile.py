@@ -1,6 +1,7 @@
 """`kibi compile` writes a library whole or not at all, the same bytes each time."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -115,34 +116,49 @@ def test_compile_into_a_read_only_folder_says_so(
     kibi: Kibi, glyphs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The operating system's reason is in the error; root may write anywhere, so it is made up here."""
+    opened = os.open
 
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied", str(tmp_path / "lib"))
+    def refuse(path: str, flags: int, *mode: int, **more: int) -> int:
+        if flags & os.O_CREAT and str(path).startswith(str(tmp_path)):
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, flags, *mode, **more)
 
-    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("os.open", refuse)
     done = kibi("compile", glyphs, "-o", tmp_path / "lib")
     assert (done.code, done.out) == (9, "")
     assert "Permission denied" in done.err
 
 
 @pytest.mark.parametrize("signal_name", ["SIGINT", "SIGTERM"])
-def test_compile_interrupted_leaves_the_folder_as_it_was(glyphs: Path, tmp_path: Path, signal_name: str) -> None:
-    """A signal in the middle of writing ends the command with 130, and no file is new, half or left over."""
+@pytest.mark.parametrize("call", ["rename", "replace"])
+def test_compile_interrupted_leaves_the_folder_as_it_was(
+    glyphs: Path, tmp_path: Path, signal_name: str, call: str
+) -> None:
+    """A signal in the middle of writing ends the command with 130, and no file is new, half or left over.
+
+    A folder that is new comes by one call; in one that exists, the third file is interrupted.
+    """
+    old = {"glyphs.c": "old", "mine.txt": "mine"} if call == "replace" else {}
+    for name, text in old.items():
+        (tmp_path / "lib").mkdir(exist_ok=True)
+        (tmp_path / "lib" / name).write_text(text)
     program = f"""
 import os, signal, sys
 from kibi.cli.entry import run
-move, count = os.replace, [0]
-def replace(*paths):
-    if "{tmp_path.name}" in str(paths[1]):
+move, left = os.{call}, [{3 if old else 1}]
+def moved(*paths):
+    left[0] -= "{tmp_path.name}" in str(paths[1])
+    if left[0] == 0:
         os.kill(os.getpid(), signal.{signal_name})
     move(*paths)
-os.replace = replace
+os.{call} = moved
 sys.argv = ["kibi", "compile", {str(glyphs)!r}, "-o", {str(tmp_path / "lib")!r}]
 run()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "kibi: interrupted\n")
-    assert [path.name for path in (tmp_path / "lib").iterdir()] == []
+    assert (tmp_path / "lib").exists() is bool(old)
+    assert {path.name: path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == old
 
 
 def test_compile_tuned_for_what_is_not_emulated_is_refused(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
