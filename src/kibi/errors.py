@@ -12,6 +12,7 @@
     ├── MismatchError           10   two engines gave different bits
     ├── OracleError             11   TensorFlow Lite Micro's Python build failed or is missing
     ├── EventError              12   the runtime reported an error: an allocator is full, a handle is stale
+    ├── LimitError              13   a loop inside the model took more turns than its limit
     └── InternalError           70   a bug of Kibi's own
 
 The number is the exit code of the command line. Each error holds its facts as fields first; its text says what, where, why
@@ -178,6 +179,22 @@ class EventError(KibiError):
     def __init__(self, name: str, what: str, meaning: str = "") -> None:
         self.name = name
         super().__init__(f"{what}: {meaning}" if meaning else what)
+
+
+class LimitError(KibiError):
+    """A loop inside the model took more turns than its limit.
+
+    Attributes:
+        turns: the limit.
+    """
+
+    exit_code = 13
+
+    def __init__(self, what: str, turns: int) -> None:
+        self.turns = turns
+        super().__init__(
+            f"{what} has not ended after {turns:,} turns. Check the model's condition, or allow more turns."
+        )
 
 
 class InternalError(KibiError):

@@ -44,6 +44,11 @@ void *{name}_variable({name}_t *model, unsigned index);
         else "One inference"
     )
     more = f"\n * KIBI_MORE_INPUT where an operator ended it early: {name}_output is not valid then." if b.stops else ""
+    more += (
+        f"\n * KIBI_ERROR_LIMIT where a loop reached its limit: {name}_output is not valid then."
+        if b.graph.loops
+        else ""
+    )
     return f"""{text}
 /* Where output `index` lies after {name}_invoke, until the arena is used again; NULL if there is none. */
 const {outputs} *{name}_output(const {name}_t *model, unsigned index);
@@ -73,7 +78,7 @@ def _cursor(b: Bindings) -> str:
     """The fields that say how far an inference has come that waits for a row."""
     if not b.streams:
         return ""
-    stopped = f"    {b.cursor_type} is_stopped; /* whether an operator ended the inference */\n" if b.stops else ""
+    stopped = f"    {b.cursor_type} is_stopped; /* whether an operator ended the inference */\n" if b.can_end else ""
     return f"    {b.cursor_type} line, turn, function, step;\n{stopped}"
 
 
@@ -132,7 +137,7 @@ def _ready(b: Bindings) -> str:
 def _push(b: Bindings) -> str:
     name, several = b.prefix, len(b.graph.inputs) > 1
     wrong = f"{name}_expected_input(model) != (int)input" if several else f"{name}_expected_input(model) < 0"
-    stopped = "        model->is_stopped = 0;\n" if b.stops else ""
+    stopped = "        model->is_stopped = 0;\n" if b.can_end else ""
     return f"""void {name}_rewind({name}_t *model)
 {{
     if (model != NULL) {{
@@ -164,14 +169,15 @@ int {name}_expected_input({name}_t *model)
 def _invoke(b: Bindings) -> str:
     name = b.prefix
     run = f"{name}_run({memory_c.of_model(b)})"
-    stopped = f"{report(MoreInputNeeded, 2)}        return KIBI_MORE_INPUT;\n    }}\n"
+    ended = refuse("ended == 2", "KIBI_ERROR_LIMIT") if b.graph.loops else ""
+    if b.stops:
+        ended += f"    if (ended != 0) {{\n{report(MoreInputNeeded, 2)}        return KIBI_MORE_INPUT;\n    }}\n"
     if b.streams:
         body = refuse(f"{name}_expected_input(model) >= 0", "KIBI_ERROR_TURN")
-        if b.stops:
-            body += f"    if (model->is_stopped != 0) {{\n        {name}_rewind(model);\n{stopped}"
-        body += f"    {name}_rewind(model);\n"
-    elif b.stops:
-        body = f"{report(InferenceStarted)}    if ({run} != 0) {{\n{stopped}"
+        body += "    const int ended = model->is_stopped;\n" if b.can_end else ""
+        body += f"    {name}_rewind(model);\n{ended}"
+    elif b.can_end:
+        body = f"{report(InferenceStarted)}    const int ended = {run};\n{ended}"
     else:
         body = f"{report(InferenceStarted)}    {run};\n"
     return f"""kibi_status {name}_invoke({name}_t *model)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.c_text import comment, filled, integer_bits, integer_type, plain
-from kibi.codegen.memory_c import argument, of_model, parameter, remaining
+from kibi.codegen.memory_c import argument, of_model, parameter, remaining, scratch
 from kibi.codegen.turns import Entry, Group, fold
 
 _PLAIN_DRIVER_BYTES = 54
@@ -54,14 +54,20 @@ def _table(b: Bindings, name: str, nodes: range, last: str) -> str:
 
 def _ends(b: Bindings) -> str:
     """The function that says whether one that has run ends the inference; nothing where none does."""
-    if not b.stops:
+    if not b.can_end:
         return ""
     cases = "".join(
         f"    case {number}:\n        return end == {b.graph.sites[number].steps} && {remaining(b, number)} != 0;\n"
         for number in b.stops
+    ) + "".join(
+        f"    case {number}:\n        return end == 1 && *({scratch(b, b.plan.scratch_of(number))}) != 0 ? 2 : 0;\n"
+        for number in b.graph.loops
+    )
+    about = (
+        "Whether a function that has run ends the inference: 1, it waits for further ones; 2, a loop reached its limit."
     )
     return (
-        f"{comment('Whether a function that has run its last step ends the inference: it waits for further ones.')}"
+        f"{comment(about)}"
         f"static int {b.prefix}_ends({parameter(b)}, int32_t function, int32_t end)\n{{\n    switch (function) {{\n{cases}"
         f"    default:\n        return 0;\n    }}\n}}\n\n"
     )
@@ -75,17 +81,19 @@ def _call(b: Bindings, function: str, step: str, end: str, indent: int) -> str:
     index = f"{function} - {b.receivers}" if b.receivers else function
     memory = of_model(b) if b.streams else argument(b)
     call = f"functions[{index}]({memory}, {step}, {end});"
-    if not b.stops:
+    if not b.can_end:
         return call
     margin = "\n" + " " * indent
-    leave = [f"model->line = {_END};", "model->is_stopped = 1;", "return;"] if b.streams else ["return 1;"]
+    stopped = f"model->is_stopped = ({b.cursor_type})ended;"
+    leave = [f"model->line = {_END};", stopped, "return;"] if b.streams else ["return ended;"]
     inner = "".join(f"{margin}    {statement}" for statement in leave)
-    return f"{call}{margin}if ({b.prefix}_ends({memory}, (int32_t){function}, {end}) != 0) {{{inner}{margin}}}"
+    ended = f"const int ended = {b.prefix}_ends({memory}, (int32_t){function}, {end});"
+    return f"{call}{margin}{ended}{margin}if (ended != 0) {{{inner}{margin}}}"
 
 
 def _result(b: Bindings) -> tuple[str, str]:
-    """The type of the driver of stored inputs, and its last statement: 1 where the inference ended early."""
-    return ("int", "    return 0;\n") if b.stops else ("void", "")
+    """The type of the driver of stored inputs, and its last statement: not 0 where the inference ended early."""
+    return ("int", "    return 0;\n") if b.can_end or b.is_body else ("void", "")
 
 
 def _receive(b: Bindings, function: str, step: str) -> str:

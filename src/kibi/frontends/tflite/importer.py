@@ -21,6 +21,7 @@ from kibi.frontends.tflite.signatures import by_signature, listed
 from kibi.frontends.tflite.tensors import unused
 from kibi.frontends.tflite.variables import Access, Key, weave
 from kibi.ir import Graph, Node, Tensor, verify
+from kibi.ops import as_body
 
 _SCHEMA_VERSION = 3
 
@@ -53,6 +54,7 @@ class _Subgraphs:
         self._reader = reader
         self._source = source
         self._done: dict[int, Graph | None] = {}
+        self._bodies: dict[int, Graph] = {}
 
     def graph(self, number: int) -> Graph:
         """A subgraph.
@@ -70,6 +72,17 @@ class _Subgraphs:
         if graph is None:
             raise CorruptError(f"subgraph {number} calls itself")
         return graph
+
+    def body(self, number: int) -> Graph:
+        """A subgraph in the form in which operators run it: one object, however many run it.
+
+        Raises:
+            ModelError: with all problems that were found in it.
+            CorruptError: there is none of that number, or it calls itself.
+        """
+        if number not in self._bodies:
+            self._bodies[number] = as_body(self.graph(number))
+        return self._bodies[number]
 
     def first_values(self, handles: Handles) -> tuple[dict[Key, Array], list[Problem]]:
         """What the subgraphs that are called once give to variables, and what is wrong with them."""
@@ -106,7 +119,7 @@ class _Parts:
     def of(reader: ModelReader, graphs: _Subgraphs) -> "_Parts":
         """Those of the subgraph that is read."""
         compression = read_compression(reader)
-        drafts, handles, operator_problems = read_operators(reader, compression, graphs.graph)
+        drafts, handles, operator_problems = read_operators(reader, compression, graphs.body)
         misled = index_problems(reader, drafts)
         tensors, tensor_problems = read_tensors(reader, drafts, compression)
         table = TensorTable(tensors, reader.tensor_count, reader.outputs)
