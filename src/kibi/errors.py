@@ -13,6 +13,7 @@
     ├── OracleError             11   TensorFlow Lite Micro's Python build failed or is missing
     ├── EventError              12   the runtime reported an error: an allocator is full, a handle is stale
     ├── ResourceError           13   memory ran out, or something is nested too deep
+    ├── LimitError              14   a loop inside the model took more turns than its limit
     └── InternalError           70   a bug of Kibi's own
 
 The number is the exit code of the command line. Each error holds its facts as fields first; its text says what, where, why
@@ -250,6 +251,22 @@ def bounded(function: Callable[Arguments, Returned]) -> Callable[Arguments, Retu
             raise exhaustion(error) from error
 
     return call
+
+
+class LimitError(KibiError):
+    """A loop inside the model took more turns than its limit.
+
+    Attributes:
+        turns: the limit.
+    """
+
+    exit_code = 14
+
+    def __init__(self, what: str, turns: int) -> None:
+        self.turns = turns
+        super().__init__(
+            f"{what} has not ended after {turns:,} turns. Check the model's condition, or allow more turns."
+        )
 
 
 class InternalError(KibiError):

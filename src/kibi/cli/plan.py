@@ -215,6 +215,8 @@ def _show_picture(planned: "PlannedModel") -> None:
     console = output()
     say(console, memory_picture(planned.graph, planned.plan, width=picture_columns(console)))
     graph = planned.graph
+    if planned.plan.limited:
+        say(console, f"\nLess was searched than asked for: {planned.plan.limited}.")
     if graph.variables:
         size_bytes = sum(graph.tensors[index].type.size_bytes for index in graph.variables)
         say(

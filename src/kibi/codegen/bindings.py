@@ -31,6 +31,8 @@ class Bindings:
         graph, plan, target: what is written, and for whom.
         goal: what the code is good at.
         tuned: for nodes whose kernel was measured, its name.
+        is_body: whether it is a graph inside of an operator.
+        written: the bodies that are bound so far, by the identities of graph and plan: operators that run the same one share it.
     """
 
     graph: Graph
@@ -38,6 +40,8 @@ class Bindings:
     target: Target
     goal: Goal = Goal.BALANCED
     tuned: Mapping[int, str] = field(default_factory=dict)
+    is_body: bool = False
+    written: "dict[tuple[int, int], Bindings]" = field(default_factory=dict, repr=False)
 
     @cached_property
     def prefix(self) -> CCode:
@@ -86,25 +90,32 @@ class Bindings:
 
     @cached_property
     def bodies(self) -> "tuple[Bindings, ...]":
-        """The graphs inside of nodes, each about to be written as a file of its own."""
-        named = [
-            (self.body_name(number, name).text, body)
-            for number, site in enumerate(self.graph.sites)
-            for name, body in zip(site.op.body_names, site.op.bodies, strict=True)
-        ]
-        return tuple(
-            Bindings(replace(planned_graph(body, plan), name=name), plan, self.target, self.goal)
-            for (name, body), plan in zip(named, self.plan.bodies, strict=True)
-        )
+        """The graphs inside of nodes, each about to be written as a file of its own; the same one for all that share it."""
+        return tuple(dict.fromkeys(self._body_of.values()))
 
-    @property
+    @cached_property
+    def _body_of(self) -> "dict[tuple[int, str], Bindings]":
+        """For each node, and each of its bodies by name, what is written."""
+        places = [(number, name) for number, site in enumerate(self.graph.sites) for name in site.op.body_names]
+        bodies = [body for site in self.graph.sites for body in site.op.bodies]
+        found = {}
+        for (number, name), body, plan in zip(places, bodies, self.plan.bodies, strict=True):
+            if (id(body), id(plan)) not in self.written:
+                named = replace(planned_graph(body, plan), name=self.own(number, word(name)).text)
+                self.written[id(body), id(plan)] = Bindings(
+                    named, plan, self.target, self.goal, is_body=True, written=self.written
+                )
+            found[number, name] = self.written[id(body), id(plan)]
+        return found
+
+    @cached_property
     def with_bodies(self) -> "tuple[Bindings, ...]":
-        """Itself, then the bodies inside, each followed by those inside of it."""
-        return (self, *(inner for body in self.bodies for inner in body.with_bodies))
+        """Itself, then the bodies inside, each followed by those inside of it; each once."""
+        return tuple(dict.fromkeys((self, *(inner for body in self.bodies for inner in body.with_bodies))))
 
     def body_name(self, number: int, name: str) -> CCode:
         """The C name of a body of a node."""
-        return self.own(number, word(name))
+        return self._body_of[number, name].prefix
 
     def own(self, number: int, name: CCode) -> CCode:
         """The C name of something that belongs to a node."""
@@ -119,6 +130,11 @@ class Bindings:
     def stops(self) -> tuple[int, ...]:
         """The nodes that may end an inference."""
         return stops(self.graph)
+
+    @property
+    def can_end(self) -> bool:
+        """Whether a node may end an inference: one that waits for further ones, or one whose loop reaches its limit."""
+        return bool(self.stops or self.graph.loops)
 
     @property
     def streams(self) -> bool:

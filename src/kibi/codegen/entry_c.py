@@ -77,6 +77,10 @@ def _output_declarations(b: Bindings) -> CCode:
         more = code(
             "\n * KIBI_MORE_INPUT where an operator ended it early: ${name}_output is not valid then.", name=b.prefix
         )
+    if b.graph.loops:
+        more += code(
+            "\n * KIBI_ERROR_LIMIT where a loop reached its limit: ${name}_output is not valid then.", name=b.prefix
+        )
     return code(
         """
 /* Where output `index` lies after ${name}_invoke, until the arena is used again; NULL if there is none. */
@@ -119,7 +123,7 @@ def _cursor(b: Bindings) -> CCode:
     if not b.streams:
         return code("")
     found = code("    $kind line, turn, function, step;\n", kind=b.cursor_type)
-    if b.stops:
+    if b.can_end:
         found += code("    $kind is_stopped; /* whether an operator ended the inference */\n", kind=b.cursor_type)
     return found
 
@@ -224,7 +228,7 @@ ${checks}${report}    ${name}_run(model, row);
 }
 """,
         name=b.prefix,
-        stopped=code("        model->is_stopped = 0;\n") if b.stops else code(""),
+        stopped=code("        model->is_stopped = 0;\n") if b.can_end else code(""),
         is_missing=memory_c.is_missing(b),
         head=_push_head(b),
         checks=_ready(b) + refuse(code("row == NULL"), "KIBI_ERROR_NULL") + refuse(wrong, "KIBI_ERROR_TURN"),
@@ -234,16 +238,17 @@ ${checks}${report}    ${name}_run(model, row);
 
 def _invoke(b: Bindings) -> CCode:
     run = code("${name}_run($memory)", name=b.prefix, memory=memory_c.of_model(b))
-    stopped = code("${report}        return KIBI_MORE_INPUT;\n    }\n", report=report(MoreInputNeeded, 2))
-    rewind = code("${name}_rewind(model);\n", name=b.prefix)
+    ended = refuse(code("ended == 2"), "KIBI_ERROR_LIMIT") if b.graph.loops else code("")
+    if b.stops:
+        told = report(MoreInputNeeded, 2)
+        ended += code("    if (ended != 0) {\n${report}        return KIBI_MORE_INPUT;\n    }\n", report=told)
     if b.streams:
         body = refuse(code("${name}_expected_input(model) >= 0", name=b.prefix), "KIBI_ERROR_TURN")
-        if b.stops:
-            body += code("    if (model->is_stopped != 0) {\n        ${rewind}$stopped", rewind=rewind, stopped=stopped)
-        body += code("    $rewind", rewind=rewind)
-    elif b.stops:
-        ended = code("    if ($run != 0) {\n$stopped", run=run, stopped=stopped)
-        body = report(InferenceStarted) + ended
+        if b.can_end:
+            body += code("    const int ended = model->is_stopped;\n")
+        body += code("    ${name}_rewind(model);\n$ended", name=b.prefix, ended=ended)
+    elif b.can_end:
+        body = report(InferenceStarted) + code("    const int ended = $run;\n$ended", run=run, ended=ended)
     else:
         body = report(InferenceStarted) + code("    $run;\n", run=run)
     return code(

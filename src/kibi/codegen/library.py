@@ -67,7 +67,7 @@ class CompiledModel:
     @property
     def stops(self) -> bool:
         """Whether an operator may end an inference early."""
-        return bool(stops(self.graph))
+        return bool(stops(self.graph) or self.graph.loops)
 
     @property
     def arrivals(self) -> tuple[tuple[int, int], ...]:
@@ -229,7 +229,7 @@ def _compiled(b: Bindings) -> CompiledModel:
         labels=tuple(map(b.label, numbers)),
         kernels=tuple(call.kernel for call in b.calls),
         pointers=(len(b.regions) or 1) + len(b.supplied) + bool(b.variables),
-        cursor_bytes=(5 if b.stops else 4) * b.cursor_bytes if b.streams else 0,
+        cursor_bytes=(5 if b.can_end else 4) * b.cursor_bytes if b.streams else 0,
         supplied=b.supplied,
         regions=b.regions,
         variable_bytes=b.variable_bytes,

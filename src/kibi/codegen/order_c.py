@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.c_text import integer_bits, integer_type
-from kibi.codegen.memory_c import argument, of_model, parameter, remaining
+from kibi.codegen.memory_c import argument, of_model, parameter, remaining, scratch
 from kibi.codegen.turns import Entry, Group, fold
 from kibi.text.c import CCode, code, comment, filled, lines, plain, remark, word
 
@@ -62,9 +62,9 @@ ${functions}};
 
 def _ends(b: Bindings) -> CCode:
     """The function that says whether one that has run ends the inference; nothing where none does."""
-    if not b.stops:
+    if not b.can_end:
         return code("")
-    cases = (
+    cases = [
         code(
             "    case $number:\n        return end == $steps && $remaining != 0;\n",
             number=number,
@@ -72,6 +72,17 @@ def _ends(b: Bindings) -> CCode:
             remaining=remaining(b, number),
         )
         for number in b.stops
+    ]
+    cases += [
+        code(
+            "    case $number:\n        return end == 1 && *($scratch) != 0 ? 2 : 0;\n",
+            number=number,
+            scratch=scratch(b, b.plan.scratch_of(number)),
+        )
+        for number in b.graph.loops
+    ]
+    about = (
+        "Whether a function that has run ends the inference: 1, it waits for further ones; 2, a loop reached its limit."
     )
     return code(
         """\
@@ -84,7 +95,7 @@ ${cases}    default:
 }
 
 """,
-        about=comment("Whether a function that has run its last step ends the inference: it waits for further ones."),
+        about=comment(about),
         prefix=b.prefix,
         memory=parameter(b),
         cases=lines(cases),
@@ -120,13 +131,15 @@ def _call(b: Bindings, call: _Step, count: int, margin: CCode) -> CCode:
         step=call.step,
         end=call.end,
     )
-    if not b.stops:
+    if not b.can_end:
         return found
-    leave = [code("return 1;")]
+    leave = [code("return ended;")]
     if b.streams:
-        leave = [code("model->line = $count;", count=count), code("model->is_stopped = 1;"), code("return;")]
+        stopped = code("model->is_stopped = ($kind)ended;", kind=b.cursor_type)
+        leave = [code("model->line = $count;", count=count), stopped, code("return;")]
     return code(
-        "${call}${margin}if (${prefix}_ends($memory, (int32_t)$function, $end) != 0) {${inner}${margin}}",
+        "${call}${margin}const int ended = ${prefix}_ends($memory, (int32_t)$function, $end);"
+        "${margin}if (ended != 0) {${inner}${margin}}",
         call=found,
         margin=margin,
         prefix=b.prefix,
@@ -138,8 +151,8 @@ def _call(b: Bindings, call: _Step, count: int, margin: CCode) -> CCode:
 
 
 def _result(b: Bindings) -> tuple[CCode, CCode]:
-    """The type of the driver of stored inputs, and its last statement: 1 where the inference ended early."""
-    return (code("int"), code("    return 0;\n")) if b.stops else (code("void"), code(""))
+    """The type of the driver of stored inputs, and its last statement: not 0 where the inference ended early."""
+    return (code("int"), code("    return 0;\n")) if b.can_end or b.is_body else (code("void"), code(""))
 
 
 def _receive(b: Bindings, function: CCode, step: CCode) -> CCode:

@@ -7,8 +7,9 @@ import numpy as np
 from kibi.codegen import Library
 from kibi.dtypes import Array
 from kibi.emulator import Call, Core
-from kibi.engines.engine import MORE_INPUT, STATUS, entry_points, written_sources
-from kibi.errors import EmulationError
+from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, STATUS, entry_points, written_sources
+from kibi.errors import EmulationError, LimitError
+from kibi.ops import While
 from kibi.runtime import check_inputs
 from kibi.toolchain import Image, build_image
 
@@ -132,6 +133,8 @@ class DeviceEngine:
     def _call(self, function: str, *arguments: int, instruction_limit: int = 1_000_000) -> Call:
         name = f"{self._model.graph.name}_{function}"
         call = self._core.call(name, *arguments, operators=self._operators, instruction_limit=instruction_limit)
+        if function == "invoke" and call.signed_value == LIMIT_REACHED:
+            raise LimitError(f"a loop of {self._model.graph.source}, in C on the emulated core,", While.most_turns)
         if function not in ("input", "output") and call.value not in (0, MORE_INPUT):
             reason = STATUS.get(call.signed_value, "unknown")
             raise EmulationError(f"{name} returned {call.signed_value} ({reason})", function=name)

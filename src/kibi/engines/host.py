@@ -7,9 +7,10 @@ import numpy as np
 
 from kibi.codegen import Library
 from kibi.dtypes import Array
-from kibi.engines.engine import MORE_INPUT, STATUS, entry_points, written_sources
-from kibi.errors import InternalError
+from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, STATUS, entry_points, written_sources
+from kibi.errors import InternalError, LimitError
 from kibi.ir import TensorType
+from kibi.ops import While
 from kibi.runtime import check_inputs
 from kibi.toolchain import load_shared
 
@@ -118,6 +119,8 @@ class HostEngine:
     def _check(self, function: str, *arguments: object) -> bool:
         """Call a function; whether it came to the end, which it may not where an operator ends inferences early."""
         status = self.call(function, *arguments)
+        if status == LIMIT_REACHED:
+            raise LimitError(f"a loop of {self._model.graph.source}, in C,", While.most_turns)
         if status not in (0, MORE_INPUT):
             raise InternalError(
                 f"{self._model.graph.name}_{function} returned {status}: {STATUS.get(status, 'unknown')}"

@@ -2,7 +2,7 @@
 
 from kibi.ir.by_hand import BoundOperator
 from kibi.ir.evaluation import counted_graphs, evaluation, evaluator
-from kibi.ir.graph import Graph, Node, Signature, Site
+from kibi.ir.graph import Graph, Node, Signature, Site, bodies_within
 from kibi.ir.operands import Operand
 from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, Param, Rows, StatefulOperator
 from kibi.ir.rows import RowAccess
@@ -29,6 +29,7 @@ __all__ = [
     "StatefulOperator",
     "Tensor",
     "TensorType",
+    "bodies_within",
     "can_overwrite",
     "counted_graphs",
     "evaluation",

@@ -33,15 +33,17 @@ def evaluator(graph: Graph) -> Callable[[Sequence[Array]], list[Array]]:
     """A function from a graph's inputs to its outputs, each of its type and shape.
 
     Args:
-        graph: a verified graph without variables; what can be prepared once is.
+        graph: a verified graph without variables; what can be prepared once is, when it runs for the first time.
     """
-    steps = [(site.output.index, evaluation(site)) for site in graph.sites]
+    steps: list[tuple[int, Evaluation]] = []
     constants = {tensor.index: tensor.data for tensor in graph.tensors if tensor.data is not None}
 
     def run(inputs: Sequence[Array]) -> list[Array]:
         counts = _counted.get()
         if counts is not None:
             counts[graph.source] += 1
+        if not steps:
+            steps.extend((site.output.index, evaluation(site)) for site in graph.sites)
         known = {**constants, **dict(zip(graph.inputs, inputs, strict=True))}
         for index, compute in steps:
             known[index] = compute(known)

@@ -1,5 +1,6 @@
 """Graphs: nodes in order, tensors by index."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -119,17 +120,60 @@ class Graph:
         """The tensors that are there before the first step: stored inputs, then variables."""
         return (*self.stored_inputs, *self.variables)
 
-    @property
+    @cached_property
+    def loops(self) -> tuple[int, ...]:
+        """The numbers of the nodes with a loop inside, which may reach its limit."""
+        return tuple(number for number, node in enumerate(self.nodes) if node.op.may_loop)
+
+    @cached_property
     def macs(self) -> int:
         """Multiply-accumulates of one inference."""
         return sum(site.op.macs(site) for site in self.sites)
 
-    @property
+    @cached_property
     def weights_bytes(self) -> int:
-        """Bytes of the constants that nodes and their bodies read, as the model file holds them."""
+        """Bytes of the constants that nodes and their bodies read, as the model file holds them: each body counts once."""
+        return self.own_weights_bytes + sum(body.own_weights_bytes for body in bodies_within(self.nodes))
+
+    @cached_property
+    def own_weights_bytes(self) -> int:
+        """Bytes of the constants that the graph's own nodes read."""
         used = {index for node in self.nodes for index in node.inputs if index is not None}
-        own = sum(self.tensors[index].type.size_bytes for index in used if self.tensors[index].is_constant)
-        return own + sum(body.weights_bytes for node in self.nodes for body in node.op.bodies)
+        return sum(self.tensors[index].type.size_bytes for index in used if self.tensors[index].is_constant)
+
+    @cached_property
+    def uses(self) -> "BodyUses":
+        """The graphs inside of its operators, counted as often as an operator runs them."""
+        inner = [body for node in self.nodes for body in node.op.bodies]
+        return BodyUses(
+            len(inner) + sum(body.uses.graphs for body in inner),
+            sum(len(body.nodes) + body.uses.operators for body in inner),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BodyUses:
+    """How much is inside of a graph's operators; a body that several operators run counts for each of them.
+
+    Attributes:
+        graphs: how many graphs.
+        operators: how many operators these have.
+    """
+
+    graphs: int
+    operators: int
+
+
+def bodies_within(nodes: Iterable[Node]) -> tuple[Graph, ...]:
+    """The bodies of nodes, and those inside of them, each object once."""
+    found: dict[int, Graph] = {}
+    waiting = [body for node in nodes for body in node.op.bodies]
+    while waiting:
+        body = waiting.pop()
+        if id(body) not in found:
+            found[id(body)] = body
+            waiting += [inner for node in body.nodes for inner in node.op.bodies]
+    return tuple(found.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,8 @@ class Operator(ABC):
 
     The fields of those names in the kernel's struct point to them.
     """
+    most_elements: ClassVar[int] = (1 << 31) - 1
+    """Of each tensor that is read by the row or made: fewer where tables are made from every element ahead of time."""
     receives: ClassVar[bool] = False
     """Whether its rows come from the caller, one at a time, while the plan waits."""
     ignores_elements: ClassVar[bool] = False
@@ -213,6 +215,11 @@ class Operator(ABC):
         """
         del site
         return False
+
+    @property
+    def may_loop(self) -> bool:
+        """Whether it runs a loop, or a body with one: how many turns that takes is limited while it runs."""
+        return any(body.loops for body in self.bodies)
 
     def macs(self, site: "Site") -> int:
         """Multiply-accumulates of one inference; 0 for operators that are not counted in them."""

@@ -43,7 +43,14 @@ class RowAccess:
 
     def needs(self, y: int) -> tuple[int, ...]:
         """The whole rows of the input that must exist before output row `y` is computed, ascending."""
-        return tuple(sorted({index // self.parts for index in self.positions(y) if index is not None}))
+        batch, inner = divmod(y, self.output_rows)
+        first = self.start + self.stride * inner
+        base = 0 if self.is_shared else batch * self.rows
+        # Of the `count` rows only those inside are looked at: a window may reach far beyond its input.
+        low = max(0, -(first // self.dilation))
+        high = min(self.count, -((first - self.rows) // self.dilation))
+        inside = range(base + first + self.dilation * low, base + first + self.dilation * high, self.dilation)
+        return tuple(inside) if self.parts == 1 else tuple(sorted({index // self.parts for index in inside}))
 
     @property
     def stays_inside(self) -> bool:

@@ -1,6 +1,7 @@
 """Tensors and their types; how a tensor falls into rows."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 
 from kibi.dtypes import Array, DType
@@ -71,14 +72,12 @@ class TensorType:
 
         Where all spatial axes are 1 the parts of a batch are the rows, along axis 0.
         """
-        spatial = next((axis for axis in range(1, len(self.shape) - 1) if self.shape[axis] > 1), None)
-        return 0 if spatial is None and len(self.shape) > 2 and self.shape[0] > 1 else spatial
+        return _row_axis(self.shape)
 
     @property
     def rows(self) -> int:
         """Number of rows, of all batches together."""
-        axis = self.row_axis
-        return 1 if axis is None else prod(self.shape[: axis + 1])
+        return _rows(self.shape)
 
     @property
     def rows_per_batch(self) -> int:
@@ -104,6 +103,19 @@ class TensorType:
 
     def __str__(self) -> str:
         return f"{list(self.shape)} {self.dtype}"
+
+
+@lru_cache(maxsize=1024)
+def _row_axis(shape: tuple[int, ...]) -> int | None:
+    """The axis of the rows of a shape: it is asked for in every row step."""
+    spatial = next((axis for axis in range(1, len(shape) - 1) if shape[axis] > 1), None)
+    return 0 if spatial is None and len(shape) > 2 and shape[0] > 1 else spatial
+
+
+@lru_cache(maxsize=1024)
+def _rows(shape: tuple[int, ...]) -> int:
+    axis = _row_axis(shape)
+    return 1 if axis is None else prod(shape[: axis + 1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,10 @@ from kibi.ir.graph import Graph, Node, Site
 from kibi.ir.operator import OperatorError
 from kibi.ir.versions import overwrite_problems, version_problems
 
+_MOST_BODIES = 1024
+_MOST_BODY_OPERATORS = 16_384
+"""Graphs inside of operators, and the operators in these, each counted as often as it is run: a plan lists them so."""
+
 
 def verify(graph: Graph) -> Graph:
     """Return the graph itself when every rule holds.
@@ -46,6 +50,7 @@ def _structure(graph: Graph) -> Iterator[Problem]:
         if graph.tensors[index].is_state:
             what = "a variable, which keeps its value between inferences, cannot be a model's input or output"
             yield Problem(what, "Export the model with an input of its own", tensor=graph.tensors[index].name)
+    yield from _body_problems(graph)
     yield from _states(graph)
     yield from version_problems(graph)
     for node in graph.nodes:
@@ -54,6 +59,17 @@ def _structure(graph: Graph) -> Iterator[Problem]:
     for index in graph.outputs:
         if index not in made:
             yield Problem("no operator makes this output of the model", tensor=graph.tensors[index].name)
+
+
+def _body_problems(graph: Graph) -> Iterator[Problem]:
+    """Bodies that are run from so many places that their number has no bound in the size of the file."""
+    uses = graph.uses
+    if uses.graphs > _MOST_BODIES or uses.operators > _MOST_BODY_OPERATORS:
+        what = (
+            f"its operators run subgraphs within subgraphs: {uses.graphs:,} with {uses.operators:,} operators, each counted as "
+            f"often as it is run; at most {_MOST_BODIES:,} with {_MOST_BODY_OPERATORS:,} are supported"
+        )
+        yield Problem(what, "Let fewer operators run the same subgraphs")
 
 
 def _states(graph: Graph) -> Iterator[Problem]:
@@ -132,6 +148,10 @@ def _check_operands(site: Site) -> None:
         supported = ", ".join(str(dtype) for dtype in op.types)
         what = f"input of type {first.type.dtype} is not supported; supported: {supported}"
         raise OperatorError(what, "Quantize the model to int8", op.inputs[0])
+    for tensor in (*site.row_tensors, site.output):
+        if tensor.type.elements > op.most_elements:
+            what = f"a tensor of {tensor.type.elements} elements is more than it takes; at most {op.most_elements}"
+            raise OperatorError(what, "Check the shapes")
     for name in (name.rstrip("?") for name in op.inputs):
         tensor = site.find(name)
         if tensor is not None and name in op.states:

@@ -52,6 +52,7 @@ class IndexMap(Operator):
     """Constants of integers that the map depends on."""
     kernels: ClassVar[tuple[str, ...]] = ("kibi_pick_s8", "kibi_pick_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+    most_elements: ClassVar[int] = 1 << 21
 
     @abstractmethod
     def indices(self, source: tuple[int, ...], output: tuple[int, ...], constants: tuple[Numbers, ...]) -> Indices:

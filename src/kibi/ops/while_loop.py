@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.errors import LimitError
 from kibi.ir import Graph, KernelCall, OperatorError, Rows, Site, evaluator
 from kibi.ops.control_flow import (
     NOTHING,
@@ -26,7 +27,7 @@ class While(ControlFlow):
     """A graph again and again: inputs of any type → the same after the last turn, or as they are; several as a bundle.
 
     The condition takes what is carried and gives a bool first; as long as it holds, the body takes and gives what is carried.
-    It ends when the model says so, and never where the model never does. Source: TFLM `micro/kernels/while.cc`.
+    It ends when the model says so, or with an error after `most_turns` turns. Source: TFLM `micro/kernels/while.cc` (no limit).
 
     Attributes:
         condition: says whether another turn follows.
@@ -39,6 +40,9 @@ class While(ControlFlow):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_while_any",)
     types: ClassVar[tuple[DType, ...]] = tuple(DType)
     body_names: ClassVar[tuple[str, ...]] = ("condition", "body")
+    most_turns: ClassVar[int] = 100_000
+    """Turns of one run of a loop in Python; assign another number to allow more. In C the macro `KIBI_WHILE_LIMIT` says so."""
+    may_loop = True
 
     condition: Graph = NOTHING
     body: Graph = NOTHING
@@ -63,9 +67,11 @@ class While(ControlFlow):
         holds, turn = evaluator(self.condition), evaluator(self.body)
 
         def row(rows: Rows) -> Array:
-            carried = arrays(site, rows)
+            carried, turns = arrays(site, rows), 0
             while bool(np.any(holds(carried)[0])):
-                carried = turn(carried)
+                if turns == self.most_turns:
+                    raise LimitError(f"{site.node.label}, whose condition still holds,", turns)
+                carried, turns = turn(carried), turns + 1
             return bundled(carried)
 
         return row

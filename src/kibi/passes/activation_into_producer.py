@@ -12,7 +12,7 @@ from kibi.ops import Activation, Conv2D, DepthwiseConv2D, FullyConnected, is_cus
 from kibi.ops.broadcast import Elementwise2
 from kibi.ops.pooling import Pool2D
 from kibi.passes.change import Change
-from kibi.passes.rewriting import apply, is_inner, maker, readers, rewritten, same_type
+from kibi.passes.rewriting import Draft, Edit, apply, same_type
 from kibi.passes.tables import Table, tables_of
 
 NAME = "activation-into-producer"
@@ -42,23 +42,23 @@ def limits_of(site: Site) -> tuple[int, int] | None:
     return site.op.activation.limits(DType.S8, site.output.quantization)
 
 
-def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
-    node, site = graph.nodes[place], graph.sites[place]
+def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
+    node, site = graph.node(place), graph.site(place)
     source = next((tensor for tensor in site.row_tensors if not tensor.is_constant), None)
-    if source is None or not same_type(source, site.output) or not is_inner(graph, source.index):
+    if source is None or not same_type(source, site.output) or not graph.is_inner(source.index):
         return None
     if site.output.is_state:
         return None  # it is made when nobody needs what it overwrites any more
-    made = maker(graph, source.index)
-    if made is None or readers(graph, source.index) != (place,) or node.inputs.count(source.index) > 1:
+    made = graph.maker(source.index)
+    if made is None or graph.readers(source.index) != (place,) or node.inputs.count(source.index) > 1:
         return None
-    tables = tables_of(site) if limits_of(graph.sites[made]) else ()
-    activation = _activation(graph.sites[made], tables[0]) if len(tables) == 1 else None
+    tables = tables_of(site) if limits_of(graph.site(made)) else ()
+    activation = _activation(graph.site(made), tables[0]) if len(tables) == 1 else None
     if activation is None:
         return None
-    after = rewritten(graph, {made: _clamped(graph.nodes[made], activation, node.outputs), place: None})
+    after = {made: _clamped(graph.node(made), activation, node.outputs), place: None}
     what = "which gives the same for each number before it clamps"
-    return after, f"{graph.nodes[made].label} has it as its activation {activation.value}, {what}."
+    return after, f"{graph.node(made).label} has it as its activation {activation.value}, {what}."
 
 
 def _clamped(node: Node, activation: Activation, outputs: tuple[int, ...]) -> Node:

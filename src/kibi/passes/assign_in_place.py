@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from kibi.errors import ModelError
-from kibi.ir import Graph, in_order, verify
+from kibi.ir import Graph, Tensor, in_order, verify
 from kibi.ops import AssignVariable, is_custom
 from kibi.passes.change import Change
-from kibi.passes.rewriting import apply, is_inner, reading, same_type
+from kibi.passes.rewriting import reading, same_type
 
 NAME = "assign-in-place"
 
@@ -16,15 +16,26 @@ def assign_in_place(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
     It can where nobody needs the old value behind it, and its kernel may overwrite what it still reads itself.
     """
-    return apply(graph, NAME, _rule)
+    changes: list[Change] = []
+    place = 0
+    while place < len(graph.nodes):
+        found = _rule(graph, place)
+        if found is None:
+            place += 1
+            continue
+        after, what = found
+        changes.append(Change(NAME, graph.nodes[place].label, what))
+        graph = after
+    return graph, tuple(changes)
 
 
 def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
+    """The graph without the assignment at a place, and a sentence on it; None where there is nothing to do."""
     site = graph.sites[place]
     if not isinstance(site.op, AssignVariable) or is_custom(site.op):
         return None
     value, version = site["input"], site.output
-    if not same_type(value, version) or not is_inner(graph, value.index):
+    if not same_type(value, version) or not _is_inner(graph, value):
         return None
     tensors = [replace(each, next_of=value.index) if each.next_of == version.index else each for each in graph.tensors]
     tensors[value.index] = replace(value, next_of=version.next_of)
@@ -41,3 +52,9 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
         return None
     maker = next(node for node in nodes if value.index in node.outputs)
     return after, f"{maker.label} writes to the variable itself, when nobody needs its old value any more."
+
+
+def _is_inner(graph: Graph, tensor: Tensor) -> bool:
+    """Whether a node makes it and only nodes can see it: it may vanish."""
+    is_seen = tensor.index in graph.outputs or tensor.is_supplied or tensor.is_state
+    return not is_seen and any(tensor.index in node.outputs for node in graph.nodes)

@@ -28,6 +28,10 @@ _CARRIERS = (Relu, Relu6, Logistic, Quantize, MaxPool2D, AveragePool2D, Pad, Mea
 _PAIRS = (Add, Mul)
 
 
+_MOST_CHANNELS = 1 << 18
+"""Channels that are looked at; what is beyond stays as it is."""
+
+
 def channels_of(tensor: Tensor) -> int:
     """The length of a tensor's last axis; 1 for a scalar."""
     return tensor.type.shape[-1] if tensor.type.shape else 1
@@ -75,8 +79,9 @@ class _Union:
         self.sizes = {each.index: channels_of(each) for each in computed}
         count = 0
         for tensor in computed:
-            self.starts[tensor.index] = count
-            count += self.sizes[tensor.index]
+            if count + self.sizes[tensor.index] <= _MOST_CHANNELS:
+                self.starts[tensor.index] = count
+                count += self.sizes[tensor.index]
         self.links = list(range(count))
         self.pinned: set[int] = set()
 
@@ -143,6 +148,8 @@ def _carries(site: Site) -> bool:
             for each in tensors
         )
     if type(op) not in _CARRIERS or tensors[0].is_constant:
+        return False
+    if lcm(channels_of(tensors[0]), channels_of(output)) > _MOST_CHANNELS:
         return False
     if type(op) is Pad:
         return not site.constant("paddings")[-1].any()

@@ -5,6 +5,7 @@ arithmetic, element by element, so that padded borders count as what they are.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from kibi.dtypes import DType
 from kibi.ir import Graph, Site, Tensor
 from kibi.ops.add import Add
 from kibi.ops.average_pool2d import AveragePool2D
+from kibi.ops.conv2d import Conv2D
+from kibi.ops.depthwise_conv2d import DepthwiseConv2D
+from kibi.ops.fully_connected import FullyConnected
 from kibi.ops.logistic import Logistic
 from kibi.ops.max_pool2d import MaxPool2D
 from kibi.ops.mean import Mean
@@ -26,10 +30,16 @@ from kibi.passes.whole_tensors import evaluate
 
 Int64 = NDArray[np.int64]
 
+_MOST_ELEMENTS = 1 << 22
+_MOST_WORK = 1 << 32
+_ELEMENT_WORK = 128
+"""Of a tensor; of a graph; what an element counts for where a product counts one."""
+
 TABLES = (Relu, Relu6, Logistic, Quantize)
 """Operators that look each s8 element up."""
 MONOTONE = (Add, MaxPool2D, AveragePool2D, Mean, Pad, Reshape)
 """Operators whose outputs never fall when an input rises."""
+_UNDERSTOOD = (*TABLES, *MONOTONE, Conv2D, DepthwiseConv2D, FullyConnected)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +57,8 @@ class Interval:
     def unknown(tensor: Tensor) -> "Interval":
         """All of s8."""
         low, high = DType.S8.limits
-        return Interval(np.full(tensor.type.shape, low, np.int64), np.full(tensor.type.shape, high, np.int64))
+        shape = tensor.type.shape
+        return Interval(np.broadcast_to(np.int64(low), shape), np.broadcast_to(np.int64(high), shape))
 
     @property
     def is_fixed(self) -> NDArray[np.bool_]:
@@ -75,6 +86,24 @@ def intervals(graph: Graph) -> dict[int, Interval]:
     return found
 
 
+def is_affordable(graph: Graph) -> bool:
+    """Whether the bounds of a graph are found, and checked again, in bounded time and memory."""
+    left = _MOST_WORK
+    for site in graph.sites:
+        if site.output.type.dtype is DType.S8 and type(site.op) in _UNDERSTOOD:
+            if any(tensor.type.elements > _MOST_ELEMENTS for tensor in (*site.row_tensors, site.output)):
+                return False
+            left -= _work(site)
+    return left >= 0
+
+
+def _work(site: Site) -> int:
+    """Products, and elements that are read and made, to find the bounds of a node's output."""
+    rows = zip(site.row_tensors, site.op.accesses(site), strict=True)
+    read = sum(site.steps * access.count * (tensor.type.row_elements // access.parts) for tensor, access in rows)
+    return site.op.macs(site) + _ELEMENT_WORK * (read + site.output.type.elements)
+
+
 def _made(site: Site, found: dict[int, Interval]) -> Interval | None:
     """The bounds of a node's output, or None where they do not follow."""
     given = [found.get(tensor.index) for tensor in site.row_tensors]
@@ -96,13 +125,19 @@ def _made(site: Site, found: dict[int, Interval]) -> Interval | None:
 def _looked_up(site: Site, source: Interval) -> Interval:
     """The least and the largest entry of the operator's table between the bounds; tables may rise and fall."""
     every = next(param.value for param in site.op.kernel_call(site).params if param.name == "table")
-    table = np.asarray(every).astype(np.int64)
-    least, most = np.zeros((256, 256), np.int64), np.zeros((256, 256), np.int64)
-    for first in range(256):
-        least[first, first:] = np.minimum.accumulate(table[first:])
-        most[first, first:] = np.maximum.accumulate(table[first:])
+    least, most = _ends_between(np.asarray(every).astype(np.int8).tobytes())
     places, shape = (source.low + 128, source.high + 128), site.output.type.shape
     return Interval(least[places].reshape(shape), most[places].reshape(shape))
+
+
+@lru_cache(maxsize=16)
+def _ends_between(entries: bytes) -> tuple[Int64, Int64]:
+    """Of a table of 256 s8 entries the least and the largest entry, `[first, last]`, from one place to another."""
+    table = np.frombuffer(entries, np.int8).astype(np.int64)
+    is_before = np.tri(256, k=-1, dtype=np.bool_)
+    least = np.minimum.accumulate(np.where(is_before, 127, table), axis=1)
+    most = np.maximum.accumulate(np.where(is_before, -128, table), axis=1)
+    return least, most
 
 
 def _may_wrap(site: Site) -> bool:

@@ -15,13 +15,15 @@ from kibi.ir import Graph
 from kibi.passes.certificate_check import check_certificate
 from kibi.passes.change import Change
 from kibi.passes.channel_classes import ChannelClasses
-from kibi.passes.channel_intervals import Interval, intervals
+from kibi.passes.channel_intervals import Interval, intervals, is_affordable
 from kibi.passes.channel_reasons import explained
 from kibi.passes.channel_removal import remove_channels
 from kibi.passes.constant_certificate import Certificate, Removal
 from kibi.passes.product_layer import Int64, ProductLayer
 
 Mask = NDArray[np.bool_]
+_MOST_LOOKS = 1 << 20
+"""How often a class is weighed against a layer that reads it, before no further round begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ def fold_constant_channels(graph: Graph) -> Folding:
         The graph that gives the same bits, with each removal's reason. Names and indices of tensors and nodes stay; a constant
         that several nodes read, and a bias where there was none, is added behind all tensors.
     """
+    if not is_affordable(graph):
+        return Folding(graph, (), Certificate())
     layers = tuple(ProductLayer.of(site) for site in graph.sites)
     classes = ChannelClasses.of(graph, layers)
     bounds = intervals(graph)
@@ -134,11 +138,14 @@ def _removable(classes: ChannelClasses, readers: list[_Reader]) -> Mask:
         for number in numbers.tolist():
             members[number][index] = members[number].get(index, 0) + 1
     candidates = [number for number in range(count) if not classes.is_pinned[number]]
-    changed = True
-    while changed:
+    changed, work = True, 0
+    while changed and work < _MOST_LOOKS:
         changed = False
         for number in candidates:
-            if gone[number] or any((each.matters[number] & ~gone[each.outputs]).any() for each in reading[number]):
+            if gone[number]:
+                continue
+            work += 1 + len(reading[number])
+            if any((each.matters[number] & ~gone[each.outputs]).any() for each in reading[number]):
                 continue
             if all(left[index] > size for index, size in members[number].items()):
                 gone[number] = changed = True

@@ -5,7 +5,7 @@ from kibi.ir import Graph, Site
 from kibi.ops import Pad, Quantize, is_custom
 from kibi.ops.pooling import Pool2D
 from kibi.passes.change import Change
-from kibi.passes.rewriting import apply, bypass, same_type
+from kibi.passes.rewriting import Draft, Edit, apply, bypass, same_type
 from kibi.passes.tables import IDENTITY, tables_of
 
 NAME = "identity"
@@ -20,8 +20,8 @@ def drop_identities(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
     return apply(graph, NAME, _rule)
 
 
-def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
-    site = graph.sites[place]
+def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
+    site = graph.site(place)
     source = _source(graph, site)
     if source is None or not same_type(graph.tensors[source], site.output):
         return None
@@ -30,7 +30,7 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
     return None if after is None else (after, reason)
 
 
-def _source(graph: Graph, site: Site) -> int | None:
+def _source(graph: Draft, site: Site) -> int | None:
     """The one input that is read by the row and is no constant; None where there are none or several."""
     found = [tensor.index for tensor in site.row_tensors if not graph.tensors[tensor.index].is_constant]
     return found[0] if len(found) == 1 else None

@@ -4,18 +4,7 @@ from kibi.dtypes import DType
 from kibi.ir import Graph, Node, Site
 from kibi.ops import Dequantize, Quantize, is_custom
 from kibi.passes.change import Change
-from kibi.passes.rewriting import (
-    apply,
-    bypass,
-    is_accepted,
-    is_inner,
-    maker,
-    readers,
-    reading,
-    rewritten,
-    same_type,
-    without_unread,
-)
+from kibi.passes.rewriting import Draft, Edit, apply, bypass, is_accepted, reading, same_type, without_unread
 from kibi.passes.tables import IDENTITY, Table, answers, table_of
 
 NAME = "identity-quantize"
@@ -31,8 +20,8 @@ def join_quantizations(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
     return apply(graph, NAME, _rule)
 
 
-def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
-    site = graph.sites[place]
+def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
+    site = graph.site(place)
     if not isinstance(site.op, Quantize) or is_custom(site.op) or site.output.type.dtype is not DType.S8:
         return None
     source = site["input"]
@@ -42,21 +31,21 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
     return _joined(graph, place)
 
 
-def _is_identity(site: Site, table: Table, source: int, graph: Graph) -> bool:
+def _is_identity(site: Site, table: Table, source: int, graph: Draft) -> bool:
     return same_type(graph.tensors[source], site.output) and bool((table == IDENTITY).all())
 
 
-def _joined(graph: Graph, place: int) -> tuple[Graph, str] | None:
+def _joined(graph: Draft, place: int) -> tuple[Edit, str] | None:
     """The change of scale at a place joined with the one in front of it."""
-    node, site = graph.nodes[place], graph.sites[place]
+    node, site = graph.node(place), graph.site(place)
     between = site["input"].index
-    made = maker(graph, between)
-    first = None if made is None else graph.sites[made]
+    made = graph.maker(between)
+    first = None if made is None else graph.site(made)
     if first is None or is_custom(first.op) or not isinstance(first.op, Dequantize | Quantize):
         return None
     if first["input"].type.dtype is not DType.S8:
         return None
-    if isinstance(first.op, Quantize) and not (is_inner(graph, between) and readers(graph, between) == (place,)):
+    if isinstance(first.op, Quantize) and not (graph.is_inner(between) and graph.readers(between) == (place,)):
         return None  # it stays anyhow, and its input would have to live longer
     source = first["input"]
     if source.is_state:
@@ -66,13 +55,13 @@ def _joined(graph: Graph, place: int) -> tuple[Graph, str] | None:
     if _is_identity(site, table, source.index, graph):
         after = bypass(graph, place, source.index)
         what = f"{both} map each of the 256 values to itself, at an equal scale."
-        return None if after is None else (without_unread(after, between), what)
+        return None if after is None else (without_unread(graph, between, after), what)
     direct = reading(node, between, source.index)
     if not is_accepted(graph, direct) or not _agrees(graph, direct, table):
         return None
-    after = without_unread(rewritten(graph, {place: direct}), between)
+    after = without_unread(graph, between, {place: direct})
     return after, f"It alone maps each of the 256 values as {both} do."
 
 
-def _agrees(graph: Graph, node: Node, table: Table) -> bool:
-    return bool((table_of(Site.of(graph, node)) == table).all())
+def _agrees(graph: Draft, node: Node, table: Table) -> bool:
+    return bool((table_of(graph.site_of(node)) == table).all())

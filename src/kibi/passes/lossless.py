@@ -21,6 +21,8 @@ from kibi.passes.constant_channels import drop_constant_channels
 
 ALL = "all"
 """The name that stands for all passes where some are left out."""
+_MOST_SEEN = 100_000
+"""Nodes that all rounds of passes look at together; models need two or three rounds, made-up ones as many as they have nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +121,11 @@ def simplify(graph: Graph, without: Collection[str] = (), keep: Collection[int] 
     # What an output is no pass takes away.
     after = replace(graph, outputs=tuple(dict.fromkeys((*graph.outputs, *kept))))
     changes: list[Change] = []
+    seen = 0
     grows = True
-    while grows:
+    while grows and seen <= _MOST_SEEN:
         before = len(changes)
+        seen += len(after.nodes)
         for each in chosen:
             after, found = each.apply(after)
             changes += found

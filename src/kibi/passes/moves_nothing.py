@@ -7,7 +7,7 @@ from kibi.ops import Reshape, is_custom
 from kibi.ops.joining import Joining
 from kibi.ops.view import View
 from kibi.passes.change import Change
-from kibi.passes.rewriting import apply, rewritten
+from kibi.passes.rewriting import Draft, Edit, apply
 
 NAME = "moves-nothing"
 
@@ -21,14 +21,14 @@ def name_reshapes(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
     return apply(graph, NAME, _rule)
 
 
-def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
-    site, node = graph.sites[place], graph.nodes[place]
+def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
+    site, node = graph.site(place), graph.node(place)
     if is_custom(site.op) or not _keeps_order(site):
         return None
     if site.row_tensors[0].is_state or site.output.is_state:
         return None  # the value of a variable is read and assigned at its time
     after = replace(node, op=Reshape(), inputs=(site.row_tensors[0].index,))
-    return rewritten(graph, {place: after}), "It moves nothing."
+    return {place: after}, "It moves nothing."
 
 
 def _keeps_order(site: Site) -> bool:

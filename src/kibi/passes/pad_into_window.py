@@ -8,17 +8,7 @@ from kibi.ops import Conv2D, DepthwiseConv2D, ExplicitPadding, MaxPool2D, Pad, R
 from kibi.ops.pooling import Pool2D
 from kibi.passes.activation_into_producer import limits_of
 from kibi.passes.change import Change
-from kibi.passes.rewriting import (
-    apply,
-    is_accepted,
-    is_inner,
-    maker,
-    readers,
-    reading,
-    rewritten,
-    row_input,
-    same_scale,
-)
+from kibi.passes.rewriting import Draft, Edit, apply, is_accepted, reading, row_input, same_scale
 from kibi.passes.tables import tables_of
 
 NAME = "pad-into-window"
@@ -37,16 +27,16 @@ def fold_pads(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
     return apply(graph, NAME, _rule)
 
 
-def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
-    site = graph.sites[place]
+def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
+    site = graph.site(place)
     if not isinstance(site.op, Pad) or is_custom(site.op):
         return None
     source, result = site["input"], site.output
     pads = site.constant("paddings").tolist()
-    places = readers(graph, result.index)
+    places = graph.readers(result.index)
     if len(pads) != 4 or any(pads[0]) or any(pads[3]) or not same_scale(source, result) or source.is_state:
         return None
-    if not places or not is_inner(graph, result.index):
+    if not places or not graph.is_inner(result.index):
         return None
     changed: dict[int, Node | None] = {place: None}
     for reader in places:
@@ -54,15 +44,13 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
         if node is None:
             return None
         changed[reader] = node
-    names = ", ".join(graph.nodes[reader].label for reader in places)
-    return rewritten(
-        graph, changed
-    ), f"The windows of {names} reach over the border, where they find the same zero point."
+    names = ", ".join(graph.node(reader).label for reader in places)
+    return changed, f"The windows of {names} reach over the border, where they find the same zero point."
 
 
-def _widened(graph: Graph, place: int, padded: int, source: int, pads: list[list[int]]) -> Node | None:
+def _widened(graph: Draft, place: int, padded: int, source: int, pads: list[list[int]]) -> Node | None:
     """A node that reads what is not padded, in windows that reach as far; None where it would not give the same."""
-    node, site = graph.nodes[place], graph.sites[place]
+    node, site = graph.node(place), graph.site(place)
     if is_custom(node.op) or not isinstance(node.op, Windowed) or site.output.type.dtype is not DType.S8:
         return None
     if row_input(node) != padded or node.inputs.count(padded) > 1:
@@ -71,7 +59,7 @@ def _widened(graph: Graph, place: int, padded: int, source: int, pads: list[list
     wide = replace(reading(node, padded, source), op=replace(node.op, padding=ExplicitPadding(*sides)))
     if not is_accepted(graph, wide):
         return None
-    if isinstance(node.op, MaxPool2D) and not _never_wins(graph, Site.of(graph, wide)):
+    if isinstance(node.op, MaxPool2D) and not _never_wins(graph, graph.site_of(wide)):
         return None
     return wide
 
@@ -87,7 +75,7 @@ def _sides(site: Site, op: Windowed, axis: int, pads: list[int]) -> tuple[int, i
     return pads[0] + front, max(0, reach - size - front + pads[1])
 
 
-def _never_wins(graph: Graph, site: Site) -> bool:
+def _never_wins(graph: Draft, site: Site) -> bool:
     """Whether the zero point around the input of a maximum pooling is never larger than what the pooling gives without it."""
     op, zero_point = site.op, site.output.quantization.zero_point
     if not isinstance(op, MaxPool2D):
@@ -96,16 +84,15 @@ def _never_wins(graph: Graph, site: Site) -> bool:
     return max(low, _least(graph, site["input"].index)) >= zero_point
 
 
-def _least(graph: Graph, tensor: int) -> int:
-    """A number that no element of a tensor is below, by the operator that makes it."""
-    made = maker(graph, tensor)
-    if made is None:
-        return -128
-    site = graph.sites[made]
-    limits, tables = limits_of(site), tables_of(site)
-    least = -128 if limits is None else max(-128, min(limits))
-    if tables:
-        least = max(least, min(int(table.min()) for table in tables))
-    if isinstance(site.op, Pool2D | Reshape) and not is_custom(site.op):
-        least = max(least, _least(graph, site["input"].index))
+def _least(graph: Draft, tensor: int) -> int:
+    """A number that no element of a tensor is below, by the operators that make it."""
+    least, made = -128, graph.maker(tensor)
+    while made is not None:
+        site = graph.site(made)
+        limits, tables = limits_of(site), tables_of(site)
+        least = least if limits is None else max(least, min(limits))
+        if tables:
+            least = max(least, min(int(table.min()) for table in tables))
+        is_passing = isinstance(site.op, Pool2D | Reshape) and not is_custom(site.op)
+        made = graph.maker(site["input"].index) if is_passing else None
     return least

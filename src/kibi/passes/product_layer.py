@@ -1,6 +1,7 @@
 """Layers that multiply by weights, as one kind of thing: windows of products, summed up exactly."""
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ Float64 = NDArray[np.float64]
 
 _LARGEST_SUM = (1 << 31) - (1 << 8)
 """A scaled sum of at most that magnitude stays within 32 bits when the zero point is added."""
+_MOST_WEIGHTS = 1 << 22
+"""Of a filter with its zeros."""
 _LARGEST_INPUT = 255
 """The magnitude of an s8 element less a zero point."""
 
@@ -54,8 +57,10 @@ class ProductLayer:
             return ProductLayer(site, weights, weights.shape[2], Requantization.of(site, op.activation))
         if type(op) is not Conv2D and type(op) is not DepthwiseConv2D:
             return None
-        data = site.constant("filter").astype(np.float64)
         channels = site["input"].type.shape[3]
+        if type(op) is Conv2D and prod(site["filter"].type.shape[:3]) * channels > _MOST_WEIGHTS:
+            return None  # groups that are filled up with zeros may be many times what the file holds
+        data = site.constant("filter").astype(np.float64)
         weights = data[0] if type(op) is DepthwiseConv2D else _dense(data, channels)
         sizes, outputs = site["input"].type.shape[1:3], site.output.type.shape[1:3]
         places = zip(sizes, weights.shape[:2], op.stride, op.dilation, outputs, strict=True)

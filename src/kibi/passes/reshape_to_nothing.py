@@ -5,18 +5,7 @@ from dataclasses import replace
 from kibi.ir import Graph, Node, Operator, Site, TensorType
 from kibi.ops import FullyConnected, Mean, Reshape, Softmax, is_custom
 from kibi.passes.change import Change
-from kibi.passes.rewriting import (
-    apply,
-    bypass,
-    is_accepted,
-    is_inner,
-    maker,
-    readers,
-    reading,
-    rewritten,
-    row_input,
-    same_scale,
-)
+from kibi.passes.rewriting import Draft, Edit, apply, bypass, is_accepted, reading, row_input, same_scale
 from kibi.passes.tables import is_unary
 
 NAME = "reshape-to-nothing"
@@ -34,8 +23,8 @@ def drop_reshapes(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
     return apply(graph, NAME, _rule)
 
 
-def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
-    site = graph.sites[place]
+def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
+    site = graph.site(place)
     if not isinstance(site.op, Reshape) or is_custom(site.op):
         return None
     source, result = site["input"], site.output
@@ -47,43 +36,41 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
     return _before_readers(graph, place, source.index) or _behind_maker(graph, place, source.index)
 
 
-def _before_readers(graph: Graph, place: int, source: int) -> tuple[Graph, str] | None:
+def _before_readers(graph: Draft, place: int, source: int) -> tuple[Edit, str] | None:
     """Without a RESHAPE, whose readers read its input."""
-    (result,) = graph.nodes[place].outputs
-    places = readers(graph, result)
-    if not places or not is_inner(graph, result):
+    (result,) = graph.node(place).outputs
+    places = graph.readers(result)
+    if not places or not graph.is_inner(result):
         return None
     changed: dict[int, Node | None] = {place: None}
     for reader in places:
-        node = graph.nodes[reader]
+        node = graph.node(reader)
         if row_input(node) != result or node.inputs.count(result) > 1:
             return None
-        operator = _flat_reader(graph.sites[reader], graph.tensors[source].type.shape)
-        if operator is None or _is_chopped(graph.sites[reader], graph.tensors[source].type):
+        operator = _flat_reader(graph.site(reader), graph.tensors[source].type.shape)
+        if operator is None or _is_chopped(graph.site(reader), graph.tensors[source].type):
             return None
         changed[reader] = replace(reading(node, result, source), op=operator)
         if not is_accepted(graph, replace(reading(node, result, source), op=operator)):
             return None
-    names = ", ".join(graph.nodes[reader].label for reader in places)
-    return rewritten(
-        graph, changed
-    ), f"{names} take{'s' if len(places) == 1 else ''} the elements as they lie, in whatever shape."
+    names = ", ".join(graph.node(reader).label for reader in places)
+    return changed, f"{names} take{'s' if len(places) == 1 else ''} the elements as they lie, in whatever shape."
 
 
-def _behind_maker(graph: Graph, place: int, source: int) -> tuple[Graph, str] | None:
+def _behind_maker(graph: Draft, place: int, source: int) -> tuple[Edit, str] | None:
     """Without a RESHAPE, whose producer writes its output."""
-    made = maker(graph, source)
-    if made is None or not is_inner(graph, source) or readers(graph, source) != (place,):
+    made = graph.maker(source)
+    if made is None or not graph.is_inner(source) or graph.readers(source) != (place,):
         return None
-    outputs = graph.nodes[place].outputs
-    operator = _flat_writer(graph.sites[made], graph.tensors[outputs[0]].type.shape)
+    outputs = graph.node(place).outputs
+    operator = _flat_writer(graph.site(made), graph.tensors[outputs[0]].type.shape)
     if operator is None:
         return None
-    node = replace(graph.nodes[made], op=operator, outputs=outputs)
+    node = replace(graph.node(made), op=operator, outputs=outputs)
     if not is_accepted(graph, node):
         return None
-    what = f"{graph.nodes[made].label} writes the elements in the same order, in whatever shape."
-    return rewritten(graph, {made: node, place: None}), what
+    what = f"{graph.node(made).label} writes the elements in the same order, in whatever shape."
+    return {made: node, place: None}, what
 
 
 def _flat_reader(site: Site, shape: tuple[int, ...]) -> Operator | None:

@@ -1,57 +1,165 @@
 """What passes that keep the bits share: who makes and reads tensors, and how nodes are taken out of a graph."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from kibi.errors import InternalError
-from kibi.ir import Graph, Node, OperatorError, Site, Tensor, verify
+from kibi.ir import Graph, Node, OperatorError, Site, Tensor, bodies_within, verify
 from kibi.passes.change import Change
 
-Rule = Callable[[Graph, int], tuple[Graph, str] | None]
-"""From a graph and the place of a node to the graph without what the rule finds there, and a sentence on it; or None."""
+Edit = Mapping[int, Node | None]
+"""Nodes for some places, None where the node goes; all other places stay as they are."""
 
 
-def apply(graph: Graph, by: str, rule: Rule) -> tuple[Graph, tuple[Change, ...]]:
+class Draft:
+    """A graph while a pass rewrites it: an edit costs what it touches, however large the graph is.
+
+    Attributes:
+        graph: as it was.
+        nodes: by place; None where one is gone. Places stay.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.nodes: list[Node | None] = list(graph.nodes)
+        self._seen = frozenset(graph.outputs)
+        self._makers = {index: place for place, node in enumerate(graph.nodes) for index in node.outputs}
+        self._readers: dict[int, dict[int, None]] = {}
+        self._sites: dict[int, Site] = {}
+        self._sorted: dict[int, tuple[int, ...]] = {}
+        self._weights: dict[tuple[str, int], int] = {}
+        for place, node in enumerate(graph.nodes):
+            for index in _read(node):
+                self._readers.setdefault(index, {})[place] = None
+            for key in self._weights_of(node):
+                self._weights[key] = self._weights.get(key, 0) + 1
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All tensors; `tensors[i].index == i`."""
+        return self.graph.tensors
+
+    def node(self, place: int) -> Node:
+        """The node at a place."""
+        node = self.nodes[place]
+        if node is None:
+            raise InternalError(f"the node at place {place} is gone")
+        return node
+
+    def site(self, place: int) -> Site:
+        """The node at a place with its tensors."""
+        if place not in self._sites:
+            self._sites[place] = self.site_of(self.node(place))
+        return self._sites[place]
+
+    def site_of(self, node: Node) -> Site:
+        """Any node with tensors of this graph."""
+        return Site.of(self.graph, node)
+
+    def readers(self, tensor: int) -> tuple[int, ...]:
+        """The places of the nodes that read a tensor, ascending."""
+        if tensor not in self._sorted:
+            self._sorted[tensor] = tuple(sorted(self._readers.get(tensor, ())))
+        return self._sorted[tensor]
+
+    def maker(self, tensor: int) -> int | None:
+        """The place of the node that makes a tensor; None for inputs, constants and variables."""
+        return self._makers.get(tensor)
+
+    def is_inner(self, tensor: int) -> bool:
+        """Whether a node makes it and only nodes can see it: it may vanish."""
+        found = self.tensors[tensor]
+        return tensor in self._makers and not (tensor in self._seen or found.is_supplied or found.is_state)
+
+    def apply(self, edit: Edit) -> tuple[int, int]:
+        """Put other nodes at some places.
+
+        Returns:
+            The multiply-accumulates and the bytes of constants that are saved.
+        """
+        before = [node for place in edit if (node := self.nodes[place]) is not None]
+        after = [node for node in edit.values() if node is not None]
+        macs = sum(node.op.macs(self.site_of(node)) for node in before) - sum(
+            node.op.macs(self.site_of(node)) for node in after
+        )
+        saved_bytes = 0
+        for place, fresh in edit.items():
+            old = self.nodes[place]
+            if fresh is not None:
+                saved_bytes -= self._link(place, fresh, old)
+            if old is not None:
+                saved_bytes += self._unlink(place, old, fresh)
+            self.nodes[place] = fresh
+            self._sites.pop(place, None)
+        # Where nodes swap their outputs, what one has given up another one makes.
+        self._makers |= {index: place for place, node in edit.items() if node is not None for index in node.outputs}
+        return macs, saved_bytes
+
+    def _link(self, place: int, node: Node, old: Node | None) -> int:
+        """Count what a new node reads; the bytes of the constants that nobody read before."""
+        for index in set(_read(node)) - set(_read(old) if old is not None else ()):
+            self._readers.setdefault(index, {})[place] = None
+            self._sorted.pop(index, None)
+        added_bytes = 0
+        for key, size_bytes in self._weights_of(node).items():
+            added_bytes += 0 if self._weights.get(key) else size_bytes
+            self._weights[key] = self._weights.get(key, 0) + 1
+        return added_bytes
+
+    def _unlink(self, place: int, node: Node, fresh: Node | None) -> int:
+        """Count no more what a node read; the bytes of the constants that nobody reads any more."""
+        for index in set(_read(node)) - set(_read(fresh) if fresh is not None else ()):
+            del self._readers[index][place]
+            self._sorted.pop(index, None)
+        for index in node.outputs:
+            if self._makers.get(index) == place:
+                del self._makers[index]
+        gone_bytes = 0
+        for key, size_bytes in self._weights_of(node).items():
+            self._weights[key] -= 1
+            gone_bytes += 0 if self._weights[key] else size_bytes
+        return gone_bytes
+
+    def _weights_of(self, node: Node) -> dict[tuple[str, int], int]:
+        """The bytes of each constant that a node reads, and of those of each graph inside of it."""
+        read = (self.tensors[index] for index in _read(node))
+        own = {("tensor", tensor.index): tensor.type.size_bytes for tensor in read if tensor.is_constant}
+        return own | {("body", id(body)): body.own_weights_bytes for body in bodies_within([node])}
+
+    def finished(self) -> Graph:
+        """The graph, verified."""
+        return verify(replace(self.graph, nodes=tuple(node for node in self.nodes if node is not None)))
+
+
+Rule = Callable[[Draft, int], tuple[Edit, str] | None]
+"""From a graph and the place of a node to the edit that takes out what the rule finds there, and a sentence on it; or None."""
+
+
+def apply(graph: Graph, by: str, rule: Rule, *, from_the_end: bool = False) -> tuple[Graph, tuple[Change, ...]]:
     """Apply a rule at each node, again and again at the same place until it finds nothing there.
 
     Args:
         graph: a verified graph.
         by: the pass's name.
         rule: it must make progress: what it gives has fewer nodes, or shorter ways from its inputs.
+        from_the_end: whether to begin at the last node.
 
     Returns:
         The new graph, verified, or the same one where the rule finds nothing; and what was done.
     """
     changes: list[Change] = []
-    place = 0
-    while place < len(graph.nodes):
-        found = rule(graph, place)
-        if found is None:
-            place += 1
-            continue
-        after, what = found
-        label = graph.nodes[place].label
-        saved = graph.macs - after.macs, graph.weights_bytes - after.weights_bytes
-        changes.append(Change(by, label, what, *saved))
-        graph = after
-    return (verify(graph) if changes else graph), tuple(changes)
+    draft = Draft(graph)
+    places = range(len(graph.nodes))
+    for place in reversed(places) if from_the_end else places:
+        while (node := draft.nodes[place]) is not None and (found := rule(draft, place)) is not None:
+            edit, what = found
+            changes.append(Change(by, node.label, what, *draft.apply(edit)))
+    return (draft.finished() if changes else graph), tuple(changes)
 
 
-def readers(graph: Graph, tensor: int) -> tuple[int, ...]:
-    """The places of the nodes that read a tensor, ascending."""
-    return tuple(place for place, node in enumerate(graph.nodes) if tensor in node.inputs)
-
-
-def maker(graph: Graph, tensor: int) -> int | None:
-    """The place of the node that makes a tensor; None for inputs, constants and variables."""
-    return next((place for place, node in enumerate(graph.nodes) if tensor in node.outputs), None)
-
-
-def is_inner(graph: Graph, tensor: int) -> bool:
-    """Whether a node makes it and only nodes can see it: it may vanish."""
-    found = graph.tensors[tensor]
-    is_seen = tensor in graph.outputs or found.is_supplied or found.is_state
-    return not is_seen and maker(graph, tensor) is not None
+def _read(node: Node) -> Iterable[int]:
+    """The tensors that a node reads."""
+    return (index for index in node.inputs if index is not None)
 
 
 def same_scale(one: Tensor, other: Tensor) -> bool:
@@ -80,30 +188,26 @@ def reading(node: Node, old: int, new: int) -> Node:
     return replace(node, inputs=tuple(new if index == old else index for index in node.inputs))
 
 
-def is_accepted(graph: Graph, node: Node) -> bool:
+def is_accepted(graph: Draft, node: Node) -> bool:
     """Whether the operator takes these tensors, and gives what its output is declared as."""
-    site = Site.of(graph, node)
+    site = graph.site_of(node)
     try:
         return node.op.infer(site) == (site.output.type.shape, site.output.type.dtype)
     except OperatorError:
         return False
 
 
-def rewritten(graph: Graph, nodes: Mapping[int, Node | None]) -> Graph:
-    """The graph with other nodes at some places, and without those that are None there; not verified."""
-    listed = (nodes.get(place, node) for place, node in enumerate(graph.nodes))
-    return replace(graph, nodes=tuple(node for node in listed if node is not None))
+def without_unread(graph: Draft, tensor: int, edit: Edit) -> Edit:
+    """An edit after which nobody makes a tensor, either, where nobody reads it any more and nobody can see it."""
+    place = graph.maker(tensor)
+    if place is None or not graph.is_inner(tensor):
+        return edit
+    after = {**{reader: graph.nodes[reader] for reader in graph.readers(tensor)}, **edit, place: None}
+    is_read = any(node is not None and tensor in node.inputs for node in after.values())
+    return edit if is_read else {**edit, place: None}
 
 
-def without_unread(graph: Graph, tensor: int) -> Graph:
-    """The graph without the node that makes a tensor, where nobody reads it any more and nobody can see it."""
-    place = maker(graph, tensor)
-    if place is None or readers(graph, tensor) or not is_inner(graph, tensor):
-        return graph
-    return rewritten(graph, {place: None})
-
-
-def bypass(graph: Graph, place: int, source: int) -> Graph | None:
+def bypass(graph: Draft, place: int, source: int) -> Edit | None:
     """Take out a node whose output equals a tensor that is there before, in every bit and in what the bits mean.
 
     Its readers read that tensor instead; where its output can be seen from outside, that tensor's maker makes it.
@@ -114,20 +218,20 @@ def bypass(graph: Graph, place: int, source: int) -> Graph | None:
         source: the tensor.
 
     Returns:
-        The graph without the node; None where both tensors can be seen, or one is a variable's, which changes at its time.
+        The edit without the node; None where both tensors can be seen, or one is a variable's, which changes at its time.
     """
-    node = graph.nodes[place]
+    node = graph.node(place)
     (result,) = node.outputs
     if not same_type(graph.tensors[source], graph.tensors[result]):
         raise InternalError(f"{node.label} cannot be left out: tensors {source} and {result} differ in type")
     if graph.tensors[source].is_state or graph.tensors[result].is_state:
         return None
     changed: dict[int, Node | None]
-    if is_inner(graph, result):
-        changed = {reader: reading(graph.nodes[reader], result, source) for reader in readers(graph, result)}
-        return rewritten(graph, {**changed, place: None})
-    made = maker(graph, source)
-    if made is None or not is_inner(graph, source):
+    if graph.is_inner(result):
+        changed = {reader: reading(graph.node(reader), result, source) for reader in graph.readers(result)}
+        return {**changed, place: None}
+    made = graph.maker(source)
+    if made is None or not graph.is_inner(source):
         return None
-    changed = {reader: reading(graph.nodes[reader], source, result) for reader in readers(graph, source)}
-    return rewritten(graph, {**changed, made: replace(graph.nodes[made], outputs=(result,)), place: None})
+    changed = {reader: reading(graph.node(reader), source, result) for reader in graph.readers(source)}
+    return {**changed, made: replace(graph.node(made), outputs=(result,)), place: None}

@@ -1,6 +1,6 @@
 """Plans of graphs inside of operators: each has an arena of its own, and the largest of a node is that node's scratch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from kibi.errors import PlanError
@@ -11,6 +11,24 @@ from kibi.planner.plan import Plan
 def bodies_of(graph: Graph) -> tuple[Graph, ...]:
     """All bodies of a graph's nodes, in the order of nodes: the order of `Plan.bodies`."""
     return tuple(body for node in graph.nodes for body in node.op.bodies)
+
+
+def planned_once(graph: Graph, make: Callable[[Graph, tuple[Plan, ...]], Plan]) -> tuple[Plan, ...]:
+    """The plans of all bodies of a graph's nodes, in the order of `bodies_of`; each body is planned once, whoever runs it.
+
+    Args:
+        graph: the graph.
+        make: the plan of a body, which is given those of the bodies inside of it.
+    """
+    return _planned(graph, make, {})
+
+
+def _planned(graph: Graph, make: Callable[[Graph, tuple[Plan, ...]], Plan], known: dict[int, Plan]) -> tuple[Plan, ...]:
+    """The same; `known` holds the plans that are made, by the identity of the body."""
+    for body in bodies_of(graph):
+        if id(body) not in known:
+            known[id(body)] = make(body, _planned(body, make, known))
+    return tuple(known[id(body)] for body in bodies_of(graph))
 
 
 def with_bodies(graph: Graph, plans: Sequence[Plan]) -> Graph:

@@ -69,6 +69,10 @@ _Ways: TypeAlias = dict[int, tuple[int, int, tuple[int, ...]]]
 """For each closed set that was reached: its peak, the set before it, and the nodes in between."""
 
 
+_GREEDY_WORK = 100_000
+"""Nodes that a greedy order weighs."""
+
+
 def search(stretch: Stretch, floor: int, known: int, state_limit: int) -> Found:
     """The order with the smallest peak, by best-first search over closed sets.
 
@@ -279,9 +283,11 @@ def greedy(stretch: Stretch, *, sparing: bool) -> tuple[int, ...]:
     """An order that always runs the node that leaves the fewest bytes; or, where `sparing`, that sees the fewest."""
     problem, done, live = stretch.problem, stretch.begin, stretch.live
     order: list[int] = []
-    ready = problem.ready(done, stretch.end)
+    ready, weighed = problem.ready(done, stretch.end), 0
     while ready:
-        choices = [(*problem.run(done, live, node), node) for node in ready]
+        weighed += len(ready)
+        candidates = ready if weighed <= _GREEDY_WORK else [min(ready)]  # the graph's own order from there on
+        choices = [(*problem.run(done, live, node), node) for node in candidates]
         _, live, node = min(choices) if sparing else min(choices, key=lambda choice: (choice[1], choice[0], choice[2]))
         order.append(node)
         done |= 1 << node

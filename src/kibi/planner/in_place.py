@@ -4,13 +4,19 @@ Kernels declare how far below an input row their output must begin for that (`Ke
 leave for pairs of buffers to share bytes, which placement may use or not.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
 
 from kibi.ir import Graph, Tensor
 from kibi.planner.placement_items import PairRule
 from kibi.planner.plan import Buffer, Run
 
+_MOST_RULES = 1 << 17
+"""What placement looks at; further pairs do not share bytes."""
 _Steps = list[tuple[int, int]]
 """The steps of a node: (place in the order, number among the node's steps)."""
 
@@ -31,7 +37,8 @@ def in_place_rules(graph: Graph, runs: Sequence[Run], buffers: Sequence[Buffer])
     for place, (node, number) in enumerate(order):
         steps.setdefault(node, []).append((place, number))
     lives = _Lives.of(graph, steps, buffers)
-    return tuple(rule for node in steps for rule in _rules_of(graph, node, steps[node], lives))
+    rules = (rule for node in steps for rule in _rules_of(graph, node, steps[node], lives))
+    return tuple(islice(rules, _MOST_RULES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,23 +81,28 @@ def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator
             continue
         if site.row_tensors.count(tensor) > 1:
             continue  # one tensor at two inputs: no rule says how the two reads meet
-        turn = _Turn(overlap, steps, made, [access.needs(number) for number in range(site.steps)])
+        turn = _Turn.of(overlap, steps, made, [access.needs(number) for number in range(site.steps)])
         readers = [place for place, reader in lives.readers[tensor.index] if reader != node]
+        held = lives.buffers.get(tensor.index, [])
+        starts, ends = (np.array([getattr(rows, name) for _, rows in held]) for name in ("start", "end"))
         for second, output in lives.buffers.get(site.output.index, []):
-            others = [place for place in readers if place >= output.start]
-            for first, rows in lives.buffers.get(tensor.index, []):
-                if _may_share(rows, output, tensor, others, lives):
+            following = bisect_left(readers, output.start)
+            other = readers[following] if following < len(readers) else None
+            for at in np.flatnonzero((starts < output.end) & (output.start < ends)).tolist():
+                first, rows = held[at]
+                if _may_share(rows, output, tensor, other, lives):
                     distance = turn.distance(rows, output, output.first_row * made_bytes)
                     if distance < output.size_bytes:
                         yield PairRule(first, second, distance)
 
 
-def _may_share(rows: Buffer, output: Buffer, tensor: Tensor, others: Sequence[int], lives: _Lives) -> bool:
-    """Whether both live at once, and from then on the rows are only read, and by no other node: `others` are its steps."""
-    if not (rows.start < output.end and output.start < rows.end):
-        return False
+def _may_share(rows: Buffer, output: Buffer, tensor: Tensor, other: int | None, lives: _Lives) -> bool:
+    """Whether of two that live at once the rows are only read from then on, and by no other node.
+
+    `other` is the first place at which another node reads the tensor once the output is begun.
+    """
     is_made = rows.start < output.start if rows.rows < tensor.type.rows else lives.finished[tensor.index] < output.start
-    return is_made and not (others and others[0] < rows.end)
+    return is_made and not (other is not None and other < rows.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +114,36 @@ class _Turn:
         steps: of the node.
         made: for each step, the bytes of the output tensor that it makes.
         needs: for each step, the rows of the input that it reads.
+        reading: for each row of the input, the steps that read it, as positions in `steps`.
+        making: the positions of the steps, ascending by the first byte that they make, and these bytes.
     """
 
     overlap: int
     steps: _Steps
     made: Sequence[range]
     needs: Sequence[tuple[int, ...]]
+    reading: dict[int, list[int]]
+    making: tuple[list[int], list[int]]
+
+    @staticmethod
+    def of(overlap: int, steps: _Steps, made: Sequence[range], needs: Sequence[tuple[int, ...]]) -> "_Turn":
+        """From what each step, by its number, makes and reads."""
+        reading: dict[int, list[int]] = {}
+        for position, (_, number) in enumerate(steps):
+            for row in needs[number]:
+                reading.setdefault(row, []).append(position)
+        makers = [position for position, (_, number) in enumerate(steps) if made[number]]
+        makers.sort(key=lambda position: made[steps[position][1]].start)
+        return _Turn(overlap, steps, made, needs, reading, (makers, [made[steps[each][1]].start for each in makers]))
+
+    def _met(self, rows: Buffer, output: Buffer, skipped: int) -> list[int]:
+        """The positions of the steps that read some of the rows, or make some of the output; the others do not matter."""
+        makers, starts = self.making
+        low, high = bisect_left(starts, skipped), bisect_left(starts, skipped + output.size_bytes)
+        met = set(makers[low:high])
+        for row in range(rows.first_row, rows.first_row + rows.rows):
+            met.update(self.reading.get(row, ()))
+        return sorted(met, reverse=True)
 
     def distance(self, rows: Buffer, output: Buffer, skipped: int) -> int:
         """The least distance from the output's offset to that of the rows such that nothing is overwritten that is needed.
@@ -118,7 +154,8 @@ class _Turn:
         last_row = rows.first_row + rows.rows
         distance = -rows.size_bytes
         later = rows.size_bytes  # the lowest byte of the rows that a later step reads
-        for place, number in reversed(self.steps):
+        for position in self._met(rows, output, skipped):
+            place, number = self.steps[position]
             if place < output.start:
                 break
             read = [

@@ -11,6 +11,8 @@ from kibi.planner.precedence import members
 
 _SOURCE, _SINK = 0, 1
 _UNBOUNDED = 1 << 60
+_FLOW_WORK = 1 << 19
+"""Edges that one flow looks at."""
 
 
 def least_context(stretch: Stretch, node: int) -> tuple[int, int]:
@@ -52,9 +54,13 @@ def least_context(stretch: Stretch, node: int) -> tuple[int, int]:
 
 
 class _Flow:
-    """Maximum flow by Dinic's algorithm: shortest augmenting paths, level by level."""
+    """Maximum flow by Dinic's algorithm: shortest augmenting paths, level by level.
+
+    Work is limited: a flow that is not finished is a lower bound all the same, and the side that its source reaches a closed set.
+    """
 
     def __init__(self) -> None:
+        self.work = 0
         self.edges: list[list[int]] = [[], []]
         self.head: list[int] = []
         self.room: list[int] = []
@@ -73,9 +79,9 @@ class _Flow:
     def run(self) -> int:
         """The largest flow from source to sink."""
         total = 0
-        while (level := self._levels())[_SINK] >= 0:
+        while self.work < _FLOW_WORK and (level := self._levels())[_SINK] >= 0:
             following = [0] * len(self.edges)
-            while pushed := self._push(level, following):
+            while self.work < _FLOW_WORK and (pushed := self._push(level, following)):
                 total += pushed
         return total
 
@@ -86,6 +92,7 @@ class _Flow:
     def _levels(self) -> list[int]:
         level = [-1] * len(self.edges)
         level[_SOURCE] = 0
+        self.work += len(self.head)
         front = [_SOURCE]
         while front:
             fresh = []
@@ -103,6 +110,7 @@ class _Flow:
         path: list[int] = []
         vertex = _SOURCE
         while vertex != _SINK:
+            self.work += 1
             if following[vertex] < len(self.edges[vertex]):
                 edge = self.edges[vertex][following[vertex]]
                 end = self.head[edge]

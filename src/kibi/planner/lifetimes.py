@@ -11,13 +11,11 @@ from itertools import groupby
 
 from kibi.errors import PlanError
 from kibi.ir import Graph, RowAccess, Site, Tensor, overwrites
+from kibi.planner.limits import check_limits
 from kibi.planner.plan import Buffer, Run
 
 _INPUT_STEP = -1
 """Model inputs are made before step 0."""
-_MOST_STEPS = 1 << 20
-_MOST_BYTES = 1 << 28
-"""Far beyond any microcontroller: what is larger comes from a broken file, and would only take forever."""
 
 
 def lifetimes(
@@ -41,7 +39,7 @@ def lifetimes(
         PlanError: the order names a node that does not exist, computes a row twice, out of order or never, reads a row that
             is not made yet, or overwrites one of a variable that is still to be read.
     """
-    _check_limits(graph)
+    check_limits(graph)
     histories, spans = _follow(graph, runs)
     steps = sum(run.rows for run in runs)
     buffers: list[Buffer] = []
@@ -62,22 +60,6 @@ def lifetimes(
     if scratch:
         buffers.extend(_scratch(graph, spans))
     return tuple(buffers)
-
-
-def _check_limits(graph: Graph) -> None:
-    """Refuse graphs that no device could run, before time and memory are spent on them.
-
-    Raises:
-        PlanError: too many row steps, or a tensor too large.
-    """
-    steps = sum(site.steps for site in graph.sites)
-    if steps > _MOST_STEPS:
-        raise PlanError(f"{graph.source} takes {steps} row steps; at most {_MOST_STEPS} are planned. Check its shapes.")
-    for index in (*graph.given, *(output for node in graph.nodes for output in node.outputs)):
-        tensor = graph.tensors[index]
-        if tensor.type.size_bytes > _MOST_BYTES or tensor.type.rows > _MOST_STEPS:
-            what = f"tensor {tensor.name!r} of {graph.source} has {tensor.type.size_bytes} bytes in {tensor.type.rows} rows"
-            raise PlanError(f"{what}; at most {_MOST_BYTES} bytes in {_MOST_STEPS} rows are planned. Check its shape.")
 
 
 @dataclass(slots=True)

@@ -7,6 +7,8 @@ from functools import cached_property
 from math import fsum
 from pathlib import Path
 
+import numpy as np
+
 from kibi.errors import PlanError
 from kibi.files import read_text
 from kibi.ir import Graph
@@ -133,6 +135,7 @@ class Plan:
         weight_regions: constants that are assigned to regions, as (tensor, name of the region); empty unless asked for.
         bodies: plans of the graphs inside of nodes, in the order of nodes: their arenas are those nodes' scratch.
         cost_lower_bound: no assignment of the buffers and these constants to the regions has a lower `cost`.
+        limited: why less was searched than was asked for; empty where nothing was left out.
         solve_seconds: how long the search took.
     """
 
@@ -152,6 +155,7 @@ class Plan:
     weight_regions: tuple[tuple[int, str], ...] = ()
     cost_lower_bound: float = 0.0
     bodies: "tuple[Plan, ...]" = ()
+    limited: str = ""
     solve_seconds: float = field(default=0.0, compare=False)
 
     @cached_property
@@ -196,23 +200,27 @@ class Plan:
 
     def live_bytes(self) -> tuple[int, ...]:
         """Bytes that live during each step; those that two buffers share, one made in the place of the other, count once."""
-        change = [0] * (len(self.steps) + 1)
         ordered = sorted(self.buffers, key=lambda buffer: buffer.start)
-        open_: list[Buffer] = []
-        for buffer in ordered:
-            open_ = [other for other in open_ if other.end > buffer.start]
-            change[buffer.start] += buffer.size_bytes
-            change[buffer.end] -= buffer.size_bytes
-            for other in open_:
-                shared = _shared_bytes(buffer, other)
-                change[buffer.start] -= shared
-                change[min(buffer.end, other.end)] += shared
-            open_.append(buffer)
-        live, levels = 0, []
-        for delta in change[:-1]:
-            live += delta
-            levels.append(live)
-        return tuple(levels)
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(each.region for each in ordered))}
+        facts = [(x.start, x.end, x.offset, x.offset + x.size_bytes, numbers[x.region]) for x in ordered]
+        starts, ends, lows, tops, regions = np.array(facts, np.int64).reshape(-1, 5).T
+        change = np.zeros(len(self.steps) + 1, np.int64)
+        np.add.at(change, starts, tops - lows)
+        np.subtract.at(change, ends, tops - lows)
+        for place in range(len(ordered)):
+            low, top, start = lows[place], tops[place], starts[place]
+            before = slice(0, place)
+            meets = (
+                (ends[before] > start)
+                & (lows[before] < top)
+                & (tops[before] > low)
+                & (regions[before] == regions[place])
+            )
+            for other in np.flatnonzero(meets):
+                shared = min(top, tops[other]) - max(low, lows[other])
+                change[start] -= shared
+                change[min(ends[place], ends[other])] += shared
+        return tuple(np.cumsum(change)[:-1].tolist())
 
     def largest(self, graph: Graph, count: int = 3) -> tuple[tuple[str, int], ...]:
         """Names and bytes of the largest buffers; those that belong to nothing in the graph are left out."""
@@ -264,12 +272,6 @@ def _check_names(plan: Plan) -> None:
         raise PlanError(f"the text is no saved plan: {problem} Make it again with `kibi plan --json`.")
     for body in plan.bodies:
         _check_names(body)
-
-
-def _shared_bytes(one: Buffer, other: Buffer) -> int:
-    """Bytes of the arena that both lie on."""
-    top = min(one.offset + one.size_bytes, other.offset + other.size_bytes)
-    return max(0, top - max(one.offset, other.offset)) if one.region == other.region else 0
 
 
 def buffer_name(graph: Graph, buffer: Buffer) -> str:

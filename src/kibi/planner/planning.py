@@ -7,10 +7,11 @@ from time import perf_counter
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
-from kibi.planner.bodies import bodies_of, with_bodies
+from kibi.planner.bodies import planned_once, with_bodies
 from kibi.planner.by_row import plan_by_row
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
+from kibi.planner.limits import check_limits, why_whole
 from kibi.planner.order import completed
 from kibi.planner.placement import place
 from kibi.planner.plan import Handover, Plan, Run
@@ -98,6 +99,7 @@ def plan(
     ram_bytes: int | None = None,
     regions: Sequence[Region] | None = None,
     place_weights: bool = False,
+    bodies: tuple[Plan, ...] | None = None,
 ) -> Plan:
     """Plan every byte of a model's arena.
 
@@ -116,6 +118,7 @@ def plan(
         ram_bytes: the most bytes that the arena may have: of the plans that fit, the fastest; None: no limit.
         regions: the memories of the board, among which buffers are shared out; None: one arena.
         place_weights: whether constants are assigned to regions, too.
+        bodies: the plans of the graphs inside of operators, where they are made already.
 
     Returns:
         The plan, deterministic but for `solve_seconds`.
@@ -129,8 +132,10 @@ def plan(
             "weights are placed in regions" if regions is None else "a limit of RAM is for one arena, not for regions"
         )
         raise PlanError(f"{what}. Give {'regions' if regions is None else 'each region its bytes'}, or leave it out.")
+    check_limits(graph)
     is_roomy = goal is Goal.SPEED
-    bodies = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal)
+    if bodies is None:
+        bodies = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal)
     wanted = with_handover(with_bodies(replace(graph, is_roomy=is_roomy), bodies), inputs, outputs, supplied)
     if runs is not None or granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None):
         by_row = runs is not None and granularity is Granularity.ROW
@@ -164,12 +169,19 @@ def planned_bodies(
     goal: Goal = Goal.RAM,
 ) -> tuple[Plan, ...]:
     """A plan for each graph inside of a graph's operators, in the order of nodes; arguments as of `plan`."""
-    made = (plan(body, target, scratch=scratch, granularity=granularity, goal=goal) for body in bodies_of(graph))
-    return tuple(replace(each, solve_seconds=0.0) for each in made)
+
+    def make(body: Graph, bodies: tuple[Plan, ...]) -> Plan:
+        made = plan(body, target, scratch=scratch, granularity=granularity, goal=goal, bodies=bodies)
+        return replace(made, solve_seconds=0.0)
+
+    return planned_once(graph, make)
 
 
 def _smallest(graph: Graph, target: Target, scratch: bool, ram_bytes: int | None) -> Plan:
-    """The plan by the row, unless whole tensors, which are faster, need no more or fit as well."""
+    """The plan by the row, unless whole tensors, which are faster, need no more or fit as well, or rows are too many."""
+    limited = why_whole(graph)
+    if limited:
+        return replace(_plan_by_tensor(graph, target, None, scratch, ram_bytes), limited=limited)
     if ram_bytes is not None:
         fast = _fastest_first(graph, target, scratch, ram_bytes)
         fitting = next((plan for plan in fast if plan.arena_bytes <= ram_bytes), None)

@@ -72,7 +72,9 @@ class _Cuts:
         self._known: dict[tuple[int, int], Stretch] = {}
 
     def least(self, node: int, step: int) -> int:
-        """The fewest bytes that can live while a step runs."""
+        """The fewest bytes that can live while a step runs; 0 where the node alone has too many steps."""
+        if self.steps.steps[node] > _MOST_STEPS:
+            return 0
         begin, end = self._around(node)
         if (begin, end) not in self._known:
             part = self.steps if end - begin == len(self.steps.steps) else self.steps.only(range(begin, end))

@@ -14,7 +14,7 @@ from kibi.planner.row_stretches import StretchPeaks, live_at_cuts, pulled
 
 _STEP_WORK = 300_000
 """Row steps in the orders of all longest stretches."""
-_PEAK_WORK = 60_000
+_PEAK_WORK = 15_000
 """How many stretches are weighed at most."""
 
 

@@ -69,6 +69,22 @@ class RowSteps:
         return tuple(tuple(numbers) for numbers in found)
 
     @cached_property
+    def last_readers(self) -> tuple[Ints, ...]:
+        """For each tensor, as in `slices`, the last node that reads each slice; -1: none does."""
+        found = []
+        for each in self.slices:
+            last = np.full(len(each.made), -1, np.int64)
+            for reader, uses in zip(each.readers, each.last_uses, strict=True):
+                np.maximum(last, reader, out=last, where=uses >= 0)
+            found.append(last)
+        return tuple(found)
+
+    @cached_property
+    def uses_of(self) -> tuple[dict[int, Ints], ...]:
+        """For each tensor, as in `slices`, and each of its readers, the reader's last step that reads each slice."""
+        return tuple(dict(zip(each.readers, each.last_uses, strict=True)) for each in self.slices)
+
+    @cached_property
     def followers(self) -> tuple[tuple[int, ...], ...]:
         """For each node, the nodes that wait for it."""
         found: list[list[int]] = [[] for _ in self.steps]

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kibi.planner.row_steps import Ints, RowSteps, Slices
+from kibi.planner.row_steps import Ints, RowSteps
 
 
 def pulled(steps: RowSteps, begin: int, end: int, *, eager: bool = True) -> list[int]:
@@ -94,6 +95,7 @@ class StretchPeaks:
         change: by place, how the bytes change that live there.
         shared: bytes of scratch that the nodes share.
         spans: for each tensor that the stretch makes or reads, from where to where each slice lives.
+        reads: for each of them, one behind the last place in the stretch that reads each slice; 0: none does.
     """
 
     steps: RowSteps
@@ -104,6 +106,7 @@ class StretchPeaks:
     change: Ints
     shared: int = 0
     spans: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
+    reads: dict[int, Ints] = field(default_factory=dict)
 
     @staticmethod
     def of(steps: RowSteps, begin: int, end: int, order: Sequence[int], live: int) -> "StretchPeaks":
@@ -119,10 +122,10 @@ class StretchPeaks:
             each = self.steps.slices[number]
             known = self.spans.get(number)
             if known is None:
-                self.base -= int(each.size_bytes[self._is_read_later(each)].sum())
+                self.base -= int(each.size_bytes[self._is_read_later(number)].sum())
             else:
                 self._add(known, -each.size_bytes)
-            self.spans[number] = self._lives(each, begin)
+            self.spans[number] = self._lives(number, begin)
             self._add(self.spans[number], each.size_bytes)
         if begin == 0:
             self.change[0] += self.steps.unread_bytes
@@ -143,20 +146,24 @@ class StretchPeaks:
         np.add.at(self.change, span[0], size_bytes)
         np.subtract.at(self.change, span[1], size_bytes)
 
-    def _is_read_later(self, each: Slices) -> Ints:
-        """Which slices live on behind the stretch."""
-        later = np.full(len(each.made), each.is_kept)
-        for reader, uses in zip(each.readers, each.last_uses, strict=True):
-            if reader >= self.end:
-                later |= uses >= 0
-        return later
+    def _is_read_later(self, number: int) -> NDArray[np.bool_]:
+        """Which slices of a tensor live on behind the stretch."""
+        later: NDArray[np.bool_] = self.steps.last_readers[number] >= self.end
+        return later | self.steps.slices[number].is_kept
 
-    def _lives(self, each: Slices, begin: int) -> tuple[Ints, Ints]:
-        """From which to which place the slices of a tensor live; what died before the stretch begins lives nowhere."""
+    def _lives(self, number: int, begin: int) -> tuple[Ints, Ints]:
+        """From which to which place the slices of a tensor live; what died before the stretch begins lives nowhere.
+
+        All nodes behind `begin` that read the tensor have been taken before.
+        """
+        each = self.steps.slices[number]
+        uses = self.steps.uses_of[number].get(begin)
+        if uses is not None:
+            read = np.where(uses >= 0, self.places[begin][uses] + 1, 0)
+            self.reads[number] = np.maximum(self.reads[number], read) if number in self.reads else read
         is_made_here = each.maker >= begin
         start = self.places[each.maker][each.made] if is_made_here else np.zeros(len(each.made), np.int64)
         until = start + 1 if is_made_here else start
-        for reader, uses in zip(each.readers, each.last_uses, strict=True):
-            if begin <= reader < self.end:
-                until = np.maximum(until, np.where(uses >= 0, self.places[reader][uses] + 1, 0))
-        return start, np.where(self._is_read_later(each), self.count, until)
+        if number in self.reads:
+            until = np.maximum(until, self.reads[number])
+        return start, np.where(self._is_read_later(number), self.count, until)

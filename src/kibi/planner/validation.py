@@ -34,9 +34,17 @@ def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> None:
         PlanError: with all problems found at the first stage that found some: the order, the buffers by themselves, the
             regions, the buffers in pairs, what happens when the steps run.
     """
+    _validate(graph, plan, scratch, set())
+
+
+def _validate(graph: Graph, plan: Plan, scratch: bool, done: set[tuple[int, int]]) -> None:
+    """The same; `done` holds the bodies and plans, by identity, that were found right: operators may share them."""
+    if (id(graph), id(plan)) in done:
+        return
+    done.add((id(graph), id(plan)))
     graph = planned_graph(graph, plan)
     for body, its_plan in zip(bodies_of(graph), plan.bodies, strict=True):
-        validate(body, its_plan, scratch=scratch)
+        _validate(body, its_plan, scratch, done)
     for stage in (_order, _buffers, _regions, _overlaps, _simulated):
         problems = list(stage(graph, plan, scratch))
         if problems:

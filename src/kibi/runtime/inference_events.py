@@ -12,6 +12,7 @@ ArenaTooSmall = declare_error("ArenaTooSmall", "the arena, or a supplied buffer,
 ArenaMisaligned = declare_error("ArenaMisaligned", "the arena, or a supplied buffer, does not start at its alignment")
 NotInitialized = declare_error("NotInitialized", "the model has not all its memory yet")
 OutOfTurn = declare_error("OutOfTurn", "a row or a call came out of turn")
+LoopTooLong = declare_error("LoopTooLong", "a loop in the model took more turns than its limit")
 
 EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived)
 """What goes well."""
@@ -21,5 +22,6 @@ ERRORS = {
     "KIBI_ERROR_ARENA_ALIGNMENT": ArenaMisaligned,
     "KIBI_ERROR_NOT_INITIALIZED": NotInitialized,
     "KIBI_ERROR_TURN": OutOfTurn,
+    "KIBI_ERROR_LIMIT": LoopTooLong,
 }
 """For each status code of the C library, the error that is reported with it."""

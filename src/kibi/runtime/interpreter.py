@@ -9,7 +9,7 @@ from typing import TextIO
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.errors import InputError, PlanError
+from kibi.errors import InputError, LimitError, PlanError
 from kibi.ir import Graph, Tensor
 from kibi.planner import Plan, planned_graph, validate
 from kibi.planner import plan as make_plan
@@ -20,6 +20,7 @@ from kibi.runtime.handlers import Handler, NullHandler
 from kibi.runtime.inference_events import (
     InferenceEnded,
     InferenceStarted,
+    LoopTooLong,
     MoreInputNeeded,
     OutOfTurn,
     RowReceived,
@@ -399,7 +400,12 @@ class Interpreter:
         steps = self._program.steps
         while self._position < len(steps) and not steps[self._position].is_arrival:
             step = steps[self._position]
-            step.run()
+            try:
+                step.run()
+            except LimitError:
+                self._position = 0
+                self._handler.notify(LoopTooLong())
+                raise
             self._done(observe)
             if step.ends:
                 self._is_stopped = True

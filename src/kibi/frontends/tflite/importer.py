@@ -21,6 +21,7 @@ from kibi.frontends.tflite.signatures import by_signature, listed
 from kibi.frontends.tflite.tensors import unused
 from kibi.frontends.tflite.variables import Access, Key, weave
 from kibi.ir import Graph, Node, Tensor, verify
+from kibi.ops import as_body
 
 _SCHEMA_VERSION = 3
 _MOST_LEVELS = 16
@@ -69,6 +70,7 @@ class _Subgraphs:
         """Those that are being imported: each calls the next."""
         self._levels: dict[int, int] = {}
         """How deep the calls of each subgraph are nested, so far as they are known: 1 without calls."""
+        self._bodies: dict[int, Graph] = {}
 
     def graph(self, number: int) -> Graph:
         """A subgraph.
@@ -105,6 +107,17 @@ class _Subgraphs:
         finally:
             self._open.pop()
 
+    def body(self, number: int) -> Graph:
+        """A subgraph in the form in which operators run it: one object, however many run it.
+
+        Raises:
+            ModelError: with all problems that were found in it.
+            CorruptError: there is none of that number, or it calls itself.
+        """
+        if number not in self._bodies:
+            self._bodies[number] = as_body(self.graph(number))
+        return self._bodies[number]
+
     def first_values(self, handles: Handles) -> tuple[dict[Key, Array], list[Problem]]:
         """What the subgraphs that are called once give to variables, and what is wrong with them."""
         values: dict[Key, Array] = {}
@@ -140,7 +153,7 @@ class _Parts:
     def of(reader: ModelReader, graphs: _Subgraphs) -> "_Parts":
         """Those of the subgraph that is read."""
         compression = read_compression(reader)
-        drafts, handles, operator_problems = read_operators(reader, compression, graphs.graph)
+        drafts, handles, operator_problems = read_operators(reader, compression, graphs.body)
         misled = index_problems(reader, drafts)
         tensors, tensor_problems = read_tensors(reader, drafts, compression)
         table = TensorTable(tensors, reader.tensor_count, reader.outputs)

@@ -149,7 +149,7 @@ class Options:
             return bool(getattr(self._table, name)())
 
     def graph(self, name: str) -> Graph:
-        """The subgraph whose number this attribute is.
+        """The subgraph whose number this attribute is, as operators run it.
 
         Raises:
             CorruptError: there is no such subgraph.

@@ -17,7 +17,8 @@ typedef enum {
     KIBI_ERROR_ARENA_SIZE = -2,      /* the arena has fewer bytes than the plan needs */
     KIBI_ERROR_ARENA_ALIGNMENT = -3, /* the arena does not start at the alignment that the plan needs */
     KIBI_ERROR_NOT_INITIALIZED = -4, /* the model has not all its memory yet: init, or supply, comes first */
-    KIBI_ERROR_TURN = -5             /* a row or a call out of turn: rows are missing, or another one is expected */
+    KIBI_ERROR_TURN = -5,            /* a row or a call out of turn: rows are missing, or another one is expected */
+    KIBI_ERROR_LIMIT = -6            /* a loop took more turns than KIBI_WHILE_LIMIT: no outputs; the next inference begins anew */
 } kibi_status;
 
 /* Events, each with an id that is the hash of its name. They cost no byte unless KIBI_ON_EVENT is defined: the name of a

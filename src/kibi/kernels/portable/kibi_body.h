@@ -9,9 +9,9 @@ extern "C" {
 #endif
 
 typedef struct {
-    void (*run)(uint8_t *arena); /* one inference of the body */
-    const uint32_t *inputs;      /* for each input the byte of the arena at which it begins */
-    const uint32_t *outputs;     /* the same for each output; two never share bytes */
+    int (*run)(uint8_t *arena); /* one inference of the body; not 0 where a loop inside reached its limit */
+    const uint32_t *inputs;     /* for each input the byte of the arena at which it begins */
+    const uint32_t *outputs;    /* the same for each output; two never share bytes */
 } kibi_body;
 
 /* Zeros behind output `i`, where several lie in a bundle: each begins at a multiple of 8. `pieces` has two numbers of each output:

@@ -16,9 +16,10 @@ void kibi_if_any(void *output, const void *const *rows, const kibi_if_any_params
             memcpy(to, *rows++, (size_t)piece[1]);
         }
     }
-    body->run(arena);
+    const int status = body->run(arena);
     for (int32_t i = 0; i < params->outputs; ++i) {
         memcpy((uint8_t *)output + piece[2 * i], arena + body->outputs[i], (size_t)piece[2 * i + 1]);
         kibi_pad_output((uint8_t *)output, piece, i, params->outputs);
     }
+    arena[0] = status != 0;
 }

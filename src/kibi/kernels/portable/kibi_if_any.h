@@ -20,7 +20,8 @@ typedef struct {
 
 /* output: the outputs, each where the table says; zeros between several.
  * rows: one pointer to the condition, one byte; then the rows of each input, in order. No overlap with output.
- * scratch: the arena of the bodies, aligned as they need it. */
+ * scratch: the arena of the bodies, aligned as they need it. Its first byte is 1 afterwards where a loop inside reached its limit,
+ * else 0. */
 void kibi_if_any(void *output, const void *const *rows, const kibi_if_any_params *params, void *scratch);
 
 #ifdef __cplusplus

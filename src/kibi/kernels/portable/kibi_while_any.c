@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-/* One inference of a body, with what is carried as its inputs. */
-static void run(const kibi_body *body, const uint8_t *carried, const kibi_while_any_params *params, uint8_t *arena)
+/* One inference of a body, with what is carried as its inputs; not 0 where a loop inside reached its limit. */
+static int run(const kibi_body *body, const uint8_t *carried, const kibi_while_any_params *params, uint8_t *arena)
 {
     const int32_t *piece = params->pieces + 2 * params->inputs;
     for (int32_t i = 0; i < params->inputs; ++i, piece += 2) {
         memcpy(arena + body->inputs[i], carried + piece[0], (size_t)piece[1]);
     }
-    body->run(arena);
+    return body->run(arena);
 }
 
 void kibi_while_any(void *output, const void *const *rows, const kibi_while_any_params *params, void *scratch)
@@ -27,12 +27,21 @@ void kibi_while_any(void *output, const void *const *rows, const kibi_while_any_
         }
         kibi_pad_output(carried, outputs, i, params->outputs);
     }
-    for (;;) {
-        run(params->condition, carried, params, arena);
-        if (arena[params->condition->outputs[0]] == 0) {
+    for (uint32_t turns = 0;; ++turns) {
+        int status = run(params->condition, carried, params, arena);
+        if (status == 0 && arena[params->condition->outputs[0]] == 0) {
+            arena[0] = 0;
             return;
         }
-        run(params->body, carried, params, arena);
+        if (status == 0 && turns < KIBI_WHILE_LIMIT) {
+            status = run(params->body, carried, params, arena);
+        } else {
+            status = 1;
+        }
+        if (status != 0) {
+            arena[0] = 1;
+            return;
+        }
         for (int32_t i = 0; i < params->outputs; ++i) {
             const int32_t *const piece = outputs + 2 * i;
             memcpy(carried + piece[0], arena + params->body->outputs[i], (size_t)piece[1]);

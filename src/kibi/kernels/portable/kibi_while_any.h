@@ -5,6 +5,11 @@
 #include "kibi.h"
 #include "kibi_body.h"
 
+/* How many turns one run of a loop may take, before the inference ends with KIBI_ERROR_LIMIT. Define it to allow more. */
+#ifndef KIBI_WHILE_LIMIT
+#define KIBI_WHILE_LIMIT 100000u
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -20,7 +25,8 @@ typedef struct {
 
 /* output: the outputs, each where the table says, with zeros between several; what is carried lies here between two turns.
  * rows: the rows of each input, in order; no overlap with output.
- * scratch: the arena of the bodies, aligned as they need it. */
+ * scratch: the arena of the bodies, aligned as they need it. Its first byte is 1 afterwards where this loop or one inside of it
+ * reached its limit, else 0. */
 void kibi_while_any(void *output, const void *const *rows, const kibi_while_any_params *params, void *scratch);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 """Tensors that are never whole: rows at planned offsets, in a ring, or from a camera."""
 
 import ctypes
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -62,6 +63,7 @@ class RowTensor(TensorInterface):
         )
         self._offsets = placed
         self._stored_bytes = size_bytes
+        self._ascending = sorted((offset, y) for y, offset in enumerate(placed))
         self._there: set[int] = set()
         self._written: set[int] = set()
 
@@ -122,8 +124,14 @@ class RowTensor(TensorInterface):
     def _take_place(self, y: int) -> None:
         """The row is about to be written: those that lie on its bytes are lost."""
         if y not in self._there:
-            reach = self._type.row_bytes
-            self._there = {x for x in self._there if abs(self._offsets[x] - self._offsets[y]) >= reach} | {y}
+            here, reach = self._offsets[y], self._type.row_bytes
+            begin = bisect_right(self._ascending, (here - reach, len(self._offsets)))
+            end = bisect_left(self._ascending, (here + reach, -1))
+            if end - begin < len(self._there):
+                self._there.difference_update(x for _, x in self._ascending[begin:end])
+            else:
+                self._there = {x for x in self._there if abs(self._offsets[x] - here) >= reach}
+            self._there.add(y)
             self._written.add(y)
 
     def _place(self, offset: int, size_bytes: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from kibi.frontends.tflite.importers.base import Importer, OptionsError
 from kibi.frontends.tflite.reader import Options
 from kibi.ir import Graph, Operator, Tensor
-from kibi.ops import If, While, as_body
+from kibi.ops import If, While
 
 
 def _body(options: Options, name: str, what: str) -> Graph:
@@ -19,7 +19,7 @@ def _body(options: Options, name: str, what: str) -> Graph:
     if variables:
         text = f"{what} has variables ({', '.join(variables)}), which is not supported inside of control flow"
         raise OptionsError(text, "Pass what is remembered as inputs and outputs of the operator")
-    return as_body(graph)
+    return graph
 
 
 def _check_outputs(op: Operator, outputs: Sequence[Tensor]) -> None:
