@@ -250,7 +250,8 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
 
     Raises:
         TargetError: no such target.
-        InputError: models of equal names, more or fewer plans or tunings than models, no such goal, or an empty path.
+        InputError: models of equal names, or of names that need one file, a name that would break the library, more or fewer
+            plans or tunings than models, no such goal, or an empty path.
         PlanError: a plan is not right for its model.
         OutputError: the directory cannot be written.
     """

@@ -119,7 +119,7 @@ def _call(b: Bindings, call: _Step, count: int, margin: CCode) -> CCode:
     Args:
         b: what is written.
         call: what is called.
-        count: the lines of the order; an inference that ended is behind them.
+        count: the lines of the order; an inference that ended is past them.
         margin: a line end and the blanks of the call's line.
     """
     memory = of_model(b) if b.streams else argument(b)

@@ -104,7 +104,7 @@ def definitions(b: Bindings, shared: SharedSteps) -> CCode:
 
 
 def _place_type(shared: SharedSteps) -> CCode:
-    """The type that says where rows lie, the table of those that lie apart, and the function that reads both."""
+    """The type that says where rows are, the table of those that are apart, and the function that reads both."""
     sizes = [number for place in shared.places.values() for number in (place.start, place.distance, place.first)]
     table, look_up = code(""), code("")
     if len(shared.table) > 1:

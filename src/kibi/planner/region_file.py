@@ -114,7 +114,7 @@ def check_regions(regions: Sequence[Region]) -> tuple[Region, ...]:
     """Regions that go together.
 
     Raises:
-        PlanError: there is none, or two have one name, in upper or lower case, or need one macro.
+        PlanError: the list is empty, or two have one name, in upper or lower case, or need one macro.
     """
     if not regions:
         raise PlanError("there is no region. Describe one at least, under a line [[region]].")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kibi.text.c import name_problem
 
 _SUFFIXES = ("_bytes", "_alignment")
-"""A region has a macro of its own name, and one with each of these behind it."""
+"""A region has a macro of its own name, and one with each of these after it."""
 
 
 def names_problem(names: Sequence[object]) -> str:

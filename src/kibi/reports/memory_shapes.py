@@ -105,10 +105,11 @@ def line(start: tuple[float, float], end: tuple[float, float], color: str, dashe
     return markup("<line $style/>", style=attributes(**style, **further))
 
 
-def circle(middle: tuple[float, float], radius: float, **style: str) -> Markup:
-    """A circle with further attributes."""
-    place = attributes(cx=f"{middle[0]:.1f}", cy=f"{middle[1]:.1f}", r=f"{radius:g}", **style)
-    return markup("<circle $style/>", style=place)
+def circle(middle: tuple[float, float], radius: float, kind: str = "", **further: str) -> Markup:
+    """A circle with further attributes; `kind` is its style class."""
+    style = {"class": kind} if kind else {}
+    style |= {"cx": f"{middle[0]:.1f}", "cy": f"{middle[1]:.1f}", "r": f"{radius:g}"}
+    return markup("<circle $style/>", style=attributes(**style, **further))
 
 
 def area(path: str, fill: str) -> Markup:

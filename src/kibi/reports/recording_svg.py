@@ -155,7 +155,7 @@ def _moves(plot: _Plot, spans: tuple[Span, ...]) -> list[Markup]:
         if old is not None and old.address != span.address:
             x, (start, end) = plot.x(span.start), (plot.place(each).middle[1] for each in (old, span))
             lines.append(line((x, start), (x, end), INK))
-            lines.append(circle((x, end), 3, class_="move", fill=INK))
+            lines.append(circle((x, end), 3, "move", fill=INK))
     return lines
 
 

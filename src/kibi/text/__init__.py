@@ -3,6 +3,7 @@
 Models, plans, file names and options may hold any text. The writers of files take the types of this package and nothing else,
 and foreign text becomes one only through the functions here: so what was forgotten is a type error.
 
+    template   what all of them have in common
     c          C code, and in it comments, names, string literals, numbers
     cmake      CMake code, and in it comments and arguments
     markup     SVG and HTML, and in it text and attributes

@@ -19,7 +19,7 @@ class Code:
 
     def __add__(self, other: Self) -> Self:
         if type(other) is not type(self):
-            raise TypeError(f"a {type(self).__name__} takes no {type(other).__name__} behind it")
+            raise TypeError(f"a {type(self).__name__} takes no {type(other).__name__} after it")
         return type(self)(self.text + other.text)
 
     def __bool__(self) -> bool:
