@@ -1,6 +1,7 @@
 """Measurements over several inputs: models that choose what runs, and all others."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,7 +70,7 @@ def test_measure_and_verify_name_a_branch_that_no_input_takes(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("wish", [{"runs": 0}, {"runs": 1.5}, {"seed": -1}, {"seed": None}], ids=str)
-def test_measure_and_verify_of_no_input_are_refused(wish: dict[str, int], tmp_path: Path) -> None:
+def test_measure_and_verify_of_no_input_are_refused(wish: dict[str, Any], tmp_path: Path) -> None:
     """No runs prove nothing."""
     graph = residual_network()
     library = kibi.compile(graph, None, tmp_path)
