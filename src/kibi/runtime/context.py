@@ -54,8 +54,11 @@ class Context:
         *,
         byteorder: ByteOrder = "little",
     ) -> None:
-        if byteorder not in ("little", "big"):
+        named: object = byteorder
+        if not isinstance(named, str) or named not in ("little", "big"):
             raise InputError(f"the byte order {byteorder!r} is neither 'little' nor 'big'.")
+        if handler is not None and not callable(getattr(handler, "notify", None)):
+            raise InputError(f"the handler is {type(handler).__name__}, which cannot be told. Give one with `notify`.")
         self._handler: Handler = ErrorHandler() if handler is None else handler
         self._metadata = self._arena(metadata, _WORD_BYTES)
         self._ram = self._arena(ram, 2 * _WORD_BYTES)
@@ -151,6 +154,8 @@ class Context:
     def _arena(self, given: Allocator | int | WritableBuffer, alignment: int) -> Allocator:
         if isinstance(given, int | bytearray | memoryview | np.ndarray):
             return HandleArena(given, alignment=alignment, handler=self._handler)
+        if not callable(getattr(given, "allocate", None)):
+            raise InputError(f"{type(given).__name__} is no allocator. Give one, or bytes, or how many.")
         return given
 
     def _claim(self, allocator: Allocator, size_bytes: int, kind: Kind) -> Handle:

@@ -78,14 +78,18 @@ def quantize_real(tensor: Tensor, values: Array) -> Array:
     """Real values in a tensor's scale and type: rule N16; f32 tensors take them as they are.
 
     Raises:
-        InputError: the tensor is an integer one without a scale.
+        InputError: the tensor is an integer one without a scale, or the values are no real numbers.
     """
-    kind = tensor.type
+    kind, values = tensor.type, _array(values, f"what input {tensor.name!r} is to be")
+    if values.dtype.kind not in "biuf":
+        raise InputError(f"input {tensor.name!r} takes real values, not {values.dtype}. Give an array of floats.")
     with np.errstate(over="ignore"):  # what is beyond float32 is infinite
         real = values.astype(np.float32)
     if kind.dtype is DType.F32:
         return real
-    if kind.quantization is None:
+    if np.isnan(values).any():
+        raise InputError(f"what input {tensor.name!r} is to be holds values that are not numbers. Replace them.")
+    if kind.quantization is None or not kind.dtype.is_integer:
         raise InputError(f"input {tensor.name!r} has no scale; give integers of type {kind.dtype.numpy}.")
     low, high = kind.dtype.limits
     with np.errstate(all="ignore"):  # what is infinite ends at the ends of the integer type

@@ -27,6 +27,7 @@ from kibi.runtime.inference_events import (
 )
 from kibi.runtime.inputs import check_inputs, check_row
 from kibi.runtime.memory import HandleArena, Recording, WritableBuffer
+from kibi.runtime.memory.blocks import whole_number
 from kibi.runtime.memory.lent import lent_bytes, shared_names
 from kibi.runtime.preallocated import find_tensor
 from kibi.runtime.program import Program
@@ -251,6 +252,8 @@ class Interpreter:
         program = self._ready()
         graph = program.graph
         given = check_inputs(graph, inputs)
+        if observe is not None and not callable(observe):
+            raise InputError(f"the observer is {type(observe).__name__}, which cannot be called. Give a function.")
         with self._alone(), room_for(graph.source):
             arrays = dict(zip(graph.inputs, map(self._kept, given), strict=True))
             self._begin()
@@ -290,7 +293,7 @@ class Interpreter:
             self._handler.notify(OutOfTurn())
             remedy = "Call `invoke`" if graph.streamed_inputs else "Call `run`, or plan with input='streamed'"
             raise InputError(f"{graph.source} expects no row: {what}. {remedy}.")
-        if input != expected[0]:
+        if whole_number(input, "the input's number", least=-(1 << 63)) != expected[0]:
             self._handler.notify(OutOfTurn())
             what = f"row {expected[1]} of input {expected[0]}, not one of input {input}"
             raise InputError(f"{graph.source} expects {what}. `expected_row` tells which is next.")

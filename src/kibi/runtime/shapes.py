@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from math import prod
 from operator import index
-from typing import SupportsIndex
 
 from kibi.errors import InputError
 
@@ -30,11 +29,13 @@ class TensorShape:
                 f"the shape {list(dimensions)} has {len(dimensions)} dimensions; a descriptor stores "
                 f"{STORED_DIMENSIONS}. Join the leading ones: TensorShape.folded does."
             )
-        if not all(isinstance(each, SupportsIndex) for each in dimensions):
-            raise InputError(f"{list(dimensions)} is no shape. Give whole numbers.")
+        try:
+            dimensions = tuple(map(index, dimensions))
+        except TypeError:
+            raise InputError(f"{list(dimensions)} is no shape. Give whole numbers.") from None
         if not all(1 <= each <= _HIGHEST_DIMENSION for each in dimensions):
             raise InputError(f"the shape {list(dimensions)} has a dimension that is not between 1 and 2**32 - 1.")
-        self._dimensions = tuple(index(each) for each in dimensions)
+        self._dimensions = dimensions
         self._strides = tuple(prod(self._dimensions[axis + 1 :]) for axis in range(len(dimensions)))
 
     @classmethod
@@ -75,11 +76,15 @@ class TensorShape:
         Raises:
             InputError: one is out of range, or there are more than dimensions.
         """
-        if not all(isinstance(each, SupportsIndex) for each in indices):
-            raise InputError(f"{list(indices)} are no indices. Give whole numbers; a tensor's rows are read by row(y).")
+        try:
+            indices = tuple(map(index, indices))
+        except TypeError:
+            raise InputError(
+                f"{list(indices)} are no indices. Give whole numbers; a tensor's rows are read by row(y)."
+            ) from None
         if len(indices) == 1 and self.rank != 1:
             if 0 <= indices[0] < self.elements:
-                return index(indices[0])
+                return indices[0]
             raise InputError(f"the linear index {indices[0]} is not below the {self.elements} elements of {self}.")
         if len(indices) > self.rank:
             raise InputError(f"{len(indices)} indices {list(indices)} are too many for the shape {self}.")
@@ -88,7 +93,7 @@ class TensorShape:
                 raise InputError(
                     f"index {given} of axis {axis} is out of range: the shape is {self}, so it is 0 to {dimension - 1}."
                 )
-        return sum(index(given) * stride for given, stride in zip(indices, self._strides, strict=False))
+        return sum(given * stride for given, stride in zip(indices, self._strides, strict=False))
 
     def __len__(self) -> int:
         return len(self._dimensions)

@@ -42,7 +42,12 @@ def ordered(kind: DType | DTypeLike, byteorder: ByteOrder) -> np.dtype[np.generi
     Raises:
         InputError: it is none of booleans, integers and floats of at most 8 bytes.
     """
-    given = kind.numpy if isinstance(kind, DType) else np.dtype(kind)
+    try:
+        given = kind.numpy if isinstance(kind, DType) else np.dtype(kind)
+    except (TypeError, ValueError, SyntaxError, OverflowError) as error:
+        raise InputError(
+            f"{kind!r} is no type of elements: {error}. Use one of NumPy's, or of `kibi.dtypes`."
+        ) from None
     if given.kind not in "biuf" or given.itemsize > 8:
         raise InputError(f"elements cannot be read or written as {given}. Use an integer or float of at most 8 bytes.")
     return given.newbyteorder(_NUMPY_ORDER[byteorder])
@@ -77,8 +82,8 @@ def encode(value: object, dtype: DType, byteorder: ByteOrder = "little") -> byte
     if isinstance(value, float | int) and dtype is DType.F32:
         try:
             return struct.pack(_NUMPY_ORDER[byteorder] + "f", value)
-        except OverflowError:
-            raise InputError(f"{value} is beyond the largest f32.") from None
+        except (OverflowError, struct.error):
+            raise InputError(f"{value!r:.40} is beyond the largest f32.") from None
     raise InputError(f"{value!r} cannot be written to an element of {dtype}. Cast it, such as numpy.int8(…).")
 
 

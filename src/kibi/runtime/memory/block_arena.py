@@ -110,7 +110,7 @@ class BlockArena(ABC):
         """
         with self._lock:
             self._adopt()
-            return address is not None and address in self._blocks
+            return address is not None and whole_number(address, "address", least=-(1 << 63)) in self._blocks
 
     def bind(self, address: int, handle: Handle) -> None:
         """Give the block at an address to a handle.

@@ -15,6 +15,8 @@ from kibi.ir import Quantization, TensorType
 from kibi.runtime.context import Context, current_context
 from kibi.runtime.events import EventType
 from kibi.runtime.memory import Handle, Kind
+from kibi.runtime.memory.blocks import whole_number
+from kibi.runtime.memory.lent import NotBytesError, lent_bytes
 from kibi.runtime.shapes import TensorShape
 from kibi.runtime.tensors.events import DirectAccessRefused, InvalidMemoryAccess, ReadOnlyTensor, TensorFreed
 from kibi.runtime.tensors.layouts import (
@@ -216,6 +218,8 @@ class TensorInterface(ABC):
         Raises:
             EventError: they are not all the tensor's, or are not there (any more).
         """
+        offset = whole_number(offset, "the offset", least=-(1 << 63))
+        size_bytes = whole_number(size_bytes, "the number of bytes", least=0)
         self._check(offset, size_bytes)
         return self._load(offset, size_bytes)
 
@@ -225,10 +229,15 @@ class TensorInterface(ABC):
         Raises:
             EventError: they are not all the tensor's, or it cannot be written.
         """
+        try:
+            given = data if type(data) is bytes else lent_bytes(data).tobytes()
+        except NotBytesError as error:
+            raise InputError(f"{self._name}: what is to be written is no block of bytes ({error}).") from None
         if not self.is_writable:
-            self._fail(ReadOnlyTensor, offset=offset, size_bytes=len(data))
-        self._check(offset, len(data))
-        self._store(offset, data)
+            self._fail(ReadOnlyTensor, offset=offset, size_bytes=len(given))
+        offset = whole_number(offset, "the offset", least=-(1 << 63))
+        self._check(offset, len(given))
+        self._store(offset, given)
 
     @contextmanager
     def direct(self, operator: FastOperator) -> Iterator[Array]:
@@ -317,13 +326,17 @@ class TensorInterface(ABC):
         return linear * self._type.dtype.size_bytes
 
     def _row_offset(self, y: int) -> int:
-        if not 0 <= y < self.rows:
-            self._fail(InvalidMemoryAccess, row=y, of_rows=self.rows)
-        return y * self._type.row_bytes
+        number = whole_number(y, "the row's number", least=-(1 << 63))
+        if not 0 <= number < self.rows:
+            self._fail(InvalidMemoryAccess, row=number, of_rows=self.rows)
+        return number * self._type.row_bytes
 
     def _encoded(self, values: ArrayLike, elements: int, what: str) -> bytes:
         """Values as the device has them; Python's numbers must be in range, arrays of the tensor's own type."""
-        array = np.asarray(values)
+        try:
+            array = np.asarray(values)
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise InputError(f"{self._name}: {what} cannot be made of these values: {error}.") from None
         dtype = self._type.dtype
         if not isinstance(values, np.ndarray | np.generic) and _fits(array, dtype):
             array = array.astype(dtype.numpy)

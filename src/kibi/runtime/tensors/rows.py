@@ -12,6 +12,7 @@ from kibi.errors import InputError
 from kibi.ir import TensorType
 from kibi.runtime.context import Context
 from kibi.runtime.memory import Kind
+from kibi.runtime.memory.blocks import whole_number
 from kibi.runtime.tensors.events import InvalidMemoryAccess, RowNotWritten, RowOverwritten, RowsEnded
 from kibi.runtime.tensors.interface import TensorInterface
 from kibi.runtime.tensors.layouts import CameraTensorLayout, RowTensorLayout
@@ -170,13 +171,14 @@ class CameraTensor(TensorInterface):
         context: Context | None = None,
         constant_type: bool = False,
     ) -> None:
-        if not 1 <= keep <= tensor_type.rows:
+        if whole_number(keep, "the number of rows to keep", least=0) not in range(1, tensor_type.rows + 1):
             raise InputError(
                 f"{keep} rows cannot be kept of {tensor_type.rows}. Keep at least 1, and no more than there are."
             )
         super().__init__(tensor_type, name=name, context=context, constant_type=constant_type)
         self._storage = ArenaBlock(self._context.claim_ram(keep * tensor_type.row_bytes, Kind.PLANNED))
-        self._keep = keep
+        self._keep = int(keep)
+        self._source: RowSource | None = None
         self.restart(source)
 
     def free(self) -> None:
@@ -198,10 +200,15 @@ class CameraTensor(TensorInterface):
         Raises:
             InputError: an iterator cannot begin anew.
         """
-        if source is None and isinstance(self._source, Iterator):
+        given = self._source if source is None else source
+        if given is None or (source is None and isinstance(given, Iterator)):
             raise InputError(f"{self._name}: an iterator yields its rows once. Give the next picture's.")
-        self._source: RowSource = self._source if source is None else source
-        self._coming: Iterator[ArrayLike] = iter(()) if callable(self._source) else iter(self._source)
+        try:
+            self._coming: Iterator[ArrayLike] = iter(()) if callable(given) else iter(given)
+        except TypeError:
+            what = f"{self._name}: {type(given).__name__} gives no rows"
+            raise InputError(f"{what}. Give a function of the row's number, or what yields them.") from None
+        self._source = given
         self._next = 0
 
     def _load(self, offset: int, size_bytes: int) -> bytes:
@@ -249,10 +256,14 @@ def _offsets(tensor_type: TensorType, offsets: Sequence[int] | None, ring: int |
     if (offsets is None) == (ring is None):
         raise InputError("rows lie at offsets or in a ring. Give one of the two.")
     if ring is not None:
-        if ring < 1:
-            raise InputError(f"a ring of {ring} rows has no room for any. Give at least 1.")
-        return tuple(y % ring * tensor_type.row_bytes for y in range(tensor_type.rows))
-    placed = tuple(offsets or ())
+        whole_number(ring, "the rows of the ring")
+        return tuple(y % int(ring) * tensor_type.row_bytes for y in range(tensor_type.rows))
+    try:
+        placed = tuple(
+            whole_number(offset, "an offset", least=-(1 << 63)) for offset in (() if offsets is None else offsets)
+        )
+    except (TypeError, ValueError):
+        raise InputError(f"{type(offsets).__name__} is no list of offsets. Give one for each row.") from None
     if len(placed) != tensor_type.rows or min(placed, default=-1) < 0:
         raise InputError(
             f"{len(placed)} offsets, the lowest {min(placed, default=None)}, are given for {tensor_type.rows} rows. Give one "
