@@ -31,13 +31,16 @@ class ScaledSums:
             scaled = requantize(sums.astype(np.int64), self.factor.value, self.factor.shift)
             return np.clip(wrap_s32(scaled + output.zero_point), *dtype.limits).astype(dtype.numpy)
 
-        first = int(wrap_s32(-self.count * site["input"].quantization.zero_point))
-        return accumulation(site, np.full(site.output.type.elements, first, np.int32), _add, finish)
+        return accumulation(site, np.full(site.output.type.elements, self._start(site), np.int32), _add, finish)
+
+    def _start(self, site: Site) -> int:
+        """What every sum begins with: less the zero points of its elements."""
+        return int(wrap_s32(-self.count * site["input"].quantization.zero_point))
 
     def params(self, site: Site) -> tuple[Param, ...]:
         """The struct fields behind those of the loops."""
         return (
-            Param("zero_points", self.count * site["input"].quantization.zero_point),
+            Param("start", self._start(site)),
             Param("output_zero_point", site.output.quantization.zero_point),
             Param("multiplier", self.factor.value),
             Param("shift", self.factor.shift),

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "kibi_add_product.h"
 #include "kibi_requantize_s8.h"
 
 /* Channels that are summed before they are scaled together; a multiple of four. */
@@ -144,7 +145,7 @@ static KIBI_NOINLINE void add_single(int32_t *sums, const int8_t *const *rows, c
             int32_t column = start;
             for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
                 const int is_inside = (uint32_t)column < (uint32_t)p->input_width;
-                sum += (is_inside ? rows[ky][column * p->channels + c + i] : p->input_zero_point) * *w;
+                sum = kibi_add_product(sum, is_inside ? rows[ky][column * p->channels + c + i] : p->input_zero_point, *w);
                 w += p->channels;
                 column += p->dilation;
             }

@@ -2,6 +2,7 @@
  * integer_ops/conv.h, ConvPerChannel. */
 #include "kibi_conv2d_s8_3x3x1.h"
 
+#include "kibi_add_product.h"
 #include "kibi_requantize.h"
 
 enum { TAPS = 9, WORDS = 8 };
@@ -23,7 +24,7 @@ void kibi_conv2d_s8_3x3x1(int8_t *output, const int8_t *const *rows, const kibi_
             const int8_t shift = (int8_t)~channel[7];
             int32_t sum = channel[0];
             for (int32_t i = 0; i < TAPS; ++i) {
-                sum += window[i] * (int16_t)((uint32_t)channel[1 + i / 2] >> (i % 2 * 16));
+                sum = kibi_add_product(sum, window[i], (int16_t)((uint32_t)channel[1 + i / 2] >> (i % 2 * 16)));
             }
             kibi_requantize_channels(output++, &sum, 1, &multiplier, &shift, p->output_zero_point, p->activation_min,
                                      p->activation_max);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "kibi_add_product.h"
 #include "kibi_requantize.h"
 
 enum { WIDTH = 3 };
@@ -39,7 +40,9 @@ static int32_t add_window(int32_t sum, const int32_t *w, int32_t channel, const 
         const int32_t first = weight(w + 3 * size + 3, place, channel) / 2;
         const int32_t last = weight(w + 2 * size, place, channel) / 2;
         const int32_t middle = weight(w, place, channel) - first - last;
-        sum += first * from[0] + middle * from[depth] + last * from[2 * depth];
+        sum = kibi_add_product(sum, first, from[0]);
+        sum = kibi_add_product(sum, middle, from[depth]);
+        sum = kibi_add_product(sum, last, from[2 * depth]);
     }
     return sum;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "kibi_add_product.h"
 #include "kibi_dot_taps_s8.h"
 #include "kibi_requantize.h"
 
@@ -56,7 +57,7 @@ static KIBI_NOINLINE const int8_t *one_channel(int32_t *sum, const int32_t *star
     const int8_t *const *tap = x->taps;
     int32_t total = *start;
     do {
-        total += (*tap != NULL ? (*tap)[x->channel] : *x->outside) * *w;
+        total = kibi_add_product(total, *tap != NULL ? (*tap)[x->channel] : *x->outside, *w);
         w += x->channels;
     } while (++tap != x->end);
     *sum = total;

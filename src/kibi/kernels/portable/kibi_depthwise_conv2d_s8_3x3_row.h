@@ -2,6 +2,7 @@
 #ifndef KIBI_DEPTHWISE_CONV2D_S8_3X3_ROW_H
 #define KIBI_DEPTHWISE_CONV2D_S8_3X3_ROW_H
 
+#include "kibi_add_product.h"
 #include "kibi_requantize.h"
 
 enum { BLOCK = 4, BLOCK_WORDS = 30 };
@@ -41,7 +42,7 @@ static inline int32_t kibi_depthwise_sum_3x3(const int32_t *block, const int8_t 
         const int is_inside = column >= 0 && column < p->input_width;
         for (int32_t ky = 0; ky < 3; ++ky) {
             const int32_t x = is_inside ? rows[ky][column * p->channels + c] : p->input_zero_point;
-            sum += x * kibi_depthwise_weight_3x3(block, ky, kx, lane);
+            sum = kibi_add_product(sum, x, kibi_depthwise_weight_3x3(block, ky, kx, lane));
         }
     }
     return sum;

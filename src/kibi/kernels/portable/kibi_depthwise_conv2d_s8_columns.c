@@ -2,6 +2,7 @@
  * integer_ops/depthwise_conv.h. */
 #include "kibi_depthwise_conv2d_s8_columns.h"
 
+#include "kibi_add_product.h"
 #include "kibi_requantize.h"
 
 enum { BLOCK = 4 };
@@ -24,7 +25,8 @@ static const int32_t *add_window(int32_t *sums, const int32_t *w, const int8_t *
             const int is_single = ky == p->kernel_rows - 1 && ky % 2 == 0;
             for (int32_t lane = 0; lane < BLOCK; ++lane) {
                 const int32_t x = is_inside ? rows[ky][column * p->channels + c + lane] : p->input_zero_point;
-                sums[lane] += x * (is_single ? half(w[lane % 2], lane / 2) : half(w[lane], ky % 2));
+                const int32_t weight = is_single ? half(w[lane % 2], lane / 2) : half(w[lane], ky % 2);
+                sums[lane] = kibi_add_product(sums[lane], x, weight);
             }
             w += is_single ? BLOCK / 2 : ky % 2 * BLOCK;
         }

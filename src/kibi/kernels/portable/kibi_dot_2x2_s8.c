@@ -1,6 +1,8 @@
 /* Sums of products of int8, portable. */
 #include "kibi_dot_2x2_s8.h"
 
+#include "kibi_add_product.h"
+
 void kibi_dot_2x2_s8(int32_t sums[4], const int32_t bias[2], const int8_t *w, const kibi_dot_2x2_s8_inputs *x)
 {
     int32_t s00 = bias[0];
@@ -20,10 +22,10 @@ void kibi_dot_2x2_s8(int32_t sums[4], const int32_t bias[2], const int8_t *w, co
             const int32_t b = *v++;
             const int32_t p = *x0++;
             const int32_t q = *x1++;
-            s00 += a * p;
-            s01 += b * p;
-            s10 += a * q;
-            s11 += b * q;
+            s00 = kibi_add_product(s00, a, p);
+            s01 = kibi_add_product(s01, b, p);
+            s10 = kibi_add_product(s10, a, q);
+            s11 = kibi_add_product(s11, b, q);
         } while (w != end);
     } while (row != last);
     sums[0] = s00;

@@ -1,6 +1,8 @@
 /* Sums of products of int8, portable. */
 #include "kibi_dot_taps_s8.h"
 
+#include "kibi_add_product.h"
+
 const int8_t *kibi_dot_taps_s8(int32_t sums[4], const int32_t start[4], const int8_t *w, const kibi_dot_taps_s8_inputs *x)
 {
     int32_t s0 = start[0];
@@ -15,10 +17,10 @@ const int8_t *kibi_dot_taps_s8(int32_t sums[4], const int32_t start[4], const in
     do {
         const int8_t *inputs = *tap++;
         inputs = inputs != NULL ? inputs + channel : outside;
-        s0 += inputs[0] * w[0];
-        s1 += inputs[1] * w[1];
-        s2 += inputs[2] * w[2];
-        s3 += inputs[3] * w[3];
+        s0 = kibi_add_product(s0, inputs[0], w[0]);
+        s1 = kibi_add_product(s1, inputs[1], w[1]);
+        s2 = kibi_add_product(s2, inputs[2], w[2]);
+        s3 = kibi_add_product(s3, inputs[3], w[3]);
         w += channels;
     } while (tap != end);
     sums[0] = s0;

@@ -18,7 +18,7 @@ typedef struct {
     int32_t step3;
     int32_t steps; /* rows of the input */
     int32_t output_elements;
-    int32_t zero_points; /* input zero point * elements of each mean */
+    int32_t start; /* of each sum: -(input zero point * elements of each mean), in 32 bits that wrap */
     int32_t output_zero_point;
     int32_t multiplier; /* 0 … 2**31 - 1, with the division in it */
     int32_t shift;      /* -31 … 30 */

@@ -11,14 +11,14 @@ void kibi_mean_s8(int8_t *output, const int8_t *const *rows, const kibi_mean_s8_
     KIBI_ASSERT(sums != NULL && (uintptr_t)scratch % sizeof(int32_t) == 0 && step >= 0 && step < p->steps);
     if (step == 0) {
         for (int32_t o = 0; o < p->output_elements; ++o) {
-            sums[o] = -p->zero_points;
+            sums[o] = p->start;
         }
     }
     int32_t *const start = sums + step / p->size1 * p->step0 + step % p->size1 * p->step1;
     for (int32_t k = 0; k < p->size2; ++k) {
         int32_t *sum = start + k * p->step2;
         for (int32_t l = 0; l < p->size3; ++l) {
-            *sum += *input++;
+            *sum = kibi_wrapping_add(*sum, *input++);
             sum += p->step3;
         }
     }

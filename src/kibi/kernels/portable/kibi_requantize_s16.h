@@ -5,12 +5,12 @@
 #include "kibi_requantize.h"
 
 /* acc * multiplier * 2**(shift - 31) with the upper half of the multiplier, rounded once, halves up; 32 bits of the result.
- * acc: below 2**47 in magnitude. multiplier: 0 … 2**31 - 1. shift: -31 … 7; negative is to the right. */
+ * acc: the product with 15 bits of the multiplier wraps in 64 bits. multiplier: 0 … 2**31 - 1. shift: -31 … 7; negative is to the right. */
 static inline int32_t kibi_requantize_wide(int64_t acc, int32_t multiplier, int32_t shift)
 {
     const int32_t upper = multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF;
-    const int64_t scaled = (acc * upper + ((int64_t)1 << (14 - shift))) >> (15 - shift);
-    return (int32_t)(uint32_t)(uint64_t)scaled;
+    const uint64_t product = (uint64_t)acc * (uint64_t)(int64_t)upper + ((uint64_t)1 << (14 - shift));
+    return (int32_t)(uint32_t)(uint64_t)((int64_t)product >> (15 - shift));
 }
 
 /* The output of a channel: its sum scaled, wide or in 32 bits, which hold all that counts of it; moved, clamped.
@@ -27,7 +27,7 @@ static inline int16_t kibi_requantize_s16(int64_t acc, int32_t multiplier, int32
 static inline int64_t kibi_dot_s16(int64_t sum, const int8_t *w, const int16_t *x, int32_t count)
 {
     for (int32_t i = 0; i < count; ++i) {
-        sum += (int32_t)w[i] * x[i];
+        sum = (int64_t)((uint64_t)sum + (uint64_t)(int64_t)((int32_t)w[i] * x[i]));
     }
     return sum;
 }
