@@ -31,9 +31,9 @@ def _counting(*, is_inner: bool = False) -> Graph:
     """
     b = ModelBuilder()
 
-    def loop(x: int, limit: int, condition: int) -> list[int]:
+    def loop(carried: list[int], condition: int) -> list[int]:
         made = [b.tensor([1], DType.S8, 0.5, 0), b.tensor([1], DType.S8, 0.5, 0)]
-        b.operator("WHILE", [x, limit], made, cond_subgraph_index=condition, body_subgraph_index=condition + 1)
+        b.operator("WHILE", carried, made, cond_subgraph_index=condition, body_subgraph_index=condition + 1)
         return made
 
     inputs = [b.input([1], DType.S8, 0.5, 0, name=name) for name in ("x", "limit")]
@@ -42,13 +42,13 @@ def _counting(*, is_inner: bool = False) -> Graph:
         b.operator("IF", [b.input([1], DType.BOOL), *inputs], [y], then_subgraph_index=1, else_subgraph_index=2)
         b.end_subgraph([y])
         inner = [b.input([1], DType.S8, 0.5, 0) for _ in "xl"]
-        b.end_subgraph(loop(*inner, 3)[:1])
+        b.end_subgraph(loop(inner, 3)[:1])
         inner = [b.input([1], DType.S8, 0.5, 0) for _ in "xl"]
         z = b.tensor([1], DType.S8, 0.5, 0)
         b.operator("RELU", inner[:1], [z])
         b.end_subgraph([z])
     else:
-        b.end_subgraph(loop(*inputs, 1)[:1])
+        b.end_subgraph(loop(inputs, 1)[:1])
     carried, answer = [b.input([1], DType.S8, 0.5, 0) for _ in "xl"], b.tensor([1], DType.BOOL)
     b.operator("LESS_EQUAL", carried, [answer])
     b.end_subgraph([answer])

@@ -148,9 +148,9 @@ def _check_operands(site: Site) -> None:
         supported = ", ".join(str(dtype) for dtype in op.types)
         what = f"input of type {first.type.dtype} is not supported; supported: {supported}"
         raise OperatorError(what, "Quantize the model to int8", op.inputs[0])
-    for tensor in (*site.row_tensors, site.output):
-        if tensor.type.elements > op.most_elements:
-            what = f"a tensor of {tensor.type.elements} elements is more than it takes; at most {op.most_elements}"
+    for each in (*site.row_tensors, site.output):
+        if each.type.elements > op.most_elements:
+            what = f"a tensor of {each.type.elements} elements is more than it takes; at most {op.most_elements}"
             raise OperatorError(what, "Check the shapes")
     for name in (name.rstrip("?") for name in op.inputs):
         tensor = site.find(name)

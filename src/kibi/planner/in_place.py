@@ -7,7 +7,6 @@ leave for pairs of buffers to share bytes, which placement may use or not.
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
@@ -15,8 +14,8 @@ from kibi.ir import Graph, Tensor
 from kibi.planner.placement_items import PairRule
 from kibi.planner.plan import Buffer, Run
 
-_MOST_RULES = 1 << 17
-"""What placement looks at; further pairs do not share bytes."""
+_MOST_WORK = 1 << 19
+"""Pairs of buffers, with the rows and the steps of each, that are looked at in one order; further pairs do not share bytes."""
 _Steps = list[tuple[int, int]]
 """The steps of a node: (place in the order, number among the node's steps)."""
 
@@ -37,8 +36,15 @@ def in_place_rules(graph: Graph, runs: Sequence[Run], buffers: Sequence[Buffer])
     for place, (node, number) in enumerate(order):
         steps.setdefault(node, []).append((place, number))
     lives = _Lives.of(graph, steps, buffers)
-    rules = (rule for node in steps for rule in _rules_of(graph, node, steps[node], lives))
-    return tuple(islice(rules, _MOST_RULES))
+    rules: list[PairRule] = []
+    work = 0
+    for node, its in steps.items():
+        for rule, looked in _rules_of(graph, node, its, lives):
+            work += looked
+            if work > _MOST_WORK:
+                return tuple(rules)
+            rules += [rule] if rule is not None else []
+    return tuple(rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +76,8 @@ class _Lives:
         return _Lives(found, finished, {tensor: sorted(reads) for tensor, reads in readers.items()})
 
 
-def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator[PairRule]:
-    """The rules of one node."""
+def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator[tuple[PairRule | None, int]]:
+    """For each pair of buffers of one node that live at once, the rule, if there is one; and how much was looked at."""
     site = graph.sites[node]
     overlaps = graph.calls[node].overlap_bytes
     made_bytes = site.output.type.row_bytes
@@ -90,10 +96,12 @@ def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator
             other = readers[following] if following < len(readers) else None
             for at in np.flatnonzero((starts < output.end) & (output.start < ends)).tolist():
                 first, rows = held[at]
-                if _may_share(rows, output, tensor, other, lives):
-                    distance = turn.distance(rows, output, output.first_row * made_bytes)
-                    if distance < output.size_bytes:
-                        yield PairRule(first, second, distance)
+                if not _may_share(rows, output, tensor, other, lives):
+                    yield None, 1
+                    continue
+                distance, looked = turn.distance(rows, output, output.first_row * made_bytes)
+                rule = PairRule(first, second, distance) if distance < output.size_bytes else None
+                yield rule, looked
 
 
 def _may_share(rows: Buffer, output: Buffer, tensor: Tensor, other: int | None, lives: _Lives) -> bool:
@@ -145,16 +153,18 @@ class _Turn:
             met.update(self.reading.get(row, ()))
         return sorted(met, reverse=True)
 
-    def distance(self, rows: Buffer, output: Buffer, skipped: int) -> int:
+    def distance(self, rows: Buffer, output: Buffer, skipped: int) -> tuple[int, int]:
         """The least distance from the output's offset to that of the rows such that nothing is overwritten that is needed.
 
-        The output's buffer begins `skipped` bytes behind the start of its tensor.
+        The output's buffer begins `skipped` bytes behind the start of its tensor. Beside the distance, how many rows and steps
+        were looked at.
         """
+        met = self._met(rows, output, skipped)
         row_bytes = rows.size_bytes // rows.rows
         last_row = rows.first_row + rows.rows
         distance = -rows.size_bytes
         later = rows.size_bytes  # the lowest byte of the rows that a later step reads
-        for position in self._met(rows, output, skipped):
+        for position in met:
             place, number = self.steps[position]
             if place < output.start:
                 break
@@ -168,4 +178,4 @@ class _Turn:
                 apart = min(self.overlap, len(made))  # what lies below the rows altogether is in nobody's way
                 distance = max([distance, *(made.start - skipped + apart - low for low in read)])
             later = min([later, *read])
-        return distance
+        return distance, rows.rows + len(met)

@@ -177,9 +177,10 @@ class _Arena:
         """What is wrong with a row that must be there."""
         name = f"row {row} of {self.graph.tensors[tensor].name!r}"
         offset, buffer = self.row_at[tensor, row]
-        wrong = (
-            () if self._is_as_found(tensor, row) else np.flatnonzero(self._bytes(tensor, row) != self.unit[tensor, row])
-        )
+        if self._is_as_found(tensor, row):
+            wrong = np.zeros(0, np.int64)
+        else:
+            wrong = np.flatnonzero(self._bytes(tensor, row) != self.unit[tensor, row])
         if not len(wrong):
             self.found[tensor, row] = len(self.writes)
         else:
