@@ -1,6 +1,7 @@
 """Tensors and their types; how a tensor falls into rows."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 
 from kibi.dtypes import Array, DType
@@ -42,6 +43,13 @@ class Quantization:
         return f"scale {self.scale:.6g}, zero point {self.zero_point}"
 
 
+@lru_cache(maxsize=4096)
+def _row_axis(shape: tuple[int, ...]) -> int | None:
+    """See `TensorType.row_axis`. Planners ask for each row of each tensor."""
+    spatial = next((axis for axis in range(1, len(shape) - 1) if shape[axis] > 1), None)
+    return 0 if spatial is None and len(shape) > 2 and shape[0] > 1 else spatial
+
+
 @dataclass(frozen=True, slots=True)
 class TensorType:
     """Shape, element type and quantization.
@@ -71,8 +79,7 @@ class TensorType:
 
         Where all spatial axes are 1 the parts of a batch are the rows, along axis 0.
         """
-        spatial = next((axis for axis in range(1, len(self.shape) - 1) if self.shape[axis] > 1), None)
-        return 0 if spatial is None and len(self.shape) > 2 and self.shape[0] > 1 else spatial
+        return _row_axis(self.shape)
 
     @property
     def rows(self) -> int:
