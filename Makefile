@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo check check-all lint types test bench docs wheel clean
+.PHONY: help setup setup-dev demo check check-all lint types test bench docs wheel fuzz clean
 
 help: ## What can be made
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ test: setup-dev ## The tests
 
 bench: setup-dev ## Kibi's figures beside TensorFlow Lite Micro's; ARGS=--json for programs
 	$(BIN)/python benchmarks/bench.py $(ARGS)
+
+fuzz: setup-dev ## Broken and hostile input for every door; ARGS='load --count 1000000 --seed 7'
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 docs: setup-dev ## Write generated tables, pictures and figures anew
 	$(BIN)/python docs/generate.py

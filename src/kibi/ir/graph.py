@@ -229,10 +229,18 @@ class Site:
 
     def made_rows(self, step: int) -> range:
         """The rows of the output that a step makes; of an accumulating node, all by the last."""
+        return self._made_rows(step, self.steps)
+
+    def every_made_rows(self) -> tuple[range, ...]:
+        """`made_rows` of each step."""
+        steps = self.steps
+        return tuple(self._made_rows(step, steps) for step in range(steps))
+
+    def _made_rows(self, step: int, steps: int) -> range:
         rows = self.output.type.rows
         if self.op.accumulates(self):
-            return range(rows if step == self.steps - 1 else 0)
-        return range(step * rows // self.steps, (step + 1) * rows // self.steps)
+            return range(rows if step == steps - 1 else 0)
+        return range(step * rows // steps, (step + 1) * rows // steps)
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -142,7 +142,7 @@ def row_steps(graph: Graph) -> RowSteps:
     sites = graph.sites
     steps = tuple(site.steps for site in sites)
     makers = {index: number for number, node in enumerate(graph.nodes) for index in node.outputs}
-    made = [tuple(site.made_rows(step) for step in range(site.steps)) for site in sites]
+    made = [site.every_made_rows() for site in sites]
     reads = [_reads(site) for site in sites]
     overwritten = overwrites(graph)
     readers: dict[int, list[tuple[int, tuple[tuple[int, ...], ...]]]] = {}

@@ -296,3 +296,16 @@ def test_storage_that_kibi_lacks_is_refused(fields: Callable[[ModelBuilder], dic
     assert expected in problem.what
     assert problem.tensor == "x"
     assert problem.remedy
+
+
+def test_boolean_constant_of_other_bytes_than_0_and_1_is_refused() -> None:
+    """TFLM reads such a byte as a C++ `bool`, which has no meaning; Python and C would keep different bytes of it."""
+    for byte, is_sound in ((1, True), (2, False), (255, False)):
+        b = ModelBuilder()
+        x, y = b.input([2], DType.BOOL), b.tensor([2], DType.BOOL)
+        mask = b.tensor([2], DType.BOOL, name="mask", data=bytes([0, byte]))
+        b.operator("LOGICAL_AND", [x, mask], [y])
+        if is_sound:
+            assert _elements(_tensor("mask", b.finish([y]))).tolist() == [False, True]
+        else:
+            assert f"one of its bytes is {byte}" in problems_of(b.finish([y]))[0].what
