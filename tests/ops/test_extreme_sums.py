@@ -46,8 +46,8 @@ def _layer(name: str, dtype: DType, seed: int) -> Case:
     depth, outputs, kernel = (
         int(rng.choice(choice)) for choice in ((1, 2, 3, 4, 5, 8, 16), (1, 2, 3, 4, 7, 8), (1, 2, 3))
     )
-    image, attributes = [1, 4, 5, depth], {"padding": "SAME", "stride_h": 1, "stride_w": 1}
-    options: dict[str, Attribute] = dict(attributes)
+    image = [1, 4, 5, depth]
+    options: dict[str, Attribute] = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
     shapes = {"CONV_2D": (image, [outputs, kernel, kernel, depth], [1, 4, 5, outputs])}
     shapes["DEPTHWISE_CONV_2D"] = (image, [1, kernel, kernel, depth], image)
     shapes["FULLY_CONNECTED"] = ([2, 9 * depth], [outputs, 9 * depth], [2, outputs])

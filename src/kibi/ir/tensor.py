@@ -43,13 +43,6 @@ class Quantization:
         return f"scale {self.scale:.6g}, zero point {self.zero_point}"
 
 
-@lru_cache(maxsize=4096)
-def _row_axis(shape: tuple[int, ...]) -> int | None:
-    """See `TensorType.row_axis`. Planners ask for each row of each tensor."""
-    spatial = next((axis for axis in range(1, len(shape) - 1) if shape[axis] > 1), None)
-    return 0 if spatial is None and len(shape) > 2 and shape[0] > 1 else spatial
-
-
 @dataclass(frozen=True, slots=True)
 class TensorType:
     """Shape, element type and quantization.

@@ -98,7 +98,10 @@ def _problems(record: TensorRecord) -> Iterator[tuple[str, str]]:
     elif record.data is not None and dtype is DType.BOOL and record.data.max(initial=0) > 1:
         # TFLM reads the bytes as C++'s `bool`, which has no meaning for any other value: kernels that copy them keep it, those
         # that test them may do anything.
-        yield f"it holds booleans, but one of its bytes is {record.data.max()}; only 0 and 1 have a meaning", _EXPORT_AGAIN
+        yield (
+            f"it holds booleans, but one of its bytes is {record.data.max()}; only 0 and 1 have a meaning",
+            _EXPORT_AGAIN,
+        )
     if record.quantization is not None:
         yield from _quantization_problems(record.quantization, record.shape, dtype)
 
