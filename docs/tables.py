@@ -28,6 +28,8 @@ from kibi.reports.measurement import Measurement
 from kibi.text.markdown import code_span
 
 _COUNTS = Path(__file__).resolve().parent.parent / "benchmarks" / "counts.json"
+_MOST_NUMBERED = 8
+"""Operands with a number in their name that a table lists one by one."""
 _NOTE = "<!-- Written by `make docs`; change docs/tables.py or the code that it reads, not this file. -->\n"
 _RULE = re.compile(r"\b[Rr]ule (N\d+)")
 _ATTRIBUTE = re.compile(r"^ +(?P<name>[\w, ]+): (?P<text>.+)$", re.MULTILINE)
@@ -86,7 +88,10 @@ def _paragraphs(thing: type) -> list[str]:
 
 
 def _operands(operator: type[Operator]) -> str:
-    return ", ".join(f"`{name.rstrip('?')}`{_role(operator, name)}" for name in operator.inputs)
+    """The names; of many numbered ones the first and the last."""
+    listed = [f"`{name.rstrip('?')}`{_role(operator, name)}" for name in operator.inputs]
+    is_long = sum(name.rstrip("?")[-1].isdigit() for name in operator.inputs) > _MOST_NUMBERED
+    return ", ".join([*listed[:3], "…", listed[-1]] if is_long else listed)
 
 
 def _role(operator: type[Operator], name: str) -> str:

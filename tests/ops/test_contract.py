@@ -16,6 +16,7 @@ from kibi.targets import target, targets
 from tests.ops.comparison import graph_of
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
+from tests.support.wider_models import WIDER_MODELS
 
 _SAMPLES = 160
 _S32 = (-(1 << 31), (1 << 31) - 1)
@@ -26,7 +27,8 @@ each_operator = pytest.mark.parametrize("operator", operators().values(), ids=la
 @cache
 def _samples(operator: type[Operator]) -> tuple[tuple[Site, KernelCall], ...]:
     """The operator in drawn models, with its kernel calls."""
-    graphs = (graph_of(OPERATOR_MODELS[operator.name](Seeded(seed))) for seed in range(_SAMPLES))
+    kinds = [models[operator.name] for models in (OPERATOR_MODELS, WIDER_MODELS) if operator.name in models]
+    graphs = (graph_of(draw(Seeded(seed))) for draw in kinds for seed in range(_SAMPLES))
     sites = (site for graph in graphs for site in graph.sites)
     return tuple((site, site.op.kernel_call(site)) for site in sites if isinstance(site.op, operator))
 

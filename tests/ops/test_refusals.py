@@ -114,9 +114,9 @@ def _s16_model(
 _S16_LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 
 
-@pytest.mark.parametrize("name", ["DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"])
-def test_load_s16_bias_of_32_bits_that_tflm_misreads_is_refused(name: str) -> None:
+def test_load_s16_bias_of_32_bits_that_tflm_misreads_is_refused() -> None:
     """TFLM takes what lies in the file for 64-bit numbers; Kibi computes nothing from that."""
+    name = "DEPTHWISE_CONV_2D"
     with pytest.raises(ModelError, match=rf"tensor 'bias': {name}: bias has type s32, which TFLM reads as s64"):
         parse_tflite(_s16_model(name, np.dtype(np.int32)), "m.tflite")
 

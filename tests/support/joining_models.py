@@ -76,7 +76,7 @@ def pack(c: Choices) -> Case:
     dtype = c.one_of((DType.S8, DType.S8, *Pack.types))
     rank = c.integer(0, 4)
     shape = [c.one_of((1, c.integer(1, 4))) for _ in range(rank)]
-    axis, count = c.integer(0, rank), c.integer(1, 5)
+    axis, count = c.integer(0, rank), c.one_of((c.integer(1, 5), c.integer(1, 5), 16))
     output = [*shape[:axis], count, *shape[axis:]]
     axis = axis - rank - 1 if flip(c) else axis
     return _joined(c, "PACK", dtype, [shape] * count, output, axis=axis, values_count=count)

@@ -216,8 +216,8 @@ def shape_of(c: Choices) -> Case:
     return one("SHAPE", b, [source], b.tensor((len(shape),), DType.S32), [data_of(c, shape, dtype)])
 
 
-_CAST_TO = (DType.S8, DType.S16, DType.S32, DType.U32, DType.F32)
-_CAST_FROM = (*_CAST_TO, DType.BOOL)
+_CAST_TO = (DType.S8, DType.S16, DType.S32, DType.U32, DType.F32, DType.BOOL)
+_CAST_FROM = _CAST_TO
 
 
 def cast(c: Choices) -> Case:

@@ -3,6 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
+import numpy as np
+
+from kibi.dtypes import DType
 from kibi.errors import ModelError, Problem
 from kibi.ir.graph import Graph, Node, Site
 from kibi.ir.operator import OperatorError
@@ -11,6 +14,7 @@ from kibi.ir.versions import overwrite_problems, version_problems
 _MOST_BODIES = 1024
 _MOST_BODY_OPERATORS = 16_384
 """Graphs inside of operators, and the operators in these, each counted as often as it is run: a plan lists them so."""
+_REMEDY = "Quantize the model again with representative data"
 
 
 def verify(graph: Graph) -> Graph:
@@ -125,7 +129,7 @@ def _types(site: Site) -> Iterator[Problem]:
     node, output = site.node, site.output
     try:
         _check_operands(site)
-        shape, dtype = node.op.infer(site)
+        shape, dtype = _inferred(site)
     except OperatorError as error:
         operand = None if error.operand is None else site.find(error.operand)
         yield Problem(f"{node.op.name}: {error.what}", error.remedy, node.source, operand.name if operand else None)
@@ -136,6 +140,31 @@ def _types(site: Site) -> Iterator[Problem]:
     if output.type.dtype is not dtype:
         what = f"{node.op.name}: output has type {output.type.dtype}, its inputs give {dtype}"
         yield Problem(what, "", node.source, output.name)
+
+
+def _inferred(site: Site) -> tuple[tuple[int, ...], DType]:
+    """What the operator's rule says.
+
+    A scale of 0, which converters give to what was 0 whenever they looked, says that a tensor holds nothing but 0. What multiplies
+    by it has one meaning; what divides by it has none, in TFLM neither.
+    """
+    operands = [tensor for _, tensor in site.operands if tensor is not None]
+    zero = next((each for each in operands if each.type.quantization and 0.0 in each.type.quantization.scales), None)
+    if zero is None:
+        return site.op.infer(site)
+    made = site.output
+    if made.type.quantization is not None and 0.0 in made.type.quantization.scales:
+        alike = [each for each in operands if each is not made and each.type.quantization == made.type.quantization]
+        if not alike:
+            raise OperatorError(
+                "output has scale 0, by which it divides; TFLM leaves that undefined", _REMEDY, "output"
+            )
+    try:
+        with np.errstate(divide="raise", invalid="raise"):
+            return site.op.infer(site)
+    except (ZeroDivisionError, FloatingPointError):
+        what = f"it divides by a scale of 0, that of {zero.name!r}; TFLM leaves that undefined"
+        raise OperatorError(what, _REMEDY) from None
 
 
 def _check_operands(site: Site) -> None:

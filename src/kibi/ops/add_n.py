@@ -14,14 +14,14 @@ from kibi.ops.joining import given_inputs
 from kibi.ops.registry import register
 from kibi.ops.running_sum import RunningSum
 
-_MOST_INPUTS = 32
+_MOST_INPUTS = 64
 _MOST_SUM = (1 << 12) - 1
 """Of centred elements: shifted left by 19 bits, it fits 32."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddN(Operator):
-    """The sum of 2 to 32 inputs of one shape, s8 of one scale and zero point, or f32 → output of that type and shape.
+    """The sum of 2 to 64 inputs of one shape, s8 of one scale and zero point, or f32 → output of that type and shape.
 
     So many inputs of s8 that sums could leave 32 bits (TFLM is undefined there) are refused; 15 are always allowed.
 

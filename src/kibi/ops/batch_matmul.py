@@ -97,7 +97,8 @@ class BatchMatmul(Operator):
     """Products of matrices: input1 […, M, K] and input2 […, K, N], s8, s16 or f32 → output […, M, N] of that type.
 
     Ranks from 2 to 5; axes in front of the last two broadcast. Either input may have its last two axes in the other order. There is
-    no activation. Sums of s8 have 32 bits and wrap; those of s16, whose zero points are 0, have 64 bits.
+    no activation. Sums of s8 have 32 bits and wrap; those of s16, whose zero points are 0, have 64 bits. In a model file one of
+    two s16 matrices may be s8 instead, which TFLM refuses: it is widened when the model is loaded.
 
     Source: TFLM `micro/kernels/batch_matmul.cc` and `kernels/internal/reference/batch_matmul.h`.
     """

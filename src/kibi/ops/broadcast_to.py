@@ -31,7 +31,9 @@ class BroadcastTo(IndexMap):
         "kibi_pick_f32",
         "kibi_pick_any",
     )
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.U8, DType.S16, DType.S32, DType.S64, DType.F32, DType.BOOL)
+    types: ClassVar[tuple[DType, ...]] = (
+        *(DType.S8, DType.U8, DType.S16, DType.S32, DType.U32, DType.S64, DType.F32, DType.BOOL),
+    )
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The shape that is asked for, the input's type."""

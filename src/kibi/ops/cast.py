@@ -11,21 +11,26 @@ from kibi.ir import KernelCall, Operator, Param, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.registry import register
 
-_FROM = (DType.S8, DType.S16, DType.S32, DType.U32, DType.F32, DType.BOOL)
-_TO = (DType.S8, DType.S16, DType.S32, DType.U32, DType.F32)
+_FROM = (DType.S8, DType.U8, DType.S16, DType.S32, DType.U32, DType.F32, DType.BOOL)
+_NUMBERS = (DType.S8, DType.S16, DType.S32, DType.U32, DType.F32)
+_TO = (*_NUMBERS, DType.BOOL)
 
 
 @dataclass(frozen=True, slots=True)
 class Cast(Operator):
-    """Stored numbers in another type: input s8, s16, s32, u32, f32 or bool of any shape → output of one but bool.
+    """Stored numbers in another type: input s8, u8, s16, s32, u32, f32 or bool of any shape → output of one but u8.
 
     Quantization does not matter. Integers wrap. Floats lose what is behind the point and saturate, and NaN becomes 0, as
-    TFLM's Python build has it; its published source leaves both undefined. Source: TFLM `micro/kernels/cast.cc`.
+    TFLM's Python build has it; its published source leaves both undefined. A bool says whether a number is not 0; NaN is not.
+    TFLM refuses u8, whose numbers are here what they are in TensorFlow Lite. Source: TFLM `micro/kernels/cast.cc`.
     """
 
     name: ClassVar[str] = "CAST"
     inputs: ClassVar[tuple[str, ...]] = ("input",)
-    kernels: ClassVar[tuple[str, ...]] = tuple(f"kibi_cast_{a}_{b}" for a in _FROM for b in _TO)
+    kernels: ClassVar[tuple[str, ...]] = (
+        *(f"kibi_cast_{a}_{b}" for a in _FROM if a is not DType.BOOL for b in _NUMBERS),
+        "kibi_cast_any_bool",
+    )
     types: ClassVar[tuple[DType, ...]] = _FROM
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
@@ -42,7 +47,7 @@ class Cast(Operator):
 
         def row(rows: Rows) -> Array:
             data = np.asarray(rows[0][0])
-            if site["input"].type.dtype is DType.F32 and target is not DType.F32:
+            if site["input"].type.dtype is DType.F32 and target.is_integer:
                 low, high = target.limits
                 data = np.clip(np.nan_to_num(data.astype(np.float64), posinf=high, neginf=low), low, high)
             return data.astype(target.numpy)
@@ -50,12 +55,17 @@ class Cast(Operator):
         return row
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """One kernel for each pair of types."""
+        """One kernel for each pair of types of numbers, where bool is as u8; one for all that becomes bool."""
         source, output = site["input"].type.dtype, site.output.type.dtype
         elements = site.output.type.row_elements
         # The last element is read when all outputs but one have been written.
         distance = max(0, output.size_bytes - source.size_bytes) * (elements - 1)
-        return KernelCall(f"kibi_cast_{source}_{output}", (Param("elements", elements),), overlap_bytes=(distance,))
+        params = [Param("elements", elements)]
+        if output is DType.BOOL:
+            params += [Param("bytes", source.size_bytes), Param("is_float", int(source is DType.F32))]
+            return KernelCall("kibi_cast_any_bool", tuple(params), is_untyped=True, overlap_bytes=(distance,))
+        stored = DType.U8 if source is DType.BOOL else source
+        return KernelCall(f"kibi_cast_{stored}_{output}", tuple(params), overlap_bytes=(distance,))
 
 
 register(Cast)

@@ -14,9 +14,10 @@ _MOST_AXES = 6
 
 @dataclass(frozen=True, slots=True)
 class Concatenation(Joining):
-    """Inputs one behind another along an axis: up to ten of one type (s8, s16, s32, s64, f32 or bool) → output of that type.
+    """Inputs one behind another along an axis: up to 64 of one type (s8, s16, s32, s64, f32 or bool) → output of that type.
 
-    Nothing is rescaled: s8 inputs have the output's scale and zero point, s16 tensors the zero point 0.
+    Nothing is rescaled: s8 inputs have the output's scale and zero point, s16 tensors the zero point 0. TFLM refuses more than ten
+    inputs; here they are laid side by side as ten are.
 
     Source: TFLM `micro/kernels/concatenation.cc`.
     """

@@ -12,13 +12,13 @@ from kibi.dtypes import Array
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site, Tensor
 from kibi.ops.overlap import least_distance, pieces_distance
 
-MOST_INPUTS = 10
-"""TFLM `micro/kernels/concatenation.cc`."""
+MOST_INPUTS = 64
+"""TFLM takes any number in PACK, and ten in CONCATENATION."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joining(Operator):
-    """Up to ten inputs of one type, by the row; those behind the last one that is there are left out."""
+    """Up to 64 inputs of one type, by the row; those behind the last one that is there are left out."""
 
     inputs: ClassVar[tuple[str, ...]] = ("input0", *(f"input{number}?" for number in range(1, MOST_INPUTS)))
     row_inputs: ClassVar[tuple[str, ...]] = tuple(f"input{number}" for number in range(MOST_INPUTS))

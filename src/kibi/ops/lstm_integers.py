@@ -57,7 +57,7 @@ class _Scaling:
         """
         cell, hidden = site["cell_state"].quantization.scale, site["output_state"].quantization.scale
         # TFLM takes the nearest power of two for the scale, and of that the distance to 2**-12.
-        shift = round(log2(cell)) + 12
+        shift = round(log2(cell or 2.0**-149)) + 12
         if not -15 <= shift <= _MOST_SHIFT:
             what = f"cell_state has scale {cell:.4g}, but 2**-27 to 2**{_MOST_SHIFT - 12} is required"
             raise OperatorError(what, "Quantize the model again", "cell_state")

@@ -11,7 +11,7 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class Pack(Joining):
-    """Inputs of one shape side by side along a new axis: up to ten s8, s16, s32, s64 or f32 → output of that type.
+    """Inputs of one shape side by side along a new axis: up to 64 s8, s16, s32, s64 or f32 → output of that type.
 
     Elements are copied as they are, whatever the scales.
 

@@ -46,10 +46,10 @@ class ScalingS16:
     is_wide: bool
 
     @staticmethod
-    def of(site: Site, activation: Activation, *, narrow_sums: bool = False) -> "ScalingS16":
-        """Rules N7 and N27; arguments as in `is_wide`, and the fused activation."""
+    def of(site: Site, activation: Activation, *, narrow_sums: bool = False, always_wide: bool = False) -> "ScalingS16":
+        """Rules N7 and N27; arguments as in `check_layer`."""
         channels = site.output.type.shape[-1]
-        wide = is_wide(site, narrow_sums=narrow_sums)
+        wide = always_wide or is_wide(site, narrow_sums=narrow_sums)
         factors = layer_factors(site, _MOST_BITS[wide])
         factors *= channels if len(factors) == 1 else 1
         return ScalingS16(
@@ -104,6 +104,7 @@ def check_layer(
     biases: tuple[DType, ...],
     *,
     narrow_sums: bool = False,
+    always_wide: bool = False,
 ) -> None:
     """The types and scales of a layer with `channels` output channels, which lie along an axis of the filter.
 
@@ -112,8 +113,9 @@ def check_layer(
         channels: of the output.
         axis: of the filter.
         activation: the fused activation.
-        biases: the types that TFLM reads a bias as.
+        biases: the types that a bias may have.
         narrow_sums: as in `is_wide`.
+        always_wide: whether sums have 64 bits, whatever the type of the bias.
 
     Raises:
         OperatorError: one is not as it must be.
@@ -125,7 +127,7 @@ def check_layer(
         what = f"bias has type s32, which TFLM reads as s64 in a {site.op.name} of s16"
         raise OperatorError(what, "Quantize the model with a bias of 64 bits", "bias")
     checks.bias(site, channels, *biases)
-    wide = is_wide(site, narrow_sums=narrow_sums)
+    wide = always_wide or is_wide(site, narrow_sums=narrow_sums)
     layer_factors(site, _MOST_BITS[wide])
     activation.limits(DType.S16, site.output.quantization)
     if wide and np.abs(_bias(site, channels).astype(np.float64)).max() >= _WIDE_SUM / 2:

@@ -16,14 +16,17 @@ from kibi.ops.registry import register
 from kibi.ops.spread import Spread
 from kibi.ops.sums_s16 import ScalingS16, check_layer, check_symmetric, is_s16
 
+_BIASES_S16 = (DType.S64, DType.S32, DType.S16)
+
 
 @dataclass(frozen=True, slots=True)
 class TransposeConv(Operator):
     """Transposed convolution: input [N, H, W, C] s8, filter [O, KH, KW, C] s8, bias [O] s32 → output [N, OH, OW, O] s8.
 
     Each input pixel is spread over a window of the output, windows lie `stride` apart, and what they have in common is added
-    up. The filter is symmetric, per tensor or per output channel. Or input and output are s16, and the bias is s64 or s16. Or
-    all four are f32. The file's tensor of the output's shape is not looked at: TFLM goes by the output itself. Source: TFLM
+    up. The filter is symmetric, per tensor or per output channel. Or input and output are s16, and the bias is s64, s32 or s16;
+    TFLM reads one of s32 as if it were s64, beyond its end, and here it counts as what it is. Or all four are f32. The file's
+    tensor of the output's shape is not looked at: TFLM goes by the output itself. Source: TFLM
     `kernels/internal/reference/integer_ops/transpose_conv.h`; of floats `kernels/internal/reference/transpose_conv.h`.
     """
 
@@ -49,7 +52,7 @@ class TransposeConv(Operator):
             float_sums.check_layer(site, channels)
         elif is_s16(site):
             check_symmetric(site)
-            check_layer(site, channels, 0, self.activation, (DType.S64, DType.S16))
+            check_layer(site, channels, 0, self.activation, _BIASES_S16, always_wide=True)
         else:
             check_integer_layer(site, channels, 0, self.activation)
         if depth != filter_depth:
@@ -88,7 +91,11 @@ class TransposeConv(Operator):
         if is_float(site):
             return self._float_rows(site, spread, weights.astype(np.float32))
         zero_point = site["input"].quantization.zero_point
-        scaling = (ScalingS16 if is_s16(site) else Requantization).of(site, self.activation)
+        scaling = (
+            ScalingS16.of(site, self.activation, always_wide=True)
+            if is_s16(site)
+            else Requantization.of(site, self.activation)
+        )
 
         def step(rows: Rows) -> Array:
             sums = np.zeros((spread.rows_made, spread.output_width, len(weights)), np.int64)
@@ -133,7 +140,7 @@ class TransposeConv(Operator):
         if is_float(site):
             return Param("bias", float_sums.bias_of(site)), *float_sums.clamp_params(self.activation)
         if is_s16(site):
-            wide = ScalingS16.of(site, self.activation)
+            wide = ScalingS16.of(site, self.activation, always_wide=True)
             # Sums always have 64 bits.
             shared = (param for param in wide.params() if param.name != "is_wide")
             return Param("bias", wide.bias), *shared

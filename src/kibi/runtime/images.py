@@ -62,7 +62,7 @@ def image_array(graph: Graph, tensor: Tensor, pixels: NDArray[np.uint8]) -> Arra
     if kind is DType.U8 and quantization is None:
         return shaped
     values = pixel_values(shaped, _range_of(graph, tensor))
-    if quantization is None or not kind.is_integer:
+    if quantization is None or not kind.is_integer or not quantization.scale:
         return quantize_real(tensor, values)
     stored = np.floor(values / quantization.scale + (0.5 + _TIE)) + quantization.zero_point
     return np.asarray(np.clip(stored, *kind.limits).astype(kind.numpy))

@@ -92,6 +92,8 @@ def quantize_real(tensor: Tensor, values: Array) -> Array:
     if kind.quantization is None or not kind.dtype.is_integer:
         raise InputError(f"input {tensor.name!r} has no scale; give integers of type {kind.dtype.numpy}.")
     low, high = kind.dtype.limits
+    if not kind.quantization.scale:  # it holds nothing but 0
+        return np.full(values.shape, kind.quantization.zero_point, kind.dtype.numpy)
     with np.errstate(all="ignore"):  # what is infinite ends at the ends of the integer type
         scaled = np.clip(real / np.float32(kind.quantization.scale), -(2.0**24), 2.0**24)
     whole = round_half_away(scaled).astype(np.int64) + kind.quantization.zero_point

@@ -139,14 +139,16 @@ def read_tensors(
         operators.setdefault(index, None)
     tensors: dict[int, Tensor] = {}
     problems: list[Problem] = []
+    inputs = frozenset(reader.inputs)
     for index, operator in operators.items():
         if not 0 <= index < reader.tensor_count:
             continue
         try:
             record = reader.tensor(index)
-            if index in reader.inputs:  # what a caller gives is an input, even where the file calls it a variable
+            if index in inputs:  # what a caller gives is an input, even where the file calls it a variable
                 record = replace(record, is_variable=False)
-            tensor, found = import_tensor(index, compression.restore(index, record), reader.copied)
+            restored = compression.restore(index, record)
+            tensor, found = import_tensor(index, restored, reader.copied, is_input=index in inputs)
         except CorruptError as error:
             problems.append(corrupt(error, operator, f"tensor_{index}"))
             continue

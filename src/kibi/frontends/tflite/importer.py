@@ -16,6 +16,7 @@ from kibi.frontends.tflite.importers import OptionsError, TensorTable
 from kibi.frontends.tflite.int4 import int4_problems
 from kibi.frontends.tflite.layers import RefusedLayers
 from kibi.frontends.tflite.overwriting import written_once
+from kibi.frontends.tflite.passthrough import with_copies
 from kibi.frontends.tflite.reader import ModelReader
 from kibi.frontends.tflite.signatures import by_signature, listed
 from kibi.frontends.tflite.tensors import unused
@@ -184,9 +185,11 @@ def _import(reader: ModelReader, source: str, graphs: _Subgraphs, *, is_main: bo
         made = {*reader.inputs, *(index for node in nodes for index in node.outputs)}
         problems += _rule_problems(source, (node for node in nodes if not _waits(node, tensors, made)), tensors)
         raise ModelError(source, list(dict.fromkeys(problems)))
-    count = max(reader.tensor_count, *(index + 1 for index in tensors)) if tensors else reader.tensor_count
+    count = max([reader.tensor_count, *(index + 1 for index in tensors)])
+    tensors, nodes, outputs = with_copies(tensors, nodes, parts.outputs, count)
+    count = max([count, *(index + 1 for index in tensors)])
     every = tuple(tensors.get(index) or unused(index) for index in range(count))
-    graph = verify(Graph(identifier(source), source, every, tuple(nodes), reader.inputs, parts.outputs))
+    graph = verify(Graph(identifier(source), source, every, tuple(nodes), reader.inputs, outputs))
     return replace(graph, nodes=tuple(_without_unread_parts(graph)))
 
 

@@ -39,7 +39,7 @@ def unused(index: int) -> Tensor:
 
 
 def import_tensor(
-    index: int, record: TensorRecord, copied: Callable[[int], None]
+    index: int, record: TensorRecord, copied: Callable[[int], None], *, is_input: bool = False
 ) -> tuple[Tensor | None, list[Problem]]:
     """A tensor, or what is wrong with it.
 
@@ -47,11 +47,12 @@ def import_tensor(
         index: its index in the file.
         record: the tensor as the file has it.
         copied: is told the bytes of data that cannot stay a view of the file, and may raise `OverlapError`.
+        is_input: whether the caller gives it: its shape follows from no other one.
 
     Returns:
         The tensor and no problems, or None and all problems.
     """
-    problems = [Problem(what, remedy, tensor=record.name) for what, remedy in _problems(record)]
+    problems = [Problem(what, remedy, tensor=record.name) for what, remedy in _problems(record, is_input=is_input)]
     if problems:
         return None, problems
     dtype = _DTYPES[TENSOR_TYPES[record.type_code]]
@@ -65,7 +66,7 @@ def _is_int4(record: TensorRecord) -> bool:
     return TENSOR_TYPES.get(record.type_code) == int4.NAME
 
 
-def _problems(record: TensorRecord) -> Iterator[tuple[str, str]]:
+def _problems(record: TensorRecord, *, is_input: bool) -> Iterator[tuple[str, str]]:
     """What is wrong, and what to do."""
     if record.is_variable and record.data is not None:
         yield "it keeps its value between inferences (a variable), and has data as a constant has", _EXPORT_AGAIN
@@ -73,7 +74,7 @@ def _problems(record: TensorRecord) -> Iterator[tuple[str, str]]:
         yield "its data are sparse, which is not supported", "Export the model with dense weights"
     if record.is_external:
         yield "its data lie behind the flatbuffer, which is not supported", "Export the model with its data inside"
-    shape_problems = list(_shape_problems(record))
+    shape_problems = list(_shape_problems(record, is_input=is_input))
     yield from shape_problems
     dtype = _DTYPES.get(TENSOR_TYPES.get(record.type_code, ""))
     if dtype is None:
@@ -106,7 +107,12 @@ def _problems(record: TensorRecord) -> Iterator[tuple[str, str]]:
         yield from _quantization_problems(record.quantization, record.shape, dtype)
 
 
-def _shape_problems(record: TensorRecord) -> Iterator[tuple[str, str]]:
+def _shape_problems(record: TensorRecord, *, is_input: bool) -> Iterator[tuple[str, str]]:
+    """What is wrong with a shape.
+
+    The shape signature says what was unknown when the model was exported. TFLM runs the shape that the file has all the same, and
+    so does Kibi where the batch of an input is unknown; the operators' rules hold the other shapes to that.
+    """
     shape, signature = record.shape, record.signature
     if len(shape) > _MOST_AXES:
         yield f"it has {len(shape)} axes; at most {_MOST_AXES} are supported", ""
@@ -114,10 +120,9 @@ def _shape_problems(record: TensorRecord) -> Iterator[tuple[str, str]]:
     if signature and len(signature) != len(shape):
         yield f"its shape has {len(shape)} axes, its shape signature {len(signature)}", _EXPORT_AGAIN
         return
-    # Keras exports a batch of any size as 1, with -1 in the signature; Kibi, as TFLM, runs the batch of 1.
-    unknown = [axis for axis, size in enumerate(signature) if size == -1 and (axis, shape[axis]) != (0, 1)]
-    if unknown or -1 in shape:
-        what = f"its shape is dynamic: {_brief(signature or shape)}, where -1 is unknown until the model runs"
+    is_dynamic = is_input and -1 in signature[1:]
+    if is_dynamic or -1 in shape:
+        what = f"its shape is dynamic: {_brief(signature if is_dynamic else shape)}, where -1 is unknown until the model runs"
         yield what, "Fix the input shape when the model is exported, for instance to a batch of 1"
     elif any(size < 0 for size in shape):
         yield f"its shape {_brief(shape)} has a negative size", _EXPORT_AGAIN
@@ -137,9 +142,9 @@ def _quantization_problems(
         return
     if len(record.zero_points) != count:
         yield f"the numbers of its scales ({count}) and zero points ({len(record.zero_points)}) differ", _EXPORT_AGAIN
-    bad = next((scale for scale in record.scales.tolist() if not (isfinite(scale) and scale > 0)), None)
+    bad = next((scale for scale in record.scales.tolist() if not (isfinite(scale) and scale >= 0)), None)
     if bad is not None:
-        yield f"its scale {bad} is not a finite number above 0", _EXPORT_AGAIN
+        yield f"its scale {bad} is not a finite number of at least 0", _EXPORT_AGAIN
     low, high = dtype.limits
     outside = next((zero_point for zero_point in record.zero_points.tolist() if not low <= zero_point <= high), None)
     if outside is not None:

@@ -13,7 +13,6 @@ from kibi.ops import (
     LogicalNot,
     LogicalOr,
     NotEqual,
-    ReduceAll,
     SelectV2,
 )
 
@@ -27,7 +26,6 @@ LOGIC: Mapping[str, Importer] = {
     "LOGICAL_NOT": plain(LogicalNot),
     "LOGICAL_OR": plain(LogicalOr),
     "NOT_EQUAL": plain(NotEqual),
-    "REDUCE_ALL": Importer(lambda options: ReduceAll(keep_dims=options.flag("KeepDims")), "ReducerOptions"),
     "SELECT_V2": plain(SelectV2),
 }
 """By the schema's name of the operator."""

@@ -1,6 +1,6 @@
-/* CAST from bool to float: one output row. */
-#ifndef KIBI_CAST_BOOL_F32_H
-#define KIBI_CAST_BOOL_F32_H
+/* CAST from uint8 or bool to float: one output row. */
+#ifndef KIBI_CAST_U8_F32_H
+#define KIBI_CAST_U8_F32_H
 
 #include "kibi.h"
 
@@ -10,12 +10,12 @@ extern "C" {
 
 typedef struct {
     int32_t elements;
-} kibi_cast_bool_f32_params;
+} kibi_cast_u8_f32_params;
 
 /* output: [elements]; may overlap the input row where no element is written over one that is still to be read.
  * rows: one pointer to [elements].
  * scratch: none. */
-void kibi_cast_bool_f32(float *output, const uint8_t *const *rows, const kibi_cast_bool_f32_params *params, void *scratch);
+void kibi_cast_u8_f32(float *output, const uint8_t *const *rows, const kibi_cast_u8_f32_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
-/* CAST from bool to uint32: one output row. */
-#ifndef KIBI_CAST_BOOL_U32_H
-#define KIBI_CAST_BOOL_U32_H
+/* CAST from uint8 or bool to int8: one output row. */
+#ifndef KIBI_CAST_U8_S8_H
+#define KIBI_CAST_U8_S8_H
 
 #include "kibi.h"
 
@@ -10,12 +10,12 @@ extern "C" {
 
 typedef struct {
     int32_t elements;
-} kibi_cast_bool_u32_params;
+} kibi_cast_u8_s8_params;
 
 /* output: [elements]; may overlap the input row where no element is written over one that is still to be read.
  * rows: one pointer to [elements].
  * scratch: none. */
-void kibi_cast_bool_u32(uint32_t *output, const uint8_t *const *rows, const kibi_cast_bool_u32_params *params, void *scratch);
+void kibi_cast_u8_s8(int8_t *output, const uint8_t *const *rows, const kibi_cast_u8_s8_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

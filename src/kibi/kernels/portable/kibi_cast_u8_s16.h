@@ -1,6 +1,6 @@
-/* CAST from bool to int8: one output row. */
-#ifndef KIBI_CAST_BOOL_S8_H
-#define KIBI_CAST_BOOL_S8_H
+/* CAST from uint8 or bool to int16: one output row. */
+#ifndef KIBI_CAST_U8_S16_H
+#define KIBI_CAST_U8_S16_H
 
 #include "kibi.h"
 
@@ -10,12 +10,12 @@ extern "C" {
 
 typedef struct {
     int32_t elements;
-} kibi_cast_bool_s8_params;
+} kibi_cast_u8_s16_params;
 
 /* output: [elements]; may overlap the input row where no element is written over one that is still to be read.
  * rows: one pointer to [elements].
  * scratch: none. */
-void kibi_cast_bool_s8(int8_t *output, const uint8_t *const *rows, const kibi_cast_bool_s8_params *params, void *scratch);
+void kibi_cast_u8_s16(int16_t *output, const uint8_t *const *rows, const kibi_cast_u8_s16_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,11 @@
+/* CAST, uint8 or bool to float, portable. Source of the rule: TFLM, micro/kernels/cast.cc. */
+#include "kibi_cast_u8_f32.h"
+
+void kibi_cast_u8_f32(float *output, const uint8_t *const *rows, const kibi_cast_u8_f32_params *params, void *scratch)
+{
+    const uint8_t *const input = rows[0];
+    (void)scratch;
+    for (int32_t i = 0; i < params->elements; ++i) {
+        output[i] = (float)input[i];
+    }
+}

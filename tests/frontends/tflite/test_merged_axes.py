@@ -1,0 +1,64 @@
+"""Reductions of more than four axes, whose neighbours become one."""
+
+import numpy as np
+import pytest
+
+from kibi.dtypes import DType
+from kibi.errors import ModelError
+from kibi.frontends.tflite import parse_tflite
+from kibi.oracle import Oracle
+from kibi.runtime import Interpreter
+from tests.support.tflite_builder import ModelBuilder
+
+_AXES = ([0], [4], [1, 2], [0, 1], [2, 3], [1, 3], [-1, -2], [0, 2, 4], [0, 1, 2, 3, 4])
+_TYPES = [
+    *((name, dtype) for name in ("MEAN", "SUM") for dtype in (DType.S8, DType.S16, DType.F32)),
+    *((name, dtype) for name in ("REDUCE_MAX", "REDUCE_MIN") for dtype in (DType.S8, DType.F32)),
+    ("REDUCE_ALL", DType.BOOL),
+]
+
+
+def _model(
+    name: str,
+    dtype: DType,
+    shape: tuple[int, ...],
+    axes: list[int],
+    *,
+    keeps: bool,
+    output: tuple[int, ...] | None = None,
+) -> bytes:
+    b = ModelBuilder()
+    quantization = {DType.S8: (0.1, 3), DType.S16: (0.01, 0)}.get(dtype, (None, None))
+    named = {axis % len(shape) for axis in axes}
+    made = tuple(1 if axis in named else size for axis, size in enumerate(shape) if keeps or axis not in named)
+    x, y = b.input(shape, dtype, *quantization), b.tensor(made if output is None else output, dtype, *quantization)
+    b.operator(name, [x, b.constant(np.array(axes, np.int32))], [y], keep_dims=keeps)
+    return b.finish([y])
+
+
+@pytest.mark.parametrize(("name", "dtype"), _TYPES)
+def test_reduction_of_five_axes_equals_tflm(name: str, dtype: DType, oracle: Oracle) -> None:
+    """Axes apart and side by side, kept and dropped, some of one element."""
+    rng = np.random.default_rng(5)
+    for shape in ((1, 4, 2, 3, 2), (2, 3, 1, 2, 2), (1, 3, 1, 1, 2)):
+        data = rng.integers(0, 2, shape).astype(bool) if dtype is DType.BOOL else rng.normal(0, 20, shape)
+        data = data.astype(dtype.numpy)
+        for axes in _AXES:
+            for keeps in (False, True):
+                model = _model(name, dtype, shape, axes, keeps=keeps)
+                (wanted,) = oracle.run(model, [[data]])[0].outputs
+                (found,) = Interpreter(parse_tflite(model, "m.tflite")).run([data])
+                assert (found.shape, found.tobytes()) == (wanted.shape, wanted.tobytes()), (shape, axes, keeps)
+
+
+def test_reduction_of_five_axes_in_turns_is_refused() -> None:
+    """Where every other one of five axes is reduced, nothing can be merged: the refusal names the rank."""
+    with pytest.raises(ModelError, match="rank 1 or 2 or 3 or 4 is required"):
+        parse_tflite(_model("MEAN", DType.F32, (2, 2, 2, 2, 2), [1, 3], keeps=False), "m.tflite")
+
+
+def test_reduction_of_five_axes_with_an_output_of_another_shape_is_refused() -> None:
+    """The shape that the file gives the output is checked against the input's."""
+    model = _model("MEAN", DType.F32, (1, 4, 2, 3, 2), [1], keeps=False, output=(1, 3, 2, 2))
+    with pytest.raises(ModelError, match="its inputs give"):
+        parse_tflite(model, "m.tflite")
