@@ -49,7 +49,8 @@ def _has_assembly(source: Path, core: Target, compiler: str) -> bool:
     try:
         compile_objects([source], core, includes=[source.parent], flags=("-fno-gnu-inline-asm",))
     except ToolchainError as error:
-        assert "inline assembly is disabled" in str(error)
+        if "inline assembly is disabled" not in str(error):
+            raise
         return True
     return False
 
@@ -62,8 +63,7 @@ def test_set_for_a_core_on_another_processor_is_plain_c(kernel_set: str, other: 
     if compiler == "gcc":
         check_cross()
     sources = _sources(kernel_set, tmp_path)
-    if kernel_set == "armv6m" and "aligned" in other:
-        pytest.skip("this set reads words at aligned addresses alone")
+    # The small cores' set reads words at aligned addresses alone, but is for those cores alone, too.
     assert not [path.name for path in sources if _has_assembly(path, processor, compiler)]
     compile_objects(sources, processor, compiler=compiler, includes=[tmp_path])
 

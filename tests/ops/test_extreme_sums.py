@@ -46,8 +46,8 @@ def _layer(name: str, dtype: DType, seed: int) -> Case:
     depth, outputs, kernel = (
         int(rng.choice(choice)) for choice in ((1, 2, 3, 4, 5, 8, 16), (1, 2, 3, 4, 7, 8), (1, 2, 3))
     )
-    image, attributes = [1, 4, 5, depth], {"padding": "SAME", "stride_h": 1, "stride_w": 1}
-    options: dict[str, Attribute] = dict(attributes)
+    image = [1, 4, 5, depth]
+    options: dict[str, Attribute] = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
     shapes = {"CONV_2D": (image, [outputs, kernel, kernel, depth], [1, 4, 5, outputs])}
     shapes["DEPTHWISE_CONV_2D"] = (image, [1, kernel, kernel, depth], image)
     shapes["FULLY_CONNECTED"] = ([2, 9 * depth], [outputs, 9 * depth], [2, outputs])
@@ -110,8 +110,8 @@ def test_sums_beyond_their_bits_are_defined_in_c(
     models = [*extreme, *((case, graph_of(case)) for case in _means())]
     graphs = [graph for _, graph in models]
     plans = [plan(graph, target("host")) for graph in graphs]
-    how = {"compiler": "gcc", "optimize": "1", "processor": processor}
-    batch = Batch(graphs, plans, tmp_path, **how, sanitize=True, goal=goal)
+    how = {"compiler": "gcc", "optimize": "1"}
+    batch = Batch(graphs, plans, tmp_path, **how, sanitize=True, processor=processor, goal=goal)
     outcomes = batch.run([case.inputs for case, _ in models])
     for (case, graph), outcome in zip(models, outcomes, strict=True):
         for run in outcome.outputs:

@@ -120,8 +120,9 @@ def test_host_c_of_elements_of_eight_bytes_reads_them_where_they_are_aligned(
     models = [drawn[place] for place in wide]
     assert {case.operator for case, _ in models} >= {"SignalFilterBank", "SignalFilterBankSquareRoot"}
     plans = [plan(graph, target("cortex-m4")) for _, graph in models]
-    how = {"compiler": "gcc", "optimize": "1", "processor": "cortex-m4"}
-    batch = Batch([graph for _, graph in models], plans, tmp_path, **how, sanitize=True)
+    graphs = [graph for _, graph in models]
+    how = {"compiler": "gcc", "optimize": "1"}
+    batch = Batch(graphs, plans, tmp_path, **how, sanitize=True, processor="cortex-m4", goal=Goal.BALANCED)
     _check(models, [wanted[place] for place in wide], batch)
 
 
