@@ -122,10 +122,13 @@ def _node(graph: Graph, node: Node) -> Iterator[Problem]:
 
 
 def _types(site: Site) -> Iterator[Problem]:
+    """Sizes first: nothing is made for an output before its declared shape is the one that the inputs give."""
     node, output = site.node, site.output
     try:
         _check_operands(site)
         shape, dtype = node.op.infer(site)
+        if (output.type.shape, output.type.dtype) == (shape, dtype):
+            node.op.check_in_full(site)
     except OperatorError as error:
         operand = None if error.operand is None else site.find(error.operand)
         yield Problem(f"{node.op.name}: {error.what}", error.remedy, node.source, operand.name if operand else None)
