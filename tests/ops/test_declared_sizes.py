@@ -77,7 +77,7 @@ def test_resize_to_a_size_that_is_not_declared_is_refused_without_its_tables(
 ) -> None:
     """A table of two billion places took sixteen gigabytes; one of half a million is not made either."""
     model = _model("RESIZE_BILINEAR", dtype, _numbers([size, 4]), **_CENTERS[centers])
-    with pytest.raises(ModelError, match="output has shape|sizes up to"):
+    with pytest.raises(ModelError, match=r"output has shape|sizes up to"):
         parse_tflite(model, "sizes.tflite")
     assert _peak_bytes(model) < _MOST_BYTES
 
