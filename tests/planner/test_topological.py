@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
-from kibi.planner import file_order, lifetimes
+from kibi.planner import closed_sets, file_order, lifetimes
 from kibi.planner.closed_sets import Stretch, beam, search
 from kibi.planner.least_context import least_context
 from kibi.planner.local_search import improve
@@ -155,10 +155,24 @@ def test_beam_and_local_search_give_orders_that_can_run(seed: int) -> None:
     graph = random_graph(Seeded(seed), 60, 30)
     whole = stretch(graph)
     start = beam(whole, 0, 2)
+    assert start is not None
     better = improve(whole, start, 0)
     assert can_run(graph, start)
     assert can_run(graph, better)
     assert naive_peak(graph, better) <= naive_peak(graph, start)
+
+
+def test_beam_over_its_budget_gives_up_and_local_search_goes_on_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand nodes side by side: a count of moves ends the search, and the order that there was is improved."""
+    graph = random_graph(Seeded(1), 60, 30)
+    whole = stretch(graph)
+    order = beam(whole, 0, 2)
+    assert order is not None
+    monkeypatch.setattr(closed_sets, "_MOST_MOVES", 50)
+    assert beam(whole, 0, 2) is None
+    better = improve(whole, order, 0)
+    assert can_run(graph, better)
+    assert naive_peak(graph, better) <= naive_peak(graph, order)
 
 
 @pytest.mark.parametrize("seed", range(4))

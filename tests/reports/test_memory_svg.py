@@ -8,6 +8,8 @@ import pytest
 from kibi.ir import Graph
 from kibi.planner import Granularity, Handover, Plan, plan
 from kibi.planner.plan import RegionUse
+from kibi.reports import memory_plot, memory_png
+from kibi.reports import memory_svg as pictures
 from kibi.reports.memory_svg import memory_svg
 from kibi.reports.memory_timeline import highest_stretch, legend, stretches
 from kibi.targets import target
@@ -161,3 +163,33 @@ def test_memory_svg_regions_are_stacked_and_named() -> None:
     assert "url(#shared)" not in svg.partition("</defs>")[2]
     tops = sorted(box["y"] for box in _boxes(svg))
     assert tops[1] - tops[0] == pytest.approx(_boxes(svg)[0]["height"], abs=0.1)
+
+
+def test_live_bytes_of_each_stretch_are_those_that_some_buffer_holds() -> None:
+    """The sweep over lives gives what each moment's buffers cover, byte by byte, where bytes are shared too."""
+    net = residual(rows=6, row_bytes=100, scratch_bytes=20)
+    for made in (plan(net, M4), plan(net, M4, runs=by_row(net)), _shared()[1]):
+        for each in stretches(made):
+            held = {byte for buffer in each.live for byte in range(buffer.offset, buffer.offset + buffer.size_bytes)}
+            assert each.live_bytes == len(held)
+
+
+def test_picture_of_more_than_can_be_seen_shows_the_largest_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boxes, lanes and width have bounds, and the picture says what it leaves out."""
+    net = residual(rows=6, row_bytes=100)
+    made = plan(net, M4, runs=by_row(net))
+    monkeypatch.setattr(memory_plot, "MOST_BOXES", 4)
+    monkeypatch.setattr(pictures, "MOST_BOXES", 4)
+    monkeypatch.setattr(pictures, "_MOST_LANES", 2)
+    svg = memory_svg(net, made)
+    assert len(_boxes(svg)) == 4
+    said = " ".join(_words(svg))
+    assert f"4 of {len(made.buffers)} buffers are drawn, the largest" in said
+    assert "tensors have a lane, the largest" in said
+
+
+def test_png_of_a_large_picture_has_fewer_pixels_for_each_unit() -> None:
+    """However large the drawing, no more than 25 million pixels are drawn."""
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="20000" height="20000"></svg>'
+    data = memory_png.png(svg)
+    assert 4_900 <= int.from_bytes(data[16:20], "big") <= 5_000

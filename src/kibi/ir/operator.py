@@ -157,11 +157,21 @@ class Operator(ABC):
 
     @abstractmethod
     def infer(self, site: "Site") -> tuple[tuple[int, ...], DType]:
-        """The shape and type rule: the output's shape and element type.
+        """The shape and type rule: the output's shape and element type, from shapes and constants, without tables.
 
         Raises:
             OperatorError: the node breaks a rule of the operator.
         """
+
+    def check_in_full(self, site: "Site") -> None:
+        """The rules whose work or memory grows with the output, asked for once its declared shape is the one that `infer` gives.
+
+        A constant of a few bytes may name any size: `infer` computes with sizes alone and makes no table of them.
+
+        Raises:
+            OperatorError: the node breaks a rule of the operator.
+        """
+        del site
 
     @abstractmethod
     def accesses(self, site: "Site") -> tuple[RowAccess, ...]:

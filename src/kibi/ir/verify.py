@@ -126,6 +126,7 @@ def _node(graph: Graph, node: Node) -> Iterator[Problem]:
 
 
 def _types(site: Site) -> Iterator[Problem]:
+    """Sizes first: nothing is made for an output before its declared shape is the one that the inputs give."""
     node, output = site.node, site.output
     try:
         _check_operands(site)
@@ -151,7 +152,7 @@ def _inferred(site: Site) -> tuple[tuple[int, ...], DType]:
     operands = [tensor for _, tensor in site.operands if tensor is not None]
     zero = next((each for each in operands if each.type.quantization and 0.0 in each.type.quantization.scales), None)
     if zero is None:
-        return site.op.infer(site)
+        return _ruled(site)
     made = site.output
     if made.type.quantization is not None and 0.0 in made.type.quantization.scales:
         alike = [each for each in operands if each is not made and each.type.quantization == made.type.quantization]
@@ -161,10 +162,18 @@ def _inferred(site: Site) -> tuple[tuple[int, ...], DType]:
             )
     try:
         with np.errstate(divide="raise", invalid="raise"):
-            return site.op.infer(site)
+            return _ruled(site)
     except (ZeroDivisionError, FloatingPointError):
         what = f"it divides by a scale of 0, that of {zero.name!r}; TFLM leaves that undefined"
         raise OperatorError(what, _REMEDY) from None
+
+
+def _ruled(site: Site) -> tuple[tuple[int, ...], DType]:
+    """The output's shape and type; where they are the declared ones, what the operator makes of them is checked, too."""
+    shape, dtype = site.op.infer(site)
+    if (site.output.type.shape, site.output.type.dtype) == (shape, dtype):
+        site.op.check_in_full(site)
+    return shape, dtype
 
 
 def _check_operands(site: Site) -> None:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import Accumulation, OperatorError, Rows, Site
-from kibi.ops.float_sums import add_in_order, clamp
-from kibi.ops.pooling import Pool2D, float_windows_of_row, inside_columns, is_float, windows_of_row
+from kibi.ops.float_sums import clamp
+from kibi.ops.pooling import Pool2D, Spans, is_float
 from kibi.ops.registry import register
 
 _MOST_OF_S16 = (1 << 16) - 1
@@ -48,11 +48,12 @@ class AveragePool2D(Pool2D):
         """Sum of the elements inside, divided by their number."""
         if is_float(site):
             return self._float_rows(site)
-        gather = windows_of_row(self.window(site))
+        spans = Spans.of(self.window(site))
 
         def row(rows: Rows) -> Array:
-            values, mask = gather(rows)
-            return self._means(site, _sums(values, mask), mask.sum(axis=1))
+            values = spans.rows(rows)
+            sums = spans.sums(values.sum(axis=0, dtype=np.int32))
+            return self._means(site, sums, len(values) * spans.counts)
 
         return row
 
@@ -60,42 +61,41 @@ class AveragePool2D(Pool2D):
         """The same, row after row."""
         if is_float(site):
             return self._float_accumulation(site)
-        window = self.window(site)
-        gather = windows_of_row(window)
+        spans = Spans.of(self.window(site))
 
         def add(sums: Array, rows: Rows, step: int) -> None:
             del step
-            sums[:] = sums.astype(np.int32) + _sums(*gather(rows)).reshape(-1)
+            sums[:] = sums.astype(np.int32) + spans.sums(spans.rows(rows)[0].astype(np.int32)).reshape(-1)
 
         def finish(sums: Array) -> Array:
-            counts = site.steps * inside_columns(window).sum(axis=1)
-            return self._means(site, sums.reshape(window.output_width, -1), counts)
+            return self._means(site, sums.reshape(len(spans.counts), -1), site.steps * spans.counts)
 
         return Accumulation(np.zeros(site.output.type.elements, np.int32), add, finish)
 
     def _float_rows(self, site: Site) -> Callable[[Rows], Array]:
-        window = self.window(site)
-        gather = float_windows_of_row(window)
+        spans = Spans.of(self.window(site))
+        shape = spans.window.output_width, spans.window.channels
 
         def row(rows: Rows) -> Array:
-            values, mask = gather(rows)
-            totals = add_in_order(np.zeros(values.shape[1:], np.float32), values, mask)
-            return self._float_means(totals, mask.sum(axis=0))
+            values = spans.rows(rows)
+            totals = np.zeros(shape, np.float32)
+            for line in values:
+                totals = spans.added(totals, line.astype(np.float32))
+            return self._float_means(totals, len(values) * spans.counts[:, None])
 
         return row
 
     def _float_accumulation(self, site: Site) -> Accumulation:
-        window = self.window(site)
-        gather = float_windows_of_row(window)
+        spans = Spans.of(self.window(site))
 
         def add(sums: Array, rows: Rows, step: int) -> None:
             del step
-            totals = sums.astype(np.float32).reshape(window.output_width, -1)
-            sums[:] = add_in_order(totals, *gather(rows)).reshape(-1)
+            totals = sums.astype(np.float32).reshape(len(spans.counts), -1)
+            sums[:] = spans.added(totals, spans.rows(rows)[0].astype(np.float32)).reshape(-1)
 
         def finish(sums: Array) -> Array:
-            counts = site.steps * inside_columns(window).sum(axis=1)
-            return self._float_means(sums.astype(np.float32).reshape(window.output_width, -1), counts[:, None])
+            totals = sums.astype(np.float32).reshape(len(spans.counts), -1)
+            return self._float_means(totals, site.steps * spans.counts[:, None])
 
         return Accumulation(np.zeros(site.output.type.elements, np.float32), add, finish)
 
@@ -111,11 +111,6 @@ class AveragePool2D(Pool2D):
         means = np.sign(sums) * ((np.abs(sums) + divisors // 2) // divisors)
         clamped: Array = np.minimum(np.maximum(means, low), high).astype(dtype.numpy)
         return clamped
-
-
-def _sums(values: Array, mask: Array) -> NDArray[np.int32]:
-    sums: NDArray[np.int32] = np.where(mask[..., None], values, 0).sum(axis=1).astype(np.int32)
-    return sums
 
 
 register(AveragePool2D)

@@ -8,8 +8,8 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import Rows, Site
-from kibi.ops.float_sums import add_in_order, clamp
-from kibi.ops.pooling import Pool2D, float_windows_of_row
+from kibi.ops.float_sums import clamp
+from kibi.ops.pooling import Pool2D, Spans
 from kibi.ops.registry import register
 
 
@@ -36,15 +36,16 @@ class L2Pool2D(Pool2D):
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Rule N24: squares of the elements inside, added up in order, divided by their number."""
-        window = self.window(site)
-        gather = float_windows_of_row(window)
+        spans = Spans.of(self.window(site))
+        shape = spans.window.output_width, spans.window.channels
 
         def row(rows: Rows) -> Array:
-            values, mask = gather(rows)
+            values = spans.rows(rows).astype(np.float32)
+            totals = np.zeros(shape, np.float32)
             with np.errstate(all="ignore"):
-                squares = (values * values).astype(np.float32)
-                totals = add_in_order(np.zeros(values.shape[1:], np.float32), squares, mask)
-                means = totals / mask.sum(axis=0).astype(np.float32)
+                for line in values:
+                    totals = spans.added(totals, line * line)
+                means = totals / (len(values) * spans.counts[:, None]).astype(np.float32)
             return clamp(np.sqrt(means), self.activation)
 
         return row

@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.dtypes import Array, DType
+from kibi.dtypes import Array
 from kibi.ir import Accumulation, Rows, Site
 from kibi.ops.float_sums import clamp
-from kibi.ops.pooling import Pool2D, float_windows_of_row, is_float, windows_of_row
+from kibi.ops.pooling import Pool2D, Spans, is_float
 from kibi.ops.registry import register
 
 _LOWEST = np.finfo(np.float32).min
@@ -34,10 +34,10 @@ class MaxPool2D(Pool2D):
         """The maximum over the elements inside."""
         if is_float(site):
             return self._float_rows(site)
-        gather = windows_of_row(self.window(site))
+        spans, lowest = Spans.of(self.window(site)), site.output.type.dtype.limits[0]
 
         def row(rows: Rows) -> Array:
-            return self._clamped(site, _largest(*gather(rows), site.output.type.dtype))
+            return self._clamped(site, spans.extremes(np.maximum, spans.rows(rows).max(axis=0), lowest))
 
         return row
 
@@ -45,33 +45,31 @@ class MaxPool2D(Pool2D):
         """The same, row after row."""
         if is_float(site):
             return self._float_accumulation(site)
-        gather = windows_of_row(self.window(site))
-        dtype = site.output.type.dtype
+        spans, dtype = Spans.of(self.window(site)), site.output.type.dtype
 
         def add(maxima: Array, rows: Rows, step: int) -> None:
             del step
-            np.maximum(maxima, _largest(*gather(rows), dtype).reshape(-1), out=maxima)
+            found = spans.extremes(np.maximum, spans.rows(rows)[0], dtype.limits[0])
+            np.maximum(maxima, found.reshape(-1), out=maxima)
 
         start = np.full(site.output.type.elements, dtype.limits[0], dtype.numpy)
         return Accumulation(start, add, lambda maxima: self._clamped(site, maxima))
 
     def _float_rows(self, site: Site) -> Callable[[Rows], Array]:
-        gather = float_windows_of_row(self.window(site))
+        spans = Spans.of(self.window(site))
 
         def row(rows: Rows) -> Array:
-            values, mask = gather(rows)
-            return clamp(_raised(np.full(values.shape[1:], _LOWEST), values, mask), self.activation)
+            return clamp(_largest(spans, spans.rows(rows)), self.activation)
 
         return row
 
     def _float_accumulation(self, site: Site) -> Accumulation:
-        window = self.window(site)
-        gather = float_windows_of_row(window)
+        spans = Spans.of(self.window(site))
 
         def add(maxima: Array, rows: Rows, step: int) -> None:
             del step
-            so_far = maxima.astype(np.float32).reshape(window.output_width, -1)
-            maxima[:] = _raised(so_far, *gather(rows)).reshape(-1)
+            found = _largest(spans, spans.rows(rows)).reshape(-1)
+            maxima[:] = np.where(maxima < found, found, maxima)
 
         start = np.full(site.output.type.elements, _LOWEST)
         return Accumulation(start, add, lambda maxima: clamp(maxima, self.activation))
@@ -83,16 +81,19 @@ class MaxPool2D(Pool2D):
         return clamped
 
 
-def _largest(values: Array, mask: Array, dtype: DType) -> Array:
-    largest: Array = np.where(mask[..., None], values, dtype.limits[0]).max(axis=1).astype(dtype.numpy)
-    return largest
+def _largest(spans: Spans, values: Array) -> NDArray[np.float32]:
+    """What `std::max(maximum, value)` gives, from the lowest number on, for `[rows, columns, C]` in order: `[x, C]`.
 
-
-def _raised(maxima: NDArray[np.float32], values: NDArray[np.float32], mask: Array) -> NDArray[np.float32]:
-    """Maxima `[x, C]` after one value `[x, C]` after another, where its mask says so: as `std::max(maximum, value)`."""
-    for value, counts in zip(values, mask, strict=True):
-        maxima = np.where(counts & (maxima < value), value, maxima)
-    return maxima
+    Numbers that are none are passed over. Of zeros with different signs the first one stays.
+    """
+    rows, width, channels = values.shape
+    found: NDArray[np.float32] = spans.extremes(np.maximum, np.fmax.reduce(values, axis=0, initial=_LOWEST), _LOWEST)
+    if not (found == 0).any() or not np.signbit(values[values == 0]).any():
+        return found
+    places = np.where(values == 0, np.arange(rows * width).reshape(rows, width, 1), rows * width).min(axis=0)
+    first = spans.extremes(np.minimum, places, rows * width)
+    picked = values.reshape(-1, channels)[np.minimum(first, rows * width - 1), np.arange(channels)]
+    return np.where(found == 0, picked, found)
 
 
 register(MaxPool2D)

@@ -1,6 +1,5 @@
 """What the two poolings share: geometry, rule, parameters."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,9 +10,12 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
-from kibi.ops.float_sums import clamp_params
+from kibi.ops.float_sums import add_in_order, clamp_params
 from kibi.ops.overlap import window_distance
 from kibi.ops.window import Window, output_shape
+
+_AT_ONCE = 64
+"""Columns of each window whose floats are added at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,52 +123,64 @@ def is_float(site: Site) -> bool:
     return site["input"].type.dtype is DType.F32
 
 
-def inside_columns(window: Window) -> NDArray[np.bool_]:
-    """Which columns of each window lie inside the input: `[x, kernel column]`."""
-    columns = _columns(window)
-    inside: NDArray[np.bool_] = (columns >= 0) & (columns < window.input_width)
-    return inside
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Which columns of the input each window covers, so that work and memory grow with the row and not with its windows.
+
+    Attributes:
+        window: the geometry.
+        lows, highs: `[x]`, the first column inside the input, and the one after the last; equal where none is inside.
+    """
+
+    window: Window
+    lows: NDArray[np.int64]
+    highs: NDArray[np.int64]
+
+    @staticmethod
+    def of(window: Window) -> "Spans":
+        """Those of a window that is not dilated."""
+        starts = _starts(window)
+        lows = np.clip(starts, 0, window.input_width)
+        return Spans(window, lows, np.clip(starts + window.kernel_width, lows, window.input_width))
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """`[x]`, the columns inside."""
+        return self.highs - self.lows
+
+    def rows(self, rows: Rows) -> Array:
+        """The rows inside, `[rows, columns, C]`."""
+        shape = (self.window.input_width, self.window.channels)
+        return np.stack([row.reshape(shape) for row in rows[0] if row is not None])
+
+    def sums(self, values: NDArray[np.int32]) -> NDArray[np.int32]:
+        """`[x, C]` of one line `[columns, C]`, whose sums fit 32 bits."""
+        before = np.zeros((len(values) + 1, values.shape[1]), np.int32)
+        np.cumsum(values, axis=0, dtype=np.int32, out=before[1:])  # may wrap: the differences do not
+        found: NDArray[np.int32] = before[self.highs] - before[self.lows]
+        return found
+
+    def extremes(self, extreme: np.ufunc, values: Array, neutral: float) -> Array:
+        """`[x, C]` of one line `[columns, C]`: `np.maximum` or `np.minimum`; `neutral` where no column is inside."""
+        closed = np.concatenate([values, np.full((1, values.shape[1]), neutral, values.dtype)])
+        edges = np.stack([self.lows, self.highs], axis=1).reshape(-1)
+        found: Array = extreme.reduceat(closed, edges, axis=0)[::2]
+        found[self.counts == 0] = neutral
+        return found
+
+    def added(self, totals: NDArray[np.float32], values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Rule N24: totals `[x, C]`, plus what each window covers of one line `[columns, C]`, one column after another."""
+        starts = _starts(self.window)
+        first = max(0, -int(starts.max()))
+        last = min(self.window.kernel_width, self.window.input_width - int(starts.min()))
+        for begin in range(first, last, _AT_ONCE):
+            columns = starts + np.arange(begin, min(begin + _AT_ONCE, last))[:, None]
+            inside = (columns >= 0) & (columns < self.window.input_width)
+            totals = add_in_order(totals, values[np.where(inside, columns, 0)], inside[..., None])
+        return totals
 
 
-def _columns(window: Window) -> NDArray[np.int64]:
-    """The column that each element of each window's row reads: `[x, kernel column]`."""
-    xs = np.arange(window.output_width)[:, None] * window.stride_width - window.pad_width
-    columns: NDArray[np.int64] = xs + np.arange(window.kernel_width)[None, :]
-    return columns
-
-
-def windows_of_row(window: Window) -> Callable[[Rows], tuple[NDArray[np.int32], NDArray[np.bool_]]]:
-    """A function from input rows to (values `[x, kernel row * column, C]` in s32, mask `[x, kernel row * column]`)."""
-    gather = _gatherer(window)
-
-    def of_integers(rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        values, mask = gather(rows)
-        return values.astype(np.int32), mask
-
-    return of_integers
-
-
-def float_windows_of_row(window: Window) -> Callable[[Rows], tuple[NDArray[np.float32], NDArray[np.bool_]]]:
-    """A function from input rows to (values `[kernel row * column, x, C]` in f32, mask `[kernel row * column, x, 1]`)."""
-    gather = _gatherer(window)
-
-    def of_floats(rows: Rows) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        values, mask = gather(rows)
-        return values.astype(np.float32).transpose(1, 0, 2), mask.T[:, :, None]
-
-    return of_floats
-
-
-def _gatherer(window: Window) -> Callable[[Rows], tuple[Array, NDArray[np.bool_]]]:
-    inside = inside_columns(window)
-    picked = np.where(inside, _columns(window), 0)
-    shape = (window.input_width, window.channels)
-
-    def gather(rows: Rows) -> tuple[Array, NDArray[np.bool_]]:
-        present = [row for row in rows[0] if row is not None]
-        stacked = np.stack([row.reshape(shape) for row in present])
-        values = stacked[:, picked].transpose(1, 0, 2, 3).reshape(window.output_width, -1, window.channels)
-        mask = np.repeat(inside[:, None, :], len(present), axis=1).reshape(window.output_width, -1)
-        return values, mask
-
-    return gather
+def _starts(window: Window) -> NDArray[np.int64]:
+    """The first column of each window, which may be outside the input: `[x]`."""
+    starts: NDArray[np.int64] = np.arange(window.output_width, dtype=np.int64) * window.stride_width - window.pad_width
+    return starts

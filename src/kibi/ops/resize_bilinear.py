@@ -17,7 +17,7 @@ from kibi.ops.resize import resized_shape
 _ONE = 1 << 10
 """Weights and places in fixed point."""
 _LARGEST = 1 << 19
-"""Sizes whose places fit 32 bits with 10 of fraction, with room for the half that is added."""
+"""Sizes whose places fit 32 bits with 10 of fraction, with room for the half that is added; of floats, tables of any use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +61,22 @@ class ResizeBilinear(Operator):
         if self.align_corners and self.half_pixel_centers:
             raise OperatorError("corners cannot be aligned where pixels have half-pixel centers; TFLM refuses it, too")
         shape = resized_shape(site)
-        if site["input"].type.dtype is DType.F32:
-            resize_bilinear_f32.check(shape, site, self._centers)
-            return shape, DType.F32
         if max(*shape[1:3], *site["input"].type.shape[1:3]) > _LARGEST:
             raise OperatorError(f"sizes up to {_LARGEST} are supported", operand="size")
+        return shape, site["input"].type.dtype
+
+    def check_in_full(self, site: Site) -> None:
+        """No place is outside the input."""
+        shape = site.output.type.shape
+        if site["input"].type.dtype is DType.F32:
+            resize_bilinear_f32.check(shape, site, self._centers)
+            return
         for axis in (1, 2):
             size = site["input"].type.shape[axis]
             if self._places(size, shape[axis])[0][-1] >= _ONE * size:
                 raise OperatorError(
                     f"rounded weights lead out of an axis of {size}; TFLM reads behind it", operand="size"
                 )
-        return shape, DType.S8
 
     @property
     def _centers(self) -> resize_bilinear_f32.Centers:

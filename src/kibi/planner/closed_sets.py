@@ -13,6 +13,9 @@ from typing import NamedTuple, TypeAlias
 
 from kibi.planner.precedence import Precedence, members
 
+_MOST_MOVES = 500_000
+"""That a beam tries: some times what the largest models that we know take. Beyond are graphs with very many nodes side by side."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
@@ -110,8 +113,12 @@ def search(stretch: Stretch, floor: int, known: int, state_limit: int) -> Found:
     return Found(None, known)
 
 
-def beam(stretch: Stretch, floor: int, width: int) -> tuple[int, ...]:
-    """A good order: of all states with equally many moves behind them the `width` with the smallest peaks go on."""
+def beam(stretch: Stretch, floor: int, width: int) -> tuple[int, ...] | None:
+    """A good order: of all states with equally many moves behind them the `width` with the smallest peaks go on.
+
+    None where so many nodes can run next that it takes more moves than `_MOST_MOVES`.
+    """
+    tried = 0
     moves = Moves(stretch)
     came: _Ways = {moves.first.done: (floor, -1, ())}
     front = [(floor, moves.first)]
@@ -124,10 +131,12 @@ def beam(stretch: Stretch, floor: int, width: int) -> tuple[int, ...]:
             if state.done == stretch.end:
                 return _trace(came, state.done)
             for need, after, nodes in moves.of(state, 1 << 62):
-                high = max(peak, need)
+                high, tried = max(peak, need), tried + 1
                 if after.done not in reached or high < reached[after.done][0]:
                     came[after.done] = (high, state.done, nodes)
                     reached[after.done] = (high, after)
+            if tried > _MOST_MOVES:
+                return None
         front = nsmallest(width, reached.values())
 
 

@@ -21,8 +21,10 @@ def improve(stretch: Stretch, order: tuple[int, ...], bound: int) -> tuple[int, 
         bound: no order has a smaller peak; one that meets it ends the search.
     """
     width = max(2, _BEAM_WORK // len(order))
-    candidates = [order, beam(stretch, bound, width)]
-    best = min((_improve(stretch, each, bound) for each in candidates), key=lambda each: _rank(stretch, each))
+    candidates = [order, beam(stretch, bound, width) or order]
+    best = min(
+        (_improve(stretch, each, bound) for each in dict.fromkeys(candidates)), key=lambda each: _rank(stretch, each)
+    )
     return best if _rank(stretch, best) < _rank(stretch, order) else order
 
 

@@ -81,6 +81,8 @@ class _Arena:
         self.writes: list[tuple[int, int]] = []
         self.found: dict[tuple[int, int], int] = {}
         self.key_of: dict[int, tuple[int, int]] = {}
+        self.row_bytes = [tensor.type.row_bytes for tensor in graph.tensors]
+        self.made_rows = [site.every_made_rows() for site in graph.sites]
         self.accesses = [site.op.accesses(site) for site in graph.sites]
         self.overlaps = [call.overlap_bytes for call in graph.calls]
 
@@ -94,7 +96,7 @@ class _Arena:
         """A row's bytes are now its own."""
         self._bytes(tensor, row)[:] = self.unit[tensor, row]
         offset, _ = self.row_at[tensor, row]
-        self.writes.append((offset, offset + self.graph.tensors[tensor].type.row_bytes))
+        self.writes.append((offset, offset + self.row_bytes[tensor]))
 
     def step(self, step: int, node: int, row: int) -> Iterator[str]:
         """Run a row step; what is wrong with the rows, and the accumulator, that must be there while the kernel runs."""
@@ -132,8 +134,8 @@ class _Arena:
     def _overwritten(self, made: list[tuple[int, int]], tensor: int, row: int, overlap: int | None) -> Iterator[str]:
         """What is wrong with output in the place of a row that the same step reads."""
         low, _ = self.row_at[tensor, row]
-        high = low + self.graph.tensors[tensor].type.row_bytes
-        places = [(self.row_at[key][0], self.graph.tensors[key[0]].type.row_bytes) for key in made]
+        high = low + self.row_bytes[tensor]
+        places = [(self.row_at[key][0], self.row_bytes[key[0]]) for key in made]
         if not any(start < high and start + size > low for start, size in places):
             return
         first = min(start for start, _ in places)
@@ -164,18 +166,17 @@ class _Arena:
         for index in self.graph.nodes[node].outputs:
             if self.graph.tensors[index].is_supplied:
                 continue
-            yield from ((index, made) for made in self.graph.sites[node].made_rows(row))
+            yield from ((index, made) for made in self.made_rows[node][row])
 
     def _scattered(self, made: list[tuple[int, int]]) -> Iterator[str]:
         """Rows of one step that do not lie one behind the other, as its kernel writes them."""
         for (tensor, row), (other, after) in pairwise(made):
-            row_bytes = self.graph.tensors[tensor].type.row_bytes
+            row_bytes = self.row_bytes[tensor]
             if tensor == other and self.row_at[other, after][0] != self.row_at[tensor, row][0] + row_bytes:
                 yield f"rows {row} and {after} of {self.graph.tensors[tensor].name!r} are made together but lie apart"
 
     def check(self, tensor: int, row: int, step: int) -> Iterator[str]:
         """What is wrong with a row that must be there."""
-        name = f"row {row} of {self.graph.tensors[tensor].name!r}"
         offset, buffer = self.row_at[tensor, row]
         if self._is_as_found(tensor, row):
             wrong = np.zeros(0, np.int64)
@@ -185,8 +186,10 @@ class _Arena:
             self.found[tensor, row] = len(self.writes)
         else:
             holder = self._holder(int(self.owner[offset + wrong[0]]))
+            name = f"row {row} of {self.graph.tensors[tensor].name!r}"
             yield f"{name} is not there: {len(wrong)} of its bytes, from byte {offset + wrong[0]}, hold {holder}"
         if buffer is not None and not buffer.start <= step < buffer.end:
+            name = f"row {row} of {self.graph.tensors[tensor].name!r}"
             yield f"{name} is used, but its buffer declares to live from step {buffer.start} to {buffer.end}"
 
     def _is_as_found(self, tensor: int, row: int) -> bool:
@@ -195,12 +198,12 @@ class _Arena:
         if known < 0 or len(self.writes) - known > _FEW_WRITES:
             return False
         low, _ = self.row_at[tensor, row]
-        high = low + self.graph.tensors[tensor].type.row_bytes
+        high = low + self.row_bytes[tensor]
         return all(end <= low or high <= start for start, end in self.writes[known:])
 
     def gaps(self, tensor: int) -> Iterator[str]:
         """Where the rows of a model input or output do not lie one behind the other."""
-        row_bytes = self.graph.tensors[tensor].type.row_bytes
+        row_bytes = self.row_bytes[tensor]
         places = [self.row_at[key][0] for key in _rows_of(self.graph, (tensor,))]
         for row, offset in enumerate(places):
             if offset != places[0] + row * row_bytes:
@@ -211,7 +214,7 @@ class _Arena:
 
     def _bytes(self, tensor: int, row: int) -> NDArray[np.int64]:
         offset, _ = self.row_at[tensor, row]
-        return self.owner[offset : offset + self.graph.tensors[tensor].type.row_bytes]
+        return self.owner[offset : offset + self.row_bytes[tensor]]
 
     def _holder(self, unit: int) -> str:
         if unit == _NOBODY:

@@ -13,6 +13,10 @@ from kibi.text.terminal import printable
 
 CHARACTER = 0.56
 """Width of a character as a share of the letters' size, generously."""
+MOST_BOXES = 8_000
+"""Buffers that are drawn: of more, those with the most bytes for the most time."""
+_MOST_PAIRS = 1_000_000
+"""Of buffers that live at once, which are looked at for bytes that they share."""
 _LABEL_SIZE, _SMALLEST_LABEL = 11.0, 7.0
 _NARROWEST_FRAME = 5.0
 _NEAREST_LINES = 16.0
@@ -56,7 +60,7 @@ def buffer_boxes(plot: Plot, entries: tuple[Entry, ...]) -> list[Markup]:
     shown = {entry.tensor: entry for entry in entries}
     boxes, labels = [], []
     clear = clear_boxes(plot)
-    for buffer in plot.plan.buffers:
+    for buffer in drawn_buffers(plot.plan):
         entry, box = shown[buffer.tensor], plot.place(buffer)
         fill = SCRATCH_FILL if buffer.tensor is None else entry.color
         stroke = min(1.0, box.width / 6, box.height / 6)
@@ -64,6 +68,15 @@ def buffer_boxes(plot: Plot, entries: tuple[Entry, ...]) -> list[Markup]:
         boxes.append(box.draw(tooltip, class_="box", fill=fill, stroke_width=f"{stroke:.2f}"))
         labels += _label(plot, clear.get(buffer, box), entry, buffer)
     return [*boxes, *shared_stripes(plot), *labels, *_input_names(plot, shown)]
+
+
+def drawn_buffers(plan: Plan) -> tuple[Buffer, ...]:
+    """The buffers that are drawn, in the plan's order."""
+    if len(plan.buffers) <= MOST_BOXES:
+        return plan.buffers
+    areas = [buffer.size_bytes * (buffer.end - buffer.start) for buffer in plan.buffers]
+    kept = sorted(range(len(areas)), key=lambda number: -areas[number])[:MOST_BOXES]
+    return tuple(plan.buffers[number] for number in sorted(kept))
 
 
 def address_lines(plot: Plot, *, numbers: bool = True) -> list[Markup]:
@@ -133,15 +146,19 @@ def round_step(top_bytes: int) -> int:
 
 
 def shared_places(plan: Plan) -> list[tuple[Buffer, Buffer, int, int]]:
-    """The pairs of buffers that lie in the same bytes while one turns into the other.
+    """The pairs of drawn buffers that lie in the same bytes while one turns into the other; of very many, the first ones.
 
     Returns:
         The one that starts later, the one that was there, and the addresses that they share, half-open.
     """
     found = []
     live: list[Buffer] = []
-    for buffer in sorted(plan.buffers, key=lambda buffer: buffer.start):
+    looked = 0
+    for buffer in sorted(drawn_buffers(plan), key=lambda buffer: buffer.start):
         live = [other for other in live if other.end > buffer.start]
+        looked += len(live)
+        if looked > _MOST_PAIRS:
+            break
         for other in live:
             low = max(buffer.offset, other.offset)
             high = min(buffer.offset + buffer.size_bytes, other.offset + other.size_bytes)

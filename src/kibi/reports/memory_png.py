@@ -15,8 +15,8 @@ from kibi.files import temporary_folder
 
 ZOOM = 2.0
 """Pixels for each unit of the drawing: sharp on a projector and in print."""
-_MOST_PIXELS = 12_000
-"""Of the longer side; what is larger is drawn smaller."""
+_LONGEST_SIDE, _MOST_PIXELS = 12_000, 25_000_000
+"""In pixels, and in all; what is larger is drawn smaller."""
 _SIZE = re.compile(r'<svg [^>]*width="(?P<width>\d+)" height="(?P<height>\d+)"')
 
 
@@ -25,7 +25,7 @@ def png(svg: str, *, zoom: float = ZOOM) -> bytes:
 
     Args:
         svg: the document, with a width and a height.
-        zoom: pixels for each unit; fewer where the picture would have more than 12,000 pixels on a side.
+        zoom: pixels for each unit; fewer where the picture would have more than 12,000 pixels on a side, or 25 million in all.
 
     Returns:
         A PNG file's bytes, without an alpha channel.
@@ -35,7 +35,8 @@ def png(svg: str, *, zoom: float = ZOOM) -> bytes:
     size = _SIZE.search(svg)
     if size is None:
         raise InternalError("the picture has no size")
-    longest = max(int(size["width"]), int(size["height"]))
+    width, height = int(size["width"]), int(size["height"])
+    fits = min(_LONGEST_SIDE / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5)
     font = ImageFont.load_default(size=16)
     if not isinstance(font, ImageFont.FreeTypeFont):
         raise InternalError("Pillow was built without FreeType, so there is no typeface to draw with")
@@ -46,7 +47,7 @@ def png(svg: str, *, zoom: float = ZOOM) -> bytes:
         drawn = resvg_py.svg_to_bytes(
             svg_string=svg,
             background="#ffffff",
-            zoom=min(zoom, _MOST_PIXELS / longest),
+            zoom=min(zoom, fits),
             font_files=[str(path)],
             font_family=family,
             sans_serif_family=family,

@@ -12,6 +12,7 @@ from kibi.planner.stacking import region_bases, stacked
 from kibi.planner.tensor_names import shortened
 from kibi.reports.memory_plot import (
     CHARACTER,
+    MOST_BOXES,
     Plot,
     address_lines,
     bound_line,
@@ -46,6 +47,8 @@ from kibi.text.markup import Markup
 
 _LEFT, _RIGHT, _TOP, _HEIGHT = 196.0, 372.0, 104.0, 430.0
 _NARROWEST_PLOT, _NARROWEST_OPERATOR = 860.0, 12.0
+_WIDEST_PLOT, _MOST_LANES = 9_600.0, 400
+"""Beyond, operators are narrower, and those that make the largest tensors have a lane."""
 _PROFILE_HEIGHT, _GAP, _FOOT = 44.0, 16.0, 34.0
 _HOLDER_LINE, _HOLDER_BARS = 21.0, 262.0
 _PAPER = "#cfd4da"
@@ -79,9 +82,10 @@ def memory_svg(graph: Graph, plan: Plan) -> str:
     """
     graph, bases, plan = planned_graph(graph, plan), region_bases(plan), stacked(plan)
     entries = legend(graph, plan)
-    width = max(_NARROWEST_PLOT, _NARROWEST_OPERATOR * len(graph.nodes))
+    width = min(max(_NARROWEST_PLOT, _NARROWEST_OPERATOR * len(graph.nodes)), _WIDEST_PLOT)
     plot = Plot.of(graph, plan, Box(_LEFT, _TOP, _LEFT + width, _TOP + _HEIGHT))
-    lanes = _lanes(graph, plan, entries)
+    every = _lanes(graph, plan, entries)
+    lanes = _largest(every)
     lane_height = 17.0 if len(lanes) <= 20 else 14.0 if len(lanes) <= 40 else 11.0
     profile = Box(_LEFT, plot.box.bottom + _GAP, plot.box.right, plot.box.bottom + _GAP + _PROFILE_HEIGHT)
     first_lane = profile.bottom + _GAP
@@ -105,6 +109,7 @@ def memory_svg(graph: Graph, plan: Plan) -> str:
         lines += [*peak_frame(plot, highest, last_lane), *_peak_words(plot, highest), *_holders(plot, highest, entries)]
     words = "time: operators in the order in which they run, equally wide, each divided equally into its rows"
     words += "; striped: made in the place of what is read" if shared_places(plan) else ""
+    words += _left_out(len(every), len(lanes), len(plan.buffers))
     lines.append(label(_LEFT, last_lane + 20, words, "quiet"))
     return document(plot.box.right + _RIGHT, last_lane + _FOOT, f"Memory plan of {title}: {needs}", lines)
 
@@ -129,6 +134,19 @@ def _lanes(graph: Graph, plan: Plan, entries: tuple[Entry, ...]) -> list[_Lane]:
         lives = tuple((buffer.start, buffer.end) for buffer in plan.buffers if buffer.tensor is None)
         lanes.append(_Lane(shown[None], "scratch", lives))
     return lanes
+
+
+def _largest(lanes: list[_Lane]) -> list[_Lane]:
+    """The lanes of the largest tensors, in their order: as many as a picture has room for."""
+    kept = sorted(range(len(lanes)), key=lambda number: -lanes[number].entry.size_bytes)[:_MOST_LANES]
+    return [lanes[number] for number in sorted(kept)]
+
+
+def _left_out(lanes: int, shown: int, buffers: int) -> str:
+    """What a picture of a very large plan does not show."""
+    words = f"; {shown:,} of {lanes:,} tensors have a lane, the largest" if shown < lanes else ""
+    more = f"; {MOST_BOXES:,} of {buffers:,} buffers are drawn, the largest" if buffers > MOST_BOXES else ""
+    return words + more
 
 
 def _lane_lines(plot: Plot, lanes: list[_Lane], top: float, height: float) -> list[Markup]:

@@ -1,9 +1,11 @@
 """What both pictures of a memory plan show: stretches of time, a letter and a colour for each tensor, the peak."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from string import ascii_letters, digits
+
+import numpy as np
 
 from kibi.ir import Graph
 from kibi.planner import Buffer, Plan
@@ -23,7 +25,8 @@ class Stretch:
         node: index in the graph's nodes.
         first_row, rows: the output rows that are computed.
         start, end: the steps, half-open.
-        live: the buffers that live.
+        live_bytes: bytes that live; those of an output that takes over its input's place count once.
+        plan: whose.
     """
 
     node: int
@@ -31,17 +34,13 @@ class Stretch:
     rows: int
     start: int
     end: int
-    live: tuple[Buffer, ...]
+    live_bytes: int
+    plan: Plan = field(compare=False, repr=False)
 
     @property
-    def live_bytes(self) -> int:
-        """Bytes that live; those of an output that takes over its input's place count once."""
-        covered = top = 0
-        for buffer in sorted(self.live, key=lambda buffer: buffer.offset):
-            end = buffer.offset + buffer.size_bytes
-            covered += max(end - max(buffer.offset, top), 0)
-            top = max(top, end)
-        return covered
+    def live(self) -> tuple[Buffer, ...]:
+        """The buffers that live."""
+        return tuple(buffer for buffer in self.plan.buffers if buffer.start <= self.start < buffer.end)
 
     @property
     def shared_bytes(self) -> int:
@@ -76,14 +75,47 @@ class Entry:
 
 def stretches(plan: Plan) -> Iterator[Stretch]:
     """The time of a plan: each run in as few stretches as the lives of buffers allow."""
-    changes = {step for buffer in plan.buffers for step in (buffer.start, buffer.end)}
-    step = 0
+    born, gone = _events(plan)
+    covered = _Covered(plan)
+    step, live_bytes = 0, 0
     for run in plan.runs:
-        edges = [step, *(each for each in range(step + 1, step + run.rows) if each in changes), step + run.rows]
-        for start, end in pairwise(edges):
-            live = tuple(buffer for buffer in plan.buffers if buffer.start <= start < buffer.end)
-            yield Stretch(run.node, run.first_row + start - step, end - start, start, end, live)
+        edges = [step, *(each for each in range(step + 1, step + run.rows) if each in born or each in gone)]
+        for start, end in pairwise([*edges, step + run.rows]):
+            live_bytes += covered.change(gone.get(start, ()), -1) + covered.change(born.get(start, ()), 1)
+            yield Stretch(run.node, run.first_row + start - step, end - start, start, end, live_bytes, plan)
         step += run.rows
+
+
+def _events(plan: Plan) -> tuple[dict[int, list[Buffer]], dict[int, list[Buffer]]]:
+    """The buffers whose lives begin, and end, at each step."""
+    born: dict[int, list[Buffer]] = {}
+    gone: dict[int, list[Buffer]] = {}
+    for buffer in plan.buffers:
+        if buffer.start < buffer.end:
+            born.setdefault(buffer.start, []).append(buffer)
+            gone.setdefault(buffer.end, []).append(buffer)
+    return born, gone
+
+
+class _Covered:
+    """How many buffers hold each piece of the arena between two of their edges."""
+
+    def __init__(self, plan: Plan) -> None:
+        ends = {end for buffer in plan.buffers for end in (buffer.offset, buffer.offset + buffer.size_bytes)}
+        edges = sorted(ends)
+        self._place = {edge: number for number, edge in enumerate(edges)}
+        self._widths = np.diff(np.array(edges, np.int64))
+        self._holders = np.zeros(max(len(edges) - 1, 0), np.int64)
+
+    def change(self, buffers: Iterable[Buffer], by: int) -> int:
+        """Let buffers live, or no longer: how many bytes more are held."""
+        more = 0
+        for buffer in buffers:
+            part = slice(self._place[buffer.offset], self._place[buffer.offset + buffer.size_bytes])
+            alone = self._holders[part] == (0 if by > 0 else 1)
+            more += by * int(self._widths[part][alone].sum())
+            self._holders[part] += by
+        return more
 
 
 def step_edges(graph: Graph, plan: Plan) -> tuple[float, ...]:
