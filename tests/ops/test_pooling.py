@@ -61,7 +61,7 @@ def _one_by_one(data: Array, size: int) -> Array:
     for _, y, x, channel in np.ndindex(data.shape):
         rows, columns = (slice(max(0, at - pad), at - pad + size) for at in (y, x))
         largest = limits.min
-        for value in data[0, rows, columns, channel].reshape(-1):
+        for value in data[0, rows, columns, channel].reshape(-1).astype(np.float32):
             largest = value if largest < value else largest  # noqa: FURB136 - `max` is the other comparison
         made[0, y, x, channel] = min(largest, limits.max)
     return made

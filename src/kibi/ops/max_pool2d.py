@@ -69,7 +69,8 @@ class MaxPool2D(Pool2D):
         def add(maxima: Array, rows: Rows, step: int) -> None:
             del step
             found = _largest(spans, spans.rows(rows)).reshape(-1)
-            maxima[:] = np.where(maxima < found, found, maxima)
+            so_far = maxima.astype(np.float32)
+            maxima[:] = np.where(so_far < found, found, so_far)
 
         start = np.full(site.output.type.elements, _LOWEST)
         return Accumulation(start, add, lambda maxima: clamp(maxima, self.activation))
@@ -87,13 +88,14 @@ def _largest(spans: Spans, values: Array) -> NDArray[np.float32]:
     Numbers that are none are passed over. Of zeros with different signs the first one stays.
     """
     rows, width, channels = values.shape
-    found: NDArray[np.float32] = spans.extremes(np.maximum, np.fmax.reduce(values, axis=0, initial=_LOWEST), _LOWEST)
+    lines = np.fmax.reduce(values, axis=0, initial=_LOWEST)
+    found = spans.extremes(np.maximum, lines, float(_LOWEST)).astype(np.float32)
     if not (found == 0).any() or not np.signbit(values[values == 0]).any():
         return found
     places = np.where(values == 0, np.arange(rows * width).reshape(rows, width, 1), rows * width).min(axis=0)
     first = spans.extremes(np.minimum, places, rows * width)
     picked = values.reshape(-1, channels)[np.minimum(first, rows * width - 1), np.arange(channels)]
-    return np.where(found == 0, picked, found)
+    return np.where(found == 0, picked.astype(np.float32), found)
 
 
 register(MaxPool2D)
