@@ -90,7 +90,7 @@ def test_load_regions_names_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     """A missing file, and one that is no text, are errors that name it."""
     with pytest.raises(PlanError, match=r"none\.toml: No such file"):
         load_regions(tmp_path / "none.toml")
-    (tmp_path / "raw.toml").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "raw.toml").write_bytes(b"\x80\xfe\x00")
     with pytest.raises(PlanError, match=r"raw\.toml: it is no text file"):
         load_regions(tmp_path / "raw.toml")
 

@@ -102,7 +102,7 @@ def test_plans_in_plans_are_bounded() -> None:
     saved = _saved()
     for _ in range(40):
         saved = {**_saved(), "bodies": [saved]}
-    with pytest.raises(PlanError, match="nested more than 16 deep"):
+    with pytest.raises(PlanError, match="nested more than 24 deep"):
         Plan.from_json(json.dumps(saved))
 
 
@@ -118,6 +118,6 @@ def test_validate_alignment_that_no_memory_has_is_wrong(alignment: int) -> None:
 def test_load_plan_of_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     """Bytes that are no UTF-8 are named as such."""
     path = tmp_path / "plan.json"
-    path.write_bytes(b"\xff\xfe{\0}\0")
-    with pytest.raises(PlanError, match="not a text file"):
+    path.write_bytes(b"\x80\xfe{\0}\0")
+    with pytest.raises(PlanError, match="no text file"):
         load_plan(path)

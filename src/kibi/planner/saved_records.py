@@ -21,7 +21,7 @@ MOST_NUMBER = 1 << 53
 _MOST_FLOAT = 1e30
 _MOST_ENTRIES = 1 << 22
 _MOST_CHARACTERS = 4096
-_MOST_LEVELS = 16
+_MOST_LEVELS = 24
 """Of records in records; the plans of nested control flow are the deepest."""
 
 
