@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, convolution
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
+from tests.support.wider_models import WIDER_MODELS
 
 Answers = Mapping[str, Sequence[tuple[Probe, Sequence[bool]]]]
 
@@ -36,7 +38,8 @@ _MANY_TO_ONE = (
     *("kibi_abs_s16", "kibi_leaky_relu_s16", "kibi_mul_s16", "kibi_relu_s16", "kibi_relu6_s16"),
     *(f"kibi_compare_{dtype}" for dtype in ("s8", "s32", "s64", "f32", "bool")),
     *("kibi_logical_and_bool", "kibi_logical_not_bool", "kibi_logical_or_bool", "kibi_select_any"),
-    *("kibi_add_n_s8", "kibi_add_n_f32", "kibi_floor_div_f32", "kibi_floor_mod_f32"),
+    *("kibi_add_n_s8", "kibi_add_n_f32"),
+    *(f"kibi_floor_{name}_{dtype}" for name in ("div", "mod") for dtype in ("f32", "s32")),
     *("kibi_add_s32", "kibi_div_s8", "kibi_div_s32", "kibi_mul_s32", "kibi_prelu_s8", "kibi_prelu_s16", "kibi_sub_s32"),
 )
 _TIGHT = (
@@ -133,14 +136,11 @@ def _drawn(name: str) -> Iterator[Probe]:
     """Probes of an operator, until there are enough of each of its kernels."""
     wanted = [kernel for kernel in operators()[name].kernels if _CONSERVATIVE.get(kernel) != _NO_OVERLAP]
     counts: Counter[str] = Counter()
-    for seed in range(30 * len(wanted)):
+    draws = [models[name] for models in (OPERATOR_MODELS, WIDER_MODELS) if name in models]
+    for seed, draw in product(range(30 * len(wanted)), draws):
         if all(counts[kernel] >= _ENOUGH for kernel in wanted):
             return
-        new = [
-            probe
-            for probe in _of_graph(graph_of(OPERATOR_MODELS[name](Seeded(seed))))
-            if counts[probe.call.kernel] < _ENOUGH
-        ]
+        new = [probe for probe in _of_graph(graph_of(draw(Seeded(seed)))) if counts[probe.call.kernel] < _ENOUGH]
         counts.update(probe.call.kernel for probe in new)
         yield from new
 

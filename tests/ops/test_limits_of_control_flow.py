@@ -61,10 +61,12 @@ def _inputs(limit: int, *more: bool) -> list[Array]:
     return [np.zeros(1, np.int8), np.array([limit], np.int8), *(np.array([each]) for each in more)]
 
 
-def test_while_that_never_ends_stops_at_its_limit_and_runs_again_in_python() -> None:
+def test_while_that_never_ends_stops_at_its_limit_and_runs_again_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """A LimitError that names the operator; the next inference is right."""
+    assert While.most_turns == 100_000
+    monkeypatch.setattr(While, "most_turns", 1_000)
     interpreter = Interpreter(_counting())
-    with pytest.raises(LimitError, match=r"operator 0 \(WHILE\).*100,000 turns"):
+    with pytest.raises(LimitError, match=r"operator 0 \(WHILE\).*1,000 turns"):
         interpreter.run(_inputs(127))
     assert interpreter.run(_inputs(5))[0].tolist() == [6]
 

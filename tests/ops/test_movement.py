@@ -157,14 +157,6 @@ def test_load_joining_that_tflm_refuses_or_reads_wrongly_is_refused(
     _refused(lambda moves: moves.then(name, [moves.input(1, 2), moves.input(1, 2)], (1, 4), **how), match)
 
 
-def test_load_concatenation_of_more_than_ten_inputs_is_refused() -> None:
-    """TFLM takes ten."""
-    _refused(
-        lambda moves: moves.then("CONCATENATION", [moves.input(1, 2) for _ in range(11)], (1, 22), axis=1),
-        "here are 11 inputs",
-    )
-
-
 @pytest.mark.parametrize(
     ("rows", "how", "match"),
     [

@@ -7,10 +7,12 @@ import numpy as np
 
 from kibi.dtypes import DType
 from tests.support.binary_models import broadcast_shapes
-from tests.support.case import Case, one
+from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices
 from tests.support.drawn_values import values
 from tests.support.tflite_builder import ModelBuilder
+
+_FROM_U8 = (DType.S8, DType.S16, DType.S32, DType.U32, DType.F32, DType.BOOL)
 
 
 def whole_division(c: Choices, name: str) -> Case:
@@ -23,7 +25,15 @@ def whole_division(c: Choices, name: str) -> Case:
     return one(name, b, operands, b.tensor(output_shape, DType.S32), [dividend, divisor])
 
 
+def cast_from_u8(c: Choices) -> Case:
+    """CAST of u8 to any type, as in front of quantized networks for images."""
+    b, shape = ModelBuilder(), drawn_shape(c, c.integer(0, 4))
+    x, y = b.input(shape, DType.U8), b.tensor(shape, c.one_of(_FROM_U8))
+    return one("CAST", b, [x], y, [values(c, shape, DType.U8)])
+
+
 WIDER_MODELS: Mapping[str, Callable[[Choices], Case]] = {
-    name: partial(whole_division, name=name) for name in ("FLOOR_DIV", "FLOOR_MOD")
+    **{name: partial(whole_division, name=name) for name in ("FLOOR_DIV", "FLOOR_MOD")},
+    "CAST": cast_from_u8,
 }
 """How models of each of these operators are drawn."""
