@@ -8,7 +8,7 @@ import numpy as np
 import kibi
 from kibi.codegen import generate
 from kibi.dtypes import Array
-from kibi.errors import ArenaError, InternalError, KibiError, ModelError
+from kibi.errors import InternalError, KibiError, ModelError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.passes import simplify
@@ -112,6 +112,3 @@ def is_too_little_memory(error: BaseException) -> bool:
             return True
         seen = seen.__cause__ or seen.__context__
     return False
-
-
-__all__ = ["ArenaError", "BrokenPromiseError", "explore", "is_small", "is_too_little_memory", "load", "same_bits"]
