@@ -63,7 +63,7 @@ docs: setup-dev ## Write generated tables, pictures and figures anew
 	$(BIN)/python docs/generate.py
 
 wheel: setup-dev ## Build the wheel, install it apart, and test it outside the source tree
-	sh tests/wheel.sh $(BIN)/python -q -n $(JOBS) -m "not slow"
+	sh tests/wheel.sh $(BIN)/python -q -n $(JOBS) -m "not slow and not oracle"
 
 clean: ## Remove what was built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,5 +17,5 @@ mkdir "$work/away"
 cp -r "$root/tests" "$root/pyproject.toml" "$work/away/"
 cd "$work/away"
 # Whether the package is whole: the story in Python, the command line, the native helpers, the shipped model, compilers and
-# emulators from the installed packages. What else the tests look at is the same wherever the code is installed.
+# emulators from the installed packages. TFLM is not among what it needs. What else the tests look at is the same wherever the code is installed.
 "$work/venv/bin/python" -m pytest -p no:cacheprovider "$@" tests/test_installed.py tests/demo tests/cli/test_main.py
