@@ -11,7 +11,7 @@ import kibi
 
 SOURCE = Path(kibi.__file__).parent
 LAYERS = (
-    ("errors", "dtypes", "version"),
+    ("errors", "dtypes", "version", "printable"),
     ("text",),
     ("files",),
     ("targets", "quant"),

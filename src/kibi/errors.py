@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import ClassVar, Final, ParamSpec, TypeVar
 
+from kibi.printable import paragraph
+
 SHOWN_PROBLEMS: Final = 100
 """Of more problems than these a text has the count."""
 _LONGEST_NAME = 64
@@ -47,8 +49,7 @@ def shortened(name: str) -> str:
 def plain_text(text: str) -> str:
     """Returns a text that can be printed anywhere: bounded, and without characters that steer a terminal or cannot be encoded."""
     bounded = _cut(text, _LONGEST_TEXT)
-    safe = "".join(each if each.isprintable() or each in "\n\t" else "\ufffd" for each in bounded)
-    words = _LONG_WORD.sub(lambda match: _cut(match[0], _LONGEST_WORD), safe)
+    words = _LONG_WORD.sub(lambda match: _cut(match[0], _LONGEST_WORD), paragraph(bounded))
     return "\n".join(_cut(line, _LONGEST_LINE) for line in words.split("\n"))
 
 

@@ -8,7 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from kibi.errors import InternalError
-from kibi.text import cmake, markdown, markup, terminal
+from kibi.printable import paragraph, printable
+from kibi.text import cmake, markdown, markup
 from kibi.text.file_name import FileName
 from kibi.text.json import json_text, with_own_keys
 from tests.text.hostile import NAMES
@@ -39,20 +40,20 @@ def test_markup_keeps_text_text(text: str) -> None:
         text=markup.element_text(text),
     ).text
     found = ET.fromstring(made)  # noqa: S314 - made here
-    assert found.attrib == {"b": terminal.printable(text), "stroke-width": "1", "class": "x", "c": "d"}
-    assert (found.text or "") == terminal.printable(text)
+    assert found.attrib == {"b": printable(text), "stroke-width": "1", "class": "x", "c": "d"}
+    assert (found.text or "") == printable(text)
     assert len(found) == 0
 
 
 @pytest.mark.parametrize("text", NAMES, ids=ascii)
 def test_terminal_shows_visible_characters_alone(text: str) -> None:
     """No control of any kind, no half of a pair, no separator; a line stays a line."""
-    shown = terminal.printable(text)
+    shown = printable(text)
     assert len(shown) == len(text)
     assert not any(unicodedata.category(each) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for each in shown)
     shown.encode("utf-8")
-    assert terminal.paragraph("a\n\tb\x1b") == "a\n\tb?"
-    assert terminal.printable("a\u00a0b\u3000c") == "a b c"
+    assert paragraph("a\n\tb\x1b") == "a\n\tb?"
+    assert printable("a\u00a0b\u3000c") == "a b c"
 
 
 @pytest.mark.parametrize("text", NAMES, ids=ascii)

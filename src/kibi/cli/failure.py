@@ -9,7 +9,7 @@ from typing import Final
 import typer
 
 from kibi.errors import InternalError, KibiError, OutputError, exhaustion, plain_text
-from kibi.text.terminal import paragraph
+from kibi.printable import paragraph
 
 EXIT_USAGE: Final = 2
 EXIT_INTERRUPTED: Final = 130

@@ -12,8 +12,8 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from kibi.printable import paragraph, printable
 from kibi.text.json import json_text
-from kibi.text.terminal import paragraph, printable
 
 _PIPE_COLUMNS = 4096
 """Nothing is cut or wrapped where no terminal says how wide it is."""

@@ -18,8 +18,8 @@ from kibi.planner import planned_graph
 from kibi.planner.plan import Plan, RegionUse
 from kibi.targets import Target
 from kibi.text.c import CCode, code, identifier, include, lines, remark, word
-from kibi.text.cmake import CMakeText
 from kibi.text.file_name import FileName
+from kibi.text.file_text import FileText
 from kibi.text.json import JsonText, json_text
 from kibi.variants import Goal
 from kibi.version import __version__
@@ -74,10 +74,6 @@ class CompiledModel:
         """The rows that the caller pushes, in order: (number of the input, row)."""
         numbers = {node: self.graph.inputs.index(index) for index, node in self.graph.streamed_inputs.items()}
         return tuple((numbers[node], row) for node, row in self.plan.steps if node in numbers)
-
-
-FileText = CCode | CMakeText | JsonText
-"""What a file of a library holds."""
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,8 @@ from pathlib import Path
 
 from kibi.errors import InputError, OutputError
 from kibi.files.folders import PREFIX, remove_quietly, temporary_folder, unused_name
-from kibi.text.c import CCode
-from kibi.text.cmake import CMakeText
 from kibi.text.file_name import FileName
-from kibi.text.json import JsonText
+from kibi.text.file_text import FileText
 
 _MOST_LINKS = 40
 
@@ -58,7 +56,7 @@ def write_file(path: Path, data: bytes) -> None:
         raise OutputError(f"{path}: {_reason(error)}. Give a path that can be written.") from None
 
 
-def write_folder(directory: Path, files: Mapping[FileName, CCode | CMakeText | JsonText]) -> None:
+def write_folder(directory: Path, files: Mapping[FileName, FileText]) -> None:
     """Writes texts into a folder, made when it is absent. Other files in it stay.
 
     A folder that is made appears with all of its files at once. In one that exists, files are replaced when all are

@@ -14,7 +14,7 @@ from kibi.planner.plan import Buffer, Plan, buffer_name
 from kibi.planner.planned_graph import planned_graph
 from kibi.planner.stacking import stacked
 from kibi.planner.tensor_names import shortened
-from kibi.text.terminal import printable
+from kibi.printable import printable
 
 _LETTERS = string.digits + string.ascii_lowercase + string.ascii_uppercase
 _FREE, _SCRATCH, _SHARED = ".", "*", "!"

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from kibi.planner import planned_graph
 from kibi.planner.stacking import region_bases, stacked
 from kibi.planner.tensor_names import shortened
+from kibi.printable import printable
 from kibi.reports.memory_plot import CHARACTER, Plot, address_lines, bound_line, buffer_boxes, peak_frame, region_lines
 from kibi.reports.memory_shapes import INK, Box, document, label, line, turned_label
 from kibi.reports.memory_timeline import highest_stretch, legend
 from kibi.reports.plan_comparison import PlannedModel, times_smaller
 from kibi.text.markup import Markup
-from kibi.text.terminal import printable
 
 _LEFT, _TOP, _GAP, _RIGHT, _FOOT = 96.0, 66.0, 44.0, 32.0, 30.0
 _HEIGHT, _CAPTION_HEIGHT, _LINE_GAP = 420.0, 84.0, 24.0

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from kibi.ir import Graph
 from kibi.planner import Buffer, Plan, buffer_name
 from kibi.planner.tensor_names import shortened
+from kibi.printable import printable
 from kibi.reports.memory_shapes import ALARM, GRID, INK, QUIET, SCRATCH_FILL, SHARED_FILL, Box, label, line
 from kibi.reports.memory_timeline import Entry, Stretch, step_edges, stretches
 from kibi.text.markup import Markup
-from kibi.text.terminal import printable
 
 CHARACTER = 0.56
 """Width of a character as a share of the letters' size, generously."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from kibi.ir import Graph
 from kibi.planner import Buffer, Plan
+from kibi.printable import printable
 from kibi.reports.memory_colors import SCRATCH_COLOR, input_color, layer_color
-from kibi.text.terminal import printable
 
 LETTERS = ascii_letters + digits
 SCRATCH_LETTER = "#"

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from kibi.printable import printable
 from kibi.reports.memory_colors import layer_color
 from kibi.reports.memory_shapes import GRID, INK, QUIET, Box, circle, document, label, line
 from kibi.reports.pareto import Choice, pareto_optimal
 from kibi.text.markup import Markup
-from kibi.text.terminal import printable
 
 _LEFT, _TOP, _WIDTH, _HEIGHT, _GAP, _RIGHT = 96.0, 112.0, 470.0, 340.0, 56.0, 40.0
 _LEGEND_LINE, _FOOT = 22.0, 24.0

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
+from kibi.printable import printable
 from kibi.reports.memory_colors import layer_color
 from kibi.reports.memory_plot import CHARACTER, round_step
 from kibi.reports.memory_shapes import (
@@ -27,7 +28,6 @@ from kibi.reports.memory_shapes import (
 )
 from kibi.runtime.memory import BlockArena, Kind, Recording, Span
 from kibi.text.markup import Markup
-from kibi.text.terminal import printable
 
 _LEFT, _RIGHT, _TOP, _HEIGHT = 120.0, 140.0, 84.0, 320.0
 _NARROWEST, _WIDEST, _MOMENT_WIDTH = 720.0, 2400.0, 40.0

@@ -9,7 +9,7 @@ and foreign text becomes one only through the functions here: so what was forgot
     markup     SVG and HTML, and in it text and attributes
     json       JSON
     markdown   cells of Markdown tables
-    terminal   what a terminal shows
     file_name  the name of a file in a folder
+    file_text  any of these that a file may hold
     reserved   names that would break a C library
 """

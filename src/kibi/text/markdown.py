@@ -2,7 +2,7 @@
 
 import re
 
-from kibi.text.terminal import printable
+from kibi.printable import printable
 
 
 def code_span(text: str) -> str:

@@ -2,8 +2,8 @@
 
 from xml.sax.saxutils import escape
 
+from kibi.printable import printable
 from kibi.text.template import Code
-from kibi.text.terminal import printable
 
 
 class Markup(Code):

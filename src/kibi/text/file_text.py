@@ -1,0 +1,8 @@
+"""What a file that Kibi writes may hold."""
+
+from kibi.text.c import CCode
+from kibi.text.cmake import CMakeText
+from kibi.text.json import JsonText
+
+FileText = CCode | CMakeText | JsonText
+"""Text in a language of which only this package makes texts."""
