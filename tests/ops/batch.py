@@ -1,6 +1,5 @@
 """Many models in one host program: compiled once, run in a process of their own, which a sanitizer may stop."""
 
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,8 +12,8 @@ from kibi.dtypes import Array
 from kibi.ir import Graph
 from kibi.planner import Plan
 from kibi.targets import target
-from kibi.toolchain import build_program
 from kibi.variants import Goal
+from tests.ops.machines import HERE, Machine
 
 _HARNESS = Path(__file__).with_name("batch.c")
 CANARY = 0xC5
@@ -52,6 +51,7 @@ class Batch:
         plans: of each model.
         processor: whose library it is. One for another core holds the plain C twins of its kernels, which run here.
         goal: what its code is good at.
+        machine: which runs the program.
     """
 
     def __init__(
@@ -65,7 +65,9 @@ class Batch:
         sanitize: bool = False,
         processor: str = "host",
         goal: Goal = Goal.BALANCED,
+        machine: Machine = HERE,
     ) -> None:
+        self._machine = machine
         self._graphs = [replace(graph, name=f"m{number}") for number, graph in enumerate(graphs)]
         self._plans = [replace(plan, model=f"m{number}") for number, plan in enumerate(plans)]
         models = list(zip(self._graphs, self._plans, strict=True))
@@ -73,8 +75,9 @@ class Batch:
         assert library.directory is not None
         main = folder / "main.c"
         main.write_text(_main(self._graphs))
-        self._program = build_program(
+        self._program = machine.build(
             [*_units(folder, library), main],
+            folder,
             compiler=compiler,
             optimize=optimize,
             sanitize=sanitize,
@@ -94,12 +97,12 @@ class Batch:
             max(1, len(arrays) // max(1, len(graph.inputs))) for graph, arrays in zip(self._graphs, inputs, strict=True)
         ]
         sent = b"".join(
-            np.uint32(count).tobytes() + b"".join(array.tobytes() for array in arrays)
+            b"".join(map(self._machine.bytes_of, (np.array(count, np.uint32), *arrays)))
             for count, arrays in zip(counts, inputs, strict=True)
         )
-        done = subprocess.run([str(self._program)], input=sent, capture_output=True, check=False)
+        done = self._machine.run(self._program, sent)
         assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr.decode(errors='replace')[-4000:]}"
-        received = list(_outcomes(self._graphs, self._plans, counts, done.stdout))
+        received = list(_outcomes(self._graphs, self._plans, counts, done.stdout, self._machine))
         assert len(received) == len(self._graphs)
         return received
 
@@ -133,7 +136,9 @@ def _main(graphs: Sequence[Graph]) -> str:
     return "\n".join([*lines, "    return 0;\n}\n"])
 
 
-def _outcomes(graphs: Sequence[Graph], plans: Sequence[Plan], counts: Sequence[int], data: bytes) -> Iterator[Outcome]:
+def _outcomes(
+    graphs: Sequence[Graph], plans: Sequence[Plan], counts: Sequence[int], data: bytes, machine: Machine
+) -> Iterator[Outcome]:
     place = 0
     for graph, plan, count in zip(graphs, plans, counts, strict=True):
         statuses = tuple(np.frombuffer(data, np.int8, STATUS_CHECKS, place).tolist())
@@ -146,7 +151,7 @@ def _outcomes(graphs: Sequence[Graph], plans: Sequence[Plan], counts: Sequence[i
                 is_complete = not data[place]
                 place += 1
                 for kind in [graph.tensors[index].type for index in graph.outputs if is_complete]:
-                    outputs.append(np.frombuffer(data, kind.dtype.numpy, kind.elements, place).reshape(kind.shape))
+                    outputs.append(machine.array(data, kind.dtype.numpy, kind.elements, place).reshape(kind.shape))
                     place += kind.size_bytes
             runs.append(tuple(outputs))
             if number == 0:

@@ -95,8 +95,7 @@ def test_host_c_under_sanitizers_equals_tflm(
     check_gcc()
     plans = [spread(made) for made in _plans(drawn)]
     graphs = [graph for _, graph in drawn]
-    how = {"compiler": "gcc", "optimize": "1"}
-    batch = Batch(graphs, plans, tmp_path, **how, sanitize=True, processor=processor, goal=goal)
+    batch = Batch(graphs, plans, tmp_path, compiler="gcc", optimize="1", sanitize=True, processor=processor, goal=goal)
     for (_, graph), made, outcome in zip(drawn, plans, _check(drawn, wanted, batch), strict=True):
         broken = [byte for byte in gaps(made) if outcome.arena[byte] != CANARY]
         assert not broken, f"arena bytes {broken} belong to no buffer; {describe(graph)}"
