@@ -30,7 +30,8 @@ def scaling(site: Site, shifts: Container[int]) -> tuple[int, int]:
     while multiplier <= _DOUBLED_UNTIL and shift <= 30:
         multiplier, shift = 2 * multiplier, shift + 1
     if multiplier >= 1 << 31:
-        what = f"input has scale {source.scale:.9g}: TFLM converts a multiplier of {multiplier:.4g} to int32, which C++ leaves undefined"
+        cause = f"TFLM converts a multiplier of {multiplier:.4g} to int32, which C++ leaves undefined"
+        what = f"input has scale {source.scale:.9g}: {cause}"
         raise OperatorError(what, "Quantize the model again with representative data", "input")
     return int(multiplier), shift
 
