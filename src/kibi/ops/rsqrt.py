@@ -77,7 +77,7 @@ def _factor(site: Site) -> Multiplier:
 
 
 def _roots(centred: Numbers, factor: Multiplier, zero_point: int, dtype: DType) -> Numbers:
-    """By rule N4, inverse roots to 20 bits, then in the output's scale; the most for what is not positive."""
+    """Rule N48: inverse roots to 20 bits, then in the output's scale; the most for what is not positive."""
     low, high = dtype.limits
     multipliers, shifts = inverse_square_root(np.maximum(centred, 1))
     fixed = requantize(1, multipliers, shifts + _FRACTION_BITS)

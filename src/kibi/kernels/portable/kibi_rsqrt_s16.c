@@ -1,4 +1,4 @@
-/* RSQRT, int16, portable. Source of the rule: TFLM, micro/kernels/elementwise.cc, RsqrtEvalQuantized. */
+/* RSQRT, int16, portable: rule N48. Source of the rule: TFLM, micro/kernels/elementwise.cc, RsqrtEvalQuantized. */
 #include "kibi_rsqrt_s16.h"
 
 #include "kibi_inverse_square_root.h"
