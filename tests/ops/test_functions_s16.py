@@ -24,8 +24,11 @@ _NOT_NEGATIVE = _EVERY[512:]
 _UNIT = 2.0**-15
 _LARGE = (8 / 3, 5.33, 5.34, 8.0, 100.0, 9999.0, 174_762.0)
 """Input scales from which on TFLM's debug builds stop; from the third on products wrap in 32 bits."""
-_ROOTS = ((0.0107, 0.0131), (3.05e-5, 0.0053), (0.3, 2.0**11), (1.0, 2.0**-31), (7e-5, 1e-9), (2.0**-30, 1.1e-10))
-"""Scales whose factors are ordinary, small, and so large that what is shifted left wraps."""
+_ROOTS = (
+    *((0.00486517, 2.9932513e-05), (0.00038488783, 4.646688e-05), (0.003826767, 4.2492014e-05)),
+    *((0.0107, 0.0131), (3.05e-5, 0.0053), (0.3, 2.0**11), (1.0, 2.0**-31), (7e-5, 1e-9), (2.0**-30, 1.1e-10)),
+)
+"""Scales whose factors round otherwise in float32, are ordinary, are small, and are so large that what is shifted left wraps."""
 _FUNCTIONS = [
     *((name, scale, _UNIT) for name in ("LOGISTIC", "TANH") for scale in _LARGE),
     *(("RSQRT", *scales) for scales in _ROOTS),

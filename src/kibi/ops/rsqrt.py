@@ -60,14 +60,13 @@ class Rsqrt(Unary):
 
 
 def _factor(site: Site) -> Multiplier:
-    """From the root of an element to the output's scale; TFLM multiplies the scales in float32.
+    """From the root of an element to the output's scale, in double precision, as TFLM's Python build shows for s16.
 
     Raises:
         OperatorError: TFLM would shift by more bits than C++ defines.
     """
-    with np.errstate(over="ignore", under="ignore", divide="ignore"):
-        scale = np.sqrt(np.float32(site["input"].quantization.scale)) * np.float32(site.output.quantization.scale)
-    real = 1.0 / float(scale) if scale > 0 else math.inf
+    scale = math.sqrt(site["input"].quantization.scale) * site.output.quantization.scale
+    real = 1.0 / scale if scale > 0 else math.inf
     factor = checks.factor(real, _MOST_SHIFT)
     if factor.shift < _LEAST_SHIFT:
         cause = "TFLM shifts it by more than 31 bits, which C++ leaves undefined"
