@@ -34,7 +34,7 @@ _MANY_TO_ONE = (
     *(f"kibi_squared_difference_{dtype}" for dtype in ("s8", "s16", "s32", "f32")),
     *(f"kibi_{name}_f32" for name in ("abs", "ceil", "floor", "relu", "relu6", "round", "rsqrt", "sqrt", "square")),
     *(f"kibi_{name}_f32" for name in ("div", "hard_swish", "leaky_relu", "mul", "prelu")),
-    *("kibi_cos_f32", "kibi_sin_f32", "kibi_tanh_f32", "kibi_logistic_s16", "kibi_tanh_s16"),
+    *("kibi_cos_f32", "kibi_sin_f32", "kibi_tanh_f32", "kibi_logistic_s16", "kibi_tanh_s16", "kibi_rsqrt_s16"),
     *("kibi_abs_s16", "kibi_leaky_relu_s16", "kibi_mul_s16", "kibi_relu_s16", "kibi_relu6_s16"),
     *(f"kibi_compare_{dtype}" for dtype in ("s8", "s32", "s64", "f32", "bool")),
     *("kibi_logical_and_bool", "kibi_logical_not_bool", "kibi_logical_or_bool", "kibi_select_any"),

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from kibi.dtypes import DType
+from kibi.dtypes import Array, DType
 from kibi.errors import ModelError, OracleError
+from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph, verify
 from kibi.ops import operators
 from kibi.oracle import Oracle
@@ -14,9 +16,14 @@ from kibi.runtime import Interpreter
 from tests.ops.comparison import assert_same_as_tflm, graph_of, outputs_of, python_outputs_of
 from tests.support.choices import Choices, Seeded
 from tests.support.operator_models import OPERATOR_MODELS, Case
+from tests.support.tflite_builder import ModelBuilder
 from tests.support.wider_models import WIDER_MODELS
 
 _MOST_DRAWS = 400
+_UNDEFINED = [(name, kind) for name, operator in operators().items() for kind in operator.undefined]
+"""Types that TFLM runs and Kibi refuses."""
+_FRESH_ARENA_BYTES = 1 << 26
+"""So large that the operating system hands it out anew, filled with zeros."""
 
 
 def _types_of(graph: Graph, name: str) -> list[DType]:
@@ -78,3 +85,43 @@ def test_operator_refuses_every_type_that_it_does_not_claim(name: str) -> None:
         with pytest.raises(ModelError) as raised:
             verify(replace(graph, tensors=tensors))
         assert f"{name}: input of type {other} is not supported" in str(raised.value)
+
+
+def _undefined(name: str, kind: DType, data: Array) -> bytes:
+    """An operator that gives bool, on inputs of a type that it does not claim."""
+    b = ModelBuilder()
+    quantization = (0.5, 0) if kind in (DType.S8, DType.S16) else ()
+    operands = [b.input(data.shape, kind, *quantization) for _ in operators()[name].inputs]
+    output = b.tensor(data.shape, DType.BOOL)
+    b.operator(name, operands, [output])
+    return b.finish([output])
+
+
+@pytest.mark.parametrize(("name", "kind"), _UNDEFINED, ids=str)
+def test_operator_refuses_a_type_that_tflm_leaves_undefined_with_the_cause(
+    name: str, kind: DType, oracle: Oracle
+) -> None:
+    """TFLM does run it; the error says what it does with such elements."""
+    data = np.ones((4,), kind.numpy)
+    model = _undefined(name, kind, data)
+    assert oracle.run(model, [[data] * len(operators()[name].inputs)])
+    with pytest.raises(ModelError) as raised:
+        parse_tflite(model, "m.tflite")
+    cause = f"what TFLM makes of it is undefined: {operators()[name].undefined[kind]}"
+    assert f"{name}: input of type {kind} is not supported" in str(raised.value)
+    assert cause in str(raised.value)
+
+
+def test_tflm_compares_s16_by_what_lay_in_its_arena(oracle: Oracle) -> None:
+    """Where zeros lay there, everything is multiplied by 0, and nothing is greater: when this changes, so may GREATER of s16."""
+    data = np.array([-(1 << 15), -1, 1, (1 << 15) - 1], np.int16)
+    model = _undefined("GREATER", DType.S16, data)
+    (outputs,) = oracle.run(model, [[data, data[::-1].copy()]], arena_bytes=_FRESH_ARENA_BYTES)[0].outputs
+    assert not outputs.any()
+
+
+def test_operator_of_bools_names_their_type_as_the_remedy() -> None:
+    """To quantize the model would help nobody there."""
+    model = _undefined("LOGICAL_AND", DType.F32, np.ones((4,), np.float32))
+    with pytest.raises(ModelError, match="Give it an input of type bool"):
+        parse_tflite(model, "m.tflite")

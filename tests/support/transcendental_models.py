@@ -56,10 +56,11 @@ def elu(c: Choices) -> Case:
 
 
 def _s16(c: Choices, name: str) -> Case:
-    """Input scales that are powers of two, or next to one, or any; from 2.67 on TFLM's 32 bits overflow."""
+    """Input scales that are powers of two, or next to one, or any; from 5.33 on products wrap in 32 bits."""
     b = ModelBuilder()
     near = 2.0 ** c.integer(-14, -9) * c.one_of((1.0, 1.0, 1.0005, 0.9992))
-    source = c.one_of((near, scale(c, -30, 0)))
+    large = (1.0 + c.integer(0, 4095) / 4096) * 2.0 ** c.integer(0, 16)
+    source = c.one_of((near, scale(c, -30, 0), large))
     every = c.one_of((False, False, True))
     data = (
         np.arange(-(1 << 15), 1 << 15, 7).astype(np.int16)

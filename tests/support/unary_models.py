@@ -107,11 +107,14 @@ def absolute(c: Choices) -> Case:
 
 def rsqrt(c: Choices) -> Case:
     """RSQRT of what is not negative, at which TFLM stops."""
-    if flip(c):
-        shape = drawn_shape(c, c.integer(0, 4))
-        return _unary(c, "RSQRT", DType.F32, data=np.abs(values(c, shape, DType.F32)) + np.float32(2.0**-100))
+    dtype, shape = c.one_of((DType.S8, DType.S16, DType.F32)), drawn_shape(c, c.integer(0, 4))
+    if dtype is DType.F32:
+        return _unary(c, "RSQRT", dtype, data=np.abs(values(c, shape, dtype)) + np.float32(2.0**-100))
     source, zero = scale(c, -12, 6), zero_point(c)
-    output = float(np.float32(scale(c, -10, 4) / np.sqrt(source)))
+    output = float(np.float32(scale(c, *c.one_of(((-10, 4), (-48, 9)))) / np.sqrt(source)))
+    if dtype is DType.S16:
+        data = np.maximum(values(c, shape, dtype).astype(np.int32), 0).astype(np.int16)
+        return _unary(c, "RSQRT", dtype, source, output, data=data)
     b = ModelBuilder()
     data = np.arange(zero, 128).astype(np.int8)
     operand = b.input(data.shape, DType.S8, source, zero)

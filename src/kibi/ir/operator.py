@@ -1,8 +1,9 @@
 """The operator contract: what one file under `kibi.ops` must say about its operator."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from kibi.dtypes import Array, DType
@@ -111,6 +112,8 @@ class Operator(ABC):
     """The C kernels that `kernel_call` may choose."""
     types: ClassVar[tuple[DType, ...]]
     """The element types of the first input that are supported."""
+    undefined: ClassVar[Mapping[DType, str]] = MappingProxyType({})
+    """Element types of the first input that TFLM runs and Kibi refuses: what TFLM does that makes its outputs undefined."""
     states: ClassVar[tuple[str, ...]] = ()
     """The inputs that are variables of this node's own, which its kernel reads and changes, step by step: its memory."""
     ulps: ClassVar[int] = 0

@@ -185,7 +185,11 @@ def _check_operands(site: Site) -> None:
     if first.type.dtype not in op.types:
         supported = ", ".join(str(dtype) for dtype in op.types)
         what = f"input of type {first.type.dtype} is not supported; supported: {supported}"
-        raise OperatorError(what, "Quantize the model to int8", op.inputs[0])
+        if cause := op.undefined.get(first.type.dtype):
+            what = f"{what}; what TFLM makes of it is undefined: {cause}"
+        wanted = " or ".join(str(dtype) for dtype in op.types)
+        remedy = "Quantize the model to int8" if DType.S8 in op.types else f"Give it an input of type {wanted}"
+        raise OperatorError(what, remedy, op.inputs[0])
     for each in (*site.row_tensors, site.output):
         if each.type.elements > op.most_elements:
             what = f"a tensor of {each.type.elements} elements is more than it takes; at most {op.most_elements}"

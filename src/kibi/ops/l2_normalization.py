@@ -57,8 +57,8 @@ class L2Normalization(Operator):
 
         def vector(values: Array) -> Array:
             centred = values.astype(np.int64) - zero_point
-            inverse = inverse_square_root(int((centred * centred).sum()))
-            scaled = requantize(centred, inverse.value, inverse.shift + _OUTPUT_BITS)
+            multiplier, shift = inverse_square_root((centred * centred).sum())
+            scaled = requantize(centred, multiplier, shift + _OUTPUT_BITS)
             return np.clip(scaled, -128, 127).astype(np.int8)
 
         def row(rows: Rows) -> Array:

@@ -6,14 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site
-from kibi.ops.broadcast import Broadcast2
+from kibi.dtypes import Array
+from kibi.ir import Rows, Site
+from kibi.ops.logical import Logical
 from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
-class LogicalAnd(Broadcast2):
+class LogicalAnd(Logical):
     """Whether both inputs are true: two inputs bool that broadcast → output bool.
 
     Source: TFLM `micro/kernels/logical_common.cc`.
@@ -21,15 +21,10 @@ class LogicalAnd(Broadcast2):
 
     name: ClassVar[str] = "LOGICAL_AND"
     kernels: ClassVar[tuple[str, ...]] = ("kibi_logical_and_bool",)
-    types: ClassVar[tuple[DType, ...]] = (DType.BOOL,)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Element by element."""
         return lambda rows: np.asarray(np.logical_and(*self.planes(site, rows)))
-
-    def kernel_call(self, site: Site) -> KernelCall:
-        """The one kernel, without scratch."""
-        return self.call(site)
 
 
 register(LogicalAnd)

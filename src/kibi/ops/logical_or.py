@@ -6,14 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site
-from kibi.ops.broadcast import Broadcast2
+from kibi.dtypes import Array
+from kibi.ir import Rows, Site
+from kibi.ops.logical import Logical
 from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
-class LogicalOr(Broadcast2):
+class LogicalOr(Logical):
     """Whether at least one input is true: two inputs bool that broadcast → output bool.
 
     Source: TFLM `micro/kernels/logical_common.cc`.
@@ -21,15 +21,10 @@ class LogicalOr(Broadcast2):
 
     name: ClassVar[str] = "LOGICAL_OR"
     kernels: ClassVar[tuple[str, ...]] = ("kibi_logical_or_bool",)
-    types: ClassVar[tuple[DType, ...]] = (DType.BOOL,)
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Element by element."""
         return lambda rows: np.asarray(np.logical_or(*self.planes(site, rows)))
-
-    def kernel_call(self, site: Site) -> KernelCall:
-        """The one kernel, without scratch."""
-        return self.call(site)
 
 
 register(LogicalOr)

@@ -6,11 +6,12 @@ from kibi.ir import OperatorError, Param, Site
 from kibi.ops import checks
 from kibi.quant import checked_log2
 
-_MOST = (1 << 15) - 1
+_DOUBLED_UNTIL = ((1 << 15) - 1) / 2
+"""A multiplier that is above is not doubled any more; of large scales it is above from the start."""
 
 
 def scaling(site: Site, shifts: Container[int]) -> tuple[int, int]:
-    """Rule N29: multiplier and shift to the right, from the input's elements to units of 1/12288.
+    """Rule N29: multiplier and shift to the right, from the input's elements to units of 1/12288; the product wraps in 32 bits.
 
     Args:
         site: the node; both zero points are 0, the output's scale is 2**-15.
@@ -26,10 +27,11 @@ def scaling(site: Site, shifts: Container[int]) -> tuple[int, int]:
     if power is not None and 12 + power in shifts:
         return 3 << 12 + power, 0
     multiplier, shift = source.scale * 4096.0 * 3.0, 0
-    while multiplier <= _MOST / 2 and shift <= 30:
+    while multiplier <= _DOUBLED_UNTIL and shift <= 30:
         multiplier, shift = 2 * multiplier, shift + 1
-    if int(multiplier) > _MOST:
-        what = f"input has scale {source.scale}, so large that TFLM's 32 bits overflow"
+    if multiplier >= 1 << 31:
+        cause = f"TFLM converts a multiplier of {multiplier:.4g} to int32, which C++ leaves undefined"
+        what = f"input has scale {source.scale:.9g}: {cause}"
         raise OperatorError(what, "Quantize the model again with representative data", "input")
     return int(multiplier), shift
 

@@ -6,7 +6,6 @@ A raw value `r` with `n` integer bits stands for `r / 2**(31 - n)`. All function
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kibi.quant.multiplier import Multiplier
 from kibi.quant.rounding import (
     Int64,
     rounding_divide_by_power_of_two,
@@ -122,30 +121,25 @@ def tanh(a: ArrayLike, integer_bits: int) -> Int64:
     return np.where(raw == 0, 0, np.where(raw > 0, magnitude, -magnitude))
 
 
-def inverse_square_root(value: int) -> Multiplier:
-    """1 / sqrt(value) as multiplier and shift, for a positive s32: five Newton steps with 3 integer bits.
+def inverse_square_root(values: ArrayLike) -> tuple[Int64, Int64]:
+    """1 / sqrt(value) as multipliers and shifts, for positive s32: five Newton steps with 3 integer bits.
 
     Source: TFLM `kernels/internal/common.h`, `GetInvSqrtQuantizedMultiplierExp`.
     """
-    if value <= 1:
-        return Multiplier(_MAX, 0)
-    right_shift = 11
-    while value >= 1 << 29:
-        value //= 4
-        right_shift += 1
-    pairs = (32 - value.bit_length() - 1) // 2 - 1
-    right_shift -= pairs
-    fixed = np.int64((value << 2 * pairs) >> 1)
-    half = rounding_divide_by_power_of_two(fixed, 1)
-    x: Int64 = np.asarray(1 << 28, dtype=np.int64)
+    x: Int64 = np.asarray(values, dtype=np.int64)
+    is_far = x >= 1 << 29
+    near = np.where(is_far, x >> 2, x)
+    bits = np.frexp(near.astype(np.float64))[1].astype(np.int64)  # 2**(bits - 1) is the highest power that is not above
+    pairs = (31 - bits) // 2 - 1
+    right_shifts = np.where(is_far, 12, 11) - pairs
+    halves = rounding_divide_by_power_of_two((near << 2 * pairs) >> 1, 1)
+    roots: Int64 = np.full(x.shape, 1 << 28, dtype=np.int64)
     for _ in range(5):
         # Products of numbers with 3 integer bits have 6, of three numbers 9.
-        cube = _shift_left_saturating(_multiply(_multiply(x, x), x), 6)
-        x = _shift_left_saturating(_multiply(_HALF_THREE, x) - _multiply(half, cube), 3)
-    inverse = int(_multiply(x, _HALF_SQRT_2))
-    if right_shift < 0:
-        return Multiplier(inverse << -right_shift, 0)
-    return Multiplier(inverse, -right_shift)
+        cubes = _shift_left_saturating(_multiply(_multiply(roots, roots), roots), 6)
+        roots = _shift_left_saturating(_multiply(_HALF_THREE, roots) - _multiply(halves, cubes), 3)
+    multipliers = _multiply(roots, _HALF_SQRT_2) << np.maximum(-right_shifts, 0)
+    return np.where(x <= 1, _MAX, multipliers), np.where(x <= 1, 0, np.minimum(-right_shifts, 0))
 
 
 def log_of_sum(value: int) -> int:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kibi.quant.rounding import Int64
+from kibi.quant.rounding import Int64, wrap_s32
 from kibi.quant.transcendental import log_f32
 
 _ROUNDED_UP = (
@@ -99,7 +99,6 @@ def tanh_s16(values: ArrayLike, multiplier: int, shift: int) -> Int64:
 
 
 def _scaled(values: ArrayLike, multiplier: int, shift: int) -> Int64:
-    """In units of 1/12288, rounded half up."""
+    """In units of 1/12288, rounded half up; a product beyond 32 bits wraps."""
     half = 1 << shift >> 1
-    scaled: Int64 = (np.asarray(values, np.int64) * multiplier + half) >> shift
-    return scaled
+    return wrap_s32(np.asarray(values, np.int64) * multiplier + half) >> shift
