@@ -22,8 +22,8 @@ _MOST_AXES_F32 = 4
 class Prelu(Broadcast2):
     """x where it is not negative, else x * alpha: input and slopes s8 or f32 that broadcast → output of that type.
 
-    Or the input and the output are s16, and the slopes s8. Ranks up to 6 of integers, and up to 4 of f32. Source: TFLM `micro/kernels/prelu_common.cc` and
-    `kernels/internal/reference/prelu.h`.
+    Or the input and the output are s16, and the slopes s8. Ranks up to 6 of integers, and up to 4 of f32. Source: TFLM
+    `micro/kernels/prelu_common.cc` and `kernels/internal/reference/prelu.h`.
     """
 
     name: ClassVar[str] = "PRELU"
