@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from kibi.dtypes import Array, DType
-from kibi.errors import ModelError
+from kibi.errors import InputError, ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.ir import TensorType
+from kibi.ops import Add
 from kibi.runtime import Interpreter
+from kibi.runtime.tensors import BufferTensor
 from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _TABLE = np.arange(1, 13, dtype=np.float32).reshape(4, 3)
@@ -78,9 +81,29 @@ def test_load_reverse_of_axes_apart_is_refused() -> None:
     assert "are not neighbouring axes" in _refusal(b, "REVERSE_V2", operands, b.tensor((2, 3, 4), DType.F32))
 
 
-def test_load_broadcast_along_many_separate_axes_is_refused() -> None:
-    """Of more than four axes, those behind the row axis must fall into two groups."""
+@pytest.mark.parametrize("name", ["ADD", "MAXIMUM", "LESS", "SELECT_V2", "PRELU"])
+def test_load_elementwise_of_seven_axes_is_refused(name: str) -> None:
+    """TFLM has room for six, and writes what is more beyond the end of its shape, even where nothing broadcasts."""
+    b, shape = ModelBuilder(), (1, 2, 1, 1, 1, 2, 2)
+    condition = [b.input(shape, DType.BOOL)] if name == "SELECT_V2" else []
+    operands = [*condition, b.input(shape, DType.F32), b.input(shape, DType.F32)]
+    text = _refusal(b, name, operands, b.tensor(shape, DType.BOOL if name == "LESS" else DType.F32))
+    assert "ranks up to 6 are supported" in text
+    assert "TFLM" in text
+
+
+def test_load_prelu_of_five_axes_of_floats_is_refused() -> None:
+    """TFLM stops there, though it takes as many axes of integers as other operators."""
     b = ModelBuilder()
-    operands = [b.input((1, 2, 3, 2, 3), DType.F32), b.input((1, 2, 1, 2, 1), DType.F32)]
-    text = _refusal(b, "ADD", operands, b.tensor((1, 2, 3, 2, 3), DType.F32))
-    assert "broadcast along too many separate axes" in text
+    operands = [b.input((1, 2, 3, 2, 3), DType.F32), b.input((3,), DType.F32)]
+    text = _refusal(b, "PRELU", operands, b.tensor((1, 2, 3, 2, 3), DType.F32))
+    assert "at most 4 axes are supported, as in TFLM" in text
+
+
+def test_bind_broadcast_along_many_separate_axes_is_refused() -> None:
+    """An operator by hand repeats no input: of more than four axes, those behind the row axis must fall into two groups."""
+    given = {"input1": (1, 2, 3, 2, 3), "input2": (1, 2, 1, 2, 1), "output": (1, 2, 3, 2, 3)}
+    kinds = {name: TensorType(shape, DType.F32) for name, shape in given.items()}
+    tensors = {name: BufferTensor(kind, bytearray(kind.size_bytes)) for name, kind in kinds.items()}
+    with pytest.raises(InputError, match="broadcast along too many separate axes of a row"):
+        Add().bind(**tensors)

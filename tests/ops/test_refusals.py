@@ -8,6 +8,7 @@ import pytest
 from kibi.dtypes import DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.oracle import Oracle
 from tests.support.tflite_builder import Attribute, ModelBuilder
 
 Operands = Callable[[ModelBuilder], list[int]]
@@ -117,8 +118,19 @@ _S16_LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CON
 def test_load_s16_bias_of_32_bits_that_tflm_misreads_is_refused() -> None:
     """TFLM takes what lies in the file for 64-bit numbers; Kibi computes nothing from that."""
     name = "DEPTHWISE_CONV_2D"
-    with pytest.raises(ModelError, match=rf"tensor 'bias': {name}: bias has type s32, which TFLM reads as s64"):
+    with pytest.raises(
+        ModelError, match=rf"tensor 'bias': {name}: bias has type s32, which TFLM reads as s64"
+    ) as raised:
         parse_tflite(_s16_model(name, np.dtype(np.int32)), "m.tflite")
+    assert "24 bytes of the 12 that are there" in str(raised.value)
+    assert "undefined" in str(raised.value)
+
+
+def test_tflm_reads_s16_biases_of_32_bits_beyond_their_end(oracle: Oracle) -> None:
+    """Why DEPTHWISE_CONV_2D refuses them: of three biases that are 1, TFLM finds a huge one first."""
+    model = _s16_model("DEPTHWISE_CONV_2D", np.dtype(np.int32))
+    (found,) = oracle.run(model, [[np.zeros((1, 1, 1, 3), np.int16)]])[0].outputs
+    assert found.reshape(-1)[0] == np.iinfo(np.int16).max
 
 
 @pytest.mark.parametrize("name", _S16_LAYERS)

@@ -12,9 +12,12 @@ from tests.support.tflite_builder import Attribute, ModelBuilder
 
 
 def _many_axes(c: Choices, count: int, most_axes: int) -> tuple[tuple[int, ...], ...]:
-    """The same of more than four axes: an input has all of them, the last one, or a single element."""
+    """The same of more than four axes: an input has all of them, the last one, or a single element; or any of them."""
     output = drawn_shape(c, c.integer(5, most_axes), 3)
-    shapes = [c.one_of((output, output[-1:], ())) for _ in range(count)]
+    if flip(c):
+        shapes = [c.one_of((output, output[-1:], ())) for _ in range(count)]
+    else:
+        shapes = [tuple(size if flip(c) else 1 for size in output) for _ in range(count)]
     return (*shapes, tuple(int(size) for size in np.broadcast_shapes(*shapes)))
 
 
@@ -55,7 +58,7 @@ def _pair(
     given.
     """
     b, inputs, operands = ModelBuilder(), [], []
-    *shapes, output_shape = broadcast_shapes(c, most_axes=4 if name == "PRELU" else 6)
+    *shapes, output_shape = broadcast_shapes(c, most_axes=4 if name == "PRELU" and dtype is DType.F32 else 6)
     constant = c.one_of((None, None, 0, 1))
     for number, (shape, kind) in enumerate(zip(shapes, (dtype, dtype2 or dtype), strict=True)):
         zero = drawn_zero_point(c, kind)

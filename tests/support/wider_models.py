@@ -10,6 +10,7 @@ from tests.support.binary_models import broadcast_shapes
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices
 from tests.support.drawn_values import values
+from tests.support.logic_models import truths
 from tests.support.tflite_builder import ModelBuilder
 
 _FROM_U8 = (DType.S8, DType.S16, DType.S32, DType.U32, DType.F32, DType.BOOL)
@@ -32,8 +33,19 @@ def cast_from_u8(c: Choices) -> Case:
     return one("CAST", b, [x], y, [values(c, shape, DType.U8)])
 
 
+def transpose_of_bool(c: Choices) -> Case:
+    """TRANSPOSE of bool by any permutation, as reductions of truths need it."""
+    b, shape = ModelBuilder(), drawn_shape(c, c.integer(1, 5), 4)
+    left, order = list(range(len(shape))), []
+    while left:
+        order.append(left.pop(c.integer(0, len(left) - 1)))
+    x, y = b.input(shape, DType.BOOL), b.tensor([shape[axis] for axis in order], DType.BOOL)
+    return one("TRANSPOSE", b, [x, b.constant(np.array(order, np.int32))], y, [truths(c, shape)])
+
+
 WIDER_MODELS: Mapping[str, Callable[[Choices], Case]] = {
     **{name: partial(whole_division, name=name) for name in ("FLOOR_DIV", "FLOOR_MOD")},
     "CAST": cast_from_u8,
+    "TRANSPOSE": transpose_of_bool,
 }
 """How models of each of these operators are drawn."""

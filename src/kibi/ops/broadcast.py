@@ -95,6 +95,44 @@ def _split(sources: tuple[TensorType, ...], output: TensorType) -> int | None:
     return None
 
 
+def repeated_shapes(sources: tuple[TensorType, ...], most_axes: int) -> tuple[tuple[int, ...], ...] | None:
+    """The shapes to which inputs must be repeated so that their axes fall into two groups, at the least elements.
+
+    Args:
+        sources: the inputs' types; only their shapes matter.
+        most_axes: of each.
+
+    Returns:
+        The shapes, those of inputs that stay among them; None where inputs do not broadcast, or have too many axes.
+    """
+    shapes = tuple(source.shape for source in sources)
+    if max(map(len, shapes)) > most_axes:
+        return None
+    try:
+        output = TensorType(tuple(int(size) for size in np.broadcast_shapes(*shapes)), DType.S8)
+    except ValueError:
+        return None
+    if _split(sources, output) is not None:
+        return shapes
+    splits = range(len(output.shape) - _behind(output) + 1)
+    tries = (tuple(_filled(source, output, split) for source in sources) for split in splits)
+    fitting = [each for each in (*tries, (output.shape,) * len(sources)) if _split(_types(each), output) is not None]
+    return min(fitting, key=lambda each: sum(map(prod, each)))
+
+
+def _types(shapes: tuple[tuple[int, ...], ...]) -> tuple[TensorType, ...]:
+    return tuple(TensorType(shape, DType.S8) for shape in shapes)
+
+
+def _filled(source: TensorType, output: TensorType, split: int) -> tuple[int, ...]:
+    """The source's shape with all axes of a group where it has some; as it is where that changes nothing."""
+    own, behind = _aligned(source, output), _behind(output)
+    filled = own[:behind]
+    for part in (slice(behind, behind + split), slice(behind + split, None)):
+        filled += own[part] if own[part] == output.shape[part] or prod(own[part]) == 1 else output.shape[part]
+    return source.shape if filled == own else filled
+
+
 @dataclass(frozen=True, slots=True)
 class Broadcast2(Operator):
     """Two inputs of one type and of shapes that broadcast (ranks up to 6) → output of that type.
@@ -124,14 +162,15 @@ class Broadcast2(Operator):
         shapes = [source.shape for source in sources]
         text = f"inputs of shapes {' and '.join(str(list(shape)) for shape in shapes)}"
         if max(map(len, shapes)) > self.most_axes:
-            raise OperatorError(f"{text}: ranks up to {self.most_axes} are supported")
+            what = f"{text}: ranks up to {self.most_axes} are supported"
+            raise OperatorError(f"{what}, for which TFLM has room; of more it writes beyond the end of its shapes")
         try:
             shape = tuple(int(size) for size in np.broadcast_shapes(*shapes))
         except ValueError:
             raise OperatorError(f"{text} do not broadcast") from None
         if _split(sources, TensorType(shape, DType.S8)) is None:
-            what = f"{text} broadcast along too many separate axes"
-            raise OperatorError(what, "Reshape them so that they have no more than 4 axes")
+            what = f"{text} broadcast along too many separate axes of a row"
+            raise OperatorError(what, "Repeat an input by BROADCAST_TO, as Kibi does where it loads a model file")
         return shape
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:

@@ -16,7 +16,9 @@ from kibi.ops.reduction import Reduction, accumulation, loop_params
 class Extreme(Reduction):
     """The largest or smallest element; s8 input and output have the same scale and zero point.
 
-    A NaN is passed over. Source of the rules: TFLM `micro/kernels/reduce_common.cc`, `EvalMinMaxHelper`.
+    A NaN is passed over; of zeros of both signs the first counts.
+
+    Source of the rules: TFLM `micro/kernels/reduce_common.cc`, `EvalMinMaxHelper`.
     """
 
     kernels: ClassVar[tuple[str, ...]] = ("kibi_reduce_extreme_s8", "kibi_reduce_extreme_f32")
@@ -41,7 +43,14 @@ class Extreme(Reduction):
 
     def _combine(self, grown: Array, places: NDArray[np.int64], row: Array) -> None:
         present = ~np.isnan(row.astype(np.float32))
-        (np.maximum if self.is_max else np.minimum).at(grown, places[present], row[present])
+        values, places = row[present], places[present]
+        # Stable: the first of the best elements of each place is the first that the place names.
+        order = np.lexsort((-values.astype(np.float64) if self.is_max else values, places))
+        named, firsts = np.unique(places[order], return_index=True)
+        best = values[order][firsts]
+        beyond = np.greater if self.is_max else np.less
+        is_beyond = beyond(best, grown[named])
+        grown[named[is_beyond]] = best[is_beyond]
 
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, called for each row; the scratch holds what has grown."""

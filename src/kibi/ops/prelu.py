@@ -7,21 +7,23 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Param, Rows, Site
+from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
 from kibi.ops import checks
 from kibi.ops.broadcast import Broadcast2
 from kibi.ops.registry import register
 from kibi.quant import Multiplier, requantize, wrap_s32
 
 _OPERANDS = ("input", "alpha", "output")
+_MOST_AXES_F32 = 4
+"""Where TFLM stops, though it takes six of integers: `BroadcastPrelu4DSlowFloat`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prelu(Broadcast2):
     """x where it is not negative, else x * alpha: input and slopes s8 or f32 that broadcast → output of that type.
 
-    Or the input and the output are s16, and the slopes s8. Source: TFLM `micro/kernels/prelu_common.cc` and
-    `kernels/internal/reference/prelu.h`.
+    Or the input and the output are s16, and the slopes s8. Ranks up to 6 of integers, and up to 4 of f32. Source: TFLM
+    `micro/kernels/prelu_common.cc` and `kernels/internal/reference/prelu.h`.
     """
 
     name: ClassVar[str] = "PRELU"
@@ -29,11 +31,15 @@ class Prelu(Broadcast2):
     row_inputs: ClassVar[tuple[str, ...]] = ("input", "alpha")
     kernels: ClassVar[tuple[str, ...]] = ("kibi_prelu_s8", "kibi_prelu_s16", "kibi_prelu_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
-    most_axes: ClassVar[int] = 4
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, the inputs' type."""
         shape, dtype = self.broadcast_shape(site), site["input"].type.dtype
+        if dtype is DType.F32 and len(shape) > _MOST_AXES_F32:
+            what = (
+                f"inputs of f32 broadcast to {list(shape)}, but at most {_MOST_AXES_F32} axes are supported, as in TFLM"
+            )
+            raise OperatorError(what, "Reshape them")
         checks.dtype(site, "alpha", DType.S8 if dtype is DType.S16 else dtype)
         checks.dtype(site, "output", dtype)
         if dtype is not DType.F32:

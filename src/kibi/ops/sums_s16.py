@@ -124,7 +124,11 @@ def check_layer(
     checks.symmetric_weights(site, "filter", channels, axis=axis)
     bias = site.find("bias")
     if bias is not None and bias.type.dtype is DType.S32 and DType.S32 not in biases:
-        what = f"bias has type s32, which TFLM reads as s64 in a {site.op.name} of s16"
+        read, held = 8 * bias.type.elements, bias.type.size_bytes
+        what = (
+            f"bias has type s32, which TFLM reads as s64 in a {site.op.name} of s16: {read} bytes of the {held} that are there. "
+            "What lies behind them decides its outputs, so they are undefined"
+        )
         raise OperatorError(what, "Quantize the model with a bias of 64 bits", "bias")
     checks.bias(site, channels, *biases)
     wide = always_wide or is_wide(site, narrow_sums=narrow_sums)

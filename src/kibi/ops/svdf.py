@@ -137,7 +137,6 @@ class Svdf(StatefulOperator):
         matrix = site.constant("weights_feature").astype(np.float32).T
         times = site.constant("weights_time").astype(np.float32)
         bias = _bias(site, len(times) // self.rank).astype(np.float32)
-        low, high = (np.float32(bound) for bound in self._limits())
 
         def features(vectors: Array) -> Array:
             start = np.zeros((len(vectors), len(times)), np.float32)
@@ -151,19 +150,37 @@ class Svdf(StatefulOperator):
             with np.errstate(all="ignore"):
                 for rank in range(self.rank):
                     sums = sums + weighted[:, :, rank]
-            raised = np.where(sums < low, low, sums)
-            return np.where(high < raised, high, raised)
+            return self._activated(sums)
 
         return features, outputs
 
-    def _limits(self) -> tuple[float, float]:
-        """The range that outputs of floats are clamped to; infinities stay where it has no end."""
-        ends = {Activation.NONE: (-np.inf, np.inf), Activation.RELU: (0.0, np.inf)}
-        return ends.get(self.activation) or self.activation.plain_limits(DType.F32)
+    def _limits(self) -> tuple[float, float, float]:
+        """The range that outputs of floats are clamped to, without an end where infinities stay, and what a NaN becomes (rule N36).
+
+        Source: TFLM `micro/kernels/activation_utils.h`, `ActivationValFloat`: of a NaN and a bound, its minimum and its maximum
+        are the bound, and the upper bound comes first.
+        """
+        if self.activation is Activation.RELU:
+            return 0.0, np.inf, 0.0
+        low, high = self.activation.plain_limits(DType.F32)
+        return low, high, high
+
+    def _activated(self, sums: Array) -> Array:
+        """The sums of floats after the activation; as they are where there is none."""
+        if self.activation is Activation.NONE:
+            return sums
+        low, high, instead_of_nan = (np.float32(bound) for bound in self._limits())
+        clamped = np.where(sums < low, low, np.where(high < sums, high, sums))
+        return np.where(np.isnan(sums), instead_of_nan, clamped)
 
     def _clamp_params(self) -> tuple[Param, ...]:
-        low, high = self._limits()
-        return Param("activation_min", low), Param("activation_max", high)
+        low, high, instead_of_nan = self._limits()
+        return (
+            Param("has_activation", int(self.activation is not Activation.NONE)),
+            Param("activation_min", low),
+            Param("activation_max", high),
+            Param("activation_of_nan", instead_of_nan),
+        )
 
 
 def _check_shape(operand: str, wanted: tuple[int, ...], found: tuple[int, ...]) -> None:

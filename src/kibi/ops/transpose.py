@@ -11,14 +11,14 @@ from kibi.ops.view import Axis, Selection, View, vector
 
 @dataclass(frozen=True, slots=True)
 class Transpose(View):
-    """Axes in another order: input s8, s16 or f32 of rank 1 to 5, perm [rank] s32 constant → output of the input's type.
+    """Axes in another order: input s8, s16, f32 or bool of rank 1 to 5, perm [rank] s32 constant → output of the input's type.
 
-    Source: TFLM `micro/kernels/transpose_common.cc`.
+    TFLM refuses bool. Source: TFLM `micro/kernels/transpose_common.cc`.
     """
 
     name: ClassVar[str] = "TRANSPOSE"
     inputs: ClassVar[tuple[str, ...]] = ("input", "perm")
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32, DType.BOOL)
 
     def selection(self, site: Site) -> Selection:
         """The input's axes in the order of `perm`."""

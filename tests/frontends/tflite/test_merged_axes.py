@@ -1,13 +1,21 @@
 """Reductions of more than four axes, whose neighbours become one."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import kibi
 from kibi.dtypes import DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
 from kibi.oracle import Oracle
+from kibi.planner import plan
 from kibi.runtime import Interpreter
+from kibi.targets import target
+from tests.ops.batch import Batch
+from tests.ops.comparison import assert_same
 from tests.support.tflite_builder import ModelBuilder
 
 _AXES = ([0], [4], [1, 2], [0, 1], [2, 3], [1, 3], [-1, -2], [0, 2, 4], [0, 1, 2, 3, 4])
@@ -51,10 +59,44 @@ def test_reduction_of_five_axes_equals_tflm(name: str, dtype: DType, oracle: Ora
                 assert (found.shape, found.tobytes()) == (wanted.shape, wanted.tobytes()), (shape, axes, keeps)
 
 
-def test_reduction_of_five_axes_in_turns_is_refused() -> None:
-    """Where every other one of five axes is reduced, nothing can be merged: the refusal names the rank."""
-    with pytest.raises(ModelError, match="rank 1 or 2 or 3 or 4 is required"):
-        parse_tflite(_model("MEAN", DType.F32, (2, 2, 2, 2, 2), [1, 3], keeps=False), "m.tflite")
+_ALTERNATING = (
+    ((2, 3, 2, 3, 2), [1, 3]),
+    ((2, 3, 4, 3, 2), [0, 2, 4]),
+    ((1, 2, 3, 1, 2, 3, 2), [1, 4, 6]),
+    ((2, 3, 2, 3, 2, 3), [0, 2, -2]),
+    ((2, 3, 2, 2, 2, 3, 2), [0, 2, 4, 6]),
+    ((2, 3, 2, 2, 2, 3, 2, 2), [1, 3, 5, 7]),
+)
+"""Shapes and axes that leave from five to eight axes after neighbours have become one."""
+
+
+@pytest.mark.parametrize(("name", "dtype"), _TYPES)
+def test_reduction_of_axes_that_alternate_equals_tflm_in_python_and_c(
+    name: str, dtype: DType, oracle: Oracle, tmp_path: Path
+) -> None:
+    """Kept axes and reduced ones change places until four are left; sums of floats keep their order."""
+    rng = np.random.default_rng(6)
+    graphs, inputs, outputs = [], [], []
+    for number, (shape, axes) in enumerate(_ALTERNATING):
+        data = rng.integers(0, 2, shape).astype(bool) if dtype is DType.BOOL else rng.normal(0, 20, shape)
+        data = data.astype(dtype.numpy)
+        model = _model(name, dtype, shape, axes, keeps=number % 2 == 1)
+        graphs.append(parse_tflite(model, "m.tflite"))
+        inputs.append([data])
+        outputs.append(oracle.run(model, [[data]])[0].outputs)
+        assert_same(graphs[-1], Interpreter(graphs[-1]).run([data]), outputs[-1])
+    compiler, plans = "gcc" if shutil.which("gcc") else "zig", [plan(graph, target("host")) for graph in graphs]
+    batch = Batch(graphs, plans, tmp_path, compiler=compiler, optimize="1", sanitize=True)
+    for graph, outcome, wanted in zip(graphs, batch.run(inputs), outputs, strict=True):
+        assert_same(graph, outcome.outputs[0], wanted)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("MEAN", DType.S8), ("SUM", DType.F32), ("REDUCE_ALL", DType.BOOL)])
+def test_reduction_of_axes_that_alternate_gives_the_same_on_the_device(name: str, dtype: DType) -> None:
+    """The emulated core gives what Python gives."""
+    shape, axes = _ALTERNATING[3]
+    graph = parse_tflite(_model(name, dtype, shape, axes, keeps=False), "m.tflite")
+    assert kibi.verify(graph, target="cortex-m0plus", runs=2).is_exact
 
 
 def test_reduction_of_five_axes_with_an_output_of_another_shape_is_refused() -> None:

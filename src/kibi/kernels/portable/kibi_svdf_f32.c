@@ -26,7 +26,10 @@ void kibi_svdf_f32(float *output, const float *const *rows, const kibi_svdf_f32_
                 feature += p->depth;
                 time += p->memory;
             }
-            *output++ = kibi_clamp_f32(sum, p->activation_min, p->activation_max);
+            if (p->has_activation) {
+                sum = sum != sum ? p->activation_of_nan : kibi_clamp_f32(sum, p->activation_min, p->activation_max);
+            }
+            *output++ = sum;
         }
     }
 }

@@ -17,8 +17,10 @@ typedef struct {
     int32_t units;
     int32_t filters_per_unit;
     int32_t memory; /* newest results of a filter that are kept */
+    int32_t has_activation; /* 0: outputs are the sums, and the fields below are not read */
     float activation_min;
     float activation_max;
+    float activation_of_nan; /* the output for a sum that is no number */
 } kibi_svdf_f32_params;
 
 /* output: [batches][units]; may overlap the input where no unit is written over a vector that is still read: a vector of the

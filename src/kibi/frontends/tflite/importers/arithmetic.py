@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from kibi.frontends.tflite.importers.base import Importer, plain
 from kibi.frontends.tflite.importers.mixed_matmul import widened
+from kibi.frontends.tflite.importers.repeated_axes import broadcasting
 from kibi.frontends.tflite.reader import Options
 from kibi.ir import Operator
 from kibi.ops import AddN, BatchMatmul, Cumsum, FloorDiv, FloorMod
@@ -21,7 +22,7 @@ ARITHMETIC: Mapping[str, Importer] = {
     "ADD_N": plain(AddN),
     "BATCH_MATMUL": Importer(_batch_matmul, "BatchMatMulOptions", instead=widened),
     "CUMSUM": Importer(_cumsum, "CumsumOptions"),
-    "FLOOR_DIV": plain(FloorDiv),
-    "FLOOR_MOD": plain(FloorMod),
+    "FLOOR_DIV": broadcasting(FloorDiv),
+    "FLOOR_MOD": broadcasting(FloorMod),
 }
 """By the schema's name of the operator."""

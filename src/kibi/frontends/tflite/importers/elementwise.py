@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from math import isfinite
 
 from kibi.frontends.tflite.importers.base import Importer, OptionsError, activation_of, plain
+from kibi.frontends.tflite.importers.repeated_axes import broadcasting, repeated
 from kibi.frontends.tflite.reader import Options
 from kibi.ir import Operator
 from kibi.ops import (
@@ -44,20 +45,20 @@ def _leaky_relu(options: Options) -> Operator:
 
 ELEMENTWISE: Mapping[str, Importer] = {
     "ABS": plain(Abs),
-    "ADD": Importer(lambda options: Add(activation=activation_of(options)), "AddOptions"),
+    "ADD": Importer(lambda options: Add(activation=activation_of(options)), "AddOptions", instead=repeated),
     "CEIL": plain(Ceil),
     "DEQUANTIZE": plain(Dequantize),
-    "DIV": Importer(lambda options: Div(activation=activation_of(options)), "DivOptions"),
+    "DIV": Importer(lambda options: Div(activation=activation_of(options)), "DivOptions", instead=repeated),
     "ELU": plain(Elu),
     "FLOOR": plain(Floor),
     "HARD_SWISH": plain(HardSwish),
     "LEAKY_RELU": Importer(_leaky_relu, "LeakyReluOptions"),
     "LOGISTIC": plain(Logistic),
-    "MAXIMUM": plain(Maximum),
-    "MINIMUM": plain(Minimum),
-    "MUL": Importer(lambda options: Mul(activation=activation_of(options)), "MulOptions"),
+    "MAXIMUM": broadcasting(Maximum),
+    "MINIMUM": broadcasting(Minimum),
+    "MUL": Importer(lambda options: Mul(activation=activation_of(options)), "MulOptions", instead=repeated),
     "NEG": plain(Neg),
-    "PRELU": plain(Prelu),
+    "PRELU": broadcasting(Prelu),
     "QUANTIZE": plain(Quantize),
     "RELU": plain(Relu),
     "RELU6": plain(Relu6),
@@ -65,8 +66,8 @@ ELEMENTWISE: Mapping[str, Importer] = {
     "RSQRT": plain(Rsqrt),
     "SQRT": plain(Sqrt),
     "SQUARE": plain(Square),
-    "SQUARED_DIFFERENCE": plain(SquaredDifference),
-    "SUB": Importer(lambda options: Sub(activation=activation_of(options)), "SubOptions"),
+    "SQUARED_DIFFERENCE": broadcasting(SquaredDifference),
+    "SUB": Importer(lambda options: Sub(activation=activation_of(options)), "SubOptions", instead=repeated),
     "TANH": plain(Tanh),
 }
 """By the schema's name of the operator."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from kibi.frontends.tflite.importers.base import Importer, plain
+from kibi.frontends.tflite.importers.repeated_axes import broadcasting
 from kibi.ops import (
     Equal,
     Greater,
@@ -17,15 +18,15 @@ from kibi.ops import (
 )
 
 LOGIC: Mapping[str, Importer] = {
-    "EQUAL": plain(Equal),
-    "GREATER": plain(Greater),
-    "GREATER_EQUAL": plain(GreaterEqual),
-    "LESS": plain(Less),
-    "LESS_EQUAL": plain(LessEqual),
-    "LOGICAL_AND": plain(LogicalAnd),
+    "EQUAL": broadcasting(Equal),
+    "GREATER": broadcasting(Greater),
+    "GREATER_EQUAL": broadcasting(GreaterEqual),
+    "LESS": broadcasting(Less),
+    "LESS_EQUAL": broadcasting(LessEqual),
+    "LOGICAL_AND": broadcasting(LogicalAnd),
     "LOGICAL_NOT": plain(LogicalNot),
-    "LOGICAL_OR": plain(LogicalOr),
-    "NOT_EQUAL": plain(NotEqual),
-    "SELECT_V2": plain(SelectV2),
+    "LOGICAL_OR": broadcasting(LogicalOr),
+    "NOT_EQUAL": broadcasting(NotEqual),
+    "SELECT_V2": broadcasting(SelectV2),
 }
 """By the schema's name of the operator."""
