@@ -89,3 +89,17 @@ def test_fill_of_dims_that_are_not_declared_is_refused_without_its_elements() ->
     y = b.tensor([1, 1, 1], DType.F32)
     b.operator("FILL", [dims, value], [y])
     assert _peak_bytes(b.finish([y])) < _MOST_BYTES
+
+
+def test_variable_of_two_billion_slots_is_refused_without_a_place_for_each() -> None:
+    """Which steps wait for which is told step by step, so in models with variables their number has a bound."""
+    b = ModelBuilder()
+    x = b.input((1, 1, 1, 1), DType.S8, 1.0, 0)
+    y = b.tensor((1, _HUGE, 1, 1), DType.S8, 1.0, 0, variable=True)
+    z = b.tensor((1, _HUGE, 1, 1), DType.S8, 1.0, 0)
+    b.operator("CUSTOM", [x], [y], custom_code="CIRCULAR_BUFFER")
+    b.operator("RELU", [y], [z])
+    model = b.finish([z])
+    with pytest.raises(ModelError, match=r"CIRCULAR_BUFFER: 2147483647 row steps or rows, in a model with variables"):
+        parse_tflite(model, "slots.tflite")
+    assert _peak_bytes(model) < _MOST_BYTES

@@ -9,11 +9,14 @@ from kibi.dtypes import DType
 from kibi.errors import ModelError, Problem
 from kibi.ir.graph import Graph, Node, Site
 from kibi.ir.operator import OperatorError
+from kibi.ir.stops import stops
 from kibi.ir.versions import overwrite_problems, version_problems
 
 _MOST_BODIES = 1024
 _MOST_BODY_OPERATORS = 16_384
 """Graphs inside of operators, and the operators in these, each counted as often as it is run: a plan lists them so."""
+_MOST_STEPS = 1 << 17
+"""Of a node in a graph with variables, where each step is compared with those of other nodes. No plan has more steps in all."""
 _REMEDY = "Quantize the model again with representative data"
 
 
@@ -27,10 +30,21 @@ def verify(graph: Graph) -> Graph:
     if not problems:
         problems = tuple(problem for node in graph.nodes for problem in _node(graph, node))
     if not problems:
-        problems = tuple(overwrite_problems(graph))
+        problems = tuple(_long_nodes(graph)) or tuple(overwrite_problems(graph))
     if problems:
         raise ModelError(graph.source, problems)
     return graph
+
+
+def _long_nodes(graph: Graph) -> Iterator[Problem]:
+    """Nodes of too many steps, or that use tensors of too many rows, to tell in which order variables are used and changed."""
+    if not (graph.variables or stops(graph)):
+        return
+    for site in graph.sites:
+        most = max((site.steps, *(tensor.type.rows for tensor in site.row_tensors)))
+        if most > _MOST_STEPS:
+            what = f"{site.op.name}: {most} row steps or rows, in a model with variables; at most {_MOST_STEPS} are supported"
+            yield Problem(what, "Check its shapes", site.node.source, site.output.name)
 
 
 def _structure(graph: Graph) -> Iterator[Problem]:
