@@ -255,18 +255,21 @@ def bounded(function: Callable[Arguments, Returned]) -> Callable[Arguments, Retu
 
 
 class LimitError(KibiError):
-    """A loop inside the model took more turns than its limit.
+    """A loop inside the model took more turns, or more row steps, than its limit.
 
     Attributes:
-        turns: the limit.
+        turns: how many it took.
+        steps: how many row steps it took, with those of loops around and inside of it; None where they are not counted.
     """
 
     exit_code = 14
 
-    def __init__(self, what: str, turns: int) -> None:
+    def __init__(self, what: str, turns: int, steps: int | None = None) -> None:
         self.turns = turns
+        self.steps = steps
+        work = "" if steps is None else f" and {steps:,} row steps"
         super().__init__(
-            f"{what} has not ended after {turns:,} turns. Check the model's condition, or allow more turns."
+            f"{what} has not ended after {turns:,} turns{work}. Check the model's condition, or allow more."
         )
 
 

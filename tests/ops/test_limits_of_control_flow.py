@@ -81,6 +81,44 @@ def test_limit_of_turns_in_python_is_an_attribute(monkeypatch: pytest.MonkeyPatc
         Interpreter(graph).run(_inputs(5))
 
 
+def _within_itself(levels: int) -> Graph:
+    """Loops in loops, each of which goes on as long as what it is given says so, and never changes it."""
+    b = ModelBuilder()
+    for level in range(levels):
+        goes_on, x = b.input([1], DType.BOOL), b.input(_SHAPE, DType.S8, 0.1, 3)
+        made = [b.tensor([1], DType.BOOL), b.tensor(_SHAPE, DType.S8, 0.1, 3)]
+        following = {"cond_subgraph_index": levels + 1, "body_subgraph_index": level + 1}
+        b.operator("WHILE", [goes_on, x], made, following)
+        b.end_subgraph(made)
+    goes_on, x = b.input([1], DType.BOOL), b.input(_SHAPE, DType.S8, 0.1, 3)
+    b.end_subgraph([goes_on, _unary(b, "RELU", x)])
+    goes_on, x = b.input([1], DType.BOOL), b.input(_SHAPE, DType.S8, 0.1, 3)
+    return parse_tflite(b.finish([goes_on]), "within.tflite")
+
+
+def test_loops_within_loops_share_a_limit_of_row_steps_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However deep they are, their steps together are limited, as 100,000 turns of 100,000 would never end."""
+    assert While.most_steps == 1_000_000
+    monkeypatch.setattr(While, "most_steps", 500)
+    interpreter = Interpreter(_within_itself(3))
+    inputs = [np.array([True]), np.zeros(_SHAPE, np.int8)]
+    with pytest.raises(LimitError, match="row steps") as raised:
+        interpreter.run(inputs)
+    assert raised.value.steps is not None
+    assert 500 < raised.value.steps < 510
+    assert interpreter.run([np.array([False]), inputs[1]])[0].tolist() == [False]
+
+
+def test_limit_of_row_steps_counts_each_loop_by_itself_where_none_is_inside_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A loop that ends within the limit runs again and again: nothing adds up."""
+    monkeypatch.setattr(While, "most_steps", 30)
+    interpreter = Interpreter(_counting())
+    for _ in range(4):
+        assert interpreter.run(_inputs(5))[0].tolist() == [6]
+
+
 @pytest.mark.parametrize("options", [{}, {"input": "streamed"}, {"input": "supplied", "output": "supplied"}])
 @pytest.mark.parametrize("is_inner", [False, True])
 def test_while_that_never_ends_stops_at_its_limit_and_runs_again_in_c(

@@ -81,7 +81,7 @@ class Bindings:
     @cached_property
     def accesses(self) -> tuple[tuple[RowAccess, ...], ...]:
         """The row accesses of each node."""
-        return tuple(site.op.accesses(site) for site in self.graph.sites)
+        return tuple(site.accesses for site in self.graph.sites)
 
     @property
     def kernels(self) -> frozenset[str]:

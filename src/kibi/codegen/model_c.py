@@ -212,7 +212,7 @@ ${about}static KIBI_NOINLINE void $function($memory, int32_t step, const void *r
 
 def _made_row(site: Site) -> CCode:
     """The first row that step `step` makes; a kernel that accumulates is given the output's first row in each step."""
-    if site.op.accumulates(site):
+    if site.accumulates:
         return code("0")
     rows = len(site.made_rows(0))
     return code("step * $rows", rows=rows) if rows > 1 else code("step")

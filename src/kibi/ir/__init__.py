@@ -1,7 +1,7 @@
 """Graphs as frozen data: tensors, nodes, operators' contract, row access, verification."""
 
 from kibi.ir.by_hand import BoundOperator
-from kibi.ir.evaluation import counted_graphs, evaluation, evaluator
+from kibi.ir.evaluation import counted_graphs, counted_steps, evaluation, evaluator
 from kibi.ir.graph import Graph, Node, Signature, Site, bodies_within
 from kibi.ir.operands import Operand
 from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, Param, Rows, StatefulOperator
@@ -32,6 +32,7 @@ __all__ = [
     "bodies_within",
     "can_overwrite",
     "counted_graphs",
+    "counted_steps",
     "evaluation",
     "evaluator",
     "in_order",

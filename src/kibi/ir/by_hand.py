@@ -43,11 +43,11 @@ class _Run:
     def of(site: Site) -> "_Run":
         """The evaluation of a site from its first step on."""
         op = site.op
-        if op.accumulates(site):
+        if site.accumulates:
             accumulation = op.accumulation(site)
-            return _Run(site, op.accesses(site), None, None, accumulation, accumulation.start.copy())
+            return _Run(site, site.accesses, None, None, accumulation, accumulation.start.copy())
         function, remembering = (None, op.stateful_reference(site)) if op.states else (op.reference(site), None)
-        return _Run(site, op.accesses(site), function, remembering, None, np.zeros(0, np.int8))
+        return _Run(site, site.accesses, function, remembering, None, np.zeros(0, np.int8))
 
     def compute(self, rows: Rows, step: int, states: Sequence[Array]) -> Array:
         """The elements that a step makes, in order; none where it only accumulates. It changes the states in place."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,11 +12,37 @@ from kibi.dtypes import Array
 from kibi.ir.graph import Graph, Site
 from kibi.ir.operator import Rows
 from kibi.ir.rows import RowAccess
-from kibi.ir.tensor import TensorType
+from kibi.ir.tensor import Tensor
 
 Evaluation = Callable[[Mapping[int, Array]], Array]
 """From the elements of the tensors that a node reads, by index, to those of its output."""
 _counted: ContextVar[Counter[str] | None] = ContextVar("kibi_counted_graphs", default=None)
+
+
+@dataclass(slots=True)
+class StepCount:
+    """How many row steps the graphs inside of operators have taken.
+
+    Attributes:
+        steps: the number so far.
+    """
+
+    steps: int = 0
+
+
+_taken: ContextVar[StepCount | None] = ContextVar("kibi_steps_taken", default=None)
+
+
+@contextmanager
+def counted_steps() -> Iterator[StepCount]:
+    """For a with-block, the row steps of the graphs inside of operators; one within another goes on with the outer one's count."""
+    before = _taken.get()
+    count = StepCount() if before is None else before
+    _taken.set(count)
+    try:
+        yield count
+    finally:
+        _taken.set(before)
 
 
 @contextmanager
@@ -37,63 +64,93 @@ def evaluator(graph: Graph) -> Callable[[Sequence[Array]], list[Array]]:
     """
     steps: list[tuple[int, Evaluation]] = []
     constants = {tensor.index: tensor.data for tensor in graph.tensors if tensor.data is not None}
+    steps_in_all = sum(site.steps for site in graph.sites)
 
     def run(inputs: Sequence[Array]) -> list[Array]:
         counts = _counted.get()
         if counts is not None:
             counts[graph.source] += 1
+        taken = _taken.get()
+        if taken is not None:
+            taken.steps += steps_in_all
         if not steps:
             steps.extend((site.output.index, evaluation(site)) for site in graph.sites)
         known = {**constants, **dict(zip(graph.inputs, inputs, strict=True))}
-        for index, compute in steps:
-            known[index] = compute(known)
+        with np.errstate(all="ignore"):  # what overflows, or is no number, has the bits that the operator says
+            for index, compute in steps:
+                known[index] = compute(known)
         return [known[index] for index in graph.outputs]
 
     return run
 
 
 def evaluation(site: Site) -> Evaluation:
-    """How a node's output follows from what it reads."""
-    accesses = site.op.accesses(site)
-    operands = [(t.index, t.type, access) for t, access in zip(site.row_tensors, accesses, strict=True)]
-    compute = _accumulated(site) if site.op.accumulates(site) else _stepwise(site)
+    """How a node's output follows from what it reads; what is the same each time that it runs is found once.
+
+    What calls it lets NumPy say nothing of numbers that overflow, or are none: they have the bits that the operator says.
+    """
+    readers = [_Reader.of(t, access) for t, access in zip(site.row_tensors, site.accesses, strict=True)]
+    compute = _accumulated(site) if site.accumulates else _stepwise(site)
+    shape = site.output.type.shape
 
     def run(known: Mapping[int, Array]) -> Array:
-        def rows(step: int) -> Rows:
-            return [_rows(known[index], kind, access, step) for index, kind, access in operands]
-
-        with np.errstate(all="ignore"):  # what overflows, or is no number, has the bits that the operator says
-            return compute(rows).reshape(site.output.type.shape)
+        tables = [(reader, known[reader.tensor].reshape(reader.shape)) for reader in readers]
+        return compute(lambda step: [reader.rows(table, step) for reader, table in tables]).reshape(shape)
 
     return run
 
 
 def _stepwise(site: Site) -> Callable[[Callable[[int], Rows]], Array]:
     """Step after step, whose rows lie in order."""
-    function, kind = site.op.reference(site), site.output.type.dtype.numpy
+    function, kind, steps = site.op.reference(site), site.output.type.dtype.numpy, site.steps
 
     def run(rows: Callable[[int], Rows]) -> Array:
-        made = [np.asarray(function(rows(step)), kind).reshape(-1) for step in range(site.steps)]
-        return np.concatenate(made)
+        if steps == 1:
+            return np.asarray(function(rows(0)), kind)
+        return np.concatenate([np.asarray(function(rows(step)), kind).reshape(-1) for step in range(steps)])
 
     return run
 
 
 def _accumulated(site: Site) -> Callable[[Callable[[int], Rows]], Array]:
     """All that the steps add up."""
-    accumulation = site.op.accumulation(site)
+    accumulation, steps = site.op.accumulation(site), site.steps
 
     def run(rows: Callable[[int], Rows]) -> Array:
         place = accumulation.start.copy()
-        for step in range(site.steps):
+        for step in range(steps):
             accumulation.add(place, rows(step), step)
         return np.asarray(accumulation.finish(place))
 
     return run
 
 
-def _rows(data: Array, kind: TensorType, access: RowAccess, step: int) -> list[Array | None]:
-    """The rows, or parts of rows, that a step reads."""
-    parts = data.reshape(kind.rows * access.parts, -1)
-    outside = None if access.fill is None else np.full(parts.shape[1], access.fill, parts.dtype)
-    return [outside if position is None else parts[position] for position in access.positions(step)]
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """How a node reads one tensor.
+
+    Attributes:
+        tensor: its index.
+        shape: its elements as `[rows or parts of rows, elements]`.
+        access: which of these a step reads.
+        first: those of step 0: often there is no other.
+        outside: replaces those outside the tensor.
+    """
+
+    tensor: int
+    shape: tuple[int, int]
+    access: RowAccess
+    first: tuple[int | None, ...]
+    outside: Array | None
+
+    @staticmethod
+    def of(tensor: Tensor, access: RowAccess) -> "_Reader":
+        kind, parts = tensor.type, tensor.type.rows * access.parts
+        size = kind.elements // parts
+        outside = None if access.fill is None else np.full(size, access.fill, kind.dtype.numpy)
+        return _Reader(tensor.index, (parts, size), access, access.positions(0), outside)
+
+    def rows(self, table: Array, step: int) -> list[Array | None]:
+        """What a step reads, from the elements in that shape."""
+        positions = self.access.positions(step) if step else self.first
+        return [self.outside if position is None else table[position] for position in positions]

@@ -8,6 +8,7 @@ from pathlib import Path
 from kibi.dtypes import Array
 from kibi.errors import InternalError
 from kibi.ir.operator import KernelCall, Operator
+from kibi.ir.rows import RowAccess
 from kibi.ir.tensor import Tensor
 
 
@@ -176,9 +177,12 @@ def bodies_within(nodes: Iterable[Node]) -> tuple[Graph, ...]:
     return tuple(found.values())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Site:
-    """A node and the tensors at its operands, by the operator's names for them."""
+    """A node and the tensors at its operands, by the operator's names for them.
+
+    What the operator derives from it alone is computed once: others ask for it in every row step.
+    """
 
     node: Node
     operands: tuple[tuple[str, Tensor | None], ...]
@@ -196,6 +200,16 @@ class Site:
     def op(self) -> Operator:
         """The node's operator."""
         return self.node.op
+
+    @cached_property
+    def accesses(self) -> tuple[RowAccess, ...]:
+        """For each of `row_tensors`, which rows a step reads."""
+        return self.op.accesses(self)
+
+    @cached_property
+    def accumulates(self) -> bool:
+        """Whether its steps add rows of the input to an accumulator, and the last makes the whole output."""
+        return self.op.accumulates(self)
 
     def find(self, name: str) -> Tensor | None:
         """The tensor at an operand, or None where it is left out."""
@@ -217,37 +231,37 @@ class Site:
             raise InternalError(f"operand {name!r} of {self.node.label} is no constant")
         return data
 
-    @property
+    @cached_property
     def output(self) -> Tensor:
         """The first output."""
         return self["output"]
 
-    @property
+    @cached_property
     def steps(self) -> int:
         """Row steps that make the output."""
         return self.op.steps(self)
 
     def made_rows(self, step: int) -> range:
         """The rows of the output that a step makes; of an accumulating node, all by the last."""
-        return self._made_rows(step, self.steps)
-
-    def every_made_rows(self) -> tuple[range, ...]:
-        """`made_rows` of each step."""
-        steps = self.steps
-        return tuple(self._made_rows(step, steps) for step in range(steps))
-
-    def _made_rows(self, step: int, steps: int) -> range:
-        rows = self.output.type.rows
-        if self.op.accumulates(self):
+        steps, rows = self.steps, self._output_rows
+        if self.accumulates:
             return range(rows if step == steps - 1 else 0)
         return range(step * rows // steps, (step + 1) * rows // steps)
 
-    @property
+    def every_made_rows(self) -> tuple[range, ...]:
+        """`made_rows` of each step."""
+        return tuple(map(self.made_rows, range(self.steps)))
+
+    @cached_property
+    def _output_rows(self) -> int:
+        return self.output.type.rows
+
+    @cached_property
     def row_names(self) -> tuple[str, ...]:
         """Those of `op.row_inputs` that are there, in order; optional ones may be left out."""
         return tuple(name for name in self.op.row_inputs if self.find(name) is not None)
 
-    @property
+    @cached_property
     def row_tensors(self) -> tuple[Tensor, ...]:
         """The tensors that are read by the row, in the order of `row_names`."""
         return tuple(self[name] for name in self.row_names)

@@ -35,22 +35,27 @@ class RowAccess:
 
     def positions(self, y: int) -> tuple[int | None, ...]:
         """The `count` rows (or parts) that output row `y` of all batches reads; None where one lies outside the input."""
-        batch, inner = divmod(y, self.output_rows)
-        first = self.start + self.stride * inner
-        base = 0 if self.is_shared else batch * self.rows
-        indices = (first + self.dilation * k for k in range(self.count))
-        return tuple(base + index if 0 <= index < self.rows else None for index in indices)
+        base, low, high = self._inside(y)
+        outside = (None,)
+        return outside * low + tuple(base[low:high]) + outside * (self.count - high)
 
     def needs(self, y: int) -> tuple[int, ...]:
         """The whole rows of the input that must exist before output row `y` is computed, ascending."""
+        rows, low, high = self._inside(y)
+        inside = rows[low:high]
+        return tuple(inside) if self.parts == 1 else tuple(dict.fromkeys(index // self.parts for index in inside))
+
+    def _inside(self, y: int) -> tuple[range, int, int]:
+        """The `count` rows (or parts) of output row `y`, and which of them, from `low` to before `high`, are inside the input.
+
+        A window may reach far beyond its input: no row is looked at.
+        """
         batch, inner = divmod(y, self.output_rows)
-        first = self.start + self.stride * inner
-        base = 0 if self.is_shared else batch * self.rows
-        # Of the `count` rows only those inside are looked at: a window may reach far beyond its input.
-        low = max(0, -(first // self.dilation))
-        high = min(self.count, -((first - self.rows) // self.dilation))
-        inside = range(base + first + self.dilation * low, base + first + self.dilation * high, self.dilation)
-        return tuple(inside) if self.parts == 1 else tuple(sorted({index // self.parts for index in inside}))
+        first, dilation = self.start + self.stride * inner, self.dilation
+        low = min(self.count, max(0, -(first // dilation)))
+        high = max(low, min(self.count, -((first - self.rows) // dilation)))
+        first += 0 if self.is_shared else batch * self.rows
+        return range(first, first + dilation * self.count, dilation), low, high
 
     @property
     def stays_inside(self) -> bool:

@@ -1,7 +1,7 @@
 """Tensors and their types; how a tensor falls into rows."""
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property
 from math import prod
 
 from kibi.dtypes import Array, DType
@@ -43,79 +43,69 @@ class Quantization:
         return f"scale {self.scale:.6g}, zero point {self.zero_point}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TensorType:
     """Shape, element type and quantization.
 
     Rows: a tensor falls into rows along its first spatial axis longer than one. Spatial axes are all but the first (batch) and
     the last (channels). A batch of `N` has the rows of its parts one after another. A tensor without such an axis, and
-    without a batch, is one row.
+    without a batch, is one row. Each row step asks for some of these figures: each is computed once.
     """
 
     shape: tuple[int, ...]
     dtype: DType
     quantization: Quantization | None = None
 
-    @property
+    @cached_property
     def elements(self) -> int:
         """Number of elements."""
         return prod(self.shape)
 
-    @property
+    @cached_property
     def size_bytes(self) -> int:
         """Bytes of all elements."""
         return self.elements * self.dtype.size_bytes
 
-    @property
+    @cached_property
     def row_axis(self) -> int | None:
         """The axis along which rows lie, or None where the tensor is one row.
 
         Where all spatial axes are 1 the parts of a batch are the rows, along axis 0.
         """
-        return _row_axis(self.shape)
+        shape = self.shape
+        spatial = next((axis for axis in range(1, len(shape) - 1) if shape[axis] > 1), None)
+        return 0 if spatial is None and len(shape) > 2 and shape[0] > 1 else spatial
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Number of rows, of all batches together."""
-        return _rows(self.shape)
+        axis = self.row_axis
+        return 1 if axis is None else prod(self.shape[: axis + 1])
 
-    @property
+    @cached_property
     def rows_per_batch(self) -> int:
         """Number of rows of one batch."""
         axis = self.row_axis
         return 1 if axis is None else prod(self.shape[1 : axis + 1])
 
-    @property
+    @cached_property
     def row_shape(self) -> tuple[int, ...]:
         """Shape of one row: the axes behind the row axis."""
         axis = self.row_axis
         return self.shape if axis is None else self.shape[axis + 1 :]
 
-    @property
+    @cached_property
     def row_elements(self) -> int:
         """Elements of one row."""
         return prod(self.row_shape)
 
-    @property
+    @cached_property
     def row_bytes(self) -> int:
         """Bytes of one row."""
         return self.row_elements * self.dtype.size_bytes
 
     def __str__(self) -> str:
         return f"{list(self.shape)} {self.dtype}"
-
-
-@lru_cache(maxsize=1024)
-def _row_axis(shape: tuple[int, ...]) -> int | None:
-    """The axis of the rows of a shape: it is asked for in every row step."""
-    spatial = next((axis for axis in range(1, len(shape) - 1) if shape[axis] > 1), None)
-    return 0 if spatial is None and len(shape) > 2 and shape[0] > 1 else spatial
-
-
-@lru_cache(maxsize=1024)
-def _rows(shape: tuple[int, ...]) -> int:
-    axis = _row_axis(shape)
-    return 1 if axis is None else prod(shape[: axis + 1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def _waits(graph: Graph, number: int, users: dict[int, list[int]]) -> Iterator[t
 def _last_uses(site: Site, tensor: Tensor) -> list[int]:
     """For each row of a tensor, the last step of a node that reads or makes it; -1: none does."""
     last = [-1] * tensor.type.rows
-    accesses = zip(site.row_tensors, site.op.accesses(site), strict=True)
+    accesses = zip(site.row_tensors, site.accesses, strict=True)
     read = [access for operand, access in accesses if operand.index == tensor.index]
     is_made = tensor.index in site.node.outputs
     for step in range(site.steps):
@@ -143,7 +143,7 @@ def can_overwrite(site: Site, place: int, overlap: int | None) -> bool:
         place: of the input among those that are read by the row.
         overlap: the kernel's distance for that input: see `KernelCall.overlap_bytes`.
     """
-    tensor, access = site.row_tensors[place], site.op.accesses(site)[place]
+    tensor, access = site.row_tensors[place], site.accesses[place]
     if site.row_tensors.count(tensor) > 1:
         return False  # no rule says how two reads of one tensor meet
     reads = _last_uses(site, tensor)

@@ -48,12 +48,12 @@ class AveragePool2D(Pool2D):
         """Sum of the elements inside, divided by their number."""
         if is_float(site):
             return self._float_rows(site)
-        spans = Spans.of(self.window(site))
+        spans, clamped = Spans.of(self.window(site)), self.clamped(site)
 
         def row(rows: Rows) -> Array:
             values = spans.rows(rows)
             sums = spans.sums(values.sum(axis=0, dtype=np.int32))
-            return self._means(site, sums, len(values) * spans.counts)
+            return clamped(_means(sums, len(values) * spans.counts))
 
         return row
 
@@ -61,14 +61,14 @@ class AveragePool2D(Pool2D):
         """The same, row after row."""
         if is_float(site):
             return self._float_accumulation(site)
-        spans = Spans.of(self.window(site))
+        spans, clamped = Spans.of(self.window(site)), self.clamped(site)
 
         def add(sums: Array, rows: Rows, step: int) -> None:
             del step
             sums[:] = sums.astype(np.int32) + spans.sums(spans.rows(rows)[0].astype(np.int32)).reshape(-1)
 
         def finish(sums: Array) -> Array:
-            return self._means(site, sums.reshape(len(spans.counts), -1), site.steps * spans.counts)
+            return clamped(_means(sums.reshape(len(spans.counts), -1), site.steps * spans.counts))
 
         return Accumulation(np.zeros(site.output.type.elements, np.int32), add, finish)
 
@@ -80,7 +80,7 @@ class AveragePool2D(Pool2D):
             values = spans.rows(rows)
             totals = np.zeros(shape, np.float32)
             for line in values:
-                totals = spans.added(totals, line.astype(np.float32))
+                spans.add(totals, line.astype(np.float32))
             return self._float_means(totals, len(values) * spans.counts[:, None])
 
         return row
@@ -91,7 +91,8 @@ class AveragePool2D(Pool2D):
         def add(sums: Array, rows: Rows, step: int) -> None:
             del step
             totals = sums.astype(np.float32).reshape(len(spans.counts), -1)
-            sums[:] = spans.added(totals, spans.rows(rows)[0].astype(np.float32)).reshape(-1)
+            spans.add(totals, spans.rows(rows)[0].astype(np.float32))
+            sums[:] = totals.reshape(-1)
 
         def finish(sums: Array) -> Array:
             totals = sums.astype(np.float32).reshape(len(spans.counts), -1)
@@ -103,14 +104,12 @@ class AveragePool2D(Pool2D):
         """From sums `[x, C]` and counts `[x, 1]`."""
         return clamp(sums / counts.astype(np.float32), self.activation)
 
-    def _means(self, site: Site, sums: Array, counts: Array) -> Array:
-        """From sums `[x, C]` and counts `[x]`."""
-        dtype = site.output.type.dtype
-        low, high = self.activation.limits(dtype, site.output.quantization)
-        divisors = counts[:, None]
-        means = np.sign(sums) * ((np.abs(sums) + divisors // 2) // divisors)
-        clamped: Array = np.minimum(np.maximum(means, low), high).astype(dtype.numpy)
-        return clamped
+
+def _means(sums: Array, counts: Array) -> Array:
+    """From sums `[x, C]` and counts `[x]`, rounded half away from zero: `[x, C]`."""
+    divisors = counts[:, None]
+    means: Array = np.sign(sums) * ((np.abs(sums) + divisors // 2) // divisors)
+    return means
 
 
 register(AveragePool2D)

@@ -5,6 +5,7 @@ the order alone.
 """
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +49,16 @@ def bias_of(site: Site) -> Float32:
 
 def clamp(values: Array, activation: Activation) -> Float32:
     """Rule N24: as `std::max` and then `std::min` with the bounds: the sign of a zero stays, and a NaN does."""
-    low, high = (np.float32(bound) for bound in activation.plain_limits(DType.F32))
+    low, high = _bounds(activation)
     raised = np.where(values < low, low, values)
     clamped: Float32 = np.where(high < raised, high, raised)
     return clamped
+
+
+@cache
+def _bounds(activation: Activation) -> tuple[np.float32, np.float32]:
+    low, high = activation.plain_limits(DType.F32)
+    return np.float32(low), np.float32(high)
 
 
 def clamp_params(activation: Activation) -> tuple[Param, Param]:

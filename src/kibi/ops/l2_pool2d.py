@@ -43,8 +43,8 @@ class L2Pool2D(Pool2D):
             values = spans.rows(rows).astype(np.float32)
             totals = np.zeros(shape, np.float32)
             with np.errstate(all="ignore"):
-                for line in values:
-                    totals = spans.added(totals, line * line)
+                for line in values * values:
+                    spans.add(totals, line)
                 means = totals / (len(values) * spans.counts[:, None]).astype(np.float32)
             return clamp(np.sqrt(means), self.activation)
 

@@ -16,6 +16,9 @@ from kibi.quant import tanh_f32
 
 Float32 = NDArray[np.float32]
 
+_UPDATE = GATES.index("cell")
+"""The gate that takes the tangent, not the logistic function."""
+
 
 def check(site: Site) -> None:
     """Types of an LSTM of floats.
@@ -34,18 +37,19 @@ def _cell_range(cell_clip: float) -> tuple[float, float]:
 
 def step(site: Site, cell_clip: float) -> Callable[[Array, Array, Array], Array]:
     """A function from a vector `[K]`, a hidden state `[U]` and cells `[U]`, changed in place, to the new hidden state."""
-    sums = [_gate_sums(site, gate) for gate in GATES]
+    sums = _sums(site)
     low, high = (np.float32(end) for end in _cell_range(cell_clip))
 
     def new(vector: Array, hidden: Array, cells: Array) -> Array:
-        values, before = vector.astype(np.float32), hidden.astype(np.float32)
-        own, forget, update, output = (gate(values, before) for gate in sums)
         with np.errstate(all="ignore"):
-            kept = _finite(logistic_of_floats(forget) * cells.astype(np.float32))
-            added = _finite(logistic_of_floats(own) * tanh_f32(update))
+            gates = sums(vector.astype(np.float32), hidden.astype(np.float32)).reshape(len(GATES), -1)
+            own, forget, _, output = logistic_of_floats(gates)
+            update = tanh_f32(gates[_UPDATE])
+            kept = _finite(forget * cells.astype(np.float32))
+            added = _finite(own * update)
             now = np.maximum(np.minimum(kept + added, high), low)
             cells[:] = now
-            return _finite(tanh_f32(now) * logistic_of_floats(output))
+            return _finite(tanh_f32(now) * output)
 
     return new
 
@@ -55,10 +59,13 @@ def _finite(values: Float32) -> Float32:
     return clamp(values, Activation.NONE)
 
 
-def _gate_sums(site: Site, gate: str) -> Callable[[Float32, Float32], Float32]:
-    """The sum of a gate: rule N24 of the vector and its bias, and of the hidden state by itself."""
-    inputs, recurrent = (site.constant(f"{kind}_to_{gate}").astype(np.float32).T for kind in ("input", "recurrent"))
-    bias = site.constant(f"{gate}_bias").astype(np.float32)
+def _sums(site: Site) -> Callable[[Float32, Float32], Float32]:
+    """The sums of all gates, one gate after another: rule N24 of the vector and biases, and of the hidden state by itself."""
+    inputs, recurrent = (
+        np.concatenate([site.constant(f"{kind}_to_{gate}") for gate in GATES]).astype(np.float32).T.copy()
+        for kind in ("input", "recurrent")
+    )
+    bias = np.concatenate([site.constant(f"{gate}_bias") for gate in GATES]).astype(np.float32)
     zeros = np.zeros(len(bias), np.float32)
 
     def total(vector: Float32, hidden: Float32) -> Float32:

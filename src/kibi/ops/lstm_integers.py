@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array, DType
 from kibi.ir import OperatorError, Param, Site
 from kibi.ops import checks
-from kibi.ops.accumulator import folded_bias, integer_matmul
+from kibi.ops.accumulator import folded_bias
 from kibi.quant import Multiplier, logistic_s16, requantize, requantize_wide, tanh_s16, wrap_s32
 
 GATES = ("input", "forget", "cell", "output")
 """In the order of the file, and of the kernels' arrays."""
+_UPDATE = GATES.index("cell")
+"""The gate that takes the tangent, not the logistic function."""
 _GATE_SCALE, _UNIT_SCALE = 2.0**-12, 2.0**-15
 """Of the sums of a gate, and of what the logistic function and the tangent give."""
 _MOST_SHIFT = 14
@@ -24,7 +26,8 @@ Int64 = NDArray[np.int64]
 
 
 def _cut(values: Int64) -> Int64:
-    return np.clip(values, *_S16)
+    low, high = _S16
+    return np.minimum(np.maximum(values, low), high)
 
 
 def _logistic(sums: Int64) -> Int64:
@@ -75,13 +78,15 @@ class _Scaling:
         """The new cells."""
         kept = _cut(requantize(forget * cells, self.forget.value, self.forget.shift))
         added = _cut(requantize(entry * update, self.update.value, self.update.shift))
-        return np.clip(_cut(kept + added), *self.cell_range)
+        low, high = self.cell_range
+        return np.minimum(np.maximum(_cut(kept + added), low), high)
 
     def hidden(self, cells: Int64, gate: Int64, zero_point: int, dtype: DType) -> Int64:
         """The new hidden state."""
         shown = tanh_s16(cells, self.tanh_multiplier, self.tanh_shift)
         scaled = requantize(shown * gate, self.output.value, self.output.shift)
-        return np.clip(wrap_s32(scaled + zero_point), *dtype.limits)
+        low, high = dtype.limits
+        return np.minimum(np.maximum(wrap_s32(scaled + zero_point), low), high)
 
     def params(self) -> tuple[Param, ...]:
         """The struct fields."""
@@ -142,36 +147,39 @@ def check(site: Site, cell_clip: float) -> None:
 def step(site: Site, cell_clip: float) -> Callable[[Array, Array, Array], Array]:
     """A function from a vector `[K]`, a hidden state `[U]` and cells `[U]`, changed in place, to the new hidden state."""
     dtype, scaling = site["input"].type.dtype, _Scaling.of(site, cell_clip)
-    sums = [_gate_sums(site, number) for number in range(len(GATES))]
+    biases = np.concatenate([site.constant(f"{gate}_bias") for gate in GATES]).astype(np.int64)
+    inputs, recurrent = _sums(site, "input", "input"), _sums(site, "output_state", "recurrent")
     zero_point = site["output_state"].quantization.zero_point
 
     def new(vector: Array, hidden: Array, cells: Array) -> Array:
-        own, forget, update, output = (gate(vector, hidden) for gate in sums)
+        gates = _cut(inputs(vector, biases) + recurrent(hidden, 0)).reshape(len(GATES), -1)
+        own, forget, _, output = _logistic(gates)
         before = cells.astype(np.int64)
-        cells[:] = scaling.cells(before, _logistic(forget), _logistic(own), _tanh(update))
-        return scaling.hidden(cells.astype(np.int64), _logistic(output), zero_point, dtype)
+        cells[:] = scaling.cells(before, forget, own, _tanh(gates[_UPDATE]))
+        return scaling.hidden(cells.astype(np.int64), output, zero_point, dtype)
 
     return new
 
 
-def _gate_sums(site: Site, number: int) -> Callable[[Array, Array], Int64]:
-    """The sums of a gate in units of 2**-12: that of the vector and that of the hidden state, each scaled by itself."""
-    gate, is_wide = GATES[number], site["input"].type.dtype is DType.S16
-    bias = site.constant(f"{gate}_bias").astype(np.int64)
-    scale = requantize_wide if is_wide else requantize
+def _sums(site: Site, source: str, kind: str) -> Callable[[Array, Int64 | int], Int64]:
+    """From a vector, and what its sums start with, to the sums of all gates in units of 2**-12, one gate after another."""
+    is_wide = site["input"].type.dtype is DType.S16
+    weights = [site.constant(f"{kind}_to_{gate}") for gate in GATES]
+    # As doubles, which hold every sum below 2**53: NumPy multiplies them far faster.
+    matrix = np.concatenate(weights).astype(np.float64).T.copy()
+    factors, zero_point = _factors(site, source, kind), site[source].quantization.zero_point
+    multipliers, shifts = (
+        np.repeat(np.array(values, np.int64), len(weights[0]))
+        for values in ([factor.value for factor in factors], [factor.shift for factor in factors])
+    )
 
-    def part(source: str, kind: str, start: Int64 | int) -> Callable[[Array], Int64]:
-        matrix = site.constant(f"{kind}_to_{gate}").astype(np.int32).T
-        factor, zero_point = _factors(site, source, kind)[number], site[source].quantization.zero_point
+    def scaled(vector: Array, start: Int64 | int) -> Int64:
+        total = ((vector.astype(np.float64) - zero_point) @ matrix).astype(np.int64) + start
+        if is_wide:
+            return _cut(requantize_wide(total, multipliers, shifts))
+        return _cut(requantize(wrap_s32(total), multipliers, shifts))
 
-        def scaled(vector: Array) -> Int64:
-            total = integer_matmul(vector.astype(np.int32) - zero_point, matrix) + start
-            return _cut(scale(total if is_wide else wrap_s32(total), factor.value, factor.shift))
-
-        return scaled
-
-    own, recurrent = part("input", "input", bias), part("output_state", "recurrent", 0)
-    return lambda vector, hidden: _cut(own(vector) + recurrent(hidden))
+    return scaled
 
 
 def params(site: Site, cell_clip: float) -> tuple[Param, ...]:

@@ -34,10 +34,10 @@ class MaxPool2D(Pool2D):
         """The maximum over the elements inside."""
         if is_float(site):
             return self._float_rows(site)
-        spans, lowest = Spans.of(self.window(site)), site.output.type.dtype.limits[0]
+        spans, lowest, clamped = Spans.of(self.window(site)), site.output.type.dtype.limits[0], self.clamped(site)
 
         def row(rows: Rows) -> Array:
-            return self._clamped(site, spans.extremes(np.maximum, spans.rows(rows).max(axis=0), lowest))
+            return clamped(spans.extremes(np.maximum, spans.rows(rows).max(axis=0), lowest))
 
         return row
 
@@ -46,14 +46,14 @@ class MaxPool2D(Pool2D):
         if is_float(site):
             return self._float_accumulation(site)
         spans, dtype = Spans.of(self.window(site)), site.output.type.dtype
+        lowest = dtype.limits[0]
 
         def add(maxima: Array, rows: Rows, step: int) -> None:
             del step
-            found = spans.extremes(np.maximum, spans.rows(rows)[0], dtype.limits[0])
+            found = spans.extremes(np.maximum, spans.rows(rows)[0], lowest)
             np.maximum(maxima, found.reshape(-1), out=maxima)
 
-        start = np.full(site.output.type.elements, dtype.limits[0], dtype.numpy)
-        return Accumulation(start, add, lambda maxima: self._clamped(site, maxima))
+        return Accumulation(np.full(site.output.type.elements, lowest, dtype.numpy), add, self.clamped(site))
 
     def _float_rows(self, site: Site) -> Callable[[Rows], Array]:
         spans = Spans.of(self.window(site))
@@ -74,12 +74,6 @@ class MaxPool2D(Pool2D):
 
         start = np.full(site.output.type.elements, _LOWEST)
         return Accumulation(start, add, lambda maxima: clamp(maxima, self.activation))
-
-    def _clamped(self, site: Site, maxima: Array) -> Array:
-        dtype = site.output.type.dtype
-        low, high = self.activation.limits(dtype, site.output.quantization)
-        clamped: Array = np.minimum(np.maximum(maxima, low), high).astype(dtype.numpy)
-        return clamped
 
 
 def _largest(spans: Spans, values: Array) -> NDArray[np.float32]:

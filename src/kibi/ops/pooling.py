@@ -1,6 +1,8 @@
 """What the two poolings share: geometry, rule, parameters."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -10,12 +12,12 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
-from kibi.ops.float_sums import add_in_order, clamp_params
+from kibi.ops.float_sums import clamp_params
 from kibi.ops.overlap import window_distance
 from kibi.ops.window import Window, output_shape
 
-_AT_ONCE = 64
-"""Columns of each window whose floats are added at once."""
+_KEPT_TAPS = 1 << 12
+"""Columns of a window whose places are kept from row to row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,12 @@ class Pool2D(Operator):
             return KernelCall(accumulating, params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
         return KernelCall(at_once, params, overlap_bytes=(dtype.size_bytes * window_distance(window),))
 
+    def clamped(self, site: Site) -> Callable[[Array], Array]:
+        """A function that cuts integers to the activation's range, and gives them the output's type."""
+        dtype = site.output.type.dtype
+        low, high = self.activation.limits(dtype, site.output.quantization)
+        return lambda values: np.minimum(np.maximum(values, low), high).astype(dtype.numpy)
+
     def kernels_of(self, dtype: DType) -> tuple[str, str]:
         """The kernel that is given all rows of a window, and the one that accumulates."""
         place = 2 * self.types.index(dtype)
@@ -123,7 +131,7 @@ def is_float(site: Site) -> bool:
     return site["input"].type.dtype is DType.F32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Spans:
     """Which columns of the input each window covers, so that work and memory grow with the row and not with its windows.
 
@@ -139,19 +147,46 @@ class Spans:
     @staticmethod
     def of(window: Window) -> "Spans":
         """Those of a window that is not dilated."""
-        starts = _starts(window)
+        starts = np.arange(window.output_width, dtype=np.int64) * window.stride_width - window.pad_width
         lows = np.clip(starts, 0, window.input_width)
         return Spans(window, lows, np.clip(starts + window.kernel_width, lows, window.input_width))
 
-    @property
+    @cached_property
     def counts(self) -> NDArray[np.int64]:
         """`[x]`, the columns inside."""
         return self.highs - self.lows
 
+    @cached_property
+    def _edges(self) -> NDArray[np.int64]:
+        """`[2 x]`, the ends of each window one after another."""
+        return np.stack([self.lows, self.highs], axis=1).reshape(-1)
+
+    @cached_property
+    def _none_inside(self) -> NDArray[np.int64]:
+        """The windows that cover no column."""
+        return np.flatnonzero(self.counts == 0)
+
+    @cached_property
+    def _few_taps(self) -> tuple[tuple[slice, slice], ...] | None:
+        """All that `_taps` yields; None where that is too much to keep."""
+        return tuple(self._taps()) if self.window.kernel_width <= _KEPT_TAPS else None
+
+    def _taps(self) -> Iterator[tuple[slice, slice]]:
+        """For each column of the window, in order, the outputs whose windows have it inside, and the input's columns there."""
+        window, stride = self.window, self.window.stride_width
+        last = (window.output_width - 1) * stride - window.pad_width
+        for k in range(max(0, -last), min(window.kernel_width, window.input_width + window.pad_width)):
+            first = max(0, -((k - window.pad_width) // stride))
+            end = min(window.output_width, -((k - window.pad_width - window.input_width) // stride))
+            start = first * stride - window.pad_width + k
+            if first < end:
+                yield slice(first, end), slice(start, start + (end - first - 1) * stride + 1, stride)
+
     def rows(self, rows: Rows) -> Array:
         """The rows inside, `[rows, columns, C]`."""
-        shape = (self.window.input_width, self.window.channels)
-        return np.stack([row.reshape(shape) for row in rows[0] if row is not None])
+        inside = [row for row in rows[0] if row is not None]
+        shape = (len(inside), self.window.input_width, self.window.channels)
+        return np.concatenate(inside, axis=None).reshape(shape)
 
     def sums(self, values: NDArray[np.int32]) -> NDArray[np.int32]:
         """`[x, C]` of one line `[columns, C]`, whose sums fit 32 bits."""
@@ -163,24 +198,12 @@ class Spans:
     def extremes(self, extreme: np.ufunc, values: Array, neutral: float) -> Array:
         """`[x, C]` of one line `[columns, C]`: `np.maximum` or `np.minimum`; `neutral` where no column is inside."""
         closed = np.concatenate([values, np.full((1, values.shape[1]), neutral, values.dtype)])
-        edges = np.stack([self.lows, self.highs], axis=1).reshape(-1)
-        found: Array = extreme.reduceat(closed, edges, axis=0)[::2]
-        found[self.counts == 0] = neutral
+        found: Array = extreme.reduceat(closed, self._edges, axis=0)[::2]
+        if len(self._none_inside):
+            found[self._none_inside] = neutral
         return found
 
-    def added(self, totals: NDArray[np.float32], values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Rule N24: totals `[x, C]`, plus what each window covers of one line `[columns, C]`, one column after another."""
-        starts = _starts(self.window)
-        first = max(0, -int(starts.max()))
-        last = min(self.window.kernel_width, self.window.input_width - int(starts.min()))
-        for begin in range(first, last, _AT_ONCE):
-            columns = starts + np.arange(begin, min(begin + _AT_ONCE, last))[:, None]
-            inside = (columns >= 0) & (columns < self.window.input_width)
-            totals = add_in_order(totals, values[np.where(inside, columns, 0)], inside[..., None])
-        return totals
-
-
-def _starts(window: Window) -> NDArray[np.int64]:
-    """The first column of each window, which may be outside the input: `[x]`."""
-    starts: NDArray[np.int64] = np.arange(window.output_width, dtype=np.int64) * window.stride_width - window.pad_width
-    return starts
+    def add(self, totals: NDArray[np.float32], values: NDArray[np.float32]) -> None:
+        """Rule N24: adds to totals `[x, C]` what each window covers of one line `[columns, C]`, one column after another."""
+        for outputs, columns in self._taps() if self._few_taps is None else self._few_taps:
+            totals[outputs] += values[columns]

@@ -4,11 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from kibi.dtypes import Array, DType
 from kibi.errors import LimitError
-from kibi.ir import Graph, KernelCall, OperatorError, Rows, Site, evaluator
+from kibi.ir import Graph, KernelCall, OperatorError, Rows, Site, counted_steps, evaluator
 from kibi.ops.control_flow import (
     NOTHING,
     ControlFlow,
@@ -27,7 +25,8 @@ class While(ControlFlow):
     """A graph again and again: inputs of any type → the same after the last turn, or as they are; several as a bundle.
 
     The condition takes what is carried and gives a bool first; as long as it holds, the body takes and gives what is carried.
-    It ends when the model says so, or with an error after `most_turns` turns. Source: TFLM `micro/kernels/while.cc` (no limit).
+    It ends when the model says so, or with an error after `most_turns` turns, in Python also after `most_steps` row steps.
+    Source: TFLM `micro/kernels/while.cc` (no limit).
 
     Attributes:
         condition: says whether another turn follows.
@@ -42,6 +41,8 @@ class While(ControlFlow):
     body_names: ClassVar[tuple[str, ...]] = ("condition", "body")
     most_turns: ClassVar[int] = 100_000
     """Turns of one run of a loop in Python; assign another number to allow more. In C the macro `KIBI_WHILE_LIMIT` says so."""
+    most_steps: ClassVar[int] = 1_000_000
+    """Row steps that a loop takes in Python, with those of the loops inside of it; assign another number to allow more."""
     may_loop = True
 
     condition: Graph = NOTHING
@@ -68,10 +69,11 @@ class While(ControlFlow):
 
         def row(rows: Rows) -> Array:
             carried, turns = arrays(site, rows), 0
-            while bool(np.any(holds(carried)[0])):
-                if turns == self.most_turns:
-                    raise LimitError(f"{site.node.label}, whose condition still holds,", turns)
-                carried, turns = turn(carried), turns + 1
+            with counted_steps() as count:
+                while holds(carried)[0].any():
+                    if turns == self.most_turns or count.steps > self.most_steps:
+                        raise LimitError(f"{site.node.label}, whose condition still holds,", turns, count.steps)
+                    carried, turns = turn(carried), turns + 1
             return bundled(carried)
 
         return row

@@ -99,7 +99,7 @@ def is_affordable(graph: Graph) -> bool:
 
 def _work(site: Site) -> int:
     """Products, and elements that are read and made, to find the bounds of a node's output."""
-    rows = zip(site.row_tensors, site.op.accesses(site), strict=True)
+    rows = zip(site.row_tensors, site.accesses, strict=True)
     read = sum(site.steps * access.count * (tensor.type.row_elements // access.parts) for tensor, access in rows)
     return site.op.macs(site) + _ELEMENT_WORK * (read + site.output.type.elements)
 

@@ -20,7 +20,7 @@ def evaluate(site: Site, inputs: Sequence[Array]) -> Array:
     """
     kinds = [tensor.type for tensor in site.row_tensors]
     tables = [_by_row(array, kind) for array, kind in zip(inputs, kinds, strict=True)]
-    accesses = site.op.accesses(site)
+    accesses = site.accesses
     made = _function(site)
     parts = []
     for step in range(site.steps):
@@ -50,7 +50,7 @@ def _pieces(rows: Array, kind: TensorType, access: RowAccess, step: int) -> Iter
 
 def _function(site: Site) -> Callable[[Rows, int], Array]:
     """From the rows of a step, and its number, to what the step makes; nothing before the last where it accumulates."""
-    if not site.op.accumulates(site):
+    if not site.accumulates:
         row = site.op.reference(site)
         return lambda rows, _: row(rows)
     accumulation = site.op.accumulation(site)

@@ -82,7 +82,7 @@ def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator
     overlaps = graph.calls[node].overlap_bytes
     made_bytes = site.output.type.row_bytes
     made = [range(rows.start * made_bytes, rows.stop * made_bytes) for rows in map(site.made_rows, range(site.steps))]
-    for tensor, access, overlap in zip(site.row_tensors, site.op.accesses(site), overlaps, strict=False):
+    for tensor, access, overlap in zip(site.row_tensors, site.accesses, overlaps, strict=False):
         if overlap is None or tensor.index in graph.outputs:
             continue
         if site.row_tensors.count(tensor) > 1:

@@ -125,7 +125,7 @@ def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dic
 
 def _reads(site: Site) -> Iterator[tuple[Tensor, RowAccess]]:
     """The tensors in the arena that a node reads, and how."""
-    for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
+    for tensor, access in zip(site.row_tensors, site.accesses, strict=True):
         if not tensor.is_constant:
             yield tensor, access
 
@@ -196,7 +196,7 @@ def _scratch(graph: Graph, spans: dict[int, tuple[int, int]]) -> Iterator[Buffer
         site = graph.sites[node]
         call = graph.calls[node]
         size_bytes, alignment = call.scratch_bytes, call.scratch_alignment
-        if size_bytes and site.op.accumulates(site):
+        if size_bytes and site.accumulates:
             yield Buffer(None, node, 0, 0, 0, size_bytes, alignment, first, last + 1)
         elif size_bytes and groups and first < groups[-1][1]:
             begin, end, largest, most, nodes = groups[-1]

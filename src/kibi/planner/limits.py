@@ -31,7 +31,7 @@ def check_limits(graph: Graph) -> None:
             what = f"tensor {tensor.name!r} of {graph.source} has {tensor.type.size_bytes} bytes in {tensor.type.rows} rows"
             raise PlanError(f"{what}; at most {_MOST_BYTES} bytes in {_MOST_ROWS} rows are planned. Check its shape.")
     for site in graph.sites:
-        pointers = sum(access.count for access in site.op.accesses(site))
+        pointers = sum(access.count for access in site.accesses)
         if pointers > _MOST_POINTERS:
             what = f"{site.node.label} of {graph.source} reads {pointers} rows in one step"
             raise PlanError(f"{what}; at most {_MOST_POINTERS} are planned. Check its window and its shapes.")
@@ -44,7 +44,7 @@ def check_limits(graph: Graph) -> None:
 def row_work(graph: Graph) -> tuple[int, int]:
     """The row steps of a graph, and the rows that they read, those outside of their tensors too."""
     steps = [site.steps for site in graph.sites]
-    counts = [sum(access.count for access in site.op.accesses(site)) for site in graph.sites]
+    counts = [sum(access.count for access in site.accesses) for site in graph.sites]
     return sum(steps), sum(step * count for step, count in zip(steps, counts, strict=True))
 
 

@@ -48,7 +48,7 @@ def count_accesses(graph: Graph) -> Accesses:
         for index in site.node.outputs:
             if index in tensors:
                 tensors[index] += graph.tensors[index].type.size_bytes
-        for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
+        for tensor, access in zip(site.row_tensors, site.accesses, strict=True):
             if tensor.is_constant:
                 arrays.setdefault(tensor.index, {})["rows", b""] = tensor.type.size_bytes
                 alignment_bytes = max(alignment_bytes, tensor.type.dtype.size_bytes)
@@ -58,7 +58,7 @@ def count_accesses(graph: Graph) -> Accesses:
         for index, packed in packed_constants(site, call):
             arrays.setdefault(index, {})[packed.dtype.str, packed.tobytes()] = packed.nbytes
             alignment_bytes = max(alignment_bytes, packed.itemsize)
-            times = 1 if site.op.accumulates(site) else site.steps
+            times = 1 if site.accumulates else site.steps
             weights[index] = weights.get(index, 0) + packed.nbytes * times
     sizes = {index: tuple(found.values()) for index, found in sorted(arrays.items())}
     return Accesses(tensors, tuple(scratch), dict(sorted(weights.items())), sizes, alignment_bytes)

@@ -86,13 +86,13 @@ def _accessed(graph: Graph, plan: Plan) -> Iterator[str]:
     for node, (site, call) in enumerate(zip(graph.sites, graph.calls, strict=True)):
         for step in range(site.steps):
             counted[scratch.get(node)] += 2 * call.scratch_bytes
-            for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
+            for tensor, access in zip(site.row_tensors, site.accesses, strict=True):
                 its = constants.get(tensor.index) if tensor.is_constant else placed.get(tensor.index)
                 handed = [each for each in access.positions(step) if each is not None]
                 counted[its] += len(handed) * tensor.type.row_bytes // access.parts
             for index in site.node.outputs:
                 counted[placed.get(index)] += len(site.made_rows(step)) * graph.tensors[index].type.row_bytes
-        times = 1 if site.op.accumulates(site) else site.steps
+        times = 1 if site.accumulates else site.steps
         for param in call.params:
             for operand, constant in site.operands:
                 if operand == param.name and constant is not None and isinstance(param.value, np.ndarray):

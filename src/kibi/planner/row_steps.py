@@ -172,7 +172,7 @@ def row_steps(graph: Graph) -> RowSteps:
         tuple(waits),
         tuple(slices),
         tuple(call.scratch_bytes for call in graph.calls),
-        tuple(site.op.accumulates(site) for site in sites),
+        tuple(site.accumulates for site in sites),
     )
 
 
@@ -192,7 +192,7 @@ def runs_of(order: Sequence[int]) -> tuple[Run, ...]:
 
 def _reads(site: Site) -> tuple[tuple[Tensor, tuple[tuple[int, ...], ...]], ...]:
     """The computed tensors that a node reads, each with the rows that each of its steps reads."""
-    accesses = site.op.accesses(site)
+    accesses = site.accesses
     return tuple(
         (tensor, tuple(access.needs(step) for step in range(site.steps)))
         for tensor, access in zip(site.row_tensors, accesses, strict=True)

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from kibi.ir import Graph
 from kibi.planner.plan import Buffer, Plan
 
-_FEW_WRITES = 8
-"""After more writes than these a row is looked at again."""
 _NOBODY = -1
 _SCRATCH = -2
 """Of node 0; further nodes' numbers go down from there."""
@@ -78,12 +76,12 @@ class _Arena:
                 self.unit[key] = len(self.unit)
             highest += graph.tensors[variable].type.size_bytes
         self.owner = np.full(highest, _NOBODY, np.int64)
-        self.writes: list[tuple[int, int]] = []
-        self.found: dict[tuple[int, int], int] = {}
+        self.intact: set[int] = set()
+        """The units all of whose bytes hold what was written there: kept so that what is read often is not looked at again."""
         self.key_of: dict[int, tuple[int, int]] = {}
         self.row_bytes = [tensor.type.row_bytes for tensor in graph.tensors]
         self.made_rows = [site.every_made_rows() for site in graph.sites]
-        self.accesses = [site.op.accesses(site) for site in graph.sites]
+        self.accesses = [site.accesses for site in graph.sites]
         self.overlaps = [call.overlap_bytes for call in graph.calls]
 
     def last_versions(self) -> Iterator[int]:
@@ -94,9 +92,14 @@ class _Arena:
 
     def write(self, tensor: int, row: int) -> None:
         """A row's bytes are now its own."""
-        self._bytes(tensor, row)[:] = self.unit[tensor, row]
-        offset, _ = self.row_at[tensor, row]
-        self.writes.append((offset, offset + self.row_bytes[tensor]))
+        self._take(self._bytes(tensor, row), self.unit[tensor, row])
+
+    def _take(self, places: NDArray[np.int64], unit: int) -> None:
+        """All bytes of a unit are now its own; whatever they belonged to has lost them."""
+        before = places[:1] if (places == places[:1]).all() else np.unique(places)
+        self.intact.difference_update(before.tolist())
+        places[:] = unit
+        self.intact.add(unit)
 
     def step(self, step: int, node: int, row: int) -> Iterator[str]:
         """Run a row step; what is wrong with the rows, and the accumulator, that must be there while the kernel runs."""
@@ -107,8 +110,7 @@ class _Arena:
         scratch = self.scratch.get(node)
         if scratch is not None:
             # The kernel may write its scratch before it has read its input and after it has stored its output.
-            self._scratch_bytes(scratch)[:] = self._scratch_unit(node)
-            self.writes.append((scratch.offset, scratch.offset + scratch.size_bytes))
+            self._take(self._scratch_bytes(scratch), self._scratch_unit(node))
             if not scratch.start <= step < scratch.end:
                 yield f"scratch is used, but declares to live from step {scratch.start} to {scratch.end}"
         for index, each, _ in read:
@@ -116,41 +118,44 @@ class _Arena:
         for key in made:
             self.write(*key)
         yield from self._scattered(made)
-        if scratch is not None and (self._scratch_bytes(scratch) != self._scratch_unit(node)).any():
+        if scratch is not None and self._scratch_unit(node) not in self.intact:
             yield "the output lies in the scratch"
         for key in made:
             yield from self.check(*key, step)
-        for index, each, overlap in read:
-            yield from self._overwritten(made, index, each, overlap)
+        yield from self._overwritten(made, read)
 
     def _read(self, node: int, row: int) -> Iterator[tuple[int, int, int | None]]:
         """The rows that a step reads, as (tensor, row), and how far below them its output may begin that overwrites them."""
-        site = self.graph.sites[node]
-        overlaps = self.overlaps[node] or (None,) * len(site.row_tensors)
-        for tensor, access, overlap in zip(site.row_tensors, self.accesses[node], overlaps, strict=True):
-            parts = [part for part in access.positions(row) if part is not None and (tensor.index, 0) in self.row_at]
-            yield from ((tensor.index, each, overlap) for each in sorted({part // access.parts for part in parts}))
+        tensors = self.graph.sites[node].row_tensors
+        overlaps = self.overlaps[node] or (None,) * len(tensors)
+        for tensor, access, overlap in zip(tensors, self.accesses[node], overlaps, strict=True):
+            if (tensor.index, 0) in self.row_at:
+                parts = (part for part in access.positions(row) if part is not None)
+                yield from ((tensor.index, each, overlap) for each in sorted({part // access.parts for part in parts}))
 
-    def _overwritten(self, made: list[tuple[int, int]], tensor: int, row: int, overlap: int | None) -> Iterator[str]:
-        """What is wrong with output in the place of a row that the same step reads."""
-        low, _ = self.row_at[tensor, row]
-        high = low + self.row_bytes[tensor]
+    def _overwritten(self, made: list[tuple[int, int]], read: list[tuple[int, int, int | None]]) -> Iterator[str]:
+        """What is wrong with output in the place of rows that the same step reads."""
         places = [(self.row_at[key][0], self.row_bytes[key[0]]) for key in made]
-        if not any(start < high and start + size > low for start, size in places):
+        if not places:
             return
-        first = min(start for start, _ in places)
-        if overlap is None or low - first < overlap:
-            allowed = "never may" if overlap is None else f"may if it begins {overlap} bytes below or more"
-            name = f"row {row} of {self.graph.tensors[tensor].name!r}"
-            yield f"the output from byte {first} overwrites {name} at byte {low} while it is read; it {allowed}"
+        first, last = min(places)[0], max(start + size for start, size in places)
+        for tensor, row, overlap in read:
+            low, _ = self.row_at[tensor, row]
+            high = low + self.row_bytes[tensor]
+            if high <= first or last <= low or not any(start < high and low < start + size for start, size in places):
+                continue
+            if overlap is None or low - first < overlap:
+                allowed = "never may" if overlap is None else f"may if it begins {overlap} bytes below or more"
+                name = f"row {row} of {self.graph.tensors[tensor].name!r}"
+                yield f"the output from byte {first} overwrites {name} at byte {low} while it is read; it {allowed}"
 
     def _accumulated(self, node: int) -> Iterator[str]:
         """What is wrong with what the steps before this one have added up."""
         scratch = self.scratch.get(node)
-        if scratch is None or not self.graph.sites[node].op.accumulates(self.graph.sites[node]):
+        if scratch is None or not self.graph.sites[node].accumulates:
             return
-        wrong = np.flatnonzero(self._scratch_bytes(scratch) != self._scratch_unit(node))
-        if len(wrong):
+        if self._scratch_unit(node) not in self.intact:
+            wrong = np.flatnonzero(self._scratch_bytes(scratch) != self._scratch_unit(node))
             holder = self._holder(int(self._scratch_bytes(scratch)[wrong[0]]))
             where = f"{len(wrong)} of its bytes, from byte {scratch.offset + wrong[0]}, hold {holder}"
             yield f"its accumulator has not survived since the step before: {where}"
@@ -178,28 +183,14 @@ class _Arena:
     def check(self, tensor: int, row: int, step: int) -> Iterator[str]:
         """What is wrong with a row that must be there."""
         offset, buffer = self.row_at[tensor, row]
-        if self._is_as_found(tensor, row):
-            wrong = np.zeros(0, np.int64)
-        else:
+        if self.unit[tensor, row] not in self.intact:
             wrong = np.flatnonzero(self._bytes(tensor, row) != self.unit[tensor, row])
-        if not len(wrong):
-            self.found[tensor, row] = len(self.writes)
-        else:
             holder = self._holder(int(self.owner[offset + wrong[0]]))
             name = f"row {row} of {self.graph.tensors[tensor].name!r}"
             yield f"{name} is not there: {len(wrong)} of its bytes, from byte {offset + wrong[0]}, hold {holder}"
         if buffer is not None and not buffer.start <= step < buffer.end:
             name = f"row {row} of {self.graph.tensors[tensor].name!r}"
             yield f"{name} is used, but its buffer declares to live from step {buffer.start} to {buffer.end}"
-
-    def _is_as_found(self, tensor: int, row: int) -> bool:
-        """Whether a row was found right, and nothing was written to its bytes since."""
-        known = self.found.get((tensor, row), -1)
-        if known < 0 or len(self.writes) - known > _FEW_WRITES:
-            return False
-        low, _ = self.row_at[tensor, row]
-        high = low + self.row_bytes[tensor]
-        return all(end <= low or high <= start for start, end in self.writes[known:])
 
     def gaps(self, tensor: int) -> Iterator[str]:
         """Where the rows of a model input or output do not lie one behind the other."""

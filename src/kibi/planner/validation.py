@@ -138,8 +138,12 @@ def _place(graph: Graph, plan: Plan, buffer: Buffer) -> Iterator[str]:
 
 
 def _scratch_sizes(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
+    of_node: dict[int, list[Buffer]] = {}
+    for buffer in plan.buffers:
+        for node in dict.fromkeys(buffer.nodes if buffer.tensor is None else ()):
+            of_node.setdefault(node, []).append(buffer)
     for node, call in enumerate(graph.calls):
-        buffers = [buffer for buffer in plan.buffers if buffer.tensor is None and node in buffer.nodes]
+        buffers = of_node.get(node, [])
         needed = call.scratch_bytes if scratch else 0
         if len(buffers) > 1:
             yield f"{_label(graph, node)}: {len(buffers)} scratch buffers, at most one is allowed"

@@ -127,8 +127,8 @@ def tanh_f32(values: Real) -> Real:
     two = _F(2)
     doubled = two * np.where(magnitudes < _F(22), magnitudes, _F(0))
     with np.errstate(all="ignore"):
-        large = _F(1) - two / (expm1_f32(doubled) + two)
-        below = expm1_f32(-doubled)
+        above, below = expm1_f32(np.stack([doubled, -doubled]))
+        large = _F(1) - two / (above + two)
         small = -below / (below + two)
         tiny = magnitudes * (_F(1) + magnitudes)
         found = np.where(magnitudes >= 1, large, np.where(magnitudes < _F(2.0**-55), tiny, small))
@@ -173,8 +173,9 @@ def _octaves(values: Real) -> tuple[NDArray[np.int32], Real, Real]:
 def _scaled(k: NDArray[np.int32], x: Real, e: Real) -> Real:
     """`2**k * (1 + x - e) - 1`, with the error that the last bits have."""
     one = _F(1)
-    few = np.ldexp((one - np.ldexp(one, -np.clip(k, 0, 24))) - (e - x), k)
-    many = np.ldexp((x - (e + np.ldexp(one, -np.clip(k, 0, 100)))) + one, k)
+    least = np.maximum(k, 0)
+    few = np.ldexp((one - np.ldexp(one, -np.minimum(least, 24))) - (e - x), k)
+    many = np.ldexp((x - (e + np.ldexp(one, -np.minimum(least, 100)))) + one, k)
     negative = np.ldexp(one - (e - x), k) - one
     minus_one = _F(0.5) * (x - e) - _F(0.5)
     plus_one = np.where(x < _F(-0.25), _F(-2) * (e - (x + _F(0.5))), one + _F(2) * (x - e))

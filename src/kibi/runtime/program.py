@@ -49,6 +49,35 @@ class _TensorRows:
 
 
 @dataclass(frozen=True, slots=True)
+class _Reader:
+    """How a node reads one tensor.
+
+    Attributes:
+        each: the rows, or parts of rows, one by one.
+        access: which of them a step reads.
+        outside: replaces those outside the tensor.
+    """
+
+    each: Sequence[NDArray[np.generic]]
+    access: RowAccess
+    outside: NDArray[np.generic] | None
+
+    @staticmethod
+    def of(rows: _TensorRows, access: RowAccess) -> "_Reader":
+        """The reader of a tensor's rows."""
+        parts = access.parts
+        size = rows.kind.row_elements // parts
+        each = rows.each if parts == 1 else [part for row in rows.each for part in row.reshape(parts, size)]
+        fill = None if access.fill is None else np.full(size, access.fill, rows.kind.dtype.numpy)
+        return _Reader(each, access, fill)
+
+    def pieces(self, step: int) -> tuple[NDArray[np.generic] | None, ...]:
+        """What a step reads."""
+        each, outside = self.each, self.outside
+        return tuple(outside if place is None else each[place] for place in self.access.positions(step))
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One row step.
 
@@ -117,7 +146,7 @@ class Program:
         self.arena = arena
         self.tensors = tensors
         self._rows = {index: _rows(graph, plan, arena, index, tensor) for index, tensor in tensors.items()}
-        prepared = {run.node: self._prepare(run.node) for run in plan.runs}
+        prepared = {node: self._prepare(node) for node in dict.fromkeys(run.node for run in plan.runs)}
         self.steps = [prepared[node][step] for node, step in plan.steps]
 
     def begin(self) -> None:
@@ -136,23 +165,22 @@ class Program:
     def _prepare(self, node: int) -> list[Step]:
         """The steps of a node."""
         site = self.graph.sites[node]
-        accesses = site.op.accesses(site)
+        operands = [
+            (self.tensors[tensor.index], access, _Reader.of(self._rows[tensor.index], access))
+            for tensor, access in zip(site.row_tensors, site.accesses, strict=True)
+        ]
+        read = [(tensor, access) for tensor, access, _ in operands if isinstance(tensor, RowTensor)]
+        output, made = self.tensors[site.output.index], self._rows[site.output.index]
+        last = site.steps - 1 if site.op.may_stop(site) else None
         steps: list[Step] = []
         for step, function in zip(range(site.steps), self._functions(node), strict=False):
-            operands = list(zip(site.row_tensors, accesses, strict=True))
-            rows = tuple(_pieces(self._rows[tensor.index], access, step) for tensor, access in operands)
-            reads = [(tensor.index, row) for tensor, access in operands for row in access.needs(step)]
-            writes = [(site.output.index, row) for row in site.made_rows(step)]
-            touched = (self._in_arena(reads), self._in_arena(writes))
-            is_end = step == site.steps - 1 and site.op.may_stop(site)
-            remaining = self._states(site)[0] if is_end else None
-            steps.append(Step(function, rows, self._output(site, step), *touched, remaining))
+            rows = tuple(reader.pieces(step) for _, _, reader in operands)
+            reads = tuple((tensor, row) for tensor, access in read for row in access.needs(step))
+            its_rows = site.made_rows(step)
+            writes = tuple((output, row) for row in its_rows) if isinstance(output, RowTensor) else ()
+            remaining = self._states(site)[0] if step == last else None
+            steps.append(Step(function, rows, made.together(its_rows), reads, writes, remaining))
         return steps
-
-    def _in_arena(self, rows: Sequence[tuple[int, int]]) -> tuple[tuple[RowTensor, int], ...]:
-        """Those of the rows that lie in the arena."""
-        found = ((self.tensors[index], row) for index, row in rows)
-        return tuple((tensor, row) for tensor, row in found if isinstance(tensor, RowTensor))
 
     def _functions(self, node: int) -> Iterator[Callable[[Rows], Array] | None]:
         """The function of each step of a node; a row that arrives needs none."""
@@ -161,7 +189,7 @@ class Program:
             return repeat(None)
         if site.op.states:
             return repeat(partial(_remember, site.op.stateful_reference(site), self._states(site)))
-        return self._accumulating(node) if site.op.accumulates(site) else repeat(site.op.reference(site))
+        return self._accumulating(node) if site.accumulates else repeat(site.op.reference(site))
 
     def _states(self, site: Site) -> tuple[Array, ...]:
         """The elements of the variables that a node changes, over their own bytes."""
@@ -170,10 +198,6 @@ class Program:
             with self.tensors[site[name].index].direct(_FAST) as array:
                 arrays.append(array)
         return tuple(arrays)
-
-    def _output(self, site: Site, step: int) -> NDArray[np.generic]:
-        """The bytes of the rows that one step makes, which lie in order; none where it only accumulates."""
-        return self._rows[site.output.index].together(site.made_rows(step))
 
     def _accumulating(self, node: int) -> Iterator[Callable[[Rows], Array]]:
         """The function of each step of a node that accumulates in its scratch."""
@@ -215,18 +239,3 @@ def _accumulate(site: Site, accumulation: Accumulation, place: Array, step: int,
         place[:] = accumulation.start
     accumulation.add(place, rows, step)
     return accumulation.finish(place) if step == site.steps - 1 else place[:0]
-
-
-def _pieces(rows: _TensorRows, access: RowAccess, step: int) -> tuple[NDArray[np.generic] | None, ...]:
-    """The rows, or parts of rows, that an access names."""
-    kind = rows.kind
-    size = kind.row_elements // access.parts
-    fill = None if access.fill is None else np.full(size, access.fill, kind.dtype.numpy)
-
-    def piece(position: int | None) -> NDArray[np.generic] | None:
-        if position is None:
-            return fill
-        row, part = divmod(position, access.parts)
-        return rows.each[row][part * size : (part + 1) * size]
-
-    return tuple(piece(position) for position in access.positions(step))
