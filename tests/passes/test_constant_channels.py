@@ -1,5 +1,6 @@
 """Constant and unused channels go, and no output changes a bit."""
 
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -313,3 +314,33 @@ def test_network_of_one_operator_is_left() -> None:
     net.convolution()
     graph = parse_tflite(net.builder.finish(outputs=[net.made[-1][0]]), "one.tflite")
     assert fold_constant_channels(graph).graph is graph
+
+
+@pytest.mark.parametrize("name", ["CONV_2D", "DEPTHWISE_CONV_2D"])
+def test_bounds_under_a_window_of_huge_dilation_take_no_room_for_its_border(name: str) -> None:
+    """Of a window whose taps are two billion rows apart, one tap meets the input, and nothing is padded to find that."""
+    b = ModelBuilder()
+    x = b.input([1, 7, 2, 3], DType.S8, 1.0, 0)
+    shape = [1, 3, 3, 3] if name == "DEPTHWISE_CONV_2D" else [3, 3, 3, 3]
+    axis = 3 if name == "DEPTHWISE_CONV_2D" else 0
+    weights = b.constant(np.ones(shape, np.int8), 1.0, 0)
+    y = b.tensor([1, 7, 2, 3], DType.S8, 1.0, 0)
+    attributes: dict[str, Attribute] = {
+        "stride_h": 1,
+        "stride_w": 1,
+        "dilation_h_factor": (1 << 31) - 1,
+        "dilation_w_factor": 1,
+    }
+    b.operator(name, [x, weights, -1], [y], attributes | ({"depth_multiplier": 1} if axis else {}))
+    graph = parse_tflite(b.finish([y]), "dilated.tflite")
+    tracemalloc.start()
+    try:
+        found = intervals(graph)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 << 20
+    low, high = found[graph.outputs[0]].low, found[graph.outputs[0]].high
+    # Of three rows of taps the middle one meets the input; of three columns two do, each with 1 or 3 channels.
+    taps = 2 * (1 if axis else 3)
+    assert (low.min(), high.max()) == (max(-128, -128 * taps), min(127, 127 * taps))

@@ -104,22 +104,25 @@ class ProductLayer:
             `[N * OH * OW, O]`.
         """
         height, width = (1, 1) if type(self.site.op) is FullyConnected else self.site.output.type.shape[1:3]
-        (top, left), (rows, columns) = self.before, weights.shape[:2]
-        spans = [(outputs - 1) * stride + 1 for outputs, stride in zip((height, width), self.stride, strict=True)]
-        reach = [
-            span + (size - 1) * step for span, size, step in zip(spans, (rows, columns), self.dilation, strict=True)
-        ]
-        behind = [
-            max(0, end - start - size) for end, start, size in zip(reach, self.before, values.shape[1:3], strict=True)
-        ]
-        padded = np.pad(values, ((0, 0), (top, behind[0]), (left, behind[1]), (0, 0)))
-        total = np.zeros((len(values) * height * width, weights.shape[-1]))
-        for i, j in np.ndindex(rows, columns):
-            y, x = i * self.dilation[0], j * self.dilation[1]
-            part = padded[:, y : y + spans[0] : self.stride[0], x : x + spans[1] : self.stride[1]]
-            flat = part.reshape(-1, values.shape[3])
-            total += flat * weights[i, j] if self.is_depthwise else flat @ weights[i, j]
-        return total
+        total = np.zeros((len(values), height, width, weights.shape[-1]))
+        for i, j in np.ndindex(*weights.shape[:2]):
+            rows, ys = self._inside(0, i, height, values.shape[1])
+            columns, xs = self._inside(1, j, width, values.shape[2])
+            part = values[:, ys, xs]
+            total[:, rows, columns] += part * weights[i, j] if self.is_depthwise else part @ weights[i, j]
+        return total.reshape(-1, weights.shape[-1])
+
+    def _inside(self, axis: int, tap: int, outputs: int, size: int) -> tuple[slice, slice]:
+        """The outputs whose windows have a tap inside the input, along one axis, and the elements that it meets there.
+
+        Dilation may be as large as 32 bits allow: nothing is padded.
+        """
+        start, stride = tap * self.dilation[axis] - self.before[axis], self.stride[axis]
+        first, end = max(0, -(start // stride)), min(outputs, -((start - size) // stride))
+        if end <= first:
+            return slice(0), slice(0)
+        low = start + first * stride
+        return slice(first, end), slice(low, low + (end - first - 1) * stride + 1, stride)
 
     def interval(self, low: Int64, high: Int64) -> tuple[Int64, Int64]:
         """The least and the largest value of each output element, from those of each input element; each is attained.
