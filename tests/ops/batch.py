@@ -13,7 +13,7 @@ from kibi.ir import Graph
 from kibi.planner import Plan
 from kibi.targets import target
 from kibi.variants import Goal
-from tests.ops.machines import HERE, Machine
+from tests.ops.machines import HERE, Machine, Recipe
 
 _HARNESS = Path(__file__).with_name("batch.c")
 CANARY = 0xC5
@@ -75,14 +75,9 @@ class Batch:
         assert library.directory is not None
         main = folder / "main.c"
         main.write_text(_main(self._graphs))
-        self._program = machine.build(
-            [*_units(folder, library), main],
-            folder,
-            compiler=compiler,
-            optimize=optimize,
-            sanitize=sanitize,
-            includes=[library.directory],
-        )
+        units = [*_units(folder, library), main]
+        recipe = Recipe(units, [library.directory], folder, compiler, optimize, sanitize)
+        self._program = machine.build(recipe)
 
     def run(self, inputs: Sequence[Sequence[Array]]) -> list[Outcome]:
         """Run each model twice, in two places and on two contents of the arena.

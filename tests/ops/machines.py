@@ -18,32 +18,49 @@ from kibi.toolchain.compilers import zig_command
 
 
 @dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a program is made.
+
+    Attributes:
+        sources: its C files.
+        includes: folders of headers.
+        folder: for what the compiler writes, where no cache holds it.
+        compiler: `zig` or `gcc`.
+        optimize: the optimization level.
+        sanitize: whether undefined behaviour stops the program.
+    """
+
+    sources: Sequence[Path]
+    includes: Sequence[Path]
+    folder: Path
+    compiler: str
+    optimize: str
+    sanitize: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """This machine.
 
     Attributes:
         byte_order: `<` for the low byte first, `>` for the high byte first.
+        emulator: the command that runs a program; none.
     """
 
     byte_order: Literal["<", ">"] = "<"
+    emulator: str = ""
 
-    def build(
-        self,
-        sources: Sequence[Path],
-        folder: Path,
-        *,
-        compiler: str,
-        optimize: str,
-        includes: Sequence[Path],
-        sanitize: bool,
-    ) -> Path:
-        """The program made of C sources; `folder` is for what the compiler writes."""
-        del folder
-        return build_program(sources, compiler=compiler, optimize=optimize, includes=includes, sanitize=sanitize)
+    def build(self, recipe: Recipe) -> Path:
+        """Returns the program."""
+        r = recipe
+        return build_program(
+            r.sources, compiler=r.compiler, optimize=r.optimize, includes=r.includes, sanitize=r.sanitize
+        )
 
     def run(self, program: Path, data: bytes) -> "subprocess.CompletedProcess[bytes]":
-        """The program's run with these bytes as its standard input."""
-        return subprocess.run([str(program)], input=data, capture_output=True, check=False)
+        """Runs the program with these bytes as its standard input."""
+        command = [*filter(None, [self.emulator]), str(program)]
+        return subprocess.run(command, input=data, capture_output=True, check=False)
 
     def bytes_of(self, array: Array) -> bytes:
         """An array's bytes as this machine stores them."""
@@ -59,44 +76,29 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Emulated(Machine):
-    """A processor that QEMU's user mode plays.
+    """A processor that QEMU's user mode emulates, with the high byte first.
 
     Attributes:
-        emulator: QEMU's program.
         zig_target: what zig compiles for, with a C library.
     """
 
     byte_order: Literal["<", ">"] = ">"
-    emulator: str = "qemu-ppc"
-    zig_target: str = "powerpc-linux-musleabi"
+    zig_target: str = ""
 
-    def build(
-        self,
-        sources: Sequence[Path],
-        folder: Path,
-        *,
-        compiler: str,
-        optimize: str,
-        includes: Sequence[Path],
-        sanitize: bool,
-    ) -> Path:
-        """The program made of C sources by zig, linked statically."""
-        assert compiler == "zig"
-        program = folder / "program"
-        checks = "-fsanitize=undefined" if sanitize else "-fno-sanitize=undefined"
+    def build(self, recipe: Recipe) -> Path:
+        """Returns the program, made by zig and linked statically."""
+        assert recipe.compiler == "zig"
+        program = recipe.folder / "program"
+        checks = "-fsanitize=undefined" if recipe.sanitize else "-fno-sanitize=undefined"
         run_tool(
             [
                 zig_command(), "cc", "-target", self.zig_target, "-static", checks, "-fsanitize-trap=undefined", "-std=c99",
-                "-ffp-contract=off", f"-O{optimize}", "-Wall", "-Wextra", "-Werror", *(f"-I{path}" for path in includes),
-                *map(str, sources), "-o", str(program), "-lm",
+                "-ffp-contract=off", f"-O{recipe.optimize}", "-Wall", "-Wextra", "-Werror",
+                *(f"-I{path}" for path in recipe.includes), *map(str, recipe.sources), "-o", str(program), "-lm",
             ],
             f"the program for {self.zig_target} does not compile",
         )  # fmt: skip
         return program
-
-    def run(self, program: Path, data: bytes) -> "subprocess.CompletedProcess[bytes]":
-        """The program's run in QEMU."""
-        return subprocess.run([self.emulator, str(program)], input=data, capture_output=True, check=False)
 
 
 HERE = Machine()

@@ -101,7 +101,7 @@ def test_load_prelu_of_five_axes_of_floats_is_refused() -> None:
 
 
 def test_bind_broadcast_along_many_separate_axes_is_refused() -> None:
-    """An operator by hand repeats no input: of more than four axes, those behind the row axis must fall into two groups."""
+    """An operator by hand repeats no input: of more than four axes, those after the row axis must form two groups."""
     given = {"input1": (1, 2, 3, 2, 3), "input2": (1, 2, 1, 2, 1), "output": (1, 2, 3, 2, 3)}
     kinds = {name: TensorType(shape, DType.F32) for name, shape in given.items()}
     tensors = {name: BufferTensor(kind, bytearray(kind.size_bytes)) for name, kind in kinds.items()}

@@ -27,7 +27,7 @@ def whole_division(c: Choices, name: str) -> Case:
 
 
 def cast_from_u8(c: Choices) -> Case:
-    """CAST of u8 to any type, as in front of quantized networks for images."""
+    """CAST of u8 to any type, as files have it before quantized networks for images."""
     b, shape = ModelBuilder(), drawn_shape(c, c.integer(0, 4))
     x, y = b.input(shape, DType.U8), b.tensor(shape, c.one_of(_FROM_U8))
     return one("CAST", b, [x], y, [values(c, shape, DType.U8)])

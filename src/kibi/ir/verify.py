@@ -15,8 +15,8 @@ from kibi.ir.versions import overwrite_problems, version_problems
 _MOST_BODIES = 1024
 _MOST_BODY_OPERATORS = 16_384
 """Graphs inside of operators, and the operators in these, each counted as often as it is run: a plan lists them so."""
-_MOST_STEPS = 1 << 17
-"""Of a node in a graph with variables, where each step is compared with those of other nodes. No plan has more steps in all."""
+MOST_STEPS = 1 << 17
+"""Row steps that a plan may have; so a node in a graph with variables has no more, as each step is compared with other nodes'."""
 _REMEDY = "Quantize the model again with representative data"
 
 
@@ -42,8 +42,8 @@ def _long_nodes(graph: Graph) -> Iterator[Problem]:
         return
     for site in graph.sites:
         most = max((site.steps, *(tensor.type.rows for tensor in site.row_tensors)))
-        if most > _MOST_STEPS:
-            what = f"{site.op.name}: {most} row steps or rows, in a model with variables; at most {_MOST_STEPS} are supported"
+        if most > MOST_STEPS:
+            what = f"{site.op.name}: {most} row steps or rows, in a model with variables; at most {MOST_STEPS} are supported"
             yield Problem(what, "Check its shapes", site.node.source, site.output.name)
 
 

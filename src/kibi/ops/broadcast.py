@@ -126,9 +126,9 @@ def _types(shapes: tuple[tuple[int, ...], ...]) -> tuple[TensorType, ...]:
 
 def _filled(source: TensorType, output: TensorType, split: int) -> tuple[int, ...]:
     """The source's shape with all axes of a group where it has some; as it is where that changes nothing."""
-    own, behind = _aligned(source, output), _behind(output)
-    filled = own[:behind]
-    for part in (slice(behind, behind + split), slice(behind + split, None)):
+    own, first = _aligned(source, output), _behind(output)
+    filled = own[:first]
+    for part in (slice(first, first + split), slice(first + split, None)):
         filled += own[part] if own[part] == output.shape[part] or prod(own[part]) == 1 else output.shape[part]
     return source.shape if filled == own else filled
 

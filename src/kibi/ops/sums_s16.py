@@ -127,7 +127,7 @@ def check_layer(
         read, held = 8 * bias.type.elements, bias.type.size_bytes
         what = (
             f"bias has type s32, which TFLM reads as s64 in a {site.op.name} of s16: {read} bytes of the {held} that are there. "
-            "What lies behind them decides its outputs, so they are undefined"
+            "The memory after them decides its outputs, so they are undefined"
         )
         raise OperatorError(what, "Quantize the model with a bias of 64 bits", "bias")
     checks.bias(site, channels, *biases)

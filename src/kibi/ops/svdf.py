@@ -166,7 +166,7 @@ class Svdf(StatefulOperator):
         return low, high, high
 
     def _activated(self, sums: Array) -> Array:
-        """The sums of floats after the activation; as they are where there is none."""
+        """Returns sums of floats after the activation; without one, unchanged."""
         if self.activation is Activation.NONE:
             return sums
         low, high, instead_of_nan = (np.float32(bound) for bound in self._limits())
