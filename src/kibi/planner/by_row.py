@@ -8,8 +8,7 @@ import numpy as np
 from kibi.ir import Graph
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
-from kibi.planner.placement import Placement, place
-from kibi.planner.placement_items import PairRule
+from kibi.planner.placement import Placement, Task
 from kibi.planner.plan import Buffer, Plan, Run
 from kibi.planner.row_order import row_orders
 from kibi.planner.row_steps import Ints
@@ -43,10 +42,10 @@ class _Layout:
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A layout, the pairs of its buffers that may share bytes, and the best placement so far."""
+    """A layout, its buffers to be placed with the pairs that may share bytes, and the best placement so far."""
 
     layout: _Layout
-    rules: tuple[PairRule, ...]
+    task: Task
     placement: Placement
 
     @property
@@ -58,11 +57,12 @@ class _Placed:
     def of(graph: Graph, layout: _Layout) -> "_Placed":
         """A layout placed by greedy orders."""
         rules = in_place_rules(graph, layout.runs, layout.buffers)
-        return _Placed(layout, rules, place(layout.buffers, rules=rules, time_limit_seconds=0.0))
+        task = Task.of(layout.buffers, rules)
+        return _Placed(layout, task, task.place(None, 0.0))
 
     def searched(self, seconds: float) -> "_Placed":
         """The same with the better placement that search may find in about that time."""
-        found = place(self.layout.buffers, rules=self.rules, time_limit_seconds=seconds)
+        found = self.task.place(None, seconds)
         return replace(self, placement=found) if found.peak_bytes <= self.peak_bytes else self
 
 

@@ -1,5 +1,6 @@
 """Placement problems as flat arrays, with time reduced to the moments that matter."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -217,14 +218,14 @@ def _window_distances(
     is_exact = True
     partial = [index for index, item in enumerate(items) if any(gap.window for gap in item.gaps)]
     for one in partial:
+        starts, ends = [mine.start for mine in pieces[one]], [mine.end for mine in pieces[one]]
         for other in range(len(items)):
             if other == one or (other, one) in distances:
                 continue
             ranges = sorted(
                 (mine.low - its.high, mine.high - its.low)
-                for mine in pieces[one]
                 for its in pieces[other]
-                if mine.start < its.end and its.start < mine.end
+                for mine in pieces[one][bisect_right(ends, its.start) : bisect_left(starts, its.end)]
             )
             if not ranges:
                 continue
