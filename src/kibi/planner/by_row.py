@@ -7,7 +7,7 @@ import numpy as np
 
 from kibi.ir import Graph
 from kibi.planner.in_place import in_place_rules
-from kibi.planner.lifetimes import lifetimes
+from kibi.planner.lifetimes import Followed
 from kibi.planner.placement import Placement, Task
 from kibi.planner.plan import Buffer, Plan, Run
 from kibi.planner.row_order import row_orders
@@ -92,11 +92,15 @@ def worth_splitting(graph: Graph, runs: Sequence[Run], floor: int = 0) -> frozen
     A buffer for each row costs a table of offsets in flash. Starting from rows everywhere, each tensor, the largest first,
     is joined again where the peak does not rise, or not above the floor.
     """
-    steps = sum(run.rows for run in runs)
+    return _worth_splitting(Followed.of(graph, runs), floor)
+
+
+def _worth_splitting(followed: Followed, floor: int) -> frozenset[int]:
+    graph = followed.graph
     everything = frozenset(tensor.index for tensor in graph.tensors if tensor.type.rows > 1)
-    split = _by_tensor(lifetimes(graph, runs, split=everything))
-    whole = _by_tensor(lifetimes(graph, runs))
-    change = np.zeros(steps + 1, np.int64)
+    split = _by_tensor(followed.buffers(split=everything))
+    whole = _by_tensor(followed.buffers())
+    change = np.zeros(followed.steps + 1, np.int64)
     for buffers in split.values():
         _add(change, buffers, 1)
     peak = max(floor, int(np.cumsum(change)[:-1].max()))
@@ -114,11 +118,12 @@ def worth_splitting(graph: Graph, runs: Sequence[Run], floor: int = 0) -> frozen
 
 def _layouts(graph: Graph, runs: tuple[Run, ...], floor: int) -> Iterator[_Layout]:
     """The buffers of an order: the fewest; and those with whole model inputs, which are easier to place."""
-    split = worth_splitting(graph, runs, floor)
+    followed = Followed.of(graph, runs)
+    split = _worth_splitting(followed, floor)
     whole_inputs = split - set(graph.stored_inputs)
     for choice in dict.fromkeys((split, whole_inputs)):
-        buffers = lifetimes(graph, runs, split=choice)
-        change = np.zeros(sum(run.rows for run in runs) + 1, np.int64)
+        buffers = followed.buffers(split=choice)
+        change = np.zeros(followed.steps + 1, np.int64)
         _add(change, buffers, 1)
         yield _Layout(runs, buffers, choice != split, int(np.cumsum(change)[:-1].max()))
 
