@@ -11,7 +11,7 @@ import kibi
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
-from kibi.planner import Plan, Run, placement, validate
+from kibi.planner import Plan, Run, placement, placement_search, validate
 from kibi.planner.first_fit import first_fit, orders
 from kibi.planner.placement import Task, place
 from kibi.planner.placement_items import Gap, Item, PairRule
@@ -75,11 +75,11 @@ def test_search_goes_on_from_greedy_orders_that_were_tried_before(monkeypatch: p
         for node, start in enumerate(rng.choices(range(30), k=90))
     ]
     expected = place(buffers, time_limit_seconds=0.02)
-    tried, greedy = [], placement.greedy
+    tried: list[int] = []
 
     def counting(*arguments: object) -> object:
         tried.append(1)
-        return greedy(*arguments)  # type: ignore[arg-type]  # what it is given
+        return placement_search.greedy(*arguments)  # type: ignore[arg-type]  # what it is given
 
     monkeypatch.setattr(placement, "greedy", counting)
     task = Task.of(buffers, ())
@@ -102,7 +102,10 @@ def _drawn(rng: random.Random) -> tuple[list[Item], list[PairRule]]:
         items.append(Item(start, end, size, alignment, gaps=gaps))
     pairs = {tuple(rng.sample(range(len(items)), 2)) for _ in range(rng.randrange(12))}
     kept = [pair for pair in sorted(pairs) if pair[::-1] not in pairs]
-    rules = [PairRule(*pair, rng.randrange(-items[pair[0]].size_bytes, items[pair[1]].size_bytes)) for pair in kept]
+    rules = [
+        PairRule(pair[0], pair[1], rng.randrange(-items[pair[0]].size_bytes, items[pair[1]].size_bytes))
+        for pair in kept
+    ]
     return items, [each for each in rules if not (items[each.first].gaps or items[each.second].gaps)]
 
 
