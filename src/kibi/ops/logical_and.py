@@ -25,7 +25,8 @@ class LogicalAnd(Broadcast2):
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Element by element."""
-        return lambda rows: np.asarray(np.logical_and(*self.planes(site, rows)))
+        planes = self.planes(site)
+        return lambda rows: np.asarray(np.logical_and(*planes(rows)))
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel, without scratch."""

@@ -25,7 +25,8 @@ class LogicalOr(Broadcast2):
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Element by element."""
-        return lambda rows: np.asarray(np.logical_or(*self.planes(site, rows)))
+        planes = self.planes(site)
+        return lambda rows: np.asarray(np.logical_or(*planes(rows)))
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel, without scratch."""

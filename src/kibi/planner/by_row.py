@@ -10,7 +10,7 @@ from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import Followed
 from kibi.planner.placement import Placement, Task
 from kibi.planner.plan import Buffer, Plan, Run
-from kibi.planner.row_order import row_orders
+from kibi.planner.row_order import WholeOrder, row_orders
 from kibi.planner.row_steps import Ints
 from kibi.targets import Target
 
@@ -66,7 +66,14 @@ class _Placed:
         return replace(self, placement=found) if found.peak_bytes <= self.peak_bytes else self
 
 
-def plan_by_row(graph: Graph, target: Target, *, runs: Sequence[Run] | None = None, floor: int = 0) -> Plan:
+def plan_by_row(
+    graph: Graph,
+    target: Target,
+    *,
+    runs: Sequence[Run] | None = None,
+    floor: int = 0,
+    whole: WholeOrder | None = None,
+) -> Plan:
     """A plan whose rows each have a place and a lifetime of their own, wherever that lowers the peak.
 
     Args:
@@ -74,11 +81,12 @@ def plan_by_row(graph: Graph, target: Target, *, runs: Sequence[Run] | None = No
         target: the processor that it is for.
         runs: the order of row steps; None: of the best found by `row_orders` the one with the smallest arena.
         floor: tensors stay whole as far as what lives at once does not exceed so many bytes.
+        whole: as of `row_orders`.
 
     Raises:
         PlanError: the order is impossible, or there is nothing to order.
     """
-    found = () if runs is not None else row_orders(graph)
+    found = () if runs is not None else row_orders(graph, whole)
     orders = [tuple(runs)] if runs is not None else [order.runs for order in found]
     layouts = [layout for order in orders for layout in _layouts(graph, order, floor)]
     best = _best(graph, layouts[:_MOST_LAYOUTS])

@@ -55,12 +55,12 @@ class _Lives:
     Attributes:
         buffers: of each tensor that is not pinned, with their positions in the list.
         finished: for each tensor, the last step that makes one of its rows; -1 for a stored input.
-        readers: for each tensor, each reading (place, node), ascending by place.
+        reads: for each tensor, when it is read.
     """
 
     buffers: dict[int, list[tuple[int, Buffer]]]
     finished: dict[int, int]
-    readers: dict[int, list[tuple[int, int]]]
+    reads: "dict[int, _Reads]"
 
     @staticmethod
     def of(graph: Graph, steps: dict[int, _Steps], buffers: Sequence[Buffer]) -> "_Lives":
@@ -74,7 +74,38 @@ class _Lives:
             finished |= dict.fromkeys(graph.nodes[node].outputs, its[-1][0])
             for tensor in graph.sites[node].row_tensors:
                 readers.setdefault(tensor.index, []).extend((place, node) for place, _ in its)
-        return _Lives(found, finished, {tensor: sorted(reads) for tensor, reads in readers.items()})
+        return _Lives(found, finished, {tensor: _Reads.of(reads) for tensor, reads in readers.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    """When a tensor is read.
+
+    Attributes:
+        places: of the readings, ascending.
+        nodes: which read there.
+        following: for each reading, the position of the next one by another node; their number where there is none.
+    """
+
+    places: list[int]
+    nodes: list[int]
+    following: list[int]
+
+    @staticmethod
+    def of(reads: list[tuple[int, int]]) -> "_Reads":
+        """From pairs (place, node)."""
+        places, nodes = map(list, zip(*sorted(reads), strict=True))
+        following = [len(nodes)] * len(nodes)
+        for k in range(len(nodes) - 2, -1, -1):
+            following[k] = following[k + 1] if nodes[k] == nodes[k + 1] else k + 1
+        return _Reads(places, nodes, following)
+
+    def other_from(self, place: int, node: int) -> int | None:
+        """The first place from one on at which another node than that reads; None where none does."""
+        at = bisect_left(self.places, place)
+        if at < len(self.nodes) and self.nodes[at] == node:
+            at = self.following[at]
+        return self.places[at] if at < len(self.places) else None
 
 
 def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator[tuple[PairRule | None, int]]:
@@ -89,11 +120,10 @@ def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator
         if site.row_tensors.count(tensor) > 1:
             continue  # one tensor at two inputs: no rule says how the two reads meet
         turn = _Turn.of(overlap, steps, made, [access.needs(number) for number in range(site.steps)])
-        readers = [place for place, reader in lives.readers[tensor.index] if reader != node]
+        reads = lives.reads[tensor.index]
         held = _Held.of(lives.buffers.get(tensor.index, []), tensor, lives)
         for second, output in lives.buffers.get(site.output.index, []):
-            following = bisect_left(readers, output.start)
-            other = readers[following] if following < len(readers) else None
+            other = reads.other_from(output.start, node)
             alive = np.flatnonzero((held.starts < output.end) & (output.start < held.ends))
             passed = 0
             for place in np.flatnonzero(held.may_share(alive, output, other)).tolist():
