@@ -15,6 +15,7 @@ from kibi.ops.resize_bilinear import ResizeBilinear
 from kibi.planner import Run, validate
 from kibi.reports.memory_svg import memory_svg
 from kibi.runtime import Interpreter, seeded_inputs
+from kibi.runtime.memory import HandleArena, blocks, handle_arena
 from tests.support.tflite_builder import ModelBuilder
 
 if TYPE_CHECKING:
@@ -71,3 +72,25 @@ def test_node_that_takes_turns_with_others_is_prepared_once(monkeypatch: pytest.
     counts = _counted(monkeypatch, Relu, "reference")
     Interpreter(graph, plan)
     assert counts["reference"] == 2
+
+
+def test_blocks_that_follow_one_another_are_placed_without_a_look_at_those_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As many descriptors as a model has tensors: no list of gaps is made, until one is freed and its place is found again."""
+    made: list[int] = []
+
+    def counting(*arguments: Any) -> Any:
+        made.append(1)
+        return blocks.gaps(*arguments)
+
+    monkeypatch.setattr(handle_arena, "gaps", counting)
+    arena = HandleArena(64 * 100, alignment=8)
+    handles = [arena.allocate_handle(44) for _ in range(100)]
+    assert [each.address for each in handles if each is not None] == list(range(0, 4800, 48))
+    assert not made
+    arena.deallocate(480)
+    assert arena.allocate(8) == 480
+    assert arena.allocate(32) == 488
+    assert len(made) == 2
+    assert [arena.allocate(8) for _ in range(2)] == [520, 4800]

@@ -5,6 +5,7 @@ that read rows of one tensor in the arena, in the usual way, are shared; each ke
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -58,8 +59,8 @@ class SharedSteps:
 def shared_steps(b: Bindings) -> SharedSteps:
     """The nodes that share functions with at least two others; none where there is more memory than the arena."""
     found = {number: kind for number in range(len(b.graph.nodes)) if (kind := _kind(b, number)) is not None}
-    counts = list(found.values())
-    kinds = {number: kind for number, kind in found.items() if counts.count(kind) >= _LEAST_NODES}
+    counts = Counter(found.values())
+    kinds = {number: kind for number, kind in found.items() if counts[kind] >= _LEAST_NODES}
     tensors = {t.index for number in kinds for t in (*b.graph.sites[number].row_tensors, b.graph.sites[number].output)}
     places: dict[int, Place] = {}
     table: list[int] = [0]

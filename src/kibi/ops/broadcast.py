@@ -221,15 +221,20 @@ class Broadcast2(Operator):
         pairings = self._pairings(site)
         return tuple(0 if each.is_whole(plane) and each.access.parts == 1 else None for each in pairings)
 
-    def planes(self, site: Site, rows: Rows) -> tuple[Numbers, ...]:
-        """The inputs' pieces as arrays `[width, channels]` of the output row, broadcast; integers as s64."""
+    def planes(self, site: Site) -> Callable[[Rows], tuple[Numbers, ...]]:
+        """From a step's rows to the inputs' pieces as arrays `[width, channels]` of the output row, broadcast; integers as s64."""
         plane = self._output_plane(site)
-        arrays = []
-        for pairing, pieces in zip(self._pairings(site), rows, strict=True):
-            data = np.concatenate([np.asarray(piece).reshape(-1) for piece in pieces])
-            wide = data.astype(np.int64) if data.dtype.kind == "i" else data
-            arrays.append(np.broadcast_to(wide.reshape(pairing.width, pairing.channels), plane))
-        return tuple(arrays)
+        shapes = [(pairing.width, pairing.channels) for pairing in self._pairings(site)]
+
+        def planes(rows: Rows) -> tuple[Numbers, ...]:
+            arrays = []
+            for shape, pieces in zip(shapes, rows, strict=True):
+                data = np.concatenate([np.asarray(piece).reshape(-1) for piece in pieces]).reshape(shape)
+                wide = data.astype(np.int64) if data.dtype.kind == "i" else data
+                arrays.append(wide if shape == plane else np.broadcast_to(wide, plane))
+            return tuple(arrays)
+
+        return planes
 
 
 @dataclass(frozen=True, slots=True)

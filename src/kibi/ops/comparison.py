@@ -42,9 +42,10 @@ class Comparison(Broadcast2):
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """How the elements stand, and whether that is among what is asked for."""
         is_scaled = site["input1"].type.dtype is DType.S8
+        planes = self.planes(site)
 
         def row(rows: Rows) -> Array:
-            a, b = self.planes(site, rows)
+            a, b = planes(rows)
             if is_scaled:
                 a, b = _scaled(site, "input1", a), _scaled(site, "input2", b)
             outcomes = np.select([a < b, a == b, a > b], [LESS, EQUAL, GREATER], UNORDERED)

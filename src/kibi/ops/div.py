@@ -50,7 +50,8 @@ class Div(Elementwise2):
         quotient = {DType.S8: _quotient_s8, DType.S32: _quotient_s32, DType.F32: _quotient_f32}
         function = quotient[site.output.type.dtype]
         clamped = self.clamped(site)
-        return lambda rows: clamped(function(site, *self.planes(site, rows)))
+        planes = self.planes(site)
+        return lambda rows: clamped(function(site, *planes(rows)))
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The type's kernel, without scratch; for s8 with the reciprocals of all divisors."""

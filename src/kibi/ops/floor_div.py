@@ -27,9 +27,10 @@ class FloorDiv(Broadcast2):
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """The quotient in double precision, rounded down, rounded to f32; of s32 the exact one."""
+        planes = self.planes(site)
 
         def row(rows: Rows) -> Array:
-            a, b = self.planes(site, rows)
+            a, b = planes(rows)
             if site.output.type.dtype is DType.S32:
                 return wrap_s32(np.where(b == 0, a, a // np.where(b == 0, 1, b))).astype(np.int32)
             with np.errstate(all="ignore"):

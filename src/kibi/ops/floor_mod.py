@@ -26,9 +26,10 @@ class FloorMod(Broadcast2):
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """The exact rest of a division that is cut, and the divisor added where signs differ."""
+        planes = self.planes(site)
 
         def row(rows: Rows) -> Array:
-            a, b = self.planes(site, rows)
+            a, b = planes(rows)
             if site.output.type.dtype is DType.S32:
                 return np.where(b == 0, 0, a % np.where(b == 0, 1, b)).astype(np.int32)
             with np.errstate(all="ignore"):

@@ -24,7 +24,8 @@ class LogicalAnd(Logical):
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Element by element."""
-        return lambda rows: np.asarray(np.logical_and(*self.planes(site, rows)))
+        planes = self.planes(site)
+        return lambda rows: np.asarray(np.logical_and(*planes(rows)))
 
 
 register(LogicalAnd)

@@ -33,9 +33,10 @@ class Maximum(Broadcast2):
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Element by element."""
         numpy = site.output.type.dtype.numpy
+        planes = self.planes(site)
 
         def row(rows: Rows) -> Array:
-            a, b = self.planes(site, rows)
+            a, b = planes(rows)
             return np.where(a > b, a, b).astype(numpy)
 
         return row

@@ -43,9 +43,10 @@ class Mul(Elementwise2):
         dtype = site.output.type.dtype
         factor = _multiplier(site) if is_quantized(dtype) else None
         clamped = self.clamped(site)
+        planes = self.planes(site)
 
         def row(rows: Rows) -> Array:
-            a, b = self.planes(site, rows)
+            a, b = planes(rows)
             if factor is not None:
                 zero1, zero2, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
                 scaled = requantize((a - zero1) * (b - zero2), factor.value, factor.shift)

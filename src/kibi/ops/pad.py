@@ -72,11 +72,14 @@ class Pad(Operator):
             return _MAP.reference(site)
         sizes, before, after = _planes(site)
         value = site.output.type.dtype.numpy.type(_value(site))
+        padded = tuple(size + sum(pads) for size, *pads in zip(sizes, before, after, strict=True))
+        inside = tuple(slice(start, start + size) for start, size in zip(before, sizes, strict=True))
 
         def row(rows: Rows) -> Array:
             data = np.concatenate([np.asarray(piece).reshape(-1) for piece in rows[0]]).reshape(sizes)
-            pads = tuple(zip(before, after, strict=True))
-            return np.pad(data, pads, constant_values=value)
+            made = np.full(padded, value, data.dtype)
+            made[inside] = data
+            return made
 
         return row
 

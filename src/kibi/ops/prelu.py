@@ -50,9 +50,10 @@ class Prelu(Broadcast2):
 
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Centred input, or its product with the centred slope, requantized and cut to the type."""
+        planes = self.planes(site)
 
         def real(rows: Rows) -> Array:
-            x, alpha = self.planes(site, rows)
+            x, alpha = planes(rows)
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 return np.where(x >= 0, x, x * alpha).astype(np.float32)
 
@@ -61,9 +62,10 @@ class Prelu(Broadcast2):
             return real
         one, slope = _multipliers(site)
         zero, zero_alpha, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
+        planes = self.planes(site)
 
         def row(rows: Rows) -> Array:
-            x, alpha = self.planes(site, rows)
+            x, alpha = planes(rows)
             centred = x - zero
             scaled = requantize(centred * (alpha - zero_alpha), slope.value, slope.shift)
             scaled = np.where(centred >= 0, requantize(centred, one.value, one.shift), scaled)

@@ -37,9 +37,10 @@ class SelectV2(Broadcast2):
     def reference(self, site: Site) -> Callable[[Rows], Array]:
         """Element by element."""
         numpy = site.output.type.dtype.numpy
+        planes = self.planes(site)
 
         def row(rows: Rows) -> Array:
-            condition, a, b = self.planes(site, rows)
+            condition, a, b = planes(rows)
             return np.where(condition, a, b).astype(numpy)
 
         return row

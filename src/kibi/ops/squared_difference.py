@@ -47,9 +47,10 @@ class SquaredDifference(Broadcast2):
         """The square of the scaled difference, requantized and cut to the type, or the plain one, which wraps in s32."""
         dtype = site.output.type.dtype
         pair = _pair(site) if is_quantized(dtype) else None
+        planes = self.planes(site)
 
         def row(rows: Rows) -> Array:
-            a, b = self.planes(site, rows)
+            a, b = planes(rows)
             if pair is not None:
                 first, second = pair.scaled(a, b)
                 scaled = pair.result(wrap_s32((first - second) ** 2))

@@ -38,9 +38,10 @@ class Sub(Elementwise2):
         dtype = site.output.type.dtype
         pair = _pair(site) if is_quantized(dtype) else None
         clamped = self.clamped(site)
+        planes = self.planes(site)
 
         def row(rows: Rows) -> Array:
-            a, b = self.planes(site, rows)
+            a, b = planes(rows)
             if pair is not None:
                 first, second = pair.scaled(a, b)
                 return clamped(pair.result(first - second))

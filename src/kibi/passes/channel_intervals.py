@@ -33,7 +33,8 @@ Int64 = NDArray[np.int64]
 _MOST_ELEMENTS = 1 << 22
 _MOST_WORK = 1 << 32
 _ELEMENT_WORK = 128
-"""Of a tensor; of a graph; what an element counts for where a product counts one."""
+_STEP_WORK = 1 << 16
+"""Of a tensor; of a graph; what an element, and a row step, count for where a product counts one."""
 
 TABLES = (Relu, Relu6, Logistic, Quantize)
 """Operators that look each s8 element up."""
@@ -98,10 +99,10 @@ def is_affordable(graph: Graph) -> bool:
 
 
 def _work(site: Site) -> int:
-    """Products, and elements that are read and made, to find the bounds of a node's output."""
+    """Products, elements that are read and made, and row steps, to find the bounds of a node's output."""
     rows = zip(site.row_tensors, site.accesses, strict=True)
     read = sum(site.steps * access.count * (tensor.type.row_elements // access.parts) for tensor, access in rows)
-    return site.op.macs(site) + _ELEMENT_WORK * (read + site.output.type.elements)
+    return site.op.macs(site) + _ELEMENT_WORK * (read + site.output.type.elements) + _STEP_WORK * site.steps
 
 
 def _made(site: Site, found: dict[int, Interval]) -> Interval | None:

@@ -7,11 +7,10 @@ import numpy as np
 
 from kibi.ir import Graph
 from kibi.planner.in_place import in_place_rules
-from kibi.planner.lifetimes import lifetimes
-from kibi.planner.placement import Placement, place
-from kibi.planner.placement_items import PairRule
+from kibi.planner.lifetimes import Followed
+from kibi.planner.placement import Placement, Task
 from kibi.planner.plan import Buffer, Plan, Run
-from kibi.planner.row_order import row_orders
+from kibi.planner.row_order import WholeOrder, row_orders
 from kibi.planner.row_steps import Ints
 from kibi.targets import Target
 
@@ -43,10 +42,10 @@ class _Layout:
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A layout, the pairs of its buffers that may share bytes, and the best placement so far."""
+    """A layout, its buffers to be placed with the pairs that may share bytes, and the best placement so far."""
 
     layout: _Layout
-    rules: tuple[PairRule, ...]
+    task: Task
     placement: Placement
 
     @property
@@ -58,15 +57,23 @@ class _Placed:
     def of(graph: Graph, layout: _Layout) -> "_Placed":
         """A layout placed by greedy orders."""
         rules = in_place_rules(graph, layout.runs, layout.buffers)
-        return _Placed(layout, rules, place(layout.buffers, rules=rules, time_limit_seconds=0.0))
+        task = Task.of(layout.buffers, rules)
+        return _Placed(layout, task, task.place(None, 0.0))
 
     def searched(self, seconds: float) -> "_Placed":
         """The same with the better placement that search may find in about that time."""
-        found = place(self.layout.buffers, rules=self.rules, time_limit_seconds=seconds)
+        found = self.task.place(None, seconds)
         return replace(self, placement=found) if found.peak_bytes <= self.peak_bytes else self
 
 
-def plan_by_row(graph: Graph, target: Target, *, runs: Sequence[Run] | None = None, floor: int = 0) -> Plan:
+def plan_by_row(
+    graph: Graph,
+    target: Target,
+    *,
+    runs: Sequence[Run] | None = None,
+    floor: int = 0,
+    whole: WholeOrder | None = None,
+) -> Plan:
     """A plan whose rows each have a place and a lifetime of their own, wherever that lowers the peak.
 
     Args:
@@ -74,11 +81,12 @@ def plan_by_row(graph: Graph, target: Target, *, runs: Sequence[Run] | None = No
         target: the processor that it is for.
         runs: the order of row steps; None: of the best found by `row_orders` the one with the smallest arena.
         floor: tensors stay whole as far as what lives at once does not exceed so many bytes.
+        whole: as of `row_orders`.
 
     Raises:
         PlanError: the order is impossible, or there is nothing to order.
     """
-    found = () if runs is not None else row_orders(graph)
+    found = () if runs is not None else row_orders(graph, whole)
     orders = [tuple(runs)] if runs is not None else [order.runs for order in found]
     layouts = [layout for order in orders for layout in _layouts(graph, order, floor)]
     best = _best(graph, layouts[:_MOST_LAYOUTS])
@@ -92,11 +100,15 @@ def worth_splitting(graph: Graph, runs: Sequence[Run], floor: int = 0) -> frozen
     A buffer for each row costs a table of offsets in flash. Starting from rows everywhere, each tensor, the largest first,
     is joined again where the peak does not rise, or not above the floor.
     """
-    steps = sum(run.rows for run in runs)
+    return _worth_splitting(Followed.of(graph, runs), floor)
+
+
+def _worth_splitting(followed: Followed, floor: int) -> frozenset[int]:
+    graph = followed.graph
     everything = frozenset(tensor.index for tensor in graph.tensors if tensor.type.rows > 1)
-    split = _by_tensor(lifetimes(graph, runs, split=everything))
-    whole = _by_tensor(lifetimes(graph, runs))
-    change = np.zeros(steps + 1, np.int64)
+    split = _by_tensor(followed.buffers(split=everything))
+    whole = _by_tensor(followed.buffers())
+    change = np.zeros(followed.steps + 1, np.int64)
     for buffers in split.values():
         _add(change, buffers, 1)
     peak = max(floor, int(np.cumsum(change)[:-1].max()))
@@ -114,11 +126,12 @@ def worth_splitting(graph: Graph, runs: Sequence[Run], floor: int = 0) -> frozen
 
 def _layouts(graph: Graph, runs: tuple[Run, ...], floor: int) -> Iterator[_Layout]:
     """The buffers of an order: the fewest; and those with whole model inputs, which are easier to place."""
-    split = worth_splitting(graph, runs, floor)
+    followed = Followed.of(graph, runs)
+    split = _worth_splitting(followed, floor)
     whole_inputs = split - set(graph.stored_inputs)
     for choice in dict.fromkeys((split, whole_inputs)):
-        buffers = lifetimes(graph, runs, split=choice)
-        change = np.zeros(sum(run.rows for run in runs) + 1, np.int64)
+        buffers = followed.buffers(split=choice)
+        change = np.zeros(followed.steps + 1, np.int64)
         _add(change, buffers, 1)
         yield _Layout(runs, buffers, choice != split, int(np.cumsum(change)[:-1].max()))
 

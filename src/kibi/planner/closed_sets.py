@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeAlias
 
 from kibi.planner.precedence import Precedence, members
 
-_MOST_MOVES = 500_000
-"""That a beam tries: some times what the largest models that we know take. Beyond are graphs with very many nodes side by side."""
+_MOST_MOVES = 150_000
+"""That a beam tries; models that we know are ordered without. Beyond are graphs with very many nodes side by side."""
 
 
 @dataclass(frozen=True, slots=True)

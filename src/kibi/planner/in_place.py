@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibi.ir import Graph, Tensor
 from kibi.planner.placement_items import PairRule
@@ -54,12 +55,12 @@ class _Lives:
     Attributes:
         buffers: of each tensor that is not pinned, with their positions in the list.
         finished: for each tensor, the last step that makes one of its rows; -1 for a stored input.
-        readers: for each tensor, each reading (place, node), ascending by place.
+        reads: for each tensor, when it is read.
     """
 
     buffers: dict[int, list[tuple[int, Buffer]]]
     finished: dict[int, int]
-    readers: dict[int, list[tuple[int, int]]]
+    reads: "dict[int, _Reads]"
 
     @staticmethod
     def of(graph: Graph, steps: dict[int, _Steps], buffers: Sequence[Buffer]) -> "_Lives":
@@ -73,7 +74,38 @@ class _Lives:
             finished |= dict.fromkeys(graph.nodes[node].outputs, its[-1][0])
             for tensor in graph.sites[node].row_tensors:
                 readers.setdefault(tensor.index, []).extend((place, node) for place, _ in its)
-        return _Lives(found, finished, {tensor: sorted(reads) for tensor, reads in readers.items()})
+        return _Lives(found, finished, {tensor: _Reads.of(reads) for tensor, reads in readers.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    """When a tensor is read.
+
+    Attributes:
+        places: of the readings, ascending.
+        nodes: which read there.
+        following: for each reading, the position of the next one by another node; their number where there is none.
+    """
+
+    places: list[int]
+    nodes: list[int]
+    following: list[int]
+
+    @staticmethod
+    def of(reads: list[tuple[int, int]]) -> "_Reads":
+        """From pairs (place, node)."""
+        places, nodes = map(list, zip(*sorted(reads), strict=True))
+        following = [len(nodes)] * len(nodes)
+        for k in range(len(nodes) - 2, -1, -1):
+            following[k] = following[k + 1] if nodes[k] == nodes[k + 1] else k + 1
+        return _Reads(places, nodes, following)
+
+    def other_from(self, place: int, node: int) -> int | None:
+        """The first place from one on at which another node than that reads; None where none does."""
+        at = bisect_left(self.places, place)
+        if at < len(self.nodes) and self.nodes[at] == node:
+            at = self.following[at]
+        return self.places[at] if at < len(self.places) else None
 
 
 def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator[tuple[PairRule | None, int]]:
@@ -88,29 +120,51 @@ def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator
         if site.row_tensors.count(tensor) > 1:
             continue  # one tensor at two inputs: no rule says how the two reads meet
         turn = _Turn.of(overlap, steps, made, [access.needs(number) for number in range(site.steps)])
-        readers = [place for place, reader in lives.readers[tensor.index] if reader != node]
-        held = lives.buffers.get(tensor.index, [])
-        starts, ends = (np.array([getattr(rows, name) for _, rows in held]) for name in ("start", "end"))
+        reads = lives.reads[tensor.index]
+        held = _Held.of(lives.buffers.get(tensor.index, []), tensor, lives)
         for second, output in lives.buffers.get(site.output.index, []):
-            following = bisect_left(readers, output.start)
-            other = readers[following] if following < len(readers) else None
-            for at in np.flatnonzero((starts < output.end) & (output.start < ends)).tolist():
-                first, rows = held[at]
-                if not _may_share(rows, output, tensor, other, lives):
-                    yield None, 1
-                    continue
+            other = reads.other_from(output.start, node)
+            alive = np.flatnonzero((held.starts < output.end) & (output.start < held.ends))
+            passed = 0
+            for place in np.flatnonzero(held.may_share(alive, output, other)).tolist():
+                first, rows = held.buffers[alive[place]]
                 distance, looked = turn.distance(rows, output, output.first_row * made_bytes)
                 rule = PairRule(first, second, distance) if distance < output.size_bytes else None
-                yield rule, looked
+                yield rule, looked + place - passed
+                passed = place + 1
+            yield None, len(alive) - passed
 
 
-def _may_share(rows: Buffer, output: Buffer, tensor: Tensor, other: int | None, lives: _Lives) -> bool:
-    """Whether of two that live at once the rows are only read from then on, and by no other node.
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The buffers of a tensor that a node reads.
 
-    `other` is the first place at which another node reads the tensor once the output is begun.
+    Attributes:
+        buffers: with their positions in the list of all.
+        starts, ends: of their lives: `[buffers]`.
+        made: the last step that makes some of their rows, as far as that is known: `[buffers]`.
     """
-    is_made = rows.start < output.start if rows.rows < tensor.type.rows else lives.finished[tensor.index] < output.start
-    return is_made and not (other is not None and other < rows.end)
+
+    buffers: list[tuple[int, Buffer]]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    made: NDArray[np.int64]
+
+    @staticmethod
+    def of(buffers: list[tuple[int, Buffer]], tensor: Tensor, lives: _Lives) -> "_Held":
+        """From a tensor's buffers; one that holds all rows is made when the tensor is."""
+        whole = lives.finished.get(tensor.index, -1)  # a constant has no buffers
+        facts = [(rows.start, rows.end, rows.start if rows.rows < tensor.type.rows else whole) for _, rows in buffers]
+        starts, ends, made = np.array(facts, np.int64).reshape(-1, 3).T
+        return _Held(buffers, starts, ends, made)
+
+    def may_share(self, alive: NDArray[np.int64], output: Buffer, other: int | None) -> NDArray[np.bool_]:
+        """Which of some that live with an output are only read from then on, and by no other node.
+
+        `other` is the first place at which another node reads the tensor once the output is begun.
+        """
+        is_made: NDArray[np.bool_] = self.made[alive] < output.start
+        return is_made if other is None else is_made & (other >= self.ends[alive])
 
 
 @dataclass(frozen=True, slots=True)

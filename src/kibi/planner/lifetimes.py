@@ -39,27 +39,53 @@ def lifetimes(
         PlanError: the order names a node that does not exist, computes a row twice, out of order or never, reads a row that
             is not made yet, or overwrites one of a variable that is still to be read.
     """
-    check_limits(graph)
-    histories, spans = _follow(graph, runs)
-    steps = sum(run.rows for run in runs)
-    buffers: list[Buffer] = []
-    pinned_bytes = 0
-    for index in sorted(histories):
-        tensor = graph.tensors[index]
-        if not tensor.is_planned:
-            continue
-        alignment = tensor.type.dtype.size_bytes
-        if index in graph.stored_inputs and index in split and index not in graph.outputs:
-            pinned_bytes += -pinned_bytes % alignment
-            buffers.extend(_pinned(tensor, histories[index], alignment, pinned_bytes))
-            pinned_bytes += tensor.type.size_bytes
-        elif _is_array(graph, index) or (histories[index].is_whole and index not in split):
-            buffers.append(_whole(tensor, histories[index], alignment, steps if index in graph.outputs else 0))
-        else:
-            buffers.extend(_by_row(tensor, histories[index], alignment))
-    if scratch:
-        buffers.extend(_scratch(graph, spans))
-    return tuple(buffers)
+    return Followed.of(graph, runs).buffers(scratch=scratch, split=split)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What happens in an order of row steps: enough to list its buffers in several ways.
+
+    Attributes:
+        graph: the graph.
+        steps: how many steps the order has.
+        histories: of each tensor in the arena.
+        spans: the first and last step of each node.
+    """
+
+    graph: Graph
+    steps: int
+    histories: "dict[int, _History]"
+    spans: dict[int, tuple[int, int]]
+
+    @staticmethod
+    def of(graph: Graph, runs: Sequence[Run]) -> "Followed":
+        """An order, step by step; arguments and errors as of `lifetimes`."""
+        check_limits(graph)
+        histories, spans = _follow(graph, runs)
+        return Followed(graph, sum(run.rows for run in runs), histories, spans)
+
+    def buffers(self, *, scratch: bool = True, split: Collection[int] = ()) -> tuple[Buffer, ...]:
+        """Its buffers; arguments and result as of `lifetimes`."""
+        graph, buffers, pinned_bytes = self.graph, list[Buffer](), 0
+        stored, kept = frozenset(graph.stored_inputs), frozenset(graph.outputs)
+        for index in sorted(self.histories):
+            tensor, history = graph.tensors[index], self.histories[index]
+            if not tensor.is_planned:
+                continue
+            alignment = tensor.type.dtype.size_bytes
+            if index in stored and index in split and index not in kept:
+                pinned_bytes += -pinned_bytes % alignment
+                buffers.extend(_pinned(tensor, history, alignment, pinned_bytes))
+                pinned_bytes += tensor.type.size_bytes
+            # The caller sees a stored input or an output of the model as one array.
+            elif index in stored or index in kept or (history.is_whole and index not in split):
+                buffers.append(_whole(tensor, history, alignment, self.steps if index in kept else 0))
+            else:
+                buffers.extend(_by_row(tensor, history, alignment))
+        if scratch:
+            buffers.extend(_scratch(graph, self.spans))
+        return tuple(buffers)
 
 
 @dataclass(slots=True)
@@ -152,11 +178,6 @@ def _steps(graph: Graph, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
     for node, total, count in zip(graph.nodes, totals, done, strict=True):
         if count < total:
             raise PlanError(f"row steps {count} to {total - 1} of {node.label} are never computed. Add runs for them.")
-
-
-def _is_array(graph: Graph, index: int) -> bool:
-    """Whether the caller sees the tensor as one array: a stored input or an output of the model."""
-    return index in graph.stored_inputs or index in graph.outputs
 
 
 def _whole(tensor: Tensor, history: _History, alignment: int, end: int) -> Buffer:

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from itertools import pairwise
 from time import perf_counter
 
 from kibi.errors import PlanError, ToolchainError
+from kibi.planner.better_orders import Greedy
 from kibi.planner.first_fit import first_fit, orders
 from kibi.planner.placement_items import MOST_BYTES, Gap, Item, PairRule, check_items
 from kibi.planner.placement_native import Native
@@ -111,18 +113,43 @@ def place(
     Raises:
         PlanError: a buffer has a negative size, no alignment or an empty lifetime.
     """
-    groups = _groups(buffers)
-    items = [_item([buffers[index] for index in group]) for group in groups]
-    number = {index: place for place, group in enumerate(groups) for index in group}
-    kept = [PairRule(number[r.first], number[r.second], r.minimum_distance_bytes) for r in rules]
-    found = place_items(items, rules=kept, capacity=capacity, time_limit_seconds=time_limit_seconds)
-    placed = list(buffers)
-    for group, base in zip(groups, found.offsets or (), strict=True):
-        lowest = min(buffers[index].offset for index in group)
-        for index in group:
-            shift = buffers[index].offset - lowest if buffers[index].is_pinned else 0
-            placed[index] = replace(buffers[index], offset=base + shift)
-    return Placement(tuple(placed), found.peak_bytes, found.lower_bound_bytes, found.status)
+    return Task.of(buffers, rules).place(capacity, time_limit_seconds)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Buffers to place, ready to be placed several times: greedy orders are tried once, and each search goes on from there.
+
+    Attributes:
+        buffers: as `place` takes them.
+        groups: the positions of those that are placed as one.
+        items: one for each group.
+    """
+
+    buffers: tuple[Buffer, ...]
+    groups: list[list[int]]
+    items: "_Items"
+
+    @staticmethod
+    def of(buffers: Sequence[Buffer], rules: Sequence[PairRule]) -> "Task":
+        """The task; arguments and errors as of `place`."""
+        groups = _groups(buffers)
+        number = {index: place for place, group in enumerate(groups) for index in group}
+        kept = [PairRule(number[r.first], number[r.second], r.minimum_distance_bytes) for r in rules]
+        return Task(
+            tuple(buffers), groups, _Items.of([_item([buffers[index] for index in group]) for group in groups], kept)
+        )
+
+    def place(self, capacity: int | None, time_limit_seconds: float) -> Placement:
+        """Place them; arguments and errors as of `place`."""
+        found = self.items.place(capacity, time_limit_seconds)
+        placed = list(self.buffers)
+        for group, base in zip(self.groups, found.offsets or (), strict=True):
+            lowest = min(self.buffers[index].offset for index in group)
+            for index in group:
+                shift = self.buffers[index].offset - lowest if self.buffers[index].is_pinned else 0
+                placed[index] = replace(self.buffers[index], offset=base + shift)
+        return Placement(tuple(placed), found.peak_bytes, found.lower_bound_bytes, found.status)
 
 
 def _groups(buffers: Sequence[Buffer]) -> list[list[int]]:
@@ -136,17 +163,16 @@ def _groups(buffers: Sequence[Buffer]) -> list[list[int]]:
 def _item(group: Sequence[Buffer]) -> Item:
     """One item for buffers that lie in order; what is left of it, as its parts die, is a window of its bytes."""
     lowest = min(buffer.offset for buffer in group)
-    end = max(buffer.end for buffer in group)
     size = max(buffer.offset + buffer.size_bytes for buffer in group) - lowest
-    gaps = []
-    deaths = sorted({buffer.end for buffer in group})
-    for since, until in pairwise(deaths):
-        left = [buffer for buffer in group if buffer.end > since]
-        low = min(buffer.offset for buffer in left) - lowest
-        high = max(buffer.offset + buffer.size_bytes for buffer in left) - lowest
-        gaps.append(Gap(since, until, (low, high)))
+    dying = sorted(group, key=lambda buffer: buffer.end, reverse=True)
+    gaps, low, high = [], size, 0
+    for buffer, before in pairwise(dying):  # from the end of the item's life back: what is left grows
+        low = min(low, buffer.offset - lowest)
+        high = max(high, buffer.offset + buffer.size_bytes - lowest)
+        if before.end < buffer.end:
+            gaps.append(Gap(before.end, buffer.end, (low, high)))
     alignment = max(buffer.alignment for buffer in group)
-    return Item(min(buffer.start for buffer in group), end, size, alignment, gaps=tuple(gaps))
+    return Item(min(buffer.start for buffer in group), dying[0].end, size, alignment, gaps=tuple(reversed(gaps)))
 
 
 def place_items(
@@ -170,28 +196,93 @@ def place_items(
     Raises:
         PlanError: an item or a rule makes no sense, or the time limit is no number from 0 on.
     """
-    check_items(items, rules)
-    if not time_limit_seconds >= 0:
-        raise PlanError(f"a search cannot take {time_limit_seconds} seconds. Give a number from 0 on.")
-    seconds = min(time_limit_seconds, _MOST_SECONDS)
-    capacity = None if capacity is None else min(capacity, MOST_BYTES)
-    solid = [index for index, item in enumerate(items) if _takes_room(item)]
-    number = {index: position for position, index in enumerate(solid)}
-    kept = [
-        PairRule(number[rule.first], number[rule.second], rule.minimum_distance_bytes)
-        for rule in rules
-        if rule.first in number and rule.second in number
-    ]
-    problem = Problem.of([items[index] for index in solid], kept)
-    progress = Progress(None, _NOWHERE, problem.lower_bound_bytes)
-    _solve(problem, progress, capacity, seconds)
-    status = _status(progress, capacity)
-    if progress.offsets is None:
-        return Solution(None, 0, progress.lower_bound_bytes, status)
-    offsets = [item.offset or 0 for item in items]
-    for index, offset in zip(solid, progress.offsets.tolist(), strict=True):
-        offsets[index] = offset
-    return Solution(tuple(offsets), progress.peak_bytes, progress.lower_bound_bytes, status)
+    return _Items.of(items, rules).place(capacity, time_limit_seconds)
+
+
+@dataclass(frozen=True)
+class _Items:
+    """Items to place.
+
+    Attributes:
+        fixed: the offset of each; 0 where it may lie anywhere.
+        solid: the positions of those that take room.
+        problem: what these are.
+    """
+
+    fixed: tuple[int, ...]
+    solid: tuple[int, ...]
+    problem: Problem
+
+    @staticmethod
+    def of(items: Sequence[Item], rules: Sequence[PairRule]) -> "_Items":
+        """From checked items and rules.
+
+        Raises:
+            PlanError: an item or a rule makes no sense.
+        """
+        check_items(items, rules)
+        solid = [index for index, item in enumerate(items) if _takes_room(item)]
+        number = {index: position for position, index in enumerate(solid)}
+        kept = [
+            PairRule(number[rule.first], number[rule.second], rule.minimum_distance_bytes)
+            for rule in rules
+            if rule.first in number and rule.second in number
+        ]
+        return _Items(
+            tuple(item.offset or 0 for item in items), tuple(solid), Problem.of([items[index] for index in solid], kept)
+        )
+
+    def place(self, capacity: int | None, time_limit_seconds: float) -> Solution:
+        """Place them; arguments and errors as of `place_items`."""
+        if not time_limit_seconds >= 0:
+            raise PlanError(f"a search cannot take {time_limit_seconds} seconds. Give a number from 0 on.")
+        seconds = min(time_limit_seconds, _MOST_SECONDS)
+        capacity = None if capacity is None else min(capacity, MOST_BYTES)
+        begun = self._begun if capacity is None else _Begun.of(self.problem, capacity)
+        progress = replace(begun.progress)
+        if begun.native is not None and progress.offsets is not None and not progress.is_done(capacity) and seconds > 0:
+            go_on = _clock(seconds)
+            refine(self.problem, begun.native, progress, begun.starts, capacity=capacity, seconds=seconds, go_on=go_on)
+        status = _status(progress, capacity)
+        if progress.offsets is None:
+            return Solution(None, 0, progress.lower_bound_bytes, status)
+        offsets = list(self.fixed)
+        for index, offset in zip(self.solid, progress.offsets.tolist(), strict=True):
+            offsets[index] = offset
+        return Solution(tuple(offsets), progress.peak_bytes, progress.lower_bound_bytes, status)
+
+    @cached_property
+    def _begun(self) -> "_Begun":
+        return _Begun.of(self.problem, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A problem after the greedy orders.
+
+    Attributes:
+        progress: what is known.
+        native: the problem in the native code's hands; None where that is not needed, or not there.
+        starts: what greedy orders gave, the best first.
+    """
+
+    progress: Progress
+    native: Native | None
+    starts: tuple[Greedy, ...]
+
+    @staticmethod
+    def of(problem: Problem, capacity: int | None) -> "_Begun":
+        progress = Progress(None, _NOWHERE, problem.lower_bound_bytes)
+        if problem.items <= _FEW_ITEMS:
+            _greedy_in_python(problem, progress, capacity)
+            if progress.is_done(capacity):
+                return _Begun(progress, None, ())
+        try:
+            native = Native(problem)
+        except ToolchainError:
+            _greedy_in_python(problem, progress, capacity)
+            return _Begun(progress, None, ())
+        return _Begun(progress, native, tuple(greedy(problem, native, progress, capacity)))
 
 
 def _takes_room(item: Item) -> bool:
@@ -200,21 +291,6 @@ def _takes_room(item: Item) -> bool:
         return False
     free = sum(gap.end - gap.start for gap in item.gaps if gap.window is None or gap.window[0] == gap.window[1])
     return free < item.end - item.start
-
-
-def _solve(problem: Problem, progress: Progress, capacity: int | None, seconds: float) -> None:
-    if problem.items <= _FEW_ITEMS:
-        _greedy_in_python(problem, progress, capacity)
-        if progress.is_done(capacity):
-            return
-    try:
-        native = Native(problem)
-    except ToolchainError:
-        _greedy_in_python(problem, progress, capacity)
-        return
-    starts = greedy(problem, native, progress, capacity)
-    if progress.offsets is not None and not progress.is_done(capacity) and seconds > 0:
-        refine(problem, native, progress, starts, capacity=capacity, seconds=seconds, go_on=_clock(seconds))
 
 
 def _greedy_in_python(problem: Problem, progress: Progress, capacity: int | None) -> None:

@@ -215,25 +215,26 @@ def _window_distances(
     """
     distances: dict[tuple[int, int], int] = {}
     is_exact = True
-    partial = [index for index, item in enumerate(items) if any(gap.window for gap in item.gaps)]
-    for one in partial:
-        for other in range(len(items)):
+    for one in (index for index, item in enumerate(items) if any(gap.window for gap in item.gaps)):
+        starts, ends, lows, highs = np.array([(x.start, x.end, x.low, x.high) for x in pieces[one]], np.int64).T
+        for other, its_pieces in enumerate(pieces):
             if other == one or (other, one) in distances:
                 continue
-            ranges = sorted(
-                (mine.low - its.high, mine.high - its.low)
-                for mine in pieces[one]
-                for its in pieces[other]
-                if mine.start < its.end and its.start < mine.end
-            )
-            if not ranges:
+            met = [slice(*_meeting(starts, ends, its)) for its in its_pieces]
+            least = np.concatenate([lows[part] - its.high for part, its in zip(met, its_pieces, strict=True)])
+            most = np.concatenate([highs[part] - its.low for part, its in zip(met, its_pieces, strict=True)])
+            if not len(least):
                 continue
-            reach = ranges[0][1]
-            for low, high in ranges:
-                is_exact = is_exact and low < reach
-                reach = max(reach, high)
-            distances[one, other], distances[other, one] = reach, -ranges[0][0]
+            order = np.lexsort((most, least))
+            reach = np.maximum.accumulate(most[order])
+            is_exact = is_exact and bool((least[order][1:] < reach[:-1]).all())
+            distances[one, other], distances[other, one] = int(reach[-1]), -int(least.min())
     return distances, is_exact
+
+
+def _meeting(starts: Bytes, ends: Bytes, piece: Piece) -> tuple[int, int]:
+    """From which to before which of the pieces of an item, in order, live with a piece of another."""
+    return int(np.searchsorted(ends, piece.start, side="right")), int(np.searchsorted(starts, piece.end))
 
 
 def _rule_distances(items: Sequence[Item], rules: Sequence[PairRule]) -> dict[tuple[int, int], int]:

@@ -207,19 +207,15 @@ class Plan:
         change = np.zeros(len(self.steps) + 1, np.int64)
         np.add.at(change, starts, tops - lows)
         np.subtract.at(change, ends, tops - lows)
+        alive = np.zeros(0, np.int64)
         for place in range(len(ordered)):
             low, top, start = lows[place], tops[place], starts[place]
-            before = slice(0, place)
-            meets = (
-                (ends[before] > start)
-                & (lows[before] < top)
-                & (tops[before] > low)
-                & (regions[before] == regions[place])
-            )
-            for other in np.flatnonzero(meets):
+            alive = alive[ends[alive] > start]
+            for other in alive[(lows[alive] < top) & (tops[alive] > low) & (regions[alive] == regions[place])]:
                 shared = min(top, tops[other]) - max(low, lows[other])
                 change[start] -= shared
                 change[min(ends[place], ends[other])] += shared
+            alive = np.append(alive, place)
         return tuple(np.cumsum(change)[:-1].tolist())
 
     def largest(self, graph: Graph, count: int = 3) -> tuple[tuple[str, int], ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from functools import cache, partial
 from time import perf_counter
 
 from kibi.errors import PlanError
@@ -18,7 +19,7 @@ from kibi.planner.plan import Handover, Plan, Run
 from kibi.planner.planned_graph import with_handover
 from kibi.planner.region_file import Region
 from kibi.planner.regions import cheapest_in_regions
-from kibi.planner.row_order import order_within
+from kibi.planner.row_order import WholeOrder, order_within
 from kibi.planner.topological import smallest_peak_order
 from kibi.targets import Target
 
@@ -187,8 +188,9 @@ def _smallest(graph: Graph, target: Target, scratch: bool, ram_bytes: int | None
         fitting = next((plan for plan in fast if plan.arena_bytes <= ram_bytes), None)
         if fitting is not None:
             return fitting
-    by_row = plan_by_row(graph, target)
-    by_tensor = _plan_by_tensor(graph, target, None, scratch, by_row.arena_bytes)
+    whole = cache(partial(smallest_peak_order, graph))
+    by_row = plan_by_row(graph, target, whole=whole)
+    by_tensor = _plan_by_tensor(graph, target, None, scratch, by_row.arena_bytes, whole)
     return by_row if by_row.arena_bytes < by_tensor.arena_bytes else by_tensor
 
 
@@ -203,9 +205,15 @@ def _fastest_first(graph: Graph, target: Target, scratch: bool, ram_bytes: int) 
 
 
 def _plan_by_tensor(
-    graph: Graph, target: Target, runs: Sequence[Run] | None, scratch: bool, capacity: int | None = None
+    graph: Graph,
+    target: Target,
+    runs: Sequence[Run] | None,
+    scratch: bool,
+    capacity: int | None = None,
+    whole: WholeOrder | None = None,
 ) -> Plan:
-    best = None if runs is not None else smallest_peak_order(graph)
+    found = partial(smallest_peak_order, graph) if whole is None else whole
+    best = None if runs is not None else found()
     order = tuple(runs or ()) if best is None else completed(graph, best.nodes)
     buffers = lifetimes(graph, order, scratch=scratch)
     placement = place(buffers, rules=in_place_rules(graph, order, buffers), capacity=capacity)

@@ -5,8 +5,9 @@ by dynamic programming (`row_cuts`, `row_stretches`); exact search and local sea
 is not met (`row_bound`, `row_search`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from kibi.ir import Graph
 from kibi.planner.order import file_order
@@ -16,7 +17,10 @@ from kibi.planner.row_cuts import best_cuts
 from kibi.planner.row_levels import live_levels
 from kibi.planner.row_search import best_order, better_order
 from kibi.planner.row_steps import RowSteps, row_steps, runs_of
-from kibi.planner.topological import smallest_peak_order
+from kibi.planner.topological import TopologicalOrder, smallest_peak_order
+
+WholeOrder: TypeAlias = Callable[[], TopologicalOrder]
+"""What gives the best order of whole operators: it takes long, and is asked for only where it is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +49,14 @@ def row_order(graph: Graph) -> RowOrder:
     return row_orders(graph)[0]
 
 
-def row_orders(graph: Graph) -> tuple[RowOrder, ...]:
+def row_orders(graph: Graph, whole: WholeOrder | None = None) -> tuple[RowOrder, ...]:
     """Different orders by rows, the one with the smallest peak first; others may be easier to place.
 
     Where the first order that is found meets the bound, it is the only one.
+
+    Args:
+        graph: a verified graph.
+        whole: gives the best order of its operators that each run to completion; None: it is found here.
     """
     if not graph.nodes:
         return (RowOrder((), (), 0, 0),)
@@ -57,7 +65,7 @@ def row_orders(graph: Graph) -> tuple[RowOrder, ...]:
     bound = row_bound(steps, first.nodes)
     found = {first.nodes: first}
     if first.peak_bytes > bound:
-        found |= {order.nodes: order for order in _cut_orders(graph, steps, bound)}
+        found |= {order.nodes: order for order in _cut_orders(graph, steps, bound, whole)}
         best = min(found.values(), key=_rank)
         bound = row_bound(steps, best.nodes, bound)
         exact, bound = best_order(steps, best.nodes, bound)
@@ -102,10 +110,11 @@ def _rank(order: _Candidate) -> tuple[int, int]:
     return order.peak_bytes, len(order.runs)
 
 
-def _cut_orders(graph: Graph, steps: RowSteps, floor: int) -> Iterator[_Candidate]:
+def _cut_orders(graph: Graph, steps: RowSteps, floor: int, whole: WholeOrder | None = None) -> Iterator[_Candidate]:
     """Orders from cuts, in the file's order of nodes and in the best one of whole operators."""
     own = tuple(range(len(steps.steps)))
-    for nodes in dict.fromkeys((own, smallest_peak_order(graph).nodes)):
+    best = smallest_peak_order(graph) if whole is None else whole()
+    for nodes in dict.fromkeys((own, best.nodes)):
         for is_eager in (True, False):
             yield _cut_order(steps, nodes, floor, is_eager=is_eager)
 

@@ -114,7 +114,8 @@ class _Arena:
             if not scratch.start <= step < scratch.end:
                 yield f"scratch is used, but declares to live from step {scratch.start} to {scratch.end}"
         for index, each, _ in read:
-            yield from self.check(index, each, step)
+            if not self._is_there(index, each, step):
+                yield from self.check(index, each, step)
         for key in made:
             self.write(*key)
         yield from self._scattered(made)
@@ -130,8 +131,9 @@ class _Arena:
         overlaps = self.overlaps[node] or (None,) * len(tensors)
         for tensor, access, overlap in zip(tensors, self.accesses[node], overlaps, strict=True):
             if (tensor.index, 0) in self.row_at:
-                parts = (part for part in access.positions(row) if part is not None)
-                yield from ((tensor.index, each, overlap) for each in sorted({part // access.parts for part in parts}))
+                parts = [part for part in access.positions(row) if part is not None]
+                rows = parts if access.parts == 1 else sorted({part // access.parts for part in parts})
+                yield from ((tensor.index, each, overlap) for each in rows)
 
     def _overwritten(self, made: list[tuple[int, int]], read: list[tuple[int, int, int | None]]) -> Iterator[str]:
         """What is wrong with output in the place of rows that the same step reads."""
@@ -179,6 +181,11 @@ class _Arena:
             row_bytes = self.row_bytes[tensor]
             if tensor == other and self.row_at[other, after][0] != self.row_at[tensor, row][0] + row_bytes:
                 yield f"rows {row} and {after} of {self.graph.tensors[tensor].name!r} are made together but lie apart"
+
+    def _is_there(self, tensor: int, row: int, step: int) -> bool:
+        """Whether `check` finds nothing wrong."""
+        _, buffer = self.row_at[tensor, row]
+        return self.unit[tensor, row] in self.intact and (buffer is None or buffer.start <= step < buffer.end)
 
     def check(self, tensor: int, row: int, step: int) -> Iterator[str]:
         """What is wrong with a row that must be there."""

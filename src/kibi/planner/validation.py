@@ -3,7 +3,7 @@
 It is meant to be believed because it is simple, and shares no code with what makes plans.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -94,6 +94,7 @@ def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     computed = set(graph.inputs) | {index for node in graph.nodes for index in node.outputs}
     owned = {index for index in computed if not (graph.tensors[index].is_supplied or graph.tensors[index].is_state)}
     held: dict[int, list[int]] = {index: [] for index in owned}
+    steps, sizes = sum(run.rows for run in plan.runs), region_sizes(plan)
     for place, buffer in enumerate(plan.buffers):
         if buffer.tensor is None:
             known = bool(buffer.nodes) and all(0 <= node < len(graph.nodes) for node in buffer.nodes)
@@ -102,7 +103,7 @@ def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
         if not known:
             yield f"buffer {place} is neither rows of a tensor in the arena nor scratch of an operator"
             continue
-        yield from (f"{buffer_name(graph, buffer)}: {what}" for what in _place(graph, plan, buffer))
+        yield from (f"{buffer_name(graph, buffer)}: {what}" for what in _place(graph, plan, buffer, steps, sizes))
         if buffer.tensor is not None:
             held[buffer.tensor] += range(buffer.first_row, buffer.first_row + min(buffer.rows, 1 << 20))
     for index, rows in held.items():
@@ -112,9 +113,8 @@ def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     yield from _scratch_sizes(graph, plan, scratch)
 
 
-def _place(graph: Graph, plan: Plan, buffer: Buffer) -> Iterator[str]:
-    """Size, alignment, region, offset and declared lifetime of one buffer."""
-    steps = sum(run.rows for run in plan.runs)
+def _place(graph: Graph, plan: Plan, buffer: Buffer, steps: int, sizes: Mapping[str, int]) -> Iterator[str]:
+    """Size, alignment, region, offset and declared lifetime of one buffer, in so many steps and regions of these sizes."""
     alignment = max((graph.calls[node].scratch_alignment for node in buffer.nodes), default=1)
     if buffer.tensor is not None:
         kind = graph.tensors[buffer.tensor].type
@@ -127,9 +127,9 @@ def _place(graph: Graph, plan: Plan, buffer: Buffer) -> Iterator[str]:
         yield f"declared alignment {buffer.alignment} is no power of two up to {_MOST_ALIGNMENT}"
     elif buffer.offset % buffer.alignment:
         yield f"offset {buffer.offset} is no multiple of its alignment {buffer.alignment}"
-    size = region_sizes(plan).get(buffer.region)
+    size = sizes.get(buffer.region)
     if size is None:
-        yield f"there is no region {buffer.region!r}, only {', '.join(map(repr, region_sizes(plan)))}"
+        yield f"there is no region {buffer.region!r}, only {', '.join(map(repr, sizes))}"
     elif buffer.offset < 0 or buffer.size_bytes < 0 or buffer.offset + buffer.size_bytes > size:
         where = f"region {buffer.region!r}, of which the plan takes" if plan.regions else "an arena of"
         yield f"bytes {buffer.offset} to {buffer.offset + buffer.size_bytes - 1} in {where} {size}"
@@ -166,16 +166,24 @@ def _overlaps(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     start, end, bottom, top = np.array(bounds, np.int64).reshape(-1, 4).T
     names = list(plan.region_names)
     region = np.array([names.index(each.region) for each in plan.buffers], np.int64)
-    for index, (its_start, its_end, its_bottom, its_top) in enumerate(bounds):
-        in_time = (start[:index] < its_end) & (end[:index] > its_start) & (region[:index] == region[index])
-        for other in np.flatnonzero(in_time & (bottom[:index] < its_top) & (top[:index] > its_bottom)):
-            tensors = (plan.buffers[other].tensor, plan.buffers[index].tensor)
-            if tensors in in_place or tensors[::-1] in in_place:
-                continue
-            both = f"{_rows(graph, plan.buffers[other])} and {_rows(graph, plan.buffers[index])}"
-            first, last = max(its_bottom, int(bottom[other])), min(its_top, int(top[other])) - 1
-            since, until = max(its_start, int(start[other])), min(its_end, int(end[other])) - 1
-            yield f"{both} share bytes {first} to {last} during steps {since} to {until}"
+    met: list[tuple[int, int]] = []
+    alive = np.zeros(0, np.int64)
+    for number in np.argsort(start, kind="stable"):
+        alive = alive[end[alive] > start[number]]
+        others = alive[
+            (bottom[alive] < top[number]) & (top[alive] > bottom[number]) & (region[alive] == region[number])
+        ]
+        met += [(max(int(number), other), min(int(number), other)) for other in others.tolist()]
+        alive = np.append(alive, number)
+    for index, other in sorted(met):
+        its_start, its_end, its_bottom, its_top = bounds[index]
+        tensors = (plan.buffers[other].tensor, plan.buffers[index].tensor)
+        if tensors in in_place or tensors[::-1] in in_place:
+            continue
+        both = f"{_rows(graph, plan.buffers[other])} and {_rows(graph, plan.buffers[index])}"
+        first, last = max(its_bottom, int(bottom[other])), min(its_top, int(top[other])) - 1
+        since, until = max(its_start, int(start[other])), min(its_end, int(end[other])) - 1
+        yield f"{both} share bytes {first} to {last} during steps {since} to {until}"
 
 
 def _simulated(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:

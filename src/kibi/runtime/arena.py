@@ -43,11 +43,16 @@ class Arena:
         self._guard = guard
         self._plan = plan
         self._freed = _freed(plan) if guard else {}
+        self._changes = _changes(plan) if guard else {}
+        self._owners = np.zeros(len(self.bytes) if guard else 0, np.int32)
+        self._moment = -1
 
     def start(self) -> None:
         """Before the first step: canaries everywhere."""
         if self._guard:
             self.bytes[:] = CANARY
+            self._owners[:] = 0
+            self._moment = -1
 
     def release(self, step: int) -> None:
         """After a step: canaries where buffers have just died."""
@@ -63,11 +68,11 @@ class Arena:
         """
         if not self._guard:
             return
-        is_free = np.ones(len(self.bytes), dtype=bool)
-        for buffer in self._plan.buffers:
-            if buffer.start <= step + 1 and (buffer.end > step + 1 or buffer.end == len(self._plan.steps)):
-                is_free[buffer.offset : buffer.offset + buffer.size_bytes] = False
-        broken = np.flatnonzero(is_free & (self.bytes != CANARY))
+        for moment in range(self._moment + 1, step + 2):
+            for start, end, by in self._changes.get(moment, ()):
+                self._owners[start:end] += by
+        self._moment = step + 1
+        broken = np.flatnonzero((self._owners == 0) & (self.bytes != CANARY))
         if broken.size:
             raise InternalError(f"step {step} wrote to arena byte {int(broken[0])}, which no buffer owns")
 
@@ -83,6 +88,20 @@ def side_by_side(plan: Plan) -> Plan:
         end = bases[use.name] + use.used_bytes
     moved = (replace(each, offset=bases[each.region] + each.offset, region="arena") for each in plan.buffers)
     return replace(plan, buffers=tuple(moved), regions=(), weight_regions=(), arena_bytes=end)
+
+
+def _changes(plan: Plan) -> dict[int, list[tuple[int, int, int]]]:
+    """For each step, the bytes, as half-open ranges, that have one owner more (1) or fewer (-1) from then on.
+
+    What lives to the end is for the caller to read.
+    """
+    changes: dict[int, list[tuple[int, int, int]]] = {}
+    for buffer in plan.buffers:
+        place = buffer.offset, buffer.offset + buffer.size_bytes
+        changes.setdefault(buffer.start, []).append((*place, 1))
+        if buffer.end < len(plan.steps):
+            changes.setdefault(buffer.end, []).append((*place, -1))
+    return changes
 
 
 def _freed(plan: Plan) -> dict[int, list[tuple[int, int]]]:

@@ -74,7 +74,7 @@ class _Reader:
     def pieces(self, step: int) -> tuple[NDArray[np.generic] | None, ...]:
         """What a step reads."""
         each, outside = self.each, self.outside
-        return tuple(outside if place is None else each[place] for place in self.access.positions(step))
+        return tuple([outside if place is None else each[place] for place in self.access.positions(step)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class Program:
         steps: list[Step] = []
         for step, function in zip(range(site.steps), self._functions(node), strict=False):
             rows = tuple(reader.pieces(step) for _, _, reader in operands)
-            reads = tuple((tensor, row) for tensor, access in read for row in access.needs(step))
+            reads = tuple([(tensor, row) for tensor, access in read for row in access.needs(step)])
             its_rows = site.made_rows(step)
             writes = tuple((output, row) for row in its_rows) if isinstance(output, RowTensor) else ()
             remaining = self._states(site)[0] if step == last else None

@@ -14,6 +14,8 @@ from kibi.ir import Graph, Node, Site, Tensor, evaluation, verify
 
 _DTYPES = (DType.S32, DType.S64)
 _MOST_ELEMENTS = 64
+_MOST_READ = 1 << 24
+"""Elements of constants that folding reads in all: many operators may read one large constant."""
 
 
 def fold(
@@ -22,7 +24,7 @@ def fold(
     """Nodes with known small integer outputs become constants, in the order of the nodes.
 
     A SHAPE is known whatever its input; another operator where all its inputs are constants. What breaks a rule stays, for
-    `verify` to say so, and so do the model's outputs.
+    `verify` to say so, and so do the model's outputs, and what would read too much.
 
     Args:
         source: the model file's name.
@@ -34,8 +36,14 @@ def fold(
         The tensors, some of them constants now, and the nodes that are left.
     """
     known, left = dict(tensors), []
+    to_read = _MOST_READ
     for node in nodes:
-        data = _known_output(source, known, node) if set(node.outputs).isdisjoint(outputs) else None
+        data = None
+        if set(node.outputs).isdisjoint(outputs) and _is_known(known, node):
+            to_read -= sum(
+                known[index].type.elements for index in node.inputs if index is not None and known[index].is_constant
+            )
+            data = evaluated(source, known, node) if to_read >= 0 else None
         if data is None:
             left.append(node)
         else:
@@ -43,18 +51,16 @@ def fold(
     return known, left
 
 
-def _known_output(source: str, tensors: Mapping[int, Tensor], node: Node) -> Array | None:
-    """The output of a node whose output is known and small, and that breaks no rule; else None."""
+def _is_known(tensors: Mapping[int, Tensor], node: Node) -> bool:
+    """Whether the output of a node follows from constants, and is small."""
     inputs = [tensors[index] for index in node.inputs if index is not None]
     if len(node.outputs) != 1 or not inputs:
-        return None
+        return False
     output = tensors[node.outputs[0]]
     is_small = output.type.dtype in _DTYPES and output.type.elements <= _MOST_ELEMENTS
-    # One that ignores its inputs' elements gives the same for zeros, which `_rows` makes.
+    # One that ignores its inputs' elements gives the same for zeros, which `_elements` makes.
     is_known = node.op.ignores_elements or all(tensor.is_constant for tensor in inputs)
-    if not is_small or not is_known or output.is_constant or output.is_state:
-        return None
-    return evaluated(source, tensors, node)
+    return is_small and is_known and not (output.is_constant or output.is_state)
 
 
 def evaluated(source: str, tensors: Mapping[int, Tensor], node: Node) -> Array | None:

@@ -12,6 +12,34 @@ from kibi.frontends.tflite.variables import Access, Key
 from kibi.ir import Node, Tensor
 
 _AGAIN = "Export the model again; the file is damaged"
+_MOST_BYTES = 1 << 21
+"""Of first values, and of what is computed on the way to them, beside the bytes of the file: far beyond any device's state. A few
+bytes of file may name any size, and the C that is written grows with it."""
+
+
+@dataclass(slots=True)
+class Room:
+    """How many bytes the subgraphs that give variables their first values may still make.
+
+    Attributes:
+        most_bytes: of all together.
+        used_bytes: those that were made so far.
+    """
+
+    most_bytes: int
+    used_bytes: int = 0
+
+    @staticmethod
+    def beside(file_bytes: int) -> "Room":
+        """The room of a file of so many bytes."""
+        return Room(file_bytes + _MOST_BYTES)
+
+    def takes(self, size_bytes: int) -> bool:
+        """Use so many bytes, if there are so many left."""
+        if self.used_bytes + size_bytes > self.most_bytes:
+            return False
+        self.used_bytes += size_bytes
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +96,7 @@ def is_resolved(record: OperatorRecord) -> bool:
 
 
 def first_values(
-    source: str, tensors: Mapping[int, Tensor], nodes: Sequence[Node | Access], known: dict[Key, Array]
+    source: str, tensors: Mapping[int, Tensor], nodes: Sequence[Node | Access], known: dict[Key, Array], room: Room
 ) -> Iterator[Problem]:
     """Run the subgraph that gives variables their first values.
 
@@ -77,6 +105,7 @@ def first_values(
         tensors: the subgraph's, by index.
         nodes: the subgraph's, in order.
         known: the values of variables so far; they are changed.
+        room: for what is made, in all such subgraphs together.
 
     Yields:
         What stands in the way.
@@ -87,6 +116,12 @@ def first_values(
         if any(index is not None and not values[index].is_constant for index in node.inputs):
             what = f"CALL_ONCE: {node.label} of its subgraph reads what is not known when the model is loaded"
             yield Problem(what, "Initialize variables from constants")
+            return
+        size_bytes = values[each.tensor if isinstance(each, Access) else node.outputs[0]].type.size_bytes
+        if not room.takes(size_bytes):
+            what = f"CALL_ONCE: {node.label} of its subgraph makes {size_bytes:,} bytes more than the {room.used_bytes:,} before it"
+            most = f"at most {room.most_bytes:,} are computed when this file is loaded"
+            yield Problem(f"{what}; {most}", "Begin with smaller values, or give them as inputs")
             return
         if isinstance(each, Access) and each.is_assignment:
             data = values[each.tensor].data

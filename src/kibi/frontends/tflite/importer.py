@@ -11,7 +11,7 @@ from kibi.frontends.tflite.compression import read_compression
 from kibi.frontends.tflite.drafts import GET_AGAIN, Draft, corrupt, index_problems, read_operators, read_tensors
 from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
 from kibi.frontends.tflite.folding import fold
-from kibi.frontends.tflite.handles import Handles, first_values
+from kibi.frontends.tflite.handles import Handles, Room, first_values
 from kibi.frontends.tflite.importers import OptionsError, TensorTable
 from kibi.frontends.tflite.int4 import int4_problems
 from kibi.frontends.tflite.layers import RefusedLayers
@@ -123,9 +123,10 @@ class _Subgraphs:
         """What the subgraphs that are called once give to variables, and what is wrong with them."""
         values: dict[Key, Array] = {}
         problems: list[Problem] = []
+        room = Room.beside(self._reader.size_bytes)
         for index, number in handles.calls:
             parts = _Parts.of(self._reader.subgraph(number), self)
-            found = parts.problems or list(first_values(self._source, parts.tensors, parts.nodes, values))
+            found = parts.problems or list(first_values(self._source, parts.tensors, parts.nodes, values, room))
             problems += (replace(each, operator=index) for each in found)
         return values, problems
 

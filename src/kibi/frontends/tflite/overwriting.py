@@ -49,7 +49,8 @@ def written_once(
     kept: list[Draft] = []
     problems: list[Problem] = []
     for draft in drafts:
-        record, again = draft.record, made.intersection(draft.record.outputs, table.tensors)
+        record = draft.record
+        again = {index for index in record.outputs if index in made and index in table.tensors}
         made.update(record.outputs)
         found = _problem(draft, again, table)
         if found is not None:

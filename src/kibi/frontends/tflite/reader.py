@@ -173,6 +173,7 @@ class ModelReader:
         Raises:
             CorruptError: there is none.
         """
+        self.size_bytes = len(data)
         self._budget = Budget(len(data))
         with reading():
             self._model = tflite.Model()

@@ -7,7 +7,7 @@ from kibi.planner.plan import Plan
 from kibi.runtime.handlers import Handler
 from kibi.runtime.memory.allocator import ArenaRebalancing, OutOfMemory, PlanDeparture, RebalanceHeldByPins
 from kibi.runtime.memory.block_arena import BlockArena
-from kibi.runtime.memory.blocks import Block, Region, WritableBuffer, first_fit, gaps, whole_number
+from kibi.runtime.memory.blocks import Block, Region, WritableBuffer, align_up, first_fit, gaps, whole_number
 from kibi.runtime.memory.compaction import Compaction, clearance, compaction
 from kibi.runtime.memory.headers import HeaderLayout
 from kibi.runtime.memory.plan_guide import Departure, PlanGuide, PlannedBlock, planned_blocks
@@ -58,6 +58,7 @@ class HandleArena(BlockArena):
                 f"this one has {self.capacity_bytes}. Give header_bytes=4."
             )
         self._most_blocks = 0
+        self._packed_blocks, self._packed_end = 0, 0
         self._guide = None if plan is None else PlanGuide(planned_blocks(plan, self.capacity_bytes))
 
     @property
@@ -183,7 +184,7 @@ class HandleArena(BlockArena):
 
     def _room_for(self, size_bytes: int) -> int | None:
         """Where a block of this size can go, after a rebalance if need be; None, and an error is reported: nowhere."""
-        address = first_fit(gaps(self._taken(), self.capacity_bytes), size_bytes, self.alignment)
+        address = self._lowest_room(size_bytes)
         if address is not None:
             return address
         for keep_unbound in (True, False):
@@ -199,6 +200,18 @@ class HandleArena(BlockArena):
         self._report_pins(size_bytes)
         self._refuse(size_bytes, "pinned blocks stand in the way of a rebalance")
         return None
+
+    def _lowest_room(self, size_bytes: int) -> int | None:
+        """The lowest place that is free; None where there is none.
+
+        Where all blocks follow one another from the start of the arena, as those of an interpreter do, none is looked at again.
+        """
+        while (block := self._blocks.get(self._packed_end)) is not None:
+            self._packed_blocks += 1
+            self._packed_end = align_up(block.end, self.alignment)
+        if self._packed_blocks < len(self._blocks):
+            return first_fit(gaps(self._taken(), self.capacity_bytes), size_bytes, self.alignment)
+        return self._packed_end if self._packed_end + size_bytes <= self.capacity_bytes else None
 
     def _compaction(self, *, keep_unbound: bool, heed_pins: bool = True) -> Compaction:
         return compaction(
@@ -232,6 +245,11 @@ class HandleArena(BlockArena):
             if is_early:
                 self._depart(Departure.EARLY, block.address, block.size_bytes, planned)
         super()._release(block)
+        self._packed_blocks, self._packed_end = 0, 0
+
+    def _move(self, block: Block, address: int, size_bytes: int | None = None) -> None:
+        super()._move(block, address, size_bytes)
+        self._packed_blocks, self._packed_end = 0, 0
 
     def _orphaned(self, block: Block) -> None:
         """A block lives as long as its handle."""
