@@ -19,6 +19,7 @@ from kibi.runtime import Interpreter, seeded_inputs
 
 MOST_MACS = 2_000_000
 MOST_BYTES = 1_000_000
+MOST_STEPS = 1 << 14
 """A sound model may take long and much; a case that has more than this to compute or to keep is loaded and planned, not run."""
 _LONGEST_ERROR = 64 * 1024
 _TARGETS = ("cortex-m4", "cortex-m0plus", "cortex-m3", "host")
@@ -47,7 +48,8 @@ def load(data: bytes) -> Graph | None:
 def is_small(graph: Graph) -> bool:
     """Whether a graph can be run in a moment."""
     sizes = [tensor.type.size_bytes for tensor in graph.tensors]
-    return sum(sizes) < MOST_BYTES and graph.macs < MOST_MACS and _loops(graph) == 0
+    is_short = graph.macs < MOST_MACS and sum(site.steps for site in graph.sites) < MOST_STEPS
+    return sum(sizes) < MOST_BYTES and is_short and _loops(graph) == 0
 
 
 def _loops(graph: Graph) -> int:

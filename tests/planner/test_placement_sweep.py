@@ -107,7 +107,7 @@ def test_place_items_proof_that_none_fits_equals_brute_force(items: list[Item], 
     """What is called infeasible is, what is not has a placement that fits, and the bound never exceeds the optimum."""
     best = optimum(items)
     assert best is not None
-    found = place_items(items, capacity=max(0, best - less), time_limit_seconds=0.1)
+    found = place_items(items, capacity=max(0, best - less), time_limit_seconds=2.0)
     assert found.lower_bound_bytes <= best
     assert (found.status is Status.INFEASIBLE) <= (less > 0)
     assert found.offsets is not None
