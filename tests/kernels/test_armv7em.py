@@ -11,6 +11,7 @@ from kibi.kernels import kernel_folder
 from kibi.quant import requantize
 from kibi.toolchain import compile_objects
 from tests.kernels.emulated import Bench, Kernels, linked, run
+from tests.kernels.in_place import differing_distances
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
@@ -19,6 +20,10 @@ from tests.toolchain.tools import check_cross
 
 _BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"))
 _KERNELS = ("kibi_conv2d_s8", "kibi_copy_s8", "kibi_fully_connected_s8", "kibi_fully_connected_s8_accumulate")
+_IN_PLACE = {
+    "CONV_2D": "kibi_conv2d_s8", "DEPTHWISE_CONV_2D": "kibi_depthwise_conv2d_s8", "FULLY_CONNECTED": "kibi_fully_connected_s8",
+    "MAX_POOL_2D": "kibi_max_pool2d_s8",
+}  # fmt: skip
 _SOURCES = tuple(sorted(kernel_folder("armv7em").glob("*.c")))
 _DRAWN = 30
 _WIDER = tuple(
@@ -59,6 +64,26 @@ def test_convolutions_of_every_way_equal_the_reference(kernels: Kernels) -> None
     for seed, geometry in enumerate((*(each for each in GEOMETRIES if each.groups), *_WIDER)):
         case = convolution(geometry, seed)
         _check(kernels, graph_of(case), case, seed)
+
+
+@pytest.mark.parametrize("operator", _IN_PLACE)
+def test_rows_may_be_overwritten_from_the_declared_distance_on(operator: str) -> None:
+    """At the declared distance, and at larger ones, no element is overwritten that is still to be read."""
+    kernels = linked(tuple(_IN_PLACE.values()), "cortex-m4", "zig", "s")
+    cases = [s8_case(operator, seed) for seed in range(_DRAWN)]
+    if operator == "CONV_2D":
+        cases += [convolution(each) for each in (*GEOMETRIES, *_WIDER) if each.groups]
+    tried = 0
+    for case in cases:
+        graph = graph_of(case)
+        (call,) = graph.calls
+        distance = call.overlap_bytes[0] if call.overlap_bytes else None
+        if call.kernel != _IN_PLACE[operator] or distance is None:
+            continue
+        wrong, count = differing_distances(kernels, graph.sites[0], call, case.inputs[0], [distance, distance + 1])
+        assert not wrong, (graph, distance, wrong)
+        tried += count
+    assert tried >= _DRAWN
 
 
 @pytest.mark.parametrize(

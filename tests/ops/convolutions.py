@@ -35,6 +35,8 @@ GEOMETRIES = (
     Geometry(3, 2, kernel=(3, 5), stride=3, size=(5, 10)),
     Geometry(32, 6, dilation=2),  # column by column
     Geometry(32, 3, kernel=(1, 3), dilation=3, stride=2, padding="VALID"),
+    Geometry(8, 12, kernel=(5, 5), size=(5, 9)),  # more columns than fast kernels list, outside on both sides of a row
+    Geometry(32, 7, kernel=(4, 5), dilation=2, size=(5, 9)),
     Geometry(64, 6, groups=2, size=(3, 4)),
     Geometry(6, 9, groups=3),  # gathered, a group after the other
     Geometry(6, 6, groups=0),

@@ -102,23 +102,37 @@ static inline void list_columns(task *t)
     t->at.count = t->depth;
 }
 
-/* Computes the channels that are left of one pixel, one by one. */
+/* The sum of one channel of one pixel. */
+static int32_t sum_of(task *t, int32_t channel)
+{
+    const kibi_conv2d_s8_params *const p = t->params;
+    int32_t sum = p->bias[channel];
+    int32_t k = 0;
+    do {
+        const int8_t *w = p->filter + channel * t->at.size + k * t->depth;
+        k = t->is_found ? p->kernel_width : find_columns(t, k);
+        const int32_t pieces = t->is_found ? t->at.rows_end - t->at.rows : p->kernel_rows;
+        for (int32_t piece = 0; piece < pieces; ++piece) {
+            sum = kibi_dot_1x1_s8(sum, w, piece_of(t, piece), t->at.count);
+            w += t->is_found ? t->at.count : p->kernel_width * t->depth;
+        }
+    } while (k < p->kernel_width);
+    return sum;
+}
+
+/* Computes the channels that are left of one pixel: four are summed before the first is written, as the distance in place
+ * says, then one by one. */
 static KIBI_NOINLINE void one_pixel(int8_t *output, task *t)
 {
     const kibi_conv2d_s8_params *const p = t->params;
-    for (int32_t o = t->channel; o < t->end; ++o) {
-        int32_t sum = p->bias[o];
-        int32_t k = 0;
-        do {
-            const int8_t *w = p->filter + o * t->at.size + k * t->depth;
-            k = t->is_found ? p->kernel_width : find_columns(t, k);
-            const int32_t pieces = t->is_found ? t->at.rows_end - t->at.rows : p->kernel_rows;
-            for (int32_t piece = 0; piece < pieces; ++piece) {
-                sum = kibi_dot_1x1_s8(sum, w, piece_of(t, piece), t->at.count);
-                w += t->is_found ? t->at.count : p->kernel_width * t->depth;
-            }
-        } while (k < p->kernel_width);
-        kibi_requantize_channels(output + o, &sum, 1, p->multiplier + o, p->shift + o, p->output_zero_point,
+    int32_t block;
+    for (int32_t o = t->channel; o < t->end; o += block) {
+        int32_t sums[4];
+        block = o + 4 <= t->end ? 4 : 1;
+        for (int32_t c = 0; c < block; ++c) {
+            sums[c] = sum_of(t, o + c);
+        }
+        kibi_requantize_channels(output + o, sums, block, p->multiplier + o, p->shift + o, p->output_zero_point,
                                  p->activation_min, p->activation_max);
     }
 }
