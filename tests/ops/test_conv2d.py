@@ -9,7 +9,7 @@ from kibi.ops.convolution_blocks import blocks_scratch_bytes
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 
-_GATHERED = {0: 2 * 9, 1: 2 * 16, 2: 9, 12: 2 * 18}
+_GATHERED = {0: 2 * 9, 1: 2 * 16, 2: 9, 14: 2 * 18}
 """Of the geometries that gather, by their place: bytes under two pixels, or under the only one."""
 
 
