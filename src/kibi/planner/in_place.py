@@ -84,7 +84,7 @@ class _Reads:
     Attributes:
         places: of the readings, ascending.
         nodes: which read there.
-        following: for each reading, the position of the next one by another node; their number where there is none.
+        following: for each reading, the position of the next reading by another node; after the last one, `len(nodes)`.
     """
 
     places: list[int]
