@@ -62,7 +62,6 @@ class Prelu(Broadcast2):
             return real
         one, slope = _multipliers(site)
         zero, zero_alpha, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
-        planes = self.planes(site)
 
         def row(rows: Rows) -> Array:
             x, alpha = planes(rows)
