@@ -1,10 +1,38 @@
 """A kernel's step on an emulated core with its output laid over an input row that it reads for the last time."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from kibi.dtypes import Array
 from kibi.ir import KernelCall, Site
 from tests.kernels.emulated import Bench, Kernels
+from tests.ops.comparison import graph_of
+from tests.support.case import Case
+
+
+def check_in_place(kernels: Kernels, kernel: str, cases: Iterable[Case]) -> int:
+    """Each general call at its declared distance, and one byte farther, gives what it gives apart from all rows.
+
+    Args:
+        kernels: with the kernel.
+        kernel: its name; cases that another one runs, or that have no distance, are passed over.
+        cases: models of one node with one row input of s8.
+
+    Returns:
+        How many distances were tried.
+    """
+    tried = 0
+    for case in cases:
+        graph = graph_of(case)
+        (call,) = graph.calls
+        distance = call.overlap_bytes[0] if call.overlap_bytes else None
+        if call.kernel != kernel or distance is None:
+            continue
+        wrong, count = differing_distances(kernels, graph.sites[0], call, case.inputs[0], [distance, distance + 1])
+        assert not wrong, (graph, distance, wrong)
+        tried += count
+    return tried
 
 
 def differing_distances(

@@ -9,8 +9,13 @@ from kibi.ops.convolution_blocks import blocks_scratch_bytes
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 
-_GATHERED = {0: 2 * 9, 1: 2 * 16, 2: 9, 14: 2 * 18}
-"""Of the geometries that gather, by their place: bytes under two pixels, or under the only one."""
+_GATHERED = {
+    Geometry(1, 20): 2 * 9,
+    Geometry(2, 17, kernel=(2, 4), stride=2): 2 * 16,
+    Geometry(1, 18, padding="VALID", size=(3, 3)): 9,
+    Geometry(6, 9, groups=3): 2 * 18,
+}
+"""Of the geometries that gather: bytes under two pixels, or under the only one."""
 
 
 def _call(geometry: Geometry) -> KernelCall:
@@ -18,17 +23,17 @@ def _call(geometry: Geometry) -> KernelCall:
     return site.op.kernel_call(site)
 
 
-@pytest.mark.parametrize("place", [place for place, geometry in enumerate(GEOMETRIES) if geometry.groups])
-def test_conv2d_scratch_holds_two_windows_where_it_gathers_or_what_blocks_take(place: int) -> None:
+@pytest.mark.parametrize("geometry", [geometry for geometry in GEOMETRIES if geometry.groups], ids=str)
+def test_conv2d_scratch_holds_two_windows_where_it_gathers_or_what_blocks_take(geometry: Geometry) -> None:
     """Scratch is for the windows under two pixels of one group where rows are not read where they lie, or for blocks."""
-    (site,) = graph_of(convolution(GEOMETRIES[place])).sites
+    (site,) = graph_of(convolution(geometry)).sites
     assert isinstance(site.op, Conv2D)
     call, window = site.op.kernel_call(site), site.op.window(site)
-    depth, outputs = window.channels // GEOMETRIES[place].groups, GEOMETRIES[place].outputs
+    depth, outputs = window.channels // geometry.groups, geometry.outputs
     gathers = next(param.value for param in call.params if param.name == "gathers")
     blocks, roomy = blocks_scratch_bytes(window, depth, outputs)
-    gathered = _GATHERED.get(place, 0)
-    assert (gathers, call.scratch_bytes) == (int(place in _GATHERED), max(gathered, blocks))
+    gathered = _GATHERED.get(geometry, 0)
+    assert (gathers, call.scratch_bytes) == (int(geometry in _GATHERED), max(gathered, blocks))
     assert call.roomy_scratch_bytes == max(gathered, roomy)
 
 

@@ -57,6 +57,14 @@ def drawn_shape(c: Choices, rank: int, most: int = 5) -> tuple[int, ...]:
     return tuple(c.integer(1, most) for _ in range(rank))
 
 
+def permutation(c: Choices, count: int) -> list[int]:
+    """The numbers from 0 on, in any order."""
+    left, order = list(range(count)), []
+    while left:
+        order.append(left.pop(c.integer(0, len(left) - 1)))
+    return order
+
+
 def factors(c: Choices, total: int, rank: int) -> tuple[int, ...]:
     """A shape of that rank and number of elements."""
     cuts = [1, *(c.one_of([k for k in range(1, total + 1) if total % k == 0]) for _ in range(rank - 1)), total]

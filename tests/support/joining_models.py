@@ -20,7 +20,7 @@ from kibi.ops import (
     Transpose,
     Unpack,
 )
-from tests.support.case import Case, drawn_shape, factors, one
+from tests.support.case import Case, drawn_shape, factors, one, permutation
 from tests.support.choices import Choices, elements, flip, scale, zero_point
 from tests.support.tflite_builder import Attribute, ModelBuilder
 
@@ -208,9 +208,7 @@ def transpose(c: Choices) -> Case:
     """TRANSPOSE by any permutation."""
     shape = _mixed_shape(c, 1, 5, 6)
     moved = _Moved.of(c, shape, [kind for kind in Transpose.types if kind is not DType.BOOL])  # which TFLM refuses
-    left, order = list(range(len(shape))), []
-    while left:
-        order.append(left.pop(c.integer(0, len(left) - 1)))
+    order = permutation(c, len(shape))
     return moved.case("TRANSPOSE", [0, moved.numbers(order)], [moved.output([shape[axis] for axis in order])])
 
 

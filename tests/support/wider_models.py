@@ -7,7 +7,7 @@ import numpy as np
 
 from kibi.dtypes import DType
 from tests.support.binary_models import broadcast_shapes
-from tests.support.case import Case, drawn_shape, one
+from tests.support.case import Case, drawn_shape, one, permutation
 from tests.support.choices import Choices
 from tests.support.drawn_values import values
 from tests.support.logic_models import truths
@@ -36,9 +36,7 @@ def cast_from_u8(c: Choices) -> Case:
 def transpose_of_bool(c: Choices) -> Case:
     """TRANSPOSE of bool by any permutation, as reductions of truths need it."""
     b, shape = ModelBuilder(), drawn_shape(c, c.integer(1, 5), 4)
-    left, order = list(range(len(shape))), []
-    while left:
-        order.append(left.pop(c.integer(0, len(left) - 1)))
+    order = permutation(c, len(shape))
     x, y = b.input(shape, DType.BOOL), b.tensor([shape[axis] for axis in order], DType.BOOL)
     return one("TRANSPOSE", b, [x, b.constant(np.array(order, np.int32))], y, [truths(c, shape)])
 
