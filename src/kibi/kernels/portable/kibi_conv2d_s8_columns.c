@@ -8,7 +8,7 @@
 #include "kibi_halves_s8.h"
 #include "kibi_requantize.h"
 
-enum { WIDTH = 3 };
+enum { WIDTH = 3, MOST_PIXELS = 3 };
 
 /* The pixel that is computed: its window starts at column `start`, or lies in `gathered`, row by row, unless that is null. */
 typedef struct {
@@ -88,25 +88,41 @@ static void compute_pair(int8_t *output, const pixel *x, int32_t channel)
                              p->output_zero_point, p->activation_min, p->activation_max);
 }
 
-void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *params,
-                            void *scratch)
+/* Computes a block of pixels. Scratch has room for their windows, or, where there are passes, for their channels, which are
+ * then written at once: either way all is read before anything is written. */
+static void compute_block(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *p, int32_t start,
+                          int32_t pixels, int8_t *scratch)
 {
-    const kibi_conv2d_s8_columns_params *const p = params;
     const int has_passes = p->rows_at_once != p->kernel_rows || p->channels_at_once != p->input_channels;
-    pixel x = {p, rows, -p->pad, has_passes ? NULL : (int8_t *)scratch};
-    for (int32_t left = p->output_width; left > 0; --left) {
-        /* Scratch has room for a window; where there are passes, for a pixel, which is then written at once. */
-        int8_t *const to = has_passes ? (int8_t *)scratch : output;
+    const int32_t window_bytes = p->kernel_rows * WIDTH * p->input_channels;
+    int8_t *const to = has_passes ? scratch : output;
+    pixel block[MOST_PIXELS];
+    for (int32_t k = 0; k < pixels; ++k) {
+        const pixel x = {p, rows, start + k, has_passes ? NULL : scratch + k * window_bytes};
+        block[k] = x;
         if (!has_passes) {
             gather(&x);
         }
+    }
+    for (int32_t k = 0; k < pixels; ++k) {
         for (int32_t o = 0; o < p->output_channels; o += 2) {
-            compute_pair(to, &x, o);
+            compute_pair(to + k * p->output_channels, &block[k], o);
         }
-        if (has_passes) {
-            memcpy(output, to, (size_t)p->output_channels);
-        }
-        ++x.start;
-        output += p->output_channels;
+    }
+    if (has_passes) {
+        memcpy(output, to, (size_t)(pixels * p->output_channels));
+    }
+}
+
+void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *params,
+                            void *scratch)
+{
+    int32_t start = -params->pad;
+    int32_t pixels;
+    for (int32_t left = params->output_width; left > 0; left -= pixels) {
+        pixels = left == 2 || left == 4 ? 2 : params->pixels;
+        compute_block(output, rows, params, start, pixels, (int8_t *)scratch);
+        start += pixels;
+        output += pixels * params->output_channels;
     }
 }

@@ -8,7 +8,7 @@
 #include "kibi_add_product.h"
 #include "kibi_requantize.h"
 
-enum { WIDTH = 3 };
+enum { WIDTH = 3, PIXELS = 2 };
 
 /* Weight `place` of a channel's, among those from `words` on. */
 static int32_t weight(const int32_t *words, int32_t place, int32_t channel)
@@ -47,26 +47,44 @@ static int32_t add_window(int32_t sum, const int32_t *w, int32_t channel, const 
     return sum;
 }
 
+/* Computes the channels of one pixel from its window. */
+static void compute_pixel(int8_t *output, const int8_t *window, const kibi_conv2d_s8_winograd_params *p)
+{
+    const int32_t weights = 4 * p->kernel_rows * p->input_channels;
+    const int32_t *from = p->stream;
+    for (int32_t o = 0; o < p->output_channels; o += 2) {
+        const int32_t *const scaling = from + 2 + weights + 3;
+        const int8_t shifts[2] = {(int8_t)~scaling[0], (int8_t) ~(scaling[0] >> 8)};
+        const int32_t sums[2] = {
+            add_window(from[0] / 2, from + 2, 0, window, p),
+            add_window(from[1] / 2, from + 2, 1, window, p),
+        };
+        kibi_requantize_channels(output + o, sums, p->output_channels - o > 1 ? 2 : 1, scaling + 1, shifts,
+                                 p->output_zero_point, p->activation_min, p->activation_max);
+        from += 2 + weights + 6;
+    }
+}
+
 void kibi_conv2d_s8_winograd(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_winograd_params *params,
                              void *scratch)
 {
     const kibi_conv2d_s8_winograd_params *const p = params;
-    const int32_t weights = 4 * p->kernel_rows * p->input_channels;
-    int8_t *const window = (int8_t *)scratch;
-    for (int32_t x = 0; x < p->output_width; ++x) {
-        const int32_t *from = p->stream;
-        gather(window, rows, p, x - p->pad);
-        for (int32_t o = 0; o < p->output_channels; o += 2) {
-            const int32_t *const scaling = from + 2 + weights + 3;
-            const int8_t shifts[2] = {(int8_t)~scaling[0], (int8_t) ~(scaling[0] >> 8)};
-            const int32_t sums[2] = {
-                add_window(from[0] / 2, from + 2, 0, window, p),
-                add_window(from[1] / 2, from + 2, 1, window, p),
-            };
-            kibi_requantize_channels(output + o, sums, p->output_channels - o > 1 ? 2 : 1, scaling + 1, shifts,
-                                     p->output_zero_point, p->activation_min, p->activation_max);
-            from += 2 + weights + 6;
+    const int32_t window_bytes = p->kernel_rows * WIDTH * p->input_channels;
+    int8_t *const windows = (int8_t *)scratch;
+    int32_t start = -p->pad;
+    int32_t pixels;
+    for (int32_t left = p->output_width; left > 0; left -= pixels) {
+        const int32_t tiles = (left + 1) / PIXELS;
+        pixels = PIXELS * (tiles == 2 || tiles == 4 ? 2 : p->tiles);
+        pixels = pixels < left ? pixels : left;
+        /* All windows of a block are read before anything is written. */
+        for (int32_t k = 0; k < pixels; ++k) {
+            gather(windows + k * window_bytes, rows, p, start + k);
         }
-        output += p->output_channels;
+        for (int32_t k = 0; k < pixels; ++k) {
+            compute_pixel(output, windows + k * window_bytes, p);
+            output += p->output_channels;
+        }
+        start += pixels;
     }
 }
