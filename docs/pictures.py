@@ -6,13 +6,13 @@ from dataclasses import replace
 import kibi
 import kibi.demo
 from kibi.cli.variants import VARIANTS
-from kibi.planner import Run
+from kibi.planner import PlannedModel, Run
 from kibi.reports.memory_comparison_svg import memory_comparison_svg
 from kibi.reports.memory_plot import Plot, clear_boxes, shared_stripes
 from kibi.reports.memory_shapes import INK, SCRATCH_FILL, Box, document, label, line, turned_label
 from kibi.reports.memory_svg import memory_svg
 from kibi.reports.memory_timeline import legend, operator
-from kibi.reports.plan_comparison import PlannedModel
+from kibi.reports.plan_comparison import ComparedPlan
 from kibi.reports.recording_svg import recording_svg
 from kibi.runtime.memory import Handle, HandleArena, Kind, Recording
 from kibi.text.markup import Markup
@@ -30,11 +30,13 @@ _LABELLED = 10.0
 def pictures() -> Mapping[str, str]:
     """Every picture's SVG text by its file name."""
     model = kibi.load(kibi.demo.model_path())
-    planned = [PlannedModel(model, kibi.plan(model, **options), name) for name, options in VARIANTS.items()]
+    planned = [
+        ComparedPlan(PlannedModel.of(model, kibi.plan(model, **options)), name) for name, options in VARIANTS.items()
+    ]
     by_rows = kibi.plan(model, granularity="row")
     return {
-        "plan.svg": memory_svg(model, kibi.plan(model, granularity="tensor")),
-        "plan_by_rows.svg": memory_svg(model, by_rows),
+        "plan.svg": memory_svg(PlannedModel.of(model, kibi.plan(model, granularity="tensor"))),
+        "plan_by_rows.svg": memory_svg(PlannedModel.of(model, by_rows)),
         "plans_side_by_side.svg": memory_comparison_svg(planned),
         "first_rows.svg": _first_rows_picture(model, by_rows),
         "rows.svg": _rows_picture(),

@@ -17,7 +17,7 @@ LAYERS = (
     ("targets", "quant"),
     ("ir",),
     ("ops", "kernels"),
-    ("variants",),
+    ("selection",),
     ("toolchain",),
     ("frontends", "passes"),
     ("planner",),

@@ -90,7 +90,8 @@ def plan(
     input: str = "stored",  # noqa: A002 - the command line's word
     output: str = "stored",
     supply: "Sequence[int | str]" = (),
-    optimize: str = "ram",
+    optimize: str = "balanced",
+    tuning: "Tuning | None" = None,
     ram: int | None = None,
     regions: "str | os.PathLike[str] | Sequence[Region] | None" = None,
     place_weights: bool = False,
@@ -109,8 +110,10 @@ def plan(
             never stored whole. `supplied`: they lie in the caller's own buffers, and take none of the arena.
         output: `stored` or `supplied`.
         supply: further tensors, by name or index, that lie in buffers of the caller's.
-        optimize: `ram`: the smallest arena, and so for `balanced` and `flash`, which tell code apart. `speed`: the fewest
-            instructions, with whole tensors and as much scratch as kernels can use.
+        optimize: `balanced`: the smallest arena, with kernels that are packed for the core where what they store is about as
+            large. `flash`: the smallest arena, with one kernel for all layers of a kind. `speed`: the fewest instructions,
+            with whole tensors and as much scratch as kernels can use.
+        tuning: what `tune` found, whose kernels the plan is for, instead of those of `optimize`.
         ram: the most bytes that the arena may have; of the plans that fit, the fastest is taken. None: no limit.
         regions: the memories of the board, or the path of a TOML file that lists them; buffers are shared out among them
             at the least cost of their use. None: there is one arena.
@@ -136,10 +139,11 @@ def plan(
             ram,
             alone=runs is None and regions is None and (input, output) == ("stored", "stored"),
         )
-    from kibi.planner import goal_named, granularity_named, handover_named  # noqa: PLC0415
+    from kibi.planner import granularity_named, handover_named  # noqa: PLC0415
     from kibi.planner import plan as make  # noqa: PLC0415
     from kibi.planner.region_file import load_regions  # noqa: PLC0415
     from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
+    from kibi.selection import goal_named  # noqa: PLC0415
 
     listed = load_regions(regions) if isinstance(regions, str | os.PathLike) else regions
     return make(
@@ -150,7 +154,8 @@ def plan(
         inputs=handover_named(input),
         outputs=handover_named(output, is_output=True),
         supplied=[tensor_index(model, tensor) for tensor in supply],
-        goal=goal_named(optimize),
+        goal=goal_named(optimize) if tuning is None else tuning.goal,
+        kernels=None if tuning is None else tuning.kernels,
         ram_bytes=ram,
         regions=listed,
         place_weights=place_weights,
@@ -229,7 +234,6 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     name: str | None = None,
     command: str | None = None,
     optimize: str | None = None,
-    tunings: "Sequence[Tuning]" = (),
 ) -> "Library":
     """Write a C99 library.
 
@@ -240,10 +244,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
         target: the processor; None: the plan's, or Cortex-M4 without a plan.
         name: of the library; None: the first model's.
         command: what stands in each file's first line; None: the equal `kibi compile` line.
-        optimize: `balanced`: kernels that are packed for the core where what they store is about as large. `speed`: the
-            fewest instructions. `flash`: one kernel for all layers of a kind. None: speed where the plan is for speed, else
-            balanced.
-        tunings: for each model what `tune` found; its kernels go before those of `optimize`.
+        optimize: of default plans, as for `plan`. Plans that are given have their kernels; they must be for the same goal.
 
     Returns:
         The library, to be measured.
@@ -251,7 +252,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     Raises:
         TargetError: no such target.
         InputError: models of equal names, or of names that need one file, a name that would break the library, more or fewer
-            plans or tunings than models, no such goal, or an empty path.
+            plans than models, no such goal or not that of the plans, or an empty path.
         PlanError: a plan is not right for its model.
         OutputError: the directory cannot be written.
     """
@@ -260,27 +261,23 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     from kibi.files import check_path  # noqa: PLC0415
     from kibi.planner import validate  # noqa: PLC0415
     from kibi.planner.plan import Plan  # noqa: PLC0415
-    from kibi.variants import goal_named  # noqa: PLC0415
+    from kibi.selection import goal_named  # noqa: PLC0415
 
     folder = check_path(directory, "directory")
     models = [model] if isinstance(model, Graph) else list(model)
     given = [plan] if isinstance(plan, Plan) else list(plan or ())
     if given and len(given) != len(models):
         raise InputError(f"{len(models)} models need as many plans; {len(given)} were given.")
-    for graph, its_plan in zip(models, given, strict=bool(given)):
-        validate(graph, its_plan)
     processor = _target(target or (given[0].target if given else _DEFAULT_TARGET))
-    plans = given or [_default_plan(graph, processor) for graph in models]
-    if tunings and len(tunings) != len(models):
-        raise InputError(f"{len(models)} models need as many tunings; {len(tunings)} were given.")
-    library = generate(
-        list(zip(models, plans, strict=True)),
-        processor,
-        name=name,
-        command=command,
-        goal=goal_named(optimize or ("speed" if any(each.is_roomy for each in plans) else "balanced")),
-        tuned=[each.kernels for each in tunings],
-    )
+    goal = goal_named(optimize or "balanced")
+    others = [each.goal for each in given if optimize and each.goal is not goal]
+    if others:
+        raise InputError(
+            f"the plan is for {others[0]}, not for {goal}. Make it with optimize={goal.value!r}, or leave it out."
+        )
+    plans = given or [_default_plan(graph, processor, goal.value) for graph in models]
+    planned = [validate(graph, each) for graph, each in zip(models, plans, strict=True)]
+    library = generate(planned, processor, name=name, command=command)
     return write(library, folder)
 
 
@@ -305,7 +302,7 @@ def tune(
         level: the compiler's: `0`, `1`, `2`, `3` or `s`.
 
     Returns:
-        The choice and the counts, for `compile`.
+        The choice and the counts, for `plan`.
 
     Raises:
         TargetError: no such target, or nothing emulates it.
@@ -316,13 +313,13 @@ def tune(
     """
     from kibi.engines.tuning import tune as count  # noqa: PLC0415
     from kibi.planner import validate  # noqa: PLC0415
-    from kibi.variants import goal_named  # noqa: PLC0415
+    from kibi.selection import goal_named  # noqa: PLC0415
 
     processor = _target(target or (plan.target if plan else _DEFAULT_TARGET))
     goal = goal_named(optimize)
     if plan is not None:
         validate(model, plan)
-    made = plan or _default_plan(model, processor)
+    made = plan or _default_plan(model, processor, optimize)
     return count(model, made, processor, goal, compiler=compiler, optimize=level)
 
 
@@ -439,5 +436,5 @@ def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool)
     return made
 
 
-def _default_plan(graph: Graph, target: Target) -> "Plan":
-    return plan(graph, target)
+def _default_plan(graph: Graph, target: Target, optimize: str = "balanced") -> "Plan":
+    return plan(graph, target, optimize=optimize)

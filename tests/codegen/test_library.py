@@ -17,6 +17,7 @@ from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import InputError, OutputError
 from kibi.ir import Graph
 from kibi.kernels import closure
+from kibi.planner import PlannedModel
 from kibi.runtime import seeded_inputs
 from kibi.toolchain import build_program, compile_objects
 from tests.engines.networks import residual_network
@@ -62,7 +63,7 @@ def test_library_holds_the_kernels_that_it_calls_and_no_others(tmp_path: Path) -
 
 def test_source_tells_operators_tensors_shapes_and_offsets(glyphs: Graph) -> None:
     """A person can follow the network in the text."""
-    text = generate([(glyphs, kibi.plan(glyphs))], kibi.target("cortex-m4")).files["glyphs.c"]
+    text = generate([PlannedModel.of(glyphs, kibi.plan(glyphs))], kibi.target("cortex-m4")).files["glyphs.c"]
     for site in glyphs.sites:
         assert f"Operator {site.node.source} ({site.op.name})" in text
         assert site.output.name in text

@@ -11,7 +11,7 @@ import kibi
 from kibi.codegen import generate
 from kibi.errors import InputError, PlanError
 from kibi.ir import Graph
-from kibi.planner import validate
+from kibi.planner import PlannedModel, validate
 from kibi.planner.plan import Plan
 from kibi.planner.region_file import Region, check_regions
 from tests.engines.networks import residual_network
@@ -92,7 +92,7 @@ def test_region_name_of_a_saved_plan_follows_the_rule_of_files(small: Graph, nam
         with pytest.raises(PlanError, match="Name it like a variable in C"):
             validate(small, forged)
         with pytest.raises(InputError, match="no part of names in C"):
-            generate([(small, forged)], kibi.target("host"))
+            generate([PlannedModel.of(small, forged)], kibi.target("host"))
 
 
 @pytest.mark.parametrize("pair", [("a", "a_bytes"), ("A_ALIGNMENT", "a"), ("a", "A")])
@@ -107,4 +107,4 @@ def test_saved_plan_comes_back_the_same(small: Graph) -> None:
     regions = (Region("int", 1 << 9, 1.0), Region("main", 1 << 20, 2.0))
     plan = kibi.plan(small, regions=regions, granularity="tensor")
     assert asdict(Plan.from_json(plan.to_json())) == asdict(plan)
-    assert "region_main" in generate([(small, plan)], kibi.target("host")).files["example_main.c"]
+    assert "region_main" in generate([PlannedModel.of(small, plan)], kibi.target("host")).files["example_main.c"]

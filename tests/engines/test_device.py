@@ -41,7 +41,7 @@ def test_access_outside_the_arena_stops_and_names_function_and_operator(tmp_path
 
 def test_write_one_byte_behind_the_arena_is_found_on_both_sides(tmp_path: Path) -> None:
     """One byte too far is enough: the emulated core stops, the host engine's canaries break."""
-    arena = kibi.plan(residual_network()).arena_bytes
+    arena = kibi.plan(residual_network(), "cortex-m3").arena_bytes
     old, new = "    residual_run(model->arena);\n", f"    residual_run(model->arena);\n    model->arena[{arena}] = 1;\n"
     library = _tampered(tmp_path, "residual.c", old, new)
     inputs = seeded_inputs(residual_network(), 0)
@@ -73,7 +73,7 @@ def test_verify_names_the_first_operator_that_differs(monkeypatch: pytest.Monkey
         return texts | {"kibi_add_s8.c": CCode(add.text.replace("kibi_clamp(sum, ", "kibi_clamp(sum + 1, "))}
 
     monkeypatch.setattr("kibi.codegen.library.closure", wrong)
-    monkeypatch.setattr("kibi.variants.choice.VARIANTS", ())  # so that the general kernel runs everywhere
+    monkeypatch.setattr("kibi.selection.choice.VARIANTS", ())  # so that the general kernel runs everywhere
     found = verify(residual_network(), None, kibi.target("cortex-m4"), runs=1)
     assert not found.is_exact
     assert [(d.engine, d.operator, d.op, d.tensor, d.largest) for d in found.differences] == [

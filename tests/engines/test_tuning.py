@@ -7,7 +7,8 @@ import pytest
 import kibi
 import kibi.demo
 from kibi.engines.tuning import Tuning, tune
-from kibi.variants import Goal, candidates
+from kibi.planner import with_kernels
+from kibi.selection import Goal, candidates
 
 
 @pytest.fixture(scope="module")
@@ -23,9 +24,9 @@ def plan(model: kibi.Graph) -> kibi.Plan:
 
 
 def _measured(model: kibi.Graph, plan: kibi.Plan, tuning: Tuning | None, folder: Path) -> tuple[int, int]:
-    """Instructions and bytes of flash with the kernels of a tuning, or with the general ones."""
-    tunings = [tuning] if tuning else []
-    library = kibi.compile(model, plan, folder, optimize="balanced" if tuning else "flash", tunings=tunings)
+    """Instructions and bytes of flash in the plan's order, with the kernels of a tuning, or with those for flash."""
+    made = with_kernels(model, plan, kibi.target("cortex-m4"), tuning.goal, tuning.kernels) if tuning else plan
+    library = kibi.compile(model, made if tuning else kibi.plan(model, optimize="flash"), folder)
     found = kibi.measure(library, oracle=False)
     assert found.bit_exact
     return found.instructions, found.flash_bytes
@@ -42,8 +43,10 @@ def test_the_fastest_candidate_is_chosen_and_called(
         least = min(each.instructions for each in layer.candidates)
         assert {each.kernel: each.instructions for each in layer.candidates}[layer.chosen] == least
         assert len({each.kernel for each in layer.candidates}) == len(layer.candidates) > 1
-    library = kibi.compile(model, plan, tmp_path / "library", tunings=[tuning])
-    assert all(library.model.kernels[node] == kernel for node, kernel in tuning.kernels.items())
+    again = kibi.plan(model, tuning=tuning)
+    library = kibi.compile(model, again, tmp_path / "library")
+    assert library.model.kernels == again.kernels == tuning.kernels
+    assert all(tuning.kernels[layer.node] == layer.chosen for layer in tuning.layers)
     instructions, _ = _measured(model, plan, tuning, tmp_path / "tuned")
     general, _ = _measured(model, plan, None, tmp_path / "general")
     assert instructions < general
@@ -62,7 +65,7 @@ def test_cores_without_variants_have_nothing_to_choose(model: kibi.Graph) -> Non
     """Where every layer has one candidate, nothing is measured."""
     target = kibi.target("cortex-m3")
     planned = kibi.plan(model, target)
-    if all(len(candidates(call, target)) == 1 for call in model.calls):
+    if all(len(candidates(call, target, Goal.BALANCED)) == 1 for call in model.calls):
         assert tune(model, planned, target, Goal.BALANCED).layers == ()
 
 

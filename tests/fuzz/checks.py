@@ -12,7 +12,7 @@ from kibi.errors import InternalError, KibiError, ModelError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.passes import simplify
-from kibi.planner import Plan, validate
+from kibi.planner import Plan, PlannedModel, validate
 from kibi.reports.inspection import inspect, passes_record
 from kibi.reports.memory_svg import memory_svg
 from kibi.runtime import Interpreter, seeded_inputs
@@ -63,8 +63,8 @@ def explore(graph: Graph, rng: np.random.Generator) -> None:
     json.dumps(passes_record(simplified))
     target = kibi.target(_TARGETS[int(rng.integers(len(_TARGETS)))])
     rows = _checked_plan(simplified.graph, target)
-    ET.fromstring(memory_svg(simplified.graph, rows))  # noqa: S314 - our own picture, of a size that is known
-    library = generate([(simplified.graph, rows)], target)
+    ET.fromstring(memory_svg(PlannedModel.of(simplified.graph, rows)))  # noqa: S314 - our own picture, of a size that is known
+    library = generate([PlannedModel.of(simplified.graph, rows)], target)
     for name, text in library.files.items():
         if name.endswith(".json"):
             json.loads(text)

@@ -21,9 +21,9 @@ from kibi.cli.main import main
 from kibi.codegen import generate
 from kibi.errors import InternalError, KibiError
 from kibi.ir import Graph
-from kibi.planner import Plan, validate
+from kibi.planner import Plan, PlannedModel, validate
 from kibi.planner.region_file import read_regions
-from kibi.variants import Goal
+from kibi.selection import Goal
 from tests.fuzz import byte_mutations, model_mutations, text_cases
 from tests.fuzz.c_calls import random_calls
 from tests.fuzz.checks import BrokenPromiseError, explore, load
@@ -99,7 +99,7 @@ def _native(case: Case) -> int:
     goal = (Goal.BALANCED, Goal.FLASH, Goal.SPEED)[int(rng.integers(3))]
     made: list[tuple[bytes, NativeCase]] = []
     for _ in range(_MOST_TRIES):
-        if _mutant(case, rng, 0.05) and (ready := _prepared(case, rng)) is not None:
+        if _mutant(case, rng, 0.05) and (ready := _prepared(case, rng, goal)) is not None:
             made.append((case.data, ready))
         if len(made) == NATIVE_BATCH:
             break
@@ -115,10 +115,10 @@ def _native(case: Case) -> int:
     return len(made)
 
 
-def _prepared(case: Case, rng: np.random.Generator) -> NativeCase | None:
+def _prepared(case: Case, rng: np.random.Generator, goal: Goal) -> NativeCase | None:
     """A mutant that Python runs; None where Kibi refuses it."""
     try:
-        return prepared(case.data, rng)
+        return prepared(case.data, rng, goal)
     except InternalError:
         raise
     except KibiError:
@@ -155,7 +155,7 @@ def _saved_plan(case: Case) -> int:
     case.data = text.encode("utf-8", "surrogatepass")
     plan = Plan.from_json(text)
     validate(_glyphs(), plan)
-    generate([(_glyphs(), plan)], kibi.target("cortex-m4"))
+    generate([PlannedModel.of(_glyphs(), plan)], kibi.target("cortex-m4"))
     return 1
 
 

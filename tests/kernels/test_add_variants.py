@@ -9,7 +9,7 @@ import pytest
 from kibi.dtypes import Array
 from kibi.ir import KernelCall, Param
 from kibi.quant import quantize_multiplier
-from kibi.variants.add_linear import ADD_LINEAR, pack_add
+from kibi.selection.add_linear import ADD_LINEAR, pack_add
 from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
 from tests.kernels.overlaps import probes_of, run
 from tests.ops.comparison import graph_of

@@ -9,7 +9,8 @@ import pytest
 from kibi.ir import KernelCall, Param
 from kibi.ops.convolution_blocks import block_sizes, shared_columns, tiles_of_block
 from kibi.quant import requantize
-from kibi.variants import conv2d_columns, conv2d_winograd
+from kibi.selection import Goal, conv2d_columns, conv2d_winograd
+from kibi.selection.convolution_call import blocks_scratch
 from tests.kernels.emulated import Bench, Kernels, linked
 from tests.kernels.in_place import differing_distances
 from tests.ops.comparison import graph_of
@@ -154,16 +155,16 @@ def test_every_boundary_that_is_simple(kernels: Kernels, kernel: str, zero_point
 
 @pytest.mark.parametrize("kernel", sorted(_PACKS))
 def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels, kernel: str) -> None:
-    """At the distance of the general call, and at larger ones, no element is overwritten that is still to be read."""
+    """At the distance that the variant declares, and at larger ones, no element is overwritten that is still to be read."""
     tried = 0
     for geometry in _GEOMETRIES:
         case = convolution(geometry)
         graph = graph_of(case)
         (call,) = graph.calls
-        packed = _PACKS[kernel](replace(call, scratch_bytes=max(call.scratch_bytes, call.roomy_scratch_bytes)))
+        packed = _PACKS[kernel](replace(call, scratch_bytes=blocks_scratch(call, Goal.SPEED)))
         if packed is None:
             continue
-        (distance,) = call.overlap_bytes
+        (distance,) = packed.overlap_bytes
         assert distance is not None
         distances = [distance, distance + 1, distance + 5, distance + 16]
         wrong, count = differing_distances(kernels, graph.sites[0], packed, case.inputs[0], distances)
@@ -173,12 +174,13 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels,
 
 
 @pytest.mark.parametrize("geometry", _GEOMETRIES, ids=str)
-def test_layers_are_planned_with_scratch_for_a_kernel_of_columns(geometry: Geometry) -> None:
-    """What the general call asks for is enough for columns, and what it could use is enough for tiles."""
+def test_layers_are_given_scratch_for_a_kernel_of_columns(geometry: Geometry) -> None:
+    """What balanced code allows is enough for columns, and what speed allows is enough for tiles."""
     (call,) = graph_of(convolution(geometry)).calls
-    assert conv2d_columns.pack(call) is not None
+    few, most = (replace(call, scratch_bytes=blocks_scratch(call, goal)) for goal in (Goal.BALANCED, Goal.SPEED))
+    assert conv2d_columns.pack(few) is not None
     if geometry.size[1] > 2:
-        assert conv2d_winograd.pack(replace(call, scratch_bytes=call.roomy_scratch_bytes)) is not None
+        assert conv2d_winograd.pack(most) is not None
 
 
 @pytest.mark.parametrize("bias", [(1 << 30) - 2000, -(1 << 30) + 2000])

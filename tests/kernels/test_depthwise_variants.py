@@ -9,10 +9,10 @@ import pytest
 
 from kibi.ir import KernelCall, Param
 from kibi.quant import requantize
+from kibi.selection import Goal, choose
+from kibi.selection.depthwise_3x3 import pack, pack_relu
+from kibi.selection.depthwise_columns import pack as pack_columns
 from kibi.targets import target
-from kibi.variants import Goal, choose
-from kibi.variants.depthwise_3x3 import pack, pack_relu
-from kibi.variants.depthwise_columns import pack as pack_columns
 from tests.kernels.emulated import linked
 from tests.kernels.in_place import differing_distances
 from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore

@@ -10,7 +10,7 @@ import pytest
 from kibi.dtypes import Array
 from kibi.ir import KernelCall, Param
 from kibi.ops.overlap import least_distance
-from kibi.variants.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
+from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
 from tests.kernels.emulated import Bench, linked
 from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
 from tests.kernels.overlaps import probes_of, run

@@ -17,10 +17,10 @@ from kibi.dtypes import Array
 from kibi.ir import Graph, KernelCall, Param, Site
 from kibi.kernels import closure, kernel_folder, struct_fields
 from kibi.quant import requantize
+from kibi.selection.host_lanes import HOST_LANES
 from kibi.targets import target
 from kibi.toolchain import compile_objects
 from kibi.toolchain.compilers import zig_command
-from kibi.variants.host_lanes import HOST_LANES
 from tests.kernels.overlaps import Probe, probes_of
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution

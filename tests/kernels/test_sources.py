@@ -7,9 +7,9 @@ import pytest
 
 from kibi.kernels import closure, kernel_folder, struct_fields
 from kibi.ops import Part, operators
+from kibi.selection.choice import VARIANTS
 from kibi.targets import target
 from kibi.toolchain import compile_objects
-from kibi.variants.choice import VARIANTS
 from tests.toolchain.tools import check_cross, check_gcc
 
 FOLDER = kernel_folder("portable")

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from kibi.codegen import Library, generate, write
 from kibi.dtypes import Array
 from kibi.ir import Graph
-from kibi.planner import Plan
+from kibi.planner import Plan, PlannedModel
 from kibi.targets import target
-from kibi.variants import Goal
 from tests.ops.machines import HERE, Machine, Recipe
 
 _HARNESS = Path(__file__).with_name("batch.c")
@@ -50,7 +49,6 @@ class Batch:
         sanitize: whether undefined behaviour and, with gcc, wrong accesses stop the program.
         plans: of each model.
         processor: whose library it is. One for another core holds the plain C twins of its kernels, which run here.
-        goal: what its code is good at.
         machine: which runs the program.
     """
 
@@ -64,14 +62,13 @@ class Batch:
         optimize: str,
         sanitize: bool = False,
         processor: str = "host",
-        goal: Goal = Goal.BALANCED,
         machine: Machine = HERE,
     ) -> None:
         self._machine = machine
         self._graphs = [replace(graph, name=f"m{number}") for number, graph in enumerate(graphs)]
         self._plans = [replace(plan, model=f"m{number}") for number, plan in enumerate(plans)]
-        models = list(zip(self._graphs, self._plans, strict=True))
-        library = write(generate(models, target(processor), name="batch", goal=goal), folder / "library")
+        models = [PlannedModel.of(graph, plan) for graph, plan in zip(self._graphs, self._plans, strict=True)]
+        library = write(generate(models, target(processor), name="batch"), folder / "library")
         assert library.directory is not None
         main = folder / "main.c"
         main.write_text(_main(self._graphs))

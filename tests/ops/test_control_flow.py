@@ -15,7 +15,7 @@ from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.oracle import Oracle, available
 from kibi.passes import expose_intermediates
-from kibi.planner import Plan, planned_graph, validate
+from kibi.planner import Plan, PlannedModel, validate
 from kibi.runtime import Interpreter
 from tests.ops.comparison import assert_same, graph_of
 from tests.support.choices import Seeded
@@ -105,7 +105,7 @@ def test_branch_between_rows_runs_in_every_kind_of_plan(wish: dict[str, str], or
 
 def _name_of(graph: Graph, made: Plan, node: int) -> str:
     """The operator's name of a node of the planned graph."""
-    return planned_graph(graph, made).nodes[node].op.name
+    return PlannedModel.of(graph, made).graph.nodes[node].op.name
 
 
 def test_plan_with_bodies_saved_and_read_back_is_the_same() -> None:

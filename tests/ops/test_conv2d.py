@@ -6,6 +6,8 @@ import pytest
 from kibi.ir import KernelCall
 from kibi.ops.conv2d import Conv2D
 from kibi.ops.convolution_blocks import blocks_scratch_bytes
+from kibi.selection import Goal
+from kibi.selection.convolution_call import blocks_scratch
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 
@@ -24,17 +26,22 @@ def _call(geometry: Geometry) -> KernelCall:
 
 
 @pytest.mark.parametrize("geometry", [geometry for geometry in GEOMETRIES if geometry.groups], ids=str)
-def test_conv2d_scratch_holds_two_windows_where_it_gathers_or_what_blocks_take(geometry: Geometry) -> None:
-    """Scratch is for the windows under two pixels of one group where rows are not read where they lie, or for blocks."""
+def test_conv2d_scratch_holds_two_windows_where_it_gathers(geometry: Geometry) -> None:
+    """Two pixels of one group have their windows copied into scratch where they are not read in place; others take none."""
+    call = _call(geometry)
+    gathers = next(param.value for param in call.params if param.name == "gathers")
+    assert (gathers, call.scratch_bytes) == (int(geometry in _GATHERED), _GATHERED.get(geometry, 0))
+
+
+@pytest.mark.parametrize("geometry", [geometry for geometry in GEOMETRIES if geometry.groups], ids=str)
+def test_scratch_of_blocks_follows_from_the_call(geometry: Geometry) -> None:
+    """What a variant may take is what blocks over the layer's windows take."""
     (site,) = graph_of(convolution(geometry)).sites
     assert isinstance(site.op, Conv2D)
-    call, window = site.op.kernel_call(site), site.op.window(site)
-    depth, outputs = window.channels // geometry.groups, geometry.outputs
-    gathers = next(param.value for param in call.params if param.name == "gathers")
-    blocks, roomy = blocks_scratch_bytes(window, depth, outputs)
-    gathered = _GATHERED.get(geometry, 0)
-    assert (gathers, call.scratch_bytes) == (int(geometry in _GATHERED), max(gathered, blocks))
-    assert call.roomy_scratch_bytes == max(gathered, roomy)
+    window = site.op.window(site)
+    few, most = blocks_scratch_bytes(window, window.channels // geometry.groups, geometry.outputs)
+    call = site.op.kernel_call(site)
+    assert [blocks_scratch(call, goal) for goal in (Goal.FLASH, Goal.BALANCED, Goal.SPEED)] == [few, few, most]
 
 
 @pytest.mark.parametrize(

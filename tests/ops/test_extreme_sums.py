@@ -11,8 +11,8 @@ from kibi.ir import Graph
 from kibi.oracle import Oracle
 from kibi.planner import plan
 from kibi.runtime import Interpreter
+from kibi.selection import Goal
 from kibi.targets import target
-from kibi.variants import Goal
 from tests.ops.batch import Batch
 from tests.ops.comparison import assert_same, graph_of
 from tests.support.case import Case
@@ -109,8 +109,8 @@ def test_sums_beyond_their_bits_are_defined_in_c(
     check_gcc()
     models = [*extreme, *((case, graph_of(case)) for case in _means())]
     graphs = [graph for _, graph in models]
-    plans = [plan(graph, target("host")) for graph in graphs]
-    batch = Batch(graphs, plans, tmp_path, compiler="gcc", optimize="1", sanitize=True, processor=processor, goal=goal)
+    plans = [plan(graph, target(processor), goal=goal) for graph in graphs]
+    batch = Batch(graphs, plans, tmp_path, compiler="gcc", optimize="1", sanitize=True, processor=processor)
     outcomes = batch.run([case.inputs for case, _ in models])
     for (case, graph), outcome in zip(models, outcomes, strict=True):
         for run in outcome.outputs:

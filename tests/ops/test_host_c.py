@@ -14,8 +14,8 @@ from kibi.ops import operators
 from kibi.oracle import Oracle
 from kibi.planner import Plan, plan
 from kibi.runtime import Interpreter
+from kibi.selection import Goal
 from kibi.targets import target
-from kibi.variants import Goal
 from tests.ops.batch import CANARY, Batch, Outcome
 from tests.ops.comparison import (
     assert_same,
@@ -70,9 +70,9 @@ def wanted(drawn: Sequence[tuple[Case, Graph]], oracle: Oracle) -> list[tuple[Ar
     return outputs
 
 
-def _plans(drawn: Sequence[tuple[Case, Graph]]) -> list[Plan]:
+def _plans(drawn: Sequence[tuple[Case, Graph]], processor: str = "host", goal: Goal = Goal.BALANCED) -> list[Plan]:
     """Plans in which operators interleave row by row where there are several."""
-    return [plan(graph, target("host"), runs=interleaved(graph)) for _, graph in drawn]
+    return [plan(graph, target(processor), runs=interleaved(graph), goal=goal) for _, graph in drawn]
 
 
 def _check(drawn: Sequence[tuple[Case, Graph]], wanted: Sequence[Sequence[Array]], batch: Batch) -> list[Outcome]:
@@ -93,9 +93,9 @@ def test_host_c_under_sanitizers_equals_tflm(
     The general kernels, and the plain C twins of the variants for another core.
     """
     check_gcc()
-    plans = [spread(made) for made in _plans(drawn)]
+    plans = [spread(made) for made in _plans(drawn, processor, goal)]
     graphs = [graph for _, graph in drawn]
-    batch = Batch(graphs, plans, tmp_path, compiler="gcc", optimize="1", sanitize=True, processor=processor, goal=goal)
+    batch = Batch(graphs, plans, tmp_path, compiler="gcc", optimize="1", sanitize=True, processor=processor)
     for (_, graph), made, outcome in zip(drawn, plans, _check(drawn, wanted, batch), strict=True):
         broken = [byte for byte in gaps(made) if outcome.arena[byte] != CANARY]
         assert not broken, f"arena bytes {broken} belong to no buffer; {describe(graph)}"

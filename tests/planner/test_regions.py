@@ -16,7 +16,7 @@ import kibi
 from kibi.errors import PlanError
 from kibi.ir import Graph, KernelCall, Operator, Site
 from kibi.ir.operator import Param
-from kibi.planner import Buffer, Granularity, Handover, Plan, place, plan, planned_graph, validate
+from kibi.planner import Buffer, Granularity, Handover, Plan, PlannedModel, place, plan, validate
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.placement_items import PairRule
 from kibi.planner.region_file import Region
@@ -199,7 +199,7 @@ def test_regions_inputs_and_outputs_of_the_caller_take_none() -> None:
     )  # fmt: skip
     validate(net, made)
     assert made.input is Handover.STREAMED
-    assert not made.buffers_of(planned_graph(net, made).outputs[0])
+    assert not made.buffers_of(PlannedModel.of(net, made).graph.outputs[0])
 
 
 def test_regions_weights_lie_where_they_may() -> None:

@@ -67,7 +67,7 @@ def test_every_field_of_a_saved_plan_with_any_value_is_read_or_refused() -> None
         (lambda saved: saved | {"weight_regions": [[1, "a", 2]]}, "3 entries, not 2"),
         (lambda saved: saved | {"buffers": [saved["buffers"][0] | {"shared_by": "x"}]}, "shared_by is 'x', not a list"),
         (lambda saved: saved | {"buffers": [saved["buffers"][0] | {"more": 1}]}, "unknown field 'more'"),
-        (lambda _: {"format": 1}, "has no model"),
+        (lambda _: {"format": 2}, "has no model"),
         (lambda saved: [saved], "not an object"),
         (lambda _: None, "not an object"),
     ],

@@ -7,7 +7,7 @@ from rich.console import Console
 from kibi import demo
 from kibi.frontends import load
 from kibi.ir import Graph
-from kibi.planner import Granularity, plan
+from kibi.planner import Granularity, PlannedModel, plan
 from kibi.reports.memory_picture import memory_picture
 from kibi.targets import target
 from tests.planner.networks import by_row, chain, graph, residual
@@ -24,7 +24,7 @@ def _renamed(net: Graph, index: int, name: str) -> Graph:
 def test_memory_picture_whole_tensors_one_line_for_each_operator() -> None:
     """Where operators run to completion there is one line for each, drawn to scale, with the peak marked."""
     net = residual(rows=6, row_bytes=100)
-    text = memory_picture(net, plan(net, M4), width=60).plain
+    text = memory_picture(PlannedModel.of(net, plan(net, M4)), width=60).plain
     assert (
         text
         == """\
@@ -53,7 +53,7 @@ f  t5  [1, 100] s8        100 bytes  at 0"""
 def test_memory_picture_scratch_is_marked_differently() -> None:
     """Scratch is drawn as `#` and has its line in the legend."""
     net = chain(3, 3, rows=4, width=10, scratch_bytes=40)
-    text = memory_picture(net, plan(net, M4), width=80).plain
+    text = memory_picture(PlannedModel.of(net, plan(net, M4)), width=80).plain
     assert "#########" in text
     assert "#  scratch of 2 operators, the largest" in text
 
@@ -62,7 +62,7 @@ def test_memory_picture_by_row_is_a_map() -> None:
     """Where rows take turns time goes right and addresses go up; a letter starts the life of each row."""
     net = chain(3, 3, rows=6, width=100)
     made = plan(net, M4, runs=by_row(net))
-    text = memory_picture(net, made, width=60).plain
+    text = memory_picture(PlannedModel.of(net, made), width=60).plain
     lines = text.splitlines()
     assert "a letter starts the life of a row" in lines[2]
     top = next(number for number, line in enumerate(lines) if line.startswith(f"{made.arena_bytes:,} "))
@@ -82,7 +82,7 @@ def test_memory_picture_by_row_shows_each_row_of_a_staircase() -> None:
     """A stored input dies row by row: the higher a row lies, the longer its line."""
     net = load(demo.model_path())
     made = plan(net, M4, granularity=Granularity.ROW)
-    text = memory_picture(net, made, width=100).plain
+    text = memory_picture(PlannedModel.of(net, made), width=100).plain
     lengths = [len(line) - len(line.lstrip(" 0123456789,a-")) for line in text.splitlines() if " a-" in line]
     assert len(lengths) > 4
     assert len(set(lengths)) > 4
@@ -92,14 +92,14 @@ def test_memory_picture_lines_keep_the_width() -> None:
     """No line of the picture is wider than asked, long names included."""
     net = _renamed(residual(rows=6, row_bytes=100), 2, "a/very/long/name/of/a/tensor" * 5)
     for width in (80, 100, 140):
-        text = memory_picture(net, plan(net, M4), width=width).plain
+        text = memory_picture(PlannedModel.of(net, plan(net, M4)), width=width).plain
         assert max(len(line) for line in text.splitlines()) <= width
 
 
 def test_memory_picture_hostile_name_steers_no_terminal() -> None:
     """Control characters in a model's names do not reach the terminal."""
     net = _renamed(chain(3), 0, "evil\x1b[2J\nname\x07")
-    text = memory_picture(net, plan(net, M4)).plain
+    text = memory_picture(PlannedModel.of(net, plan(net, M4))).plain
     assert "evil?[2J?name?" in text
     assert "\x1b" not in text
 
@@ -107,7 +107,7 @@ def test_memory_picture_hostile_name_steers_no_terminal() -> None:
 def test_memory_picture_colours_only_in_a_terminal() -> None:
     """Printed by rich it has colours in a terminal and none in a pipe."""
     net = chain(3, 3)
-    picture = memory_picture(net, plan(net, M4), width=80)
+    picture = memory_picture(PlannedModel.of(net, plan(net, M4)), width=80)
     outputs = []
     for terminal in (True, False):
         console = Console(force_terminal=terminal, width=80, color_system="truecolor" if terminal else None)
@@ -121,12 +121,12 @@ def test_memory_picture_colours_only_in_a_terminal() -> None:
 def test_memory_picture_more_tensors_than_letters() -> None:
     """Letters are used again where there are more tensors than letters."""
     net = chain(*[1] * 80, rows=2, width=1)
-    assert memory_picture(net, plan(net, M4)).plain.count("\na  t") == 2
+    assert memory_picture(PlannedModel.of(net, plan(net, M4))).plain.count("\na  t") == 2
 
 
 def test_memory_picture_tiny_arena() -> None:
     """An arena of fewer bytes than the bar has characters is drawn to scale all the same."""
     net = graph([(1, 1), (1, 1)], [(chain(1).nodes[0].op, (0,), 1)])
-    text = memory_picture(net, plan(net, M4), width=80).plain
+    text = memory_picture(PlannedModel.of(net, plan(net, M4)), width=80).plain
     bar = next(line for line in text.splitlines() if line.startswith("  0 WINDOW")).split()[3]
     assert abs(bar.count("a") - bar.count("b")) <= 1

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from kibi.errors import InternalError
-from kibi.planner import plan
+from kibi.planner import PlannedModel, plan
 from kibi.reports.memory_png import png
 from kibi.reports.memory_shapes import Box, document, label
 from kibi.reports.memory_svg import memory_svg
@@ -51,7 +51,7 @@ def test_png_of_a_huge_picture_stays_within_bounds() -> None:
 def test_png_same_plan_same_bytes() -> None:
     """A picture in a repository changes when the plan does."""
     net = chain(3, 3)
-    svg = memory_svg(net, plan(net, target("cortex-m4")))
+    svg = memory_svg(PlannedModel.of(net, plan(net, target("cortex-m4"))))
     assert png(svg, zoom=0.5) == png(svg, zoom=0.5)
 
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from kibi.ir import Graph
-from kibi.planner import Granularity, Handover, Plan, plan
+from kibi.planner import Granularity, Handover, Plan, PlannedModel, plan
 from kibi.planner.plan import RegionUse
 from kibi.reports import memory_plot, memory_png
 from kibi.reports import memory_svg as pictures
@@ -35,7 +35,7 @@ def test_memory_svg_boxes_are_to_scale() -> None:
     """Each buffer has a box: height by its bytes, upwards by its offset, and operators are equally wide."""
     net = chain(3, 3, rows=6, width=100)
     made = plan(net, M4)
-    boxes = _boxes(memory_svg(net, made))
+    boxes = _boxes(memory_svg(PlannedModel.of(net, made)))
     assert len(boxes) == len(made.buffers) == 3
     unit = boxes[0]["height"] / made.buffers[0].size_bytes
     floor = max(box["y"] + box["height"] for box in boxes)
@@ -50,7 +50,7 @@ def test_memory_svg_interleaved_rows_are_visible() -> None:
     """Where rows interleave each row has its own box."""
     net = residual(rows=6, row_bytes=100)
     made = plan(net, M4, runs=by_row(net))
-    svg = memory_svg(net, made)
+    svg = memory_svg(PlannedModel.of(net, made))
     assert len(_boxes(svg)) == len(made.buffers) > len(net.tensors)
     assert "net on cortex-m4, by the row" in _words(svg)
 
@@ -58,7 +58,7 @@ def test_memory_svg_interleaved_rows_are_visible() -> None:
 def test_memory_svg_says_what_is_seen() -> None:
     """Title, arena, bound, axes, operators, peak with its holders and every tensor are written down."""
     net = residual(rows=6, row_bytes=100, scratch_bytes=20)
-    svg = memory_svg(net, plan(net, M4))
+    svg = memory_svg(PlannedModel.of(net, plan(net, M4)))
     words = _words(svg)
     assert "net on cortex-m4, by the tensor" in words
     assert "arena 1,820 bytes, lower bound 1,820 bytes, proven optimal for this order" in words
@@ -80,15 +80,15 @@ def test_memory_svg_lower_bound_line_where_it_is_not_met() -> None:
     made = plan(net, M4)
     above = replace(made, arena_bytes=made.arena_bytes + 20, proven_optimal=False)
     words = f"lower bound {made.lower_bound_bytes}"
-    assert words in _words(memory_svg(net, above))
-    assert words not in _words(memory_svg(net, made))
+    assert words in _words(memory_svg(PlannedModel.of(net, above)))
+    assert words not in _words(memory_svg(PlannedModel.of(net, made)))
 
 
 def test_memory_svg_hostile_names_are_escaped() -> None:
     """Names from a model are text, whatever is in them."""
     net = chain(3, 3)
     tensors = (*net.tensors[:2], replace(net.tensors[2], name="<script>alert('x')</script>&\x00\ufffe"))
-    svg = memory_svg(replace(net, tensors=tensors), plan(net, M4))
+    svg = memory_svg(PlannedModel.of(replace(net, tensors=tensors), plan(net, M4)))
     assert "<script>" not in svg
     assert any("<script>alert('x')" in word for word in _words(svg))
 
@@ -97,20 +97,20 @@ def test_memory_svg_same_plan_same_picture() -> None:
     """The picture depends on the plan alone, not on how long planning took."""
     net = residual()
     made = plan(net, M4)
-    assert memory_svg(net, made) == memory_svg(net, replace(made, solve_seconds=9.0))
+    assert memory_svg(PlannedModel.of(net, made)) == memory_svg(PlannedModel.of(net, replace(made, solve_seconds=9.0)))
 
 
 def test_memory_svg_plan_without_steps_is_drawn() -> None:
     """Nothing is divided by zero where there is nothing to draw."""
     net = replace(chain(1), nodes=(), outputs=(0,))
-    ET.fromstring(memory_svg(net, Plan("net", "cortex-m4", (), (), 0, 0, proven_optimal=True)))  # noqa: S314 - ours
+    ET.fromstring(memory_svg(PlannedModel.of(net, Plan("net", "cortex-m4", (), (), 0, 0, proven_optimal=True))))  # noqa: S314 - ours
 
 
 def test_memory_svg_streamed_input_has_a_lane_of_its_own() -> None:
     """The node that receives rows is shown as the input that it is, with the steps at which rows arrive."""
     net = chain(3, 3)
     made = plan(net, M4, granularity=Granularity.ROW, inputs=Handover.STREAMED)
-    words = _words(memory_svg(net, made))
+    words = _words(memory_svg(PlannedModel.of(net, made)))
     assert "net on cortex-m4, by the row, input streamed" in words
     assert "RECEIVE" in words
     assert "in" in words
@@ -119,7 +119,7 @@ def test_memory_svg_streamed_input_has_a_lane_of_its_own() -> None:
 def test_memory_svg_many_operators_have_lanes_that_do_not_touch() -> None:
     """A lane for each of sixty operators, each with its number, name and a colour of its own."""
     net = chain(*[3] * 60)
-    svg = memory_svg(net, plan(net, M4))
+    svg = memory_svg(PlannedModel.of(net, plan(net, M4)))
     words = _words(svg)
     assert {str(number) for number in range(60)} <= set(words)
     assert words.count("WINDOW") == 60
@@ -138,7 +138,7 @@ def _shared() -> tuple[Graph, Plan]:
 def test_memory_svg_shared_bytes_are_striped_and_counted_once() -> None:
     """Where an output is made in its input's place there are stripes of exactly that size, and the peak says so."""
     net, made = _shared()
-    svg = memory_svg(net, made)
+    svg = memory_svg(PlannedModel.of(net, made))
     root = ET.fromstring(svg)  # noqa: S314 - our own output
     (stripes,) = [each for each in root.iter(f"{SVG}rect") if each.get("fill") == "url(#shared)"]
     assert float(stripes.attrib["height"]) == pytest.approx(_boxes(svg)[0]["height"] * 0.8, abs=0.1)
@@ -158,7 +158,7 @@ def test_memory_svg_regions_are_stacked_and_named() -> None:
         replace(buffer, offset=0, region=name) for buffer, name in zip(made.buffers, ("fast", "slow"), strict=True)
     )
     regions = tuple(RegionUse(name, 4096, 100, 100, 0, 100, 1.0) for name in ("fast", "slow"))
-    svg = memory_svg(net, replace(made, buffers=buffers, regions=regions, arena_bytes=200))
+    svg = memory_svg(PlannedModel.of(net, replace(made, buffers=buffers, regions=regions, arena_bytes=200)))
     assert {"fast", "slow"} <= set(_words(svg))
     assert "url(#shared)" not in svg.partition("</defs>")[2]
     tops = sorted(box["y"] for box in _boxes(svg))
@@ -181,7 +181,7 @@ def test_picture_of_more_than_can_be_seen_shows_the_largest_and_says_so(monkeypa
     monkeypatch.setattr(memory_plot, "MOST_BOXES", 4)
     monkeypatch.setattr(pictures, "MOST_BOXES", 4)
     monkeypatch.setattr(pictures, "_MOST_LANES", 2)
-    svg = memory_svg(net, made)
+    svg = memory_svg(PlannedModel.of(net, made))
     assert len(_boxes(svg)) == 4
     said = " ".join(_words(svg))
     assert f"4 of {len(made.buffers)} buffers are drawn, the largest" in said

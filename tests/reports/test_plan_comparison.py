@@ -5,9 +5,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kibi.planner import Granularity, Handover, plan
+from kibi.planner import Granularity, Handover, PlannedModel, plan
 from kibi.reports.memory_comparison_svg import memory_comparison_svg
-from kibi.reports.plan_comparison import PlannedModel, comparison_record, times_smaller
+from kibi.reports.plan_comparison import ComparedPlan, comparison_record, times_smaller
 from kibi.targets import target
 from tests.planner.networks import by_row, chain, residual
 
@@ -15,15 +15,15 @@ M4 = target("cortex-m4")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def _planned() -> list[PlannedModel]:
+def _planned() -> list[ComparedPlan]:
     net, other = residual(rows=16, row_bytes=100), chain(3, rows=4, width=10)
     rows = plan(net, M4, granularity=Granularity.ROW)
     streamed = plan(net, M4, granularity=Granularity.ROW, inputs=Handover.STREAMED)
     return [
-        PlannedModel(net, plan(net, M4), "by the tensor"),
-        PlannedModel(net, rows, "by the row"),
-        PlannedModel(net, streamed, "by the row, input streamed"),
-        PlannedModel(replace(other, name="other"), plan(other, M4), "by the tensor"),
+        ComparedPlan(PlannedModel.of(net, plan(net, M4)), "by the tensor"),
+        ComparedPlan(PlannedModel.of(net, rows), "by the row"),
+        ComparedPlan(PlannedModel.of(net, streamed), "by the row, input streamed"),
+        ComparedPlan(PlannedModel.of(replace(other, name="other"), plan(other, M4)), "by the tensor"),
     ]
 
 
@@ -31,28 +31,28 @@ def test_planned_model_says_how_good_its_plan_is() -> None:
     """Proven, or how far from the bound."""
     net = chain(3, 3)
     made = plan(net, M4)
-    assert PlannedModel(net, made, "").proof == "proven"
+    assert ComparedPlan(PlannedModel.of(net, made), "").proof == "proven"
     above = replace(made, arena_bytes=made.lower_bound_bytes * 5 // 4, proven_optimal=False)
-    assert PlannedModel(net, above, "").proof == "gap 25.0%"
-    assert PlannedModel(net, replace(made, lower_bound_bytes=0), "").gap == 0.0
+    assert ComparedPlan(PlannedModel.of(net, above), "").proof == "gap 25.0%"
+    assert ComparedPlan(PlannedModel.of(net, replace(made, lower_bound_bytes=0)), "").gap == 0.0
 
 
 def test_planned_model_is_named_as_asked_and_as_made() -> None:
     """Where whole tensors do, a plan by the row says so."""
     net = chain(1, rows=1, width=10)
     made = plan(net, M4, granularity=Granularity.ROW)
-    assert PlannedModel(net, made, "by the row").manner == "by the row: whole tensors do"
-    assert PlannedModel(net, made, "by the tensor").manner == "by the tensor"
-    assert PlannedModel(net, made, "").manner == "by the tensor"
+    assert ComparedPlan(PlannedModel.of(net, made), "by the row").manner == "by the row: whole tensors do"
+    assert ComparedPlan(PlannedModel.of(net, made), "by the tensor").manner == "by the tensor"
+    assert ComparedPlan(PlannedModel.of(net, made), "").manner == "by the tensor"
 
 
 def test_table_entries_count_the_order_and_scattered_rows() -> None:
     """Whole tensors need no tables; interleaved rows one entry for each run, and one for each row of a scattered tensor."""
     net = chain(3, 3, rows=8)
-    assert PlannedModel(net, plan(net, M4), "").table_entries == 0
+    assert ComparedPlan(PlannedModel.of(net, plan(net, M4)), "").table_entries == 0
     made = plan(net, M4, runs=by_row(net))
     scattered = len(made.row_offsets(net, 1))
-    assert PlannedModel(net, made, "").table_entries == len(made.runs) + scattered
+    assert ComparedPlan(PlannedModel.of(net, made), "").table_entries == len(made.runs) + scattered
 
 
 def test_times_smaller_compares_with_the_same_models_first_plan() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kibi
+from kibi.planner import PlannedModel
 from kibi.planner.ascii_map import memory_ascii
 from tests.engines.networks import pooled_network, residual_network
 
@@ -19,7 +20,7 @@ def test_interpreter_prints_its_plan(granularity: str, capsys: pytest.CaptureFix
     interpreter.print_memory_plan()
     file = io.StringIO()
     interpreter.print_memory_plan(file)
-    assert capsys.readouterr().out == file.getvalue() == memory_ascii(model, plan)
+    assert capsys.readouterr().out == file.getvalue() == memory_ascii(PlannedModel.of(model, plan))
     steps = [line for line in file.getvalue().splitlines() if line.endswith("k)")]
     assert len({len(line) for line in steps}) == 1
     assert any("." in line.partition(": ")[2].partition(" ")[0] for line in steps)

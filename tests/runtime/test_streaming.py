@@ -7,7 +7,7 @@ import kibi
 from kibi.dtypes import Array
 from kibi.errors import InputError, PlanError
 from kibi.ir import Graph
-from kibi.planner import Plan, planned_graph
+from kibi.planner import Plan, PlannedModel
 from kibi.runtime import seeded_inputs
 from tests.engines.networks import residual_network, two_input_network
 
@@ -66,7 +66,7 @@ def test_saved_streaming_plan_comes_back_and_runs() -> None:
     plan = kibi.plan(model, granularity="row", input="streamed", output="supplied")
     again = Plan.from_json(plan.to_json())
     assert (again, again.input, again.output) == (plan, "streamed", "supplied")
-    assert len(planned_graph(model, again).nodes) == len(model.nodes) + 1
+    assert len(PlannedModel.of(model, again).graph.nodes) == len(model.nodes) + 1
 
 
 def test_calls_out_of_turn_say_what_is_expected() -> None:
@@ -128,5 +128,5 @@ def test_ram_limit_takes_the_fastest_plan_that_fits() -> None:
     assert fastest.arena_bytes >= whole
     with pytest.raises(PlanError, match=f"fits {by_row - 1} bytes: the smallest that was found needs {by_row}"):
         kibi.plan(model, granularity="row", ram=by_row - 1)
-    with pytest.raises(PlanError, match="cannot be optimized for 'fun'"):
+    with pytest.raises(InputError, match="optimized for 'fun'. It can be for: speed, balanced, flash"):
         kibi.plan(model, optimize="fun")

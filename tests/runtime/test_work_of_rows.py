@@ -12,7 +12,7 @@ from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.ops.relu import Relu
 from kibi.ops.resize_bilinear import ResizeBilinear
-from kibi.planner import Run, validate
+from kibi.planner import PlannedModel, Run, validate
 from kibi.reports.memory_svg import memory_svg
 from kibi.runtime import Interpreter, seeded_inputs
 from kibi.runtime.memory import HandleArena, blocks, handle_arena
@@ -51,7 +51,7 @@ def _geometries(patch: pytest.MonkeyPatch, rows: int) -> int:
         graph = kibi.simplify(_resized(rows))
         plan = kibi.plan(graph)
         validate(graph, plan)
-        memory_svg(graph, plan)
+        memory_svg(PlannedModel.of(graph, plan))
         Interpreter(graph, plan).run(seeded_inputs(graph, 0))
         return counts["geometry"]
 

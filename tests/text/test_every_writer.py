@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,7 @@ import kibi
 from kibi.codegen import Library, generate
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph, Signature
+from kibi.planner import PlannedModel
 from kibi.planner.ascii_map import memory_ascii
 from kibi.planner.plan import Plan
 from kibi.planner.region_file import Region
@@ -22,7 +23,7 @@ from kibi.reports.memory_picture import memory_picture
 from kibi.reports.memory_svg import memory_svg
 from kibi.reports.pareto import Choice
 from kibi.reports.pareto_svg import pareto_svg
-from kibi.reports.plan_comparison import PlannedModel
+from kibi.reports.plan_comparison import ComparedPlan
 from kibi.reports.plan_record import plan_record
 from kibi.reports.recording_svg import recording_svg
 from kibi.runtime.memory import Kind, LinearArena, Recording
@@ -72,11 +73,12 @@ def _libraries(names: tuple[str, ...], start: int) -> Mapping[str, Library]:
     made = {
         form: (named(graph, names, start), renamed(plan, names, start)) for form, (graph, plan) in _planned().items()
     }
-    libraries = {form: generate([each], target, command=command) for form, each in made.items()}
+    planned = {form: PlannedModel.of(graph, plan) for form, (graph, plan) in made.items()}
+    libraries = {form: generate([each], target, command=command) for form, each in planned.items()}
     graph, plan = made["whole"]
     entry = Signature(names[start % len(names)], 0, (), ())
-    libraries["signature"] = generate([(replace(graph, name="entry", signature=entry), plan)], target)
-    return {**libraries, "several": generate(list(made.values())[:4], target, name="several", command=command)}
+    libraries["signature"] = generate([PlannedModel.of(replace(graph, name="entry", signature=entry), plan)], target)
+    return {**libraries, "several": generate(list(planned.values())[:4], target, name="several", command=command)}
 
 
 @pytest.mark.parametrize("start", _STARTS)
@@ -140,10 +142,13 @@ def _drawings(names: tuple[str, ...], start: int) -> dict[str, str]:
     placed, placed_plan = named(regions[0], names, start), renamed(regions[1], names, start)
     recording = Recording(LinearArena(256))
     recording.allocate(16, Kind.SCRATCH)
-    both = [PlannedModel(hostile, hostile_plan, names[start % len(names)]), PlannedModel(placed, placed_plan, "b")]
+    both = [
+        ComparedPlan(PlannedModel.of(hostile, hostile_plan), names[start % len(names)]),
+        ComparedPlan(PlannedModel.of(placed, placed_plan), "b"),
+    ]
     return {
-        "plan": memory_svg(hostile, hostile_plan),
-        "regions": memory_svg(placed, placed_plan),
+        "plan": memory_svg(PlannedModel.of(hostile, hostile_plan)),
+        "regions": memory_svg(PlannedModel.of(placed, placed_plan)),
         "comparison": memory_comparison_svg(both),
         "titled": memory_comparison_svg(both, names[start % len(names)]),
         "pareto": pareto_svg(hostile.name, "host", [replace(_CHOICE, variant=names[start % len(names)]), _CHOICE]),
@@ -172,12 +177,11 @@ def test_texts_for_people_and_programs_hold_hostile_names(form: str, start: int)
     """The map in characters, the picture of the terminal, the record: visible lines, and JSON that reads back."""
     graph, plan = _planned()[form]
     hostile, hostile_plan = named(graph, NAMES, start), renamed(plan, NAMES, start)
-    draw: Callable[[Graph, Plan], str] = memory_ascii
-    lines = draw(hostile, hostile_plan).split("\n")
-    assert len(lines) == len(draw(graph, plan).split("\n"))
+    lines = memory_ascii(PlannedModel.of(hostile, hostile_plan)).split("\n")
+    assert len(lines) == len(memory_ascii(PlannedModel.of(graph, plan)).split("\n"))
     assert all(line.isprintable() for line in lines)
-    picture = memory_picture(hostile, hostile_plan, width=100).plain
+    picture = memory_picture(PlannedModel.of(hostile, hostile_plan), width=100).plain
     assert all(line.isprintable() for line in picture.split("\n"))
-    record = json_text(plan_record(hostile, hostile_plan)).text
+    record = json_text(plan_record(PlannedModel.of(hostile, hostile_plan))).text
     assert record.isascii()
     assert Plan.from_json(record).runs == plan.runs

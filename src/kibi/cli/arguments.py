@@ -223,7 +223,7 @@ def plan_for(graph: "Graph", target: "Target", path: Path | None, options: PlanO
 
     if path is None:
         return kibi.plan(graph, target, **options)
-    if words := option_words({**options, "optimize": DEFAULTS["optimize"]}):  # code has goals of its own
+    if words := option_words(options):
         raise PlanError(f"{path} is a plan already, so that {' '.join(words)} cannot change it. Leave one of them out.")
     loaded = load_plan(path)
     if loaded.target != target.name:

@@ -31,7 +31,7 @@ from kibi.cli.arguments import (
 )
 from kibi.cli.paths import given_model, given_path
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
-from kibi.cli.tuning import show_tunings, tuning_record, tunings_for
+from kibi.cli.tuning import show_tunings, tuned, tuning_record
 from kibi.errors import InputError
 
 if TYPE_CHECKING:
@@ -100,7 +100,13 @@ def compile_models(
             *graph_words(without_pass, decompress=decompress),
             *(["--tune"] if tune else []),
         ]
-        tunings = tunings_for(graphs, plans, optimize) if tune else []
+        tunings = []
+        if tune:
+            made = [
+                tuned(graph, each, options, is_given=plan is not None)
+                for graph, each in zip(graphs, plans, strict=True)
+            ]
+            tunings, plans = [found for found, _ in made], [each for _, each in made]
         library = kibi.compile(
             graphs,
             plans,
@@ -108,8 +114,6 @@ def compile_models(
             target=processor,
             name=name,
             command=_command(graphs, target, name, plan, chosen),
-            optimize=optimize,
-            tunings=tunings,
         )
     if as_json:
         print_json({**_record(library, directory), **({"tuning": tuning_record(tunings)} if tune else {})})

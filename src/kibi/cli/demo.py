@@ -67,6 +67,7 @@ def demo(
     """
     import kibi  # noqa: PLC0415
     from kibi import demo as shipped  # noqa: PLC0415
+    from kibi.planner import PlannedModel  # noqa: PLC0415
     from kibi.reports.inspection import inspect  # noqa: PLC0415
     from kibi.reports.memory_picture import memory_picture  # noqa: PLC0415
 
@@ -79,7 +80,7 @@ def demo(
 
     plan = kibi.plan(graph, processor)
     _section(console, 2, "Plan", "Every byte has its place before anything runs. Time goes down, addresses go right:")
-    say(console, memory_picture(graph, plan, width=picture_columns(console)))
+    say(console, memory_picture(PlannedModel.of(graph, plan), width=picture_columns(console)))
 
     images, truth = shipped.samples()
     _section(console, 3, "Run", "Python runs the plan inside those very bytes, on drawings that it has never seen:")

@@ -31,7 +31,7 @@ from kibi.cli.arguments import (
     plan_options,
 )
 from kibi.cli.terminal import BAD, FIGURE, GOOD, facts, is_roomy, name_of, output, print_json, say, show, table, working
-from kibi.cli.tuning import show_tunings, tuning_record, tunings_for
+from kibi.cli.tuning import show_tunings, tuned, tuning_record
 from kibi.errors import MismatchError
 from kibi.files import temporary_folder
 
@@ -91,8 +91,11 @@ def measure(
     )
     with working(f"measuring on {processor.name}"), temporary_folder() as folder:
         made = plan_for(graph, processor, plan, options)
-        tunings = tunings_for([graph], [made], optimize, compiler=tool, level=level) if tune else []
-        library = kibi.compile(graph, made, folder, optimize=optimize, tunings=tunings)
+        tunings = []
+        if tune:
+            tuning, made = tuned(graph, made, options, is_given=plan is not None, compiler=tool, level=level)
+            tunings = [tuning]
+        library = kibi.compile(graph, made, folder)
         found = kibi.measure(library, compiler=tool, optimize=level, seed=seed, runs=runs, oracle=not no_oracle)
     if as_json:
         print_json({**found.to_dict(), **({"tuning": tuning_record(tunings)} if tune else {})})

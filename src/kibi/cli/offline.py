@@ -9,7 +9,7 @@ from kibi.cli.terminal import byte_text, working
 from kibi.errors import PlanError
 
 if TYPE_CHECKING:
-    from kibi.reports.plan_comparison import PlannedModel
+    from kibi.reports.plan_comparison import ComparedPlan
 
 
 def check_alone(models: Sequence[Path], *, compare: bool, embed: bool, offline: bool) -> None:
@@ -25,29 +25,31 @@ def check_alone(models: Sequence[Path], *, compare: bool, embed: bool, offline: 
         raise PlanError("--embed makes a plan, --offline follows the one that is there. Leave one of them out.")
 
 
-def followed(model: Path, target: str, given: PlanOptions) -> "list[PlannedModel]":
+def followed(model: Path, target: str, given: PlanOptions) -> "list[ComparedPlan]":
     """The model with the plan that its file carries.
 
     Raises:
         PlanError: there are options that such a plan cannot have, or the file carries none.
     """
     import kibi  # noqa: PLC0415
-    from kibi.reports.plan_comparison import PlannedModel  # noqa: PLC0415
+    from kibi.planner import PlannedModel  # noqa: PLC0415
+    from kibi.reports.plan_comparison import ComparedPlan  # noqa: PLC0415
 
     _check(given, "--offline")
     graph = kibi.load(model)
     with working("planning"):
-        return [PlannedModel(graph, kibi.plan(graph, target, offline=True), "")]
+        return [ComparedPlan(PlannedModel.of(graph, kibi.plan(graph, target, offline=True)), "")]
 
 
-def embedded(model: Path, path: Path, given: PlanOptions) -> "tuple[list[PlannedModel], str]":
+def embedded(model: Path, path: Path, given: PlanOptions) -> "tuple[list[ComparedPlan], str]":
     """The model with its plan for TFLM, which is written into a copy of the file; and a sentence on it.
 
     Raises:
         PlanError: there are options that such a plan cannot have.
     """
     import kibi  # noqa: PLC0415
-    from kibi.reports.plan_comparison import PlannedModel  # noqa: PLC0415
+    from kibi.planner import PlannedModel  # noqa: PLC0415
+    from kibi.reports.plan_comparison import ComparedPlan  # noqa: PLC0415
 
     _check(given, "--embed")
     with working("planning"):
@@ -58,7 +60,7 @@ def embedded(model: Path, path: Path, given: PlanOptions) -> "tuple[list[Planned
         f"{path} carries this plan for TensorFlow Lite Micro, {order}. Without it, its tensors take {before} there. "
         "Scratch of its kernels comes on top, where it finds no room between them."
     )
-    return [PlannedModel(made.graph, made.plan, "")], text
+    return [ComparedPlan(PlannedModel.of(made.graph, made.plan), "")], text
 
 
 def _check(given: PlanOptions, option: str) -> None:

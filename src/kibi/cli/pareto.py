@@ -22,7 +22,7 @@ from kibi.cli.arguments import (
 )
 from kibi.cli.paths import given_path
 from kibi.cli.terminal import GOOD, QUIET, output, print_json, say, show, table, working
-from kibi.cli.variants import VARIANTS
+from kibi.cli.variants import MEASURED
 from kibi.errors import MismatchError, PlanError, ToolchainError
 from kibi.files import temporary_folder, write_file
 
@@ -64,7 +64,7 @@ def pareto(
     graph = load_simplified(model, without_pass, signature=signature)
     choices: list[Choice] = []
     left_out: list[str] = []
-    for variant, options in VARIANTS.items():
+    for variant, options in MEASURED.items():
         with working(f"measuring {variant}"):
             try:
                 choices += _measured(graph, processor, variant, options, tool, levels, seed)

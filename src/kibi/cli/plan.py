@@ -30,7 +30,7 @@ from kibi.errors import OutputError, PlanError
 from kibi.files import write_file
 
 if TYPE_CHECKING:
-    from kibi.reports.plan_comparison import PlannedModel
+    from kibi.reports.plan_comparison import ComparedPlan
     from kibi.targets import Target
 
 
@@ -159,10 +159,11 @@ def _planned(
     signature: str | None,
     *,
     decompress: bool,
-) -> "list[PlannedModel]":
+) -> "list[ComparedPlan]":
     """Every model with every variant of its plan."""
     import kibi  # noqa: PLC0415
-    from kibi.reports.plan_comparison import PlannedModel  # noqa: PLC0415
+    from kibi.planner import PlannedModel  # noqa: PLC0415
+    from kibi.reports.plan_comparison import ComparedPlan  # noqa: PLC0415
 
     processor = kibi.target(target) if isinstance(target, str) else target
     supply = [name for options in variants.values() for name in options.get("supply", ())]
@@ -171,18 +172,18 @@ def _planned(
     ]
     with working("planning"):
         return [
-            PlannedModel(graph, kibi.plan(graph, processor, **options), name)
+            ComparedPlan(PlannedModel.of(graph, kibi.plan(graph, processor, **options)), name)
             for graph in graphs
             for name, options in variants.items()
         ]
 
 
-def _draw(path: Path, planned: "list[PlannedModel]", *, as_png: bool) -> None:
+def _draw(path: Path, planned: "list[ComparedPlan]", *, as_png: bool) -> None:
     """Draw one plan, or several side by side, in a file."""
     if len(planned) == 1:
         from kibi.reports.memory_svg import memory_svg  # noqa: PLC0415
 
-        drawn = memory_svg(planned[0].graph, planned[0].plan)
+        drawn = memory_svg(planned[0].planned)
     else:
         from kibi.reports.memory_comparison_svg import memory_comparison_svg  # noqa: PLC0415
 
@@ -198,7 +199,7 @@ def _draw(path: Path, planned: "list[PlannedModel]", *, as_png: bool) -> None:
         write_file(path, png(drawn))
 
 
-def _print_json(planned: "list[PlannedModel]", *, as_list: bool) -> None:
+def _print_json(planned: "list[ComparedPlan]", *, as_list: bool) -> None:
     """One plan's record, or a list of them."""
     from kibi.reports.plan_comparison import comparison_record  # noqa: PLC0415
     from kibi.reports.plan_record import plan_record  # noqa: PLC0415
@@ -206,15 +207,15 @@ def _print_json(planned: "list[PlannedModel]", *, as_list: bool) -> None:
     if as_list:
         print_json(comparison_record(planned))
     else:
-        print_json(plan_record(planned[0].graph, planned[0].plan))
+        print_json(plan_record(planned[0].planned))
 
 
-def _show_picture(planned: "PlannedModel") -> None:
+def _show_picture(planned: "ComparedPlan") -> None:
     from kibi.reports.memory_picture import memory_picture  # noqa: PLC0415
 
     console = output()
-    say(console, memory_picture(planned.graph, planned.plan, width=picture_columns(console)))
-    graph = planned.graph
+    say(console, memory_picture(planned.planned, width=picture_columns(console)))
+    graph = planned.model
     if planned.plan.limited:
         say(console, f"\nLess was searched than asked for: {planned.plan.limited}.")
     if graph.variables:
@@ -225,13 +226,13 @@ def _show_picture(planned: "PlannedModel") -> None:
         )
 
 
-def _show_ascii(planned: "PlannedModel") -> None:
+def _show_ascii(planned: "ComparedPlan") -> None:
     from kibi.planner.ascii_map import print_memory_plan  # noqa: PLC0415
 
-    print_memory_plan(planned.graph, planned.plan)
+    print_memory_plan(planned.planned)
 
 
-def _show_table(planned: "list[PlannedModel]") -> None:
+def _show_table(planned: "list[ComparedPlan]") -> None:
     """A line for each plan: bytes, bound, how good that is, and what it costs."""
     from kibi.reports.plan_comparison import times_smaller  # noqa: PLC0415
 
@@ -245,7 +246,7 @@ def _show_table(planned: "list[PlannedModel]") -> None:
         found = each.plan
         facts = (f"{len(found.steps):,}", f"{each.table_entries:,}", f"{found.solve_seconds:.2f}")
         rows.add_row(
-            each.graph.name if ratio is None else "",
+            each.model.name if ratio is None else "",
             each.manner,
             f"{found.arena_bytes:,}",
             f"{found.lower_bound_bytes:,}",

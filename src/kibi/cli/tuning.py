@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from kibi.cli.arguments import PlanOptions
 from kibi.cli.terminal import output, say, show, table
 
 if TYPE_CHECKING:
@@ -12,10 +13,18 @@ if TYPE_CHECKING:
     from kibi.planner import Plan
 
 
-def tunings_for(
-    graphs: "Sequence[Graph]", plans: "Sequence[Plan]", goal: str, *, compiler: str = "zig", level: str = "s"
-) -> "list[Tuning]":
-    """What tuning finds for each model; arguments as of `kibi.tune`.
+def tuned(
+    graph: "Graph", plan: "Plan", options: PlanOptions, *, is_given: bool, compiler: str = "zig", level: str = "s"
+) -> "tuple[Tuning, Plan]":
+    """What tuning finds for a model, and the plan with the kernels that it chose.
+
+    Args:
+        graph: the model.
+        plan: its plan.
+        options: those that the plan was made with.
+        is_given: whether the plan was read from a file: its order stays. Else the model is planned again.
+        compiler: `zig` or `gcc`.
+        level: the compiler's.
 
     Raises:
         InputError: there is no such goal.
@@ -23,11 +32,12 @@ def tunings_for(
         EmulationError: nothing emulates the target.
     """
     import kibi  # noqa: PLC0415
+    from kibi.planner import with_kernels  # noqa: PLC0415
 
-    return [
-        kibi.tune(graph, plan, optimize=goal, compiler=compiler, level=level)
-        for graph, plan in zip(graphs, plans, strict=True)
-    ]
+    found = kibi.tune(graph, plan, optimize=plan.goal.value, compiler=compiler, level=level)
+    if is_given:
+        return found, with_kernels(graph, plan, kibi.target(plan.target), found.goal, found.kernels)
+    return found, kibi.plan(graph, plan.target, **options, tuning=found)
 
 
 def tuning_record(tunings: "Sequence[Tuning]") -> list[list[dict[str, object]]]:

@@ -12,6 +12,10 @@ VARIANTS: Final[Mapping[str, PlanOptions]] = MappingProxyType({
     "by the row, input streamed": PlanOptions(granularity="row", input="streamed"),
 })  # fmt: skip
 """By its name, what is asked of `kibi.plan`: a line for each."""
+MEASURED: Final[Mapping[str, PlanOptions]] = MappingProxyType({
+    **VARIANTS, "by the row, for flash": PlanOptions(granularity="row", optimize="flash")
+})  # fmt: skip
+"""The same where code is measured, too: kernels without scratch may need less RAM than fast ones."""
 
 
 def chosen_variants(given: PlanOptions) -> Mapping[str, PlanOptions]:

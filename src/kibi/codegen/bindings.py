@@ -1,7 +1,6 @@
 """Everything that the C text of one model needs, gathered once: calls, packed constants, fill rows, row places."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,11 +10,10 @@ from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
 from kibi.ir import Graph, KernelCall, RowAccess, Site, Tensor, stops
 from kibi.kernels import Field, struct_fields
-from kibi.planner import planned_graph
-from kibi.planner.plan import Plan, RegionUse
+from kibi.planner import Plan, PlannedModel
+from kibi.planner.plan import RegionUse
 from kibi.targets import Target
 from kibi.text.c import CCode, code, element_type, identifier, name_part, type_name, word
-from kibi.variants import Goal, candidates, choose
 
 _STATE_ALIGNMENT = 8
 """Of each variable in the model's struct, in bytes: what any element needs."""
@@ -28,20 +26,27 @@ class Bindings:
     """A model about to be written.
 
     Attributes:
-        graph, plan, target: what is written, and for whom.
-        goal: what the code is good at.
-        tuned: for nodes whose kernel was measured, its name.
+        planned, target: what is written, and for whom.
+        name: what a graph inside of an operator is called; empty: the model's own name.
         is_body: whether it is a graph inside of an operator.
-        written: the bodies that are bound so far, by the identities of graph and plan: operators that run the same one share it.
+        written: the bodies that are bound so far, by their identity: operators that run the same one share it.
     """
 
-    graph: Graph
-    plan: Plan
+    planned: PlannedModel
     target: Target
-    goal: Goal = Goal.BALANCED
-    tuned: Mapping[int, str] = field(default_factory=dict)
+    name: str = ""
     is_body: bool = False
-    written: "dict[tuple[int, int], Bindings]" = field(default_factory=dict, repr=False)
+    written: "dict[int, Bindings]" = field(default_factory=dict, repr=False)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, with a kernel for each node."""
+        return self.planned.graph
+
+    @property
+    def plan(self) -> Plan:
+        """Its plan."""
+        return self.planned.plan
 
     @cached_property
     def prefix(self) -> CCode:
@@ -50,33 +55,17 @@ class Bindings:
         Raises:
             InputError: the model's name cannot be one.
         """
-        return identifier(self.graph.name)
+        return identifier(self.name or self.graph.name)
 
     @cached_property
     def upper(self) -> CCode:
         """The same for macros."""
         return self.prefix.upper()
 
-    @cached_property
+    @property
     def calls(self) -> tuple[KernelCall, ...]:
-        """The kernel call of each node, for this target.
-
-        Where the plan puts constants of a node into a region, it counted those of the general kernel, which then runs it.
-        """
-        chosen = choose(self.graph.calls, self.target, self.goal)
-        placed = {index for index, _ in self.plan.weight_regions}
-        is_placed = [any(index in placed for index in node.inputs) for node in self.graph.nodes]
-        return tuple(
-            self.graph.calls[number] if is_placed[number] else self._tuned(number, call)
-            for number, call in enumerate(chosen)
-        )
-
-    def _tuned(self, number: int, chosen: KernelCall) -> KernelCall:
-        """The call of the kernel that was measured to be the best for a node, if one was; else what was chosen."""
-        if number not in self.tuned:
-            return chosen
-        found = {call.kernel: call for call in candidates(self.graph.calls[number], self.target)}
-        return found[self.tuned[number]]
+        """The kernel call of each node."""
+        return self.graph.calls
 
     @cached_property
     def accesses(self) -> tuple[tuple[RowAccess, ...], ...]:
@@ -97,15 +86,12 @@ class Bindings:
     def _body_of(self) -> "dict[tuple[int, str], Bindings]":
         """For each node, and each of its bodies by name, what is written."""
         places = [(number, name) for number, site in enumerate(self.graph.sites) for name in site.op.body_names]
-        bodies = [body for site in self.graph.sites for body in site.op.bodies]
         found = {}
-        for (number, name), body, plan in zip(places, bodies, self.plan.bodies, strict=True):
-            if (id(body), id(plan)) not in self.written:
-                named = replace(planned_graph(body, plan), name=self.own(number, word(name)).text)
-                self.written[id(body), id(plan)] = Bindings(
-                    named, plan, self.target, self.goal, is_body=True, written=self.written
-                )
-            found[number, name] = self.written[id(body), id(plan)]
+        for (number, name), body in zip(places, self.planned.bodies, strict=True):
+            if id(body) not in self.written:
+                own = self.own(number, word(name)).text
+                self.written[id(body)] = Bindings(body, self.target, own, is_body=True, written=self.written)
+            found[number, name] = self.written[id(body)]
         return found
 
     @cached_property

@@ -14,14 +14,13 @@ from kibi.errors import InputError
 from kibi.files import write_folder
 from kibi.ir import Graph, stops
 from kibi.kernels import closure
-from kibi.planner import planned_graph
-from kibi.planner.plan import Plan, RegionUse
+from kibi.planner import Plan, PlannedModel
+from kibi.planner.plan import FORMAT, RegionUse
 from kibi.targets import Target
 from kibi.text.c import CCode, code, identifier, include, lines, remark, word
 from kibi.text.file_name import FileName
 from kibi.text.file_text import FileText
 from kibi.text.json import JsonText, json_text
-from kibi.variants import Goal
 from kibi.version import __version__
 
 _FEATURE = re.compile(r"^#ifndef (KIBI_\w+)\n#define \1 1\b", re.MULTILINE)
@@ -35,7 +34,7 @@ class CompiledModel:
     """One model of a library.
 
     Attributes:
-        graph, plan: what was compiled.
+        planned: what was compiled.
         functions: for each node, the C function that runs its steps.
         labels: for each node, how reports name it.
         kernels: for each node, the C kernel that its steps call.
@@ -46,8 +45,7 @@ class CompiledModel:
         variable_bytes: bytes of the tensors that keep their values, in the struct.
     """
 
-    graph: Graph
-    plan: Plan
+    planned: PlannedModel
     functions: tuple[str, ...]
     labels: tuple[str, ...]
     kernels: tuple[str, ...]
@@ -56,6 +54,16 @@ class CompiledModel:
     supplied: tuple[int, ...] = ()
     regions: tuple[RegionUse, ...] = ()
     variable_bytes: int = 0
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, with a kernel for each node."""
+        return self.planned.graph
+
+    @property
+    def plan(self) -> Plan:
+        """Its plan."""
+        return self.planned.plan
 
     def state_bytes(self, pointer_bytes: int = 4) -> int:
         """`sizeof` the model's struct where pointers have that many bytes."""
@@ -111,37 +119,29 @@ class Library:
 
 
 def generate(
-    models: Sequence[tuple[Graph, Plan]],
+    models: Sequence[PlannedModel],
     target: Target,
     *,
     name: str | None = None,
     command: str | None = None,
-    goal: Goal = Goal.BALANCED,
-    tuned: Sequence[Mapping[int, str]] = (),
 ) -> Library:
     """The library as text: the same input gives the same bytes.
 
     Args:
-        models: graphs with their plans; their names must differ.
+        models: their names must differ.
         target: the processor.
         name: of the library; None: the first model's.
         command: what stands in each file's first line; None: the equal `kibi compile` line.
-        goal: what the code is good at, where nothing was measured.
-        tuned: for each model, the kernels of the nodes that were measured, by the node's place in the planned graph.
 
     Raises:
         InputError: no model, two of one name, a name that would break the library, or two models that need one file's name.
     """
-    names = [graph.name for graph, _ in models]
+    names = [each.graph.name for each in models]
     if not names or len(set(names)) != len(names):
         raise InputError(f"a library takes one or more models of different names; given: {', '.join(names) or 'none'}.")
     library = identifier(name or names[0], "the library")
-    made_by = command or _command([graph for graph, _ in models], target)
-    choices = tuned or [{}] * len(models)
-    bindings = [
-        Bindings(planned_graph(graph, plan), plan, target, goal, chosen)
-        for (graph, plan), chosen in zip(models, choices, strict=True)
-    ]
+    made_by = command or _command([each.graph for each in models], target)
+    bindings = [Bindings(each, target) for each in models]
     files = _Files(made_by)
     for b in bindings:
         files.add_model(b, model_text(b))
@@ -219,8 +219,7 @@ def write(library: Library, directory: Path) -> Library:
 def _compiled(b: Bindings) -> CompiledModel:
     numbers = range(len(b.graph.nodes))
     return CompiledModel(
-        graph=b.graph,
-        plan=b.plan,
+        planned=b.planned,
         functions=tuple(b.function(number).text for number in numbers),
         labels=tuple(map(b.label, numbers)),
         kernels=tuple(call.kernel for call in b.calls),
@@ -303,6 +302,6 @@ def _record(b: Bindings) -> JsonText:
         "model": b.graph.source,
         "target": b.target.name,
         "kernels": kernels,
-        "plan": {"format": 1, **plan},
+        "plan": {"format": FORMAT, **plan},
     }
     return json_text(record)

@@ -11,12 +11,12 @@ from kibi.codegen import Library, generate, write
 from kibi.engines.device import DeviceEngine
 from kibi.errors import TargetError
 from kibi.ir import Graph, KernelCall
-from kibi.planner import Plan, planned_graph
+from kibi.planner import Plan, PlannedModel, with_kernels
 from kibi.runtime import seeded_inputs
+from kibi.selection import Goal, candidates
 from kibi.targets import Target, targets
 from kibi.toolchain.cache import cached, digest, temporary_folder
 from kibi.toolchain.compilers import find_compiler
-from kibi.variants import Goal, candidates
 from kibi.version import __version__
 
 _FILE = "counts.json"
@@ -56,15 +56,17 @@ class TunedLayer:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The kernels that were measured for a model, and those that were chosen."""
+    """The kernels that were measured for a model, and those that were chosen.
+
+    Attributes:
+        goal: what they were chosen for.
+        layers: those with more than one candidate.
+        kernels: the C name of the kernel of each node of the planned graph, for a plan with them.
+    """
 
     goal: Goal
     layers: tuple[TunedLayer, ...]
-
-    @property
-    def kernels(self) -> dict[int, str]:
-        """For each tuned node the kernel that was chosen."""
-        return {layer.node: layer.chosen for layer in self.layers}
+    kernels: tuple[str, ...]
 
 
 def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str = "zig", optimize: str = "s") -> Tuning:
@@ -91,14 +93,15 @@ def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str 
         raise TargetError(
             f"target {target.name!r} is not emulated, so no kernel can be counted on it. Take one of: {known}."
         )
-    planned = planned_graph(graph, plan)
-    calls = [candidates(call, target, None if goal is Goal.FLASH else goal) for call in planned.calls]
+    planned = PlannedModel.of(graph, plan).graph
+    calls = [candidates(call, target, goal, every=goal is Goal.FLASH) for call in planned.general_calls]
     several = [node for node, found in enumerate(calls) if len(found) > 1]
     trials = [
         {node: calls[node][min(turn, len(calls[node]) - 1)].kernel for node in several}
         for turn in range(max((len(calls[node]) for node in several), default=0))
     ]
-    build = _Build(graph, plan, target, compiler, optimize)
+    general = tuple(call.kernel for call in planned.general_calls)
+    build = _Build(graph, plan, target, goal, general, compiler, optimize)
     counts = [build.counted(trial) for trial in trials]
     layers = []
     for node in several:
@@ -106,7 +109,13 @@ def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str 
         found = tuple(Candidate(call.kernel, taken[call.kernel], _constant_bytes(call)) for call in calls[node])
         best = min(found, key=lambda each: (each.instructions, each.weights_bytes))
         layers.append(TunedLayer(node, planned.nodes[node].label, found, best.kernel))
-    return Tuning(goal, _smallest(layers, build) if goal is Goal.FLASH else tuple(layers))
+    best_layers = _smallest(layers, build) if goal is Goal.FLASH else tuple(layers)
+    return Tuning(goal, best_layers, _named(general, {layer.node: layer.chosen for layer in best_layers}))
+
+
+def _named(general: Sequence[str], chosen: Mapping[int, str]) -> tuple[str, ...]:
+    """The kernel of each node: the chosen one, or the general one where there is nothing to choose."""
+    return tuple(chosen.get(node, name) for node, name in enumerate(general))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +128,20 @@ class _Counts:
 
 @dataclass(frozen=True, slots=True)
 class _Build:
-    """How the programs are made that are counted; fields as the arguments of `tune`."""
+    """How the programs are made that are counted; `general` are the kernels of all nodes, other fields the arguments of `tune`."""
 
     graph: Graph
     plan: Plan
     target: Target
+    goal: Goal
+    general: tuple[str, ...]
     compiler: str
     optimize: str
 
     def counted(self, kernels: Mapping[int, str]) -> _Counts:
         """What the model takes with these kernels, by node; from the cache where it is known."""
-        library = generate([(self.graph, self.plan)], self.target, command="counted by Kibi", tuned=[kernels])
+        plan = with_kernels(self.graph, self.plan, self.target, self.goal, _named(self.general, kernels))
+        library = generate([PlannedModel.of(self.graph, plan)], self.target, command="counted by Kibi")
         identity = find_compiler(self.compiler, self.target).identity
         texts = [part for name, text in library.files.items() for part in (name, text)]
         key = digest(__version__, identity, self.optimize, self.target.name, *texts)

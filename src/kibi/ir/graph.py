@@ -1,9 +1,10 @@
 """Graphs: nodes in order, tensors by index."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from kibi.dtypes import Array
 from kibi.errors import InternalError
@@ -61,7 +62,6 @@ class Graph:
         tensors: all tensors; `tensors[i].index == i`.
         nodes: in an order in which each tensor is made before it is read.
         inputs, outputs: tensor indices.
-        is_roomy: whether kernels are given as much scratch as they can use, because speed is worth more than RAM.
         path: where the model file lies whose first graph this is, or None.
         signatures: the entry points of the model file.
         signature: the one by which the graph was asked for, or None.
@@ -73,7 +73,6 @@ class Graph:
     nodes: tuple[Node, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    is_roomy: bool = False
     path: Path | None = field(default=None, compare=False)
     signatures: tuple[Signature, ...] = field(default=(), compare=False)
     signature: Signature | None = field(default=None, compare=False)
@@ -84,12 +83,19 @@ class Graph:
         return tuple(Site.of(self, node) for node in self.nodes)
 
     @cached_property
+    def general_calls(self) -> tuple[KernelCall, ...]:
+        """The call of each node's general kernel; its weights are packed once for all that ask."""
+        return tuple(site.op.kernel_call(site) for site in self.sites)
+
+    @property
     def calls(self) -> tuple[KernelCall, ...]:
-        """The kernel call of each node with the scratch that it is given; its weights are packed once for all that ask."""
-        calls = (site.op.kernel_call(site) for site in self.sites)
-        if not self.is_roomy:
-            return tuple(calls)
-        return tuple(replace(call, scratch_bytes=max(call.scratch_bytes, call.roomy_scratch_bytes)) for call in calls)
+        """The call of the kernel that runs each node: the general one, until `kibi.selection` has chosen another."""
+        return self.general_calls
+
+    @cached_property
+    def selections(self) -> dict[Any, Any]:
+        """The lowered graphs that `kibi.selection` has made of this one, by what was asked for."""
+        return {}
 
     @cached_property
     def streamed_inputs(self) -> dict[int, int]:

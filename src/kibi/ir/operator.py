@@ -59,7 +59,6 @@ class KernelCall:
         scratch_bytes: bytes of arena that a call may use.
         scratch_alignment: what its start is a multiple of.
         takes_step: whether the kernel takes the number of the step.
-        roomy_scratch_bytes: more scratch than that, with which faster kernels may stand for this one; 0 where more is of no use.
         features: macros of the kernel's files, for parts of it that this call needs; a library leaves out what none needs.
         is_untyped: whether the kernel takes `void *output, const void *const *rows`: it moves elements of any type.
         overlap_bytes: for each row input that is there, the least distance by which the output of a step must begin below an
@@ -73,7 +72,6 @@ class KernelCall:
     takes_step: bool = False
     is_untyped: bool = False
     overlap_bytes: tuple[int | None, ...] = ()
-    roomy_scratch_bytes: int = 0
     features: frozenset[str] = frozenset()
     scratch_alignment: int = 4
 
@@ -145,18 +143,6 @@ class Operator(ABC):
     def bodies(self) -> "tuple[Graph, ...]":
         """The graphs that the node runs, in the order of `body_names`; each is planned like a model."""
         return tuple(getattr(self, name) for name in self.body_names)
-
-    def with_arena(self, arena_bytes: int, alignment: int) -> "Operator":
-        """The same operator whose scratch is the arena of its bodies, which run one at a time.
-
-        Args:
-            arena_bytes: what the largest of their plans needs.
-            alignment: of its start.
-
-        Raises:
-            InternalError: it has no bodies.
-        """
-        raise InternalError(f"{self.name} has no bodies for {arena_bytes} bytes, aligned to {alignment}")
 
     @abstractmethod
     def infer(self, site: "Site") -> tuple[tuple[int, ...], DType]:

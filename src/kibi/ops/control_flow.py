@@ -6,7 +6,7 @@ too: `micro/kernels/if.cc`, `while.cc`. Several outputs are made as one bundle, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -29,23 +29,11 @@ def operand_names(first: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ControlFlow(Operator):
-    """A node that runs graphs.
-
-    Attributes:
-        arena_bytes: what the largest arena of its bodies has, once they are planned.
-        arena_alignment: of that arena.
-    """
-
-    arena_bytes: int = field(default=0, repr=False)
-    arena_alignment: int = field(default=4, repr=False)
+    """A node that runs graphs. Its scratch is known when these are planned: `LoweredGraph.arenas`."""
 
     flow_depends_on_elements: ClassVar[bool] = True
     passed_from: ClassVar[int] = 0
     """The first input that is passed to the bodies."""
-
-    def with_arena(self, arena_bytes: int, alignment: int) -> "ControlFlow":
-        """The same operator with scratch for its bodies."""
-        return replace(self, arena_bytes=arena_bytes, arena_alignment=alignment)
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
         """All rows of each input."""
@@ -79,7 +67,7 @@ class ControlFlow(Operator):
             Param("outputs", len(made)),
             Param("pieces", np.array([*passed, *made], np.int32)),
         )
-        return KernelCall(name, params, self.arena_bytes, is_untyped=True, scratch_alignment=self.arena_alignment)
+        return KernelCall(name, params, is_untyped=True)
 
 
 def types_of(graph: Graph, tensors: Sequence[int]) -> list[TensorType]:

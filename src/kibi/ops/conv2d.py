@@ -13,7 +13,6 @@ from kibi.ir.look_up import LookUp
 from kibi.ops import checks, float_sums
 from kibi.ops.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
-from kibi.ops.convolution_blocks import blocks_scratch_bytes
 from kibi.ops.look_up import filter_look_up, look_up_params
 from kibi.ops.overlap import convolution_distance, grouped_distance
 from kibi.ops.registry import register
@@ -201,10 +200,9 @@ def convolution_call(site: Site, window: Window, weights: NDArray[np.int8], scal
         Param("dilation", window.dilation_width),
         Param("pad", window.pad_width),
     )
-    gathered_bytes = min(2, window.output_width) * rows * width * depth if gathers else 0
-    scratch_bytes, roomy = (max(gathered_bytes, each) for each in blocks_scratch_bytes(window, depth, output_channels))
+    scratch_bytes = min(2, window.output_width) * rows * width * depth if gathers else 0
     distance = convolution_distance(window, output_channels, depth, gathers=gathers)
-    return KernelCall("kibi_conv2d_s8", params, scratch_bytes, roomy_scratch_bytes=roomy, overlap_bytes=(distance,))
+    return KernelCall("kibi_conv2d_s8", params, scratch_bytes, overlap_bytes=(distance,))
 
 
 def convolution_call_s16(window: Window, weights: NDArray[np.int8], scaling: ScalingS16) -> KernelCall:

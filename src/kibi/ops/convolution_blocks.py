@@ -1,6 +1,6 @@
 """Convolutions in blocks of neighbouring pixels, whose windows are widened to 16 bits before they are multiplied.
 
-Which layers they are for, and in which scratch, follows from shapes alone, so that plans do not depend on the core.
+Which layers they are for, and in which scratch, follows from shapes alone.
 """
 
 from collections.abc import Iterator

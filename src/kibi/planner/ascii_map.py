@@ -11,7 +11,7 @@ from typing import TextIO
 
 from kibi.ir import Graph
 from kibi.planner.plan import Buffer, Plan, buffer_name
-from kibi.planner.planned_graph import planned_graph
+from kibi.planner.planned_model import PlannedModel
 from kibi.planner.stacking import stacked
 from kibi.planner.tensor_names import shortened
 from kibi.printable import printable
@@ -22,7 +22,7 @@ _KIB = 1024
 _NAME_LENGTH = 48
 
 
-def memory_ascii(graph: Graph, plan: Plan, *, columns: int = 80) -> str:
+def memory_ascii(planned: PlannedModel, *, columns: int = 80) -> str:
     """Draw a plan.
 
     First who is who: a line for each tensor with its letter, bytes, lowest offset, first and last step. Then a line for each
@@ -32,29 +32,27 @@ def memory_ascii(graph: Graph, plan: Plan, *, columns: int = 80) -> str:
     own has one where nobody is. Behind each line stand the KiB that live, rounded up. Letters come again after 62 tensors.
 
     Args:
-        graph: the model.
-        plan: a valid plan for it.
+        planned: the model with a valid plan.
         columns: characters of a line that stand for bytes, at least 1.
 
     Returns:
         Lines, each with its newline; of fused layers' names the first.
     """
-    graph, plan = planned_graph(graph, plan), stacked(plan)
+    graph, plan = planned.graph, stacked(planned.plan)
     letters = _letters(plan)
     lines = [*_legend(graph, plan, letters), *_steps(plan, letters, max(columns, 1))]
     return "".join(f"{line}\n" for line in lines)
 
 
-def print_memory_plan(graph: Graph, plan: Plan, *, columns: int = 80, stream: TextIO | None = None) -> None:
+def print_memory_plan(planned: PlannedModel, *, columns: int = 80, stream: TextIO | None = None) -> None:
     """Print what `memory_ascii` draws.
 
     Args:
-        graph: the model.
-        plan: a valid plan for it.
+        planned: the model with a valid plan.
         columns: characters of a line that stand for bytes.
         stream: where to print; None: standard output.
     """
-    (stream or sys.stdout).write(memory_ascii(graph, plan, columns=columns))
+    (stream or sys.stdout).write(memory_ascii(planned, columns=columns))
 
 
 def _letters(plan: Plan) -> dict[int | None, str]:

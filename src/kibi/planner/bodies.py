@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from kibi.errors import PlanError
-from kibi.ir import Graph, Node
+from kibi.ir import Graph
 from kibi.planner.plan import Plan
+from kibi.selection import LoweredGraph
 
 
 def bodies_of(graph: Graph) -> tuple[Graph, ...]:
@@ -31,7 +32,7 @@ def _planned(graph: Graph, make: Callable[[Graph, tuple[Plan, ...]], Plan], know
     return tuple(known[id(body)] for body in bodies_of(graph))
 
 
-def with_bodies(graph: Graph, plans: Sequence[Plan]) -> Graph:
+def with_bodies(graph: LoweredGraph, plans: Sequence[Plan]) -> LoweredGraph:
     """The graph whose nodes with bodies have their arenas for scratch; without bodies the graph itself.
 
     Raises:
@@ -41,17 +42,12 @@ def with_bodies(graph: Graph, plans: Sequence[Plan]) -> Graph:
     if count != len(plans):
         what = f"{graph.source} has {count} graphs inside of its operators, the plan has {len(plans)}"
         raise PlanError(f"{what}. Make the plan again with `kibi plan`.")
-    if not plans:
-        return graph
-    return replace(graph, nodes=tuple(_nodes(graph, iter(plans))))
+    return replace(graph, arenas=tuple(_arenas(graph, iter(plans)))) if plans else graph
 
 
-def _nodes(graph: Graph, plans: Iterator[Plan]) -> Iterator[Node]:
+def _arenas(graph: Graph, plans: Iterator[Plan]) -> Iterator[tuple[int, int] | None]:
+    """For each node the bytes and the alignment of the largest arena of its bodies, which run one at a time."""
     for node in graph.nodes:
         own = [next(plans) for _ in node.op.bodies]
-        if own:
-            alignment = max((buffer.alignment for plan in own for buffer in plan.buffers), default=1)
-            op = node.op.with_arena(max(plan.arena_bytes for plan in own), max(4, alignment))
-            yield replace(node, op=op)
-        else:
-            yield node
+        alignment = max((buffer.alignment for plan in own for buffer in plan.buffers), default=1)
+        yield (max(plan.arena_bytes for plan in own), max(4, alignment)) if own else None

@@ -19,6 +19,7 @@ from kibi.planner.placement import Placement, Status, place_items
 from kibi.planner.placement_items import Item, PairRule
 from kibi.planner.plan import Buffer, Plan
 from kibi.planner.planning import planned_bodies
+from kibi.selection import Goal, select
 from kibi.targets import Target
 
 _ONLINE = -1
@@ -48,7 +49,7 @@ def plan_offline(graph: Graph, target: Target, offsets: Sequence[int]) -> Plan:
         what = f"{graph.source} has {len(graph.tensors)} tensors, but {len(offsets)} offsets are given"
         raise PlanError(f"{what}. Give one for each, -1 to find one.")
     bodies = planned_bodies(graph, target)
-    graph = with_bodies(graph, bodies)
+    graph = lowered = with_bodies(select(graph, target, Goal.BALANCED), bodies)
     runs = file_order(graph)
     buffers = lifetimes(graph, runs)
     fixed = [_offset_of(buffer, offsets) for buffer in buffers]
@@ -62,7 +63,7 @@ def plan_offline(graph: Graph, target: Target, offsets: Sequence[int]) -> Plan:
     ]
     placement = _place(buffers, fixed, rules)
     made = placement.plan(graph.name, target.name, runs)
-    return replace(made, bodies=bodies, solve_seconds=perf_counter() - started)
+    return replace(made, kernels=lowered.kernels, bodies=bodies, solve_seconds=perf_counter() - started)
 
 
 def _offset_of(buffer: Buffer, offsets: Sequence[int]) -> int | None:

@@ -46,6 +46,9 @@ _WIDTH, _WIDEST = 64, 2048
 _MOST_STEPS = 1 << 20
 """Width times items, which takes memory, at most."""
 _SWEEP_NOISE = 16
+_LUCKY_WIDTH, _LUCKY_SHARE, _LUCKY_PARTS = 16, 0.5, 8
+"""Width of the many narrow sweeps that luck is tried with last, what they may take on top of the search's work, and into how
+many parts they divide the gap."""
 _NOISE = 0.3
 _STRATEGIES = (
     Strategy(SectionRule.LOWEST_TIGHTEST, ItemRule.LONGEST),
@@ -117,8 +120,10 @@ def refine(
         search.improve_orders(starts, _SHARE)
     for number in count(1):
         if search.is_over:
-            return
+            break
         search.full_round(number)
+    if capacity is None:
+        search.lucky_sweeps(int(seconds * _WORK_PER_SECOND * _LUCKY_SHARE))
 
 
 class _Search:
@@ -167,6 +172,20 @@ class _Search:
         while (at := target.bytes) is not None and not self.is_over:
             if not self._sweep_at(at, width, 0):
                 target.give_up(at)
+
+    def lucky_sweeps(self, work: int) -> None:
+        """Many narrow sweeps at capacities all over the gap, on top of the work that the search may take.
+
+        One in about a hundred finds something where exact search is stuck, at a hundredth of its cost.
+        """
+        self._left = work
+        for seed in count(1):
+            if self.is_over:
+                break
+            for part in range(1, _LUCKY_PARTS):
+                gap = self._progress.peak_bytes - self._progress.lower_bound_bytes
+                at = self._progress.peak_bytes - max(gap * part // _LUCKY_PARTS, 1)
+                self._sweep_at(at - at % step_bytes(self._problem), _LUCKY_WIDTH, seed)
 
     def full_round(self, number: int) -> None:
         """Search and sweep at capacities half way between what failed and what is known, until these meet.

@@ -14,12 +14,13 @@ from kibi.files import read_text
 from kibi.ir import Graph
 from kibi.planner.region_names import names_problem
 from kibi.planner.saved_records import RecordError, load_json, read_record
+from kibi.selection import Goal
 from kibi.text.json import json_text
 
 MOST_PLAN_BYTES = 64 << 20
 """No saved plan has more."""
 
-FORMAT = 1
+FORMAT = 2
 """Version of the saved form; a reader refuses all others."""
 
 
@@ -128,9 +129,10 @@ class Plan:
         order_bound_bytes: in no order do fewer bytes live at once, of whole tensors or of rows as the plan has them, unless
             some are made in the place of others; 0 where the order was given.
         input, output: how model inputs are handed over, and outputs. Nodes are numbered as in the graph that
-            `planned_graph` gives.
+            `PlannedModel` has.
         supplied: further tensors that lie in buffers of the caller's, ascending.
-        is_roomy: whether scratch has as many bytes as kernels can use, for speed.
+        goal: what its code is good at.
+        kernels: the C name of the kernel that runs each node; empty: the general ones.
         regions: the memories that buffers lie in, each with offsets of its own; empty for a plan with one arena.
         weight_regions: constants that are assigned to regions, as (tensor, name of the region); empty unless asked for.
         bodies: plans of the graphs inside of nodes, in the order of nodes: their arenas are those nodes' scratch.
@@ -150,7 +152,8 @@ class Plan:
     input: Handover = Handover.STORED
     output: Handover = Handover.STORED
     supplied: tuple[int, ...] = ()
-    is_roomy: bool = False
+    goal: Goal = Goal.BALANCED
+    kernels: tuple[str, ...] = ()
     regions: tuple[RegionUse, ...] = ()
     weight_regions: tuple[tuple[int, str], ...] = ()
     cost_lower_bound: float = 0.0

@@ -10,29 +10,22 @@ from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.planner.bodies import planned_once, with_bodies
 from kibi.planner.by_row import plan_by_row
+from kibi.planner.handover import with_handover
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
 from kibi.planner.limits import check_limits, why_whole
 from kibi.planner.order import completed
 from kibi.planner.placement import place
 from kibi.planner.plan import Handover, Plan, Run
-from kibi.planner.planned_graph import with_handover
 from kibi.planner.region_file import Region
 from kibi.planner.regions import cheapest_in_regions
 from kibi.planner.row_order import WholeOrder, order_within
 from kibi.planner.topological import smallest_peak_order
+from kibi.selection import Goal, select
 from kibi.targets import Target
 
-_GOALS_OF_CODE = ("balanced", "flash")
 _SHARES = (1.0, 0.95, 0.85)
 """Of the bytes that are allowed, what may live at once: placement may need a little more."""
-
-
-class Goal(StrEnum):
-    """What a plan is good at: RAM, the smallest arena; SPEED, the fewest instructions."""
-
-    RAM = "ram"
-    SPEED = "speed"
 
 
 class Granularity(StrEnum):
@@ -44,21 +37,6 @@ class Granularity(StrEnum):
 
     TENSOR = "tensor"
     ROW = "row"
-
-
-def goal_named(name: str) -> Goal:
-    """The goal of that name; `balanced` and `flash`, which code knows, mean RAM.
-
-    Raises:
-        PlanError: there is none; the text lists those that exist.
-    """
-    if name in _GOALS_OF_CODE:
-        return Goal.RAM
-    try:
-        return Goal(name)
-    except ValueError:
-        known = ", ".join((*Goal, *_GOALS_OF_CODE))
-        raise PlanError(f"plans cannot be optimized for {name!r}. They can be for: {known}.") from None
 
 
 def handover_named(name: str, *, is_output: bool = False) -> Handover:
@@ -96,7 +74,8 @@ def plan(
     inputs: Handover = Handover.STORED,
     outputs: Handover = Handover.STORED,
     supplied: Sequence[int] = (),
-    goal: Goal = Goal.RAM,
+    goal: Goal = Goal.BALANCED,
+    kernels: Sequence[str] | None = None,
     ram_bytes: int | None = None,
     regions: Sequence[Region] | None = None,
     place_weights: bool = False,
@@ -115,7 +94,9 @@ def plan(
         inputs: how the caller hands over the model's inputs. Where they stream, `runs` counts the nodes of `with_handover`.
         outputs: how the caller gets at the outputs: stored or supplied.
         supplied: further tensors that lie in buffers of the caller's, by index.
-        goal: what to optimize for.
+        goal: what the code is to be good at: the fewest instructions, with whole tensors; or the smallest arena, with balanced
+            code or the least of it.
+        kernels: C names of the kernels, one for each node of the planned graph; None: the rules of the goal choose.
         ram_bytes: the most bytes that the arena may have: of the plans that fit, the fastest; None: no limit.
         regions: the memories of the board, among which buffers are shared out; None: one arena.
         place_weights: whether constants are assigned to regions, too.
@@ -134,10 +115,12 @@ def plan(
         )
         raise PlanError(f"{what}. Give {'regions' if regions is None else 'each region its bytes'}, or leave it out.")
     check_limits(graph)
-    is_roomy = goal is Goal.SPEED
     if bodies is None:
         bodies = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal)
-    wanted = with_handover(with_bodies(replace(graph, is_roomy=is_roomy), bodies), inputs, outputs, supplied)
+    handed = with_handover(graph, inputs, outputs, supplied)
+    # What is packed for a variant is no longer the constant that regions are asked to hold.
+    chosen = () if place_weights else kernels
+    wanted = with_bodies(select(handed, target, goal, chosen), bodies)
     if runs is not None or granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None):
         by_row = runs is not None and granularity is Granularity.ROW
         best = plan_by_row(wanted, target, runs=runs) if by_row else _plan_by_tensor(wanted, target, runs, scratch)
@@ -145,7 +128,7 @@ def plan(
         best = _smallest(wanted, target, scratch, ram_bytes)
     if regions is not None:
         made = [best]
-        if granularity is Granularity.ROW and runs is None and goal is Goal.RAM:
+        if granularity is Granularity.ROW and runs is None and goal is not Goal.SPEED:
             made.append(_plan_by_tensor(wanted, target, None, scratch))
         best = cheapest_in_regions(wanted, target, made, regions, place_weights=place_weights)
     if ram_bytes is not None and best.arena_bytes > ram_bytes:
@@ -155,7 +138,8 @@ def plan(
         input=inputs,
         output=outputs,
         supplied=tuple(sorted(supplied)),
-        is_roomy=is_roomy,
+        goal=goal,
+        kernels=() if place_weights else wanted.kernels,
         bodies=bodies,
         solve_seconds=perf_counter() - started,
     )
@@ -167,7 +151,7 @@ def planned_bodies(
     *,
     scratch: bool = True,
     granularity: Granularity = Granularity.TENSOR,
-    goal: Goal = Goal.RAM,
+    goal: Goal = Goal.BALANCED,
 ) -> tuple[Plan, ...]:
     """A plan for each graph inside of a graph's operators, in the order of nodes; arguments as of `plan`."""
 
@@ -176,6 +160,28 @@ def planned_bodies(
         return replace(made, solve_seconds=0.0)
 
     return planned_once(graph, make)
+
+
+def with_kernels(graph: Graph, made: Plan, target: Target, goal: Goal, kernels: Sequence[str]) -> Plan:
+    """Returns the plan of the same order for other kernels, in one arena.
+
+    Args:
+        graph: the model.
+        made: its plan.
+        target: the processor.
+        goal: what the kernels are for.
+        kernels: C names, one for each node of the planned graph.
+
+    Raises:
+        PlanError: the plan does not fit the model.
+        InputError: a kernel cannot run its node.
+    """
+    handed = with_handover(graph, made.input, made.output, made.supplied)
+    by_row = any(run.rows < handed.sites[run.node].steps for run in made.runs)
+    return plan(
+        graph, target, runs=made.runs, granularity=Granularity.ROW if by_row else Granularity.TENSOR, inputs=made.input,
+        outputs=made.output, supplied=made.supplied, goal=goal, kernels=kernels, bodies=made.bodies,
+    )  # fmt: skip
 
 
 def _smallest(graph: Graph, target: Target, scratch: bool, ram_bytes: int | None) -> Plan:

@@ -9,9 +9,8 @@ import numpy as np
 
 from kibi.errors import PlanError, TargetError, listed
 from kibi.ir import Graph
-from kibi.planner.bodies import bodies_of
 from kibi.planner.plan import Buffer, Handover, Plan, buffer_name
-from kibi.planner.planned_graph import planned_graph
+from kibi.planner.planned_model import PlannedModel
 from kibi.planner.region_check import check_region_uses, region_sizes, side_by_side
 from kibi.planner.simulation import simulate
 from kibi.targets import target
@@ -22,7 +21,7 @@ _MOST_BYTES = 1 << 28
 _MOST_ALIGNMENT = 1 << 12
 
 
-def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> None:
+def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> PlannedModel:
     """Check that a plan is right for a graph.
 
     Args:
@@ -30,21 +29,26 @@ def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> None:
         plan: any plan, from the planner, by hand or from a file.
         scratch: whether the plan must hold the kernels' scratch; a plan without it cannot run.
 
+    Returns:
+        The model with its plan.
+
     Raises:
         PlanError: with all problems found at the first stage that found some: the order, the buffers by themselves, the
             regions, the buffers in pairs, what happens when the steps run.
     """
-    _validate(graph, plan, scratch, set())
+    planned = PlannedModel.of(graph, plan)
+    _validate(planned, scratch, set())
+    return planned
 
 
-def _validate(graph: Graph, plan: Plan, scratch: bool, done: set[tuple[int, int]]) -> None:
-    """The same; `done` holds the bodies and plans, by identity, that were found right: operators may share them."""
-    if (id(graph), id(plan)) in done:
+def _validate(planned: PlannedModel, scratch: bool, done: set[int]) -> None:
+    """The same; `done` holds those, by identity, that were found right: operators may share bodies."""
+    if id(planned) in done:
         return
-    done.add((id(graph), id(plan)))
-    graph = planned_graph(graph, plan)
-    for body, its_plan in zip(bodies_of(graph), plan.bodies, strict=True):
-        _validate(body, its_plan, scratch, done)
+    done.add(id(planned))
+    graph, plan = planned.graph, planned.plan
+    for body in planned.bodies:
+        _validate(body, scratch, done)
     for stage in (_order, _buffers, _regions, _overlaps, _simulated):
         problems = list(stage(graph, plan, scratch))
         if problems:

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from kibi.planner import planned_graph
 from kibi.planner.stacking import region_bases, stacked
 from kibi.planner.tensor_names import shortened
 from kibi.printable import printable
 from kibi.reports.memory_plot import CHARACTER, Plot, address_lines, bound_line, buffer_boxes, peak_frame, region_lines
 from kibi.reports.memory_shapes import INK, Box, document, label, line, turned_label
 from kibi.reports.memory_timeline import highest_stretch, legend
-from kibi.reports.plan_comparison import PlannedModel, times_smaller
+from kibi.reports.plan_comparison import ComparedPlan, times_smaller
 from kibi.text.markup import Markup
 
 _LEFT, _TOP, _GAP, _RIGHT, _FOOT = 96.0, 66.0, 44.0, 32.0, 30.0
@@ -25,7 +24,7 @@ _VISIBLE = 6.0
 """A lower bound this far below the arena is drawn."""
 
 
-def memory_comparison_svg(planned: Sequence[PlannedModel], title: str = "") -> str:
+def memory_comparison_svg(planned: Sequence[ComparedPlan], title: str = "") -> str:
     """Draw plans.
 
     Args:
@@ -40,7 +39,7 @@ def memory_comparison_svg(planned: Sequence[PlannedModel], title: str = "") -> s
     plot_width = _PLOT_WIDTH.get(columns, _NARROW_PLOT)
     width = _LEFT + columns * plot_width + (columns - 1) * _GAP + _RIGHT
     largest = max(each.plan.arena_bytes for each in planned)
-    names = list(dict.fromkeys(printable(each.graph.name) for each in planned))
+    names = list(dict.fromkeys(printable(each.model.name) for each in planned))
     words = title or f"{', '.join(names)} on {planned[0].plan.target}"
     lines = [label(24, 40, shortened(words, int((width - 48) / (CHARACTER * 22))), "title")]
     top = _TOP
@@ -58,19 +57,19 @@ def memory_comparison_svg(planned: Sequence[PlannedModel], title: str = "") -> s
     return document(width, top + _FOOT - _LINE_GAP / 2, f"Memory plans: {words}", lines)
 
 
-def _rows(planned: Sequence[PlannedModel]) -> list[list[int]]:
+def _rows(planned: Sequence[ComparedPlan]) -> list[list[int]]:
     """The plans' numbers by lines: a model starts a line where any has several plans."""
-    models = list(dict.fromkeys(id(each.graph) for each in planned))
-    by_model = [[number for number, each in enumerate(planned) if id(each.graph) == model] for model in models]
+    models = list(dict.fromkeys(id(each.model) for each in planned))
+    by_model = [[number for number, each in enumerate(planned) if id(each.model) == model] for model in models]
     groups = [list(range(len(planned)))] if len(models) == len(planned) else by_model
     return [group[start : start + _MOST_COLUMNS] for group in groups for start in range(0, len(group), _MOST_COLUMNS)]
 
 
 def _panel(
-    planned: Sequence[PlannedModel], number: int, box: Box, top_bytes: int, *, is_first: bool, names_model: bool
+    planned: Sequence[ComparedPlan], number: int, box: Box, top_bytes: int, *, is_first: bool, names_model: bool
 ) -> list[Markup]:
     each = planned[number]
-    graph, plan, bases = planned_graph(each.graph, each.plan), stacked(each.plan), region_bases(each.plan)
+    graph, plan, bases = each.planned.graph, stacked(each.plan), region_bases(each.plan)
     plot = Plot.of(graph, plan, box, top_bytes)
     highest = highest_stretch(plan)
     arena = plot.y(each.plan.arena_bytes)
@@ -87,10 +86,10 @@ def _panel(
     return [*lines, *(peak_frame(plot, highest, box.bottom, top=arena) if highest is not None else [])]
 
 
-def _caption(planned: Sequence[PlannedModel], number: int, box: Box, *, names_model: bool) -> list[Markup]:
+def _caption(planned: Sequence[ComparedPlan], number: int, box: Box, *, names_model: bool) -> list[Markup]:
     """What it is, its bytes, and how good that is."""
     each, ratio = planned[number], times_smaller(planned, number)
-    name = f"{printable(each.graph.name)}, " if names_model else ""
+    name = f"{printable(each.model.name)}, " if names_model else ""
     room = int(box.width / (CHARACTER * _CAPTION))
     proof = f"lower bound {each.plan.lower_bound_bytes:,}, {each.proof}"
     less = f", {ratio:.1f} times smaller" if ratio is not None and ratio >= _WORTH_SAYING else ""

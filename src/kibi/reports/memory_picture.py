@@ -6,7 +6,7 @@ from textwrap import wrap
 from rich.text import Text
 
 from kibi.ir import Graph
-from kibi.planner import Plan, planned_graph
+from kibi.planner import Plan, PlannedModel
 from kibi.planner.stacking import stacked
 from kibi.planner.tensor_names import shortened
 from kibi.reports.memory_map import memory_map
@@ -31,7 +31,7 @@ _MOST_LINES = 60
 _MAP_LINES = 28
 
 
-def memory_picture(graph: Graph, plan: Plan, *, width: int = 100) -> Text:
+def memory_picture(planned: PlannedModel, *, width: int = 100) -> Text:
     """Draw a plan.
 
     Where no tensor is held row by row: one line for each stretch of row steps during which the same buffers live, which is
@@ -40,15 +40,14 @@ def memory_picture(graph: Graph, plan: Plan, *, width: int = 100) -> Text:
     some are shown. Otherwise a map: time goes right and addresses go up, and a letter stands where a row's life starts.
 
     Args:
-        graph: the model.
-        plan: a valid plan for it.
+        planned: the model with a valid plan.
         width: characters in a line; below 80 some lines may be longer.
 
     Returns:
         The picture with a legend, without a newline at its end. Printed by rich it has colours in a terminal; its
         `plain` is the text alone.
     """
-    graph, plan = planned_graph(graph, plan), stacked(plan)
+    graph, plan = planned.graph, stacked(planned.plan)
     entries = legend(graph, plan)
     title, needs = headline(plan)
     highest = highest_stretch(plan)

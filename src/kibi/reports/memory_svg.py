@@ -7,7 +7,7 @@ also the legend: its number stands on the boxes of the tensor that it makes.
 from dataclasses import dataclass
 
 from kibi.ir import Graph
-from kibi.planner import Plan, planned_graph
+from kibi.planner import Plan, PlannedModel
 from kibi.planner.stacking import region_bases, stacked
 from kibi.planner.tensor_names import shortened
 from kibi.reports.memory_plot import (
@@ -70,17 +70,16 @@ class _Lane:
     spans: tuple[tuple[int, int], ...]
 
 
-def memory_svg(graph: Graph, plan: Plan) -> str:
+def memory_svg(planned: PlannedModel) -> str:
     """Draw a plan.
 
     Args:
-        graph: the model.
-        plan: a valid plan for it.
+        planned: the model with a valid plan.
 
     Returns:
         An SVG document, the same for the same plan. Each box has a tooltip.
     """
-    graph, bases, plan = planned_graph(graph, plan), region_bases(plan), stacked(plan)
+    graph, bases, plan = planned.graph, region_bases(planned.plan), stacked(planned.plan)
     entries = legend(graph, plan)
     width = min(max(_NARROWEST_PLOT, _NARROWEST_OPERATOR * len(graph.nodes)), _WIDEST_PLOT)
     plot = Plot.of(graph, plan, Box(_LEFT, _TOP, _LEFT + width, _TOP + _HEIGHT))

@@ -6,24 +6,32 @@ from itertools import pairwise
 from typing import Any
 
 from kibi.ir import Graph
-from kibi.planner import Plan, planned_graph
+from kibi.planner import Plan, PlannedModel
 from kibi.reports.memory_timeline import manner
 from kibi.reports.plan_record import plan_record
 
 
 @dataclass(frozen=True)
-class PlannedModel:
+class ComparedPlan:
     """A model with one of its plans.
 
     Attributes:
-        graph: the model.
-        plan: the plan.
+        planned: both.
         variant: what was asked for, in words.
     """
 
-    graph: Graph
-    plan: Plan
+    planned: PlannedModel
     variant: str
+
+    @property
+    def model(self) -> Graph:
+        """The model."""
+        return self.planned.model
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        return self.planned.plan
 
     @property
     def manner(self) -> str:
@@ -49,30 +57,30 @@ class PlannedModel:
         The order has one for each run, where rows take turns. A tensor has one for each of its rows, unless they lie at
         equal distances in order.
         """
-        graph = planned_graph(self.graph, self.plan)
+        graph = self.planned.graph
         takes_turns = len(self.plan.runs) > len(graph.nodes)
         return (len(self.plan.runs) if takes_turns else 0) + sum(
             len(offsets) for offsets in _offsets(graph, self.plan) if not _is_array(offsets)
         )
 
 
-def comparison_record(planned: Sequence[PlannedModel]) -> list[dict[str, Any]]:
+def comparison_record(planned: Sequence[ComparedPlan]) -> list[dict[str, Any]]:
     """The plans for JSON: each as `plan_record` has it, with what a comparison adds."""
     return [
         {
             "variant": each.variant,
             "gap": each.gap,
             "table_entries": each.table_entries,
-            **plan_record(each.graph, each.plan),
+            **plan_record(each.planned),
         }
         for each in planned
     ]
 
 
-def times_smaller(planned: Sequence[PlannedModel], position: int) -> float | None:
+def times_smaller(planned: Sequence[ComparedPlan], position: int) -> float | None:
     """How many times smaller an arena is than that of the same model's first plan; None for the first."""
     mine = planned[position]
-    first = next(number for number, each in enumerate(planned) if each.graph is mine.graph)
+    first = next(number for number, each in enumerate(planned) if each.model is mine.model)
     if first == position or not mine.plan.arena_bytes:
         return None
     return planned[first].plan.arena_bytes / mine.plan.arena_bytes

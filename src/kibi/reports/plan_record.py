@@ -4,11 +4,11 @@ from dataclasses import asdict
 from typing import Any
 
 from kibi.ir import Graph
-from kibi.planner import Plan, buffer_name, peak_steps, planned_graph
+from kibi.planner import Plan, PlannedModel, buffer_name, peak_steps
 from kibi.planner.plan import FORMAT
 
 
-def plan_record(graph: Graph, plan: Plan) -> dict[str, Any]:
+def plan_record(planned: PlannedModel) -> dict[str, Any]:
     """A plan for JSON; `Plan.from_json` reads it back.
 
     Beside the saved form it has `steps`, the row steps that the buffers' `start` and `end` count in, each with the
@@ -17,7 +17,7 @@ def plan_record(graph: Graph, plan: Plan) -> dict[str, Any]:
     other, are its `shared_bytes`. An operator's number is that in the model file; a
     negative one receives a row of a model input, -1 of the first. `variable_bytes` lie in no arena: see docs/state.md.
     """
-    graph = planned_graph(graph, plan)
+    graph, plan = planned.graph, planned.plan
     levels = plan.live_bytes()
     steps = [
         {"operator": graph.nodes[node].source, "op": graph.nodes[node].op.name, "row": row, "live_bytes": live}

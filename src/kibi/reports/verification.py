@@ -16,7 +16,7 @@ from kibi.ir import Graph, counted_graphs
 from kibi.ops import is_custom
 from kibi.oracle import Oracle, available
 from kibi.passes import expose_intermediates
-from kibi.planner import Granularity
+from kibi.planner import Granularity, PlannedModel
 from kibi.planner import plan as make_plan
 from kibi.planner.plan import Plan
 from kibi.reports.branches import not_executed
@@ -175,7 +175,7 @@ def _why_not_tflm(graph: Graph) -> str:
 
 
 def _engine(graph: Graph, plan: Plan, device: Target, folder: Path, compiler: str) -> Engine:
-    library = write(generate([(graph, plan)], device), folder)
+    library = write(generate([PlannedModel.of(graph, plan)], device), folder)
     return HostEngine(library) if device.is_host else DeviceEngine(library, compiler=compiler)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from kibi.dtypes import Array
 from kibi.errors import InputError, LimitError, PlanError
 from kibi.ir import Graph, Tensor
-from kibi.planner import Plan, planned_graph, validate
+from kibi.planner import Plan, PlannedModel, validate
 from kibi.planner import plan as make_plan
 from kibi.planner.ascii_map import print_memory_plan
 from kibi.runtime.arena import Arena, check_size, side_by_side
@@ -83,7 +83,7 @@ class Interpreter:
         self._handler: Handler = NullHandler() if handler is None else handler
         self._preallocated: dict[int, WritableBuffer] = {}
         self._states: dict[int, WritableBuffer] = {}
-        self._planned: Plan | None = plan
+        self._planned: PlannedModel | None = None
         self._lock = Lock()
         self._is_allocated = False
         self._is_stopped = False
@@ -95,15 +95,21 @@ class Interpreter:
     @property
     def model(self) -> Graph:
         """The graph, with its inputs and outputs where the plan wants them."""
-        return planned_graph(self._given[0], self.plan)
+        return self._planned_model.graph
 
     @property
     def plan(self) -> Plan:
         """The plan, with all regions side by side in one arena."""
+        return side_by_side(self._planned_model.plan)
+
+    @property
+    def _planned_model(self) -> PlannedModel:
+        """The model with the plan that was given, or with the default one for what is registered."""
         if self._planned is None:
-            supplied = tuple(sorted(self._preallocated))
-            self._planned = make_plan(self._given[0], target("host"), supplied=supplied)
-        return side_by_side(self._planned)
+            model, plan, _, _ = self._given
+            made = plan or make_plan(model, target("host"), supplied=tuple(sorted(self._preallocated)))
+            self._planned = PlannedModel.of(model, made)
+        return self._planned
 
     @property
     def arena_needed_bytes(self) -> int:
@@ -155,14 +161,14 @@ class Interpreter:
             raise InputError("all is allocated already. Make the interpreter with allocate=False, and register before.")
         model, plan, _, _ = self._given
         index = find_tensor(model, tensor, buffer)
-        if plan is not None and not planned_graph(model, plan).tensors[index].is_supplied:
+        if plan is not None and not self.model.tensors[index].is_supplied:
             name = model.tensors[index].name
             raise PlanError(
                 f"the given plan has a place for {name!r}. Give one that was made with it supplied, or none."
             )
         before = self.arena_needed_bytes
         self._preallocated[index] = buffer
-        self._planned = plan  # the default one is made anew
+        self._planned = None if plan is None else self._planned  # the default one is made anew
         return before - self.arena_needed_bytes
 
     def allocate(self) -> None:
@@ -185,7 +191,8 @@ class Interpreter:
         if memory is not None:
             check_size(graph, plan, memory)  # the cheapest check, and the most likely one to fail, comes first
         if given is not None:
-            validate(model, given)
+            self._planned = validate(model, given)
+            graph = self.model
         arena = Arena(graph, plan, memory, guard=guard)
         self._check_apart(arena)
         used = [
@@ -344,7 +351,7 @@ class Interpreter:
         Args:
             file: where to print; None: standard output.
         """
-        print_memory_plan(self._given[0], self.plan, stream=file)
+        print_memory_plan(PlannedModel.of(self._given[0], self.plan), stream=file)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ import kibi
 from kibi.codegen import generate
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
-from kibi.planner import validate
+from kibi.planner import PlannedModel, validate
 from kibi.planner.plan import Plan
 from kibi.reports.inspection import inspect
 from kibi.runtime import Interpreter, seeded_inputs
@@ -40,7 +40,7 @@ def test_control_flow_nested_as_deep_as_may_be_does_all_that_models_do() -> None
     validate(graph, Plan.from_json(plan.to_json()))
     inputs = seeded_inputs(graph, 0)
     assert np.array_equal(Interpreter(graph, plan).run(inputs)[0], np.maximum(inputs[1], 0))
-    assert generate([(graph, plan)], kibi.target("cortex-m4")).files
+    assert generate([PlannedModel.of(graph, plan)], kibi.target("cortex-m4")).files
     assert inspect(graph).operators
     assert graph == kibi.simplify(parse_tflite(_chain(_DEEPEST), "deep.tflite"))
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.variants.sums import SimpleSums, simple_sums
+from kibi.selection.sums import SimpleSums, simple_sums
 
 _LEAST_MULTIPLIER = 1 << 30
 

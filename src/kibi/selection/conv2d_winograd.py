@@ -4,10 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.ir import KernelCall, Param
-from kibi.ops.convolution_blocks import tiles_bytes, tiles_of_block
-from kibi.variants.conv2d_columns import KEPT, pairs, scaling, three_wide, weights_and_sums
-from kibi.variants.sums import SimpleSums
-from kibi.variants.variant import Goal, Variant
+from kibi.ops.convolution_blocks import block_sizes, tiles_bytes, tiles_of_block
+from kibi.selection.conv2d_columns import KEPT, pairs, scaling, three_wide, weights_and_sums
+from kibi.selection.convolution_call import blocks_distance, blocks_scratch
+from kibi.selection.sums import SimpleSums
+from kibi.selection.variant import Goal, Variant
 
 _SUM_LIMIT = 1 << 30
 """True sums stay below it in magnitude: they are doubled."""
@@ -36,7 +37,9 @@ def pack(call: KernelCall) -> KernelCall | None:
         "kibi_conv2d_s8_winograd",
         params,
         tiles_bytes(tiles, rows, depth),
-        overlap_bytes=call.overlap_bytes,
+        overlap_bytes=(
+            blocks_distance(call, [2 * each for each in block_sizes(-(-sizes["output_width"] // 2), tiles)]),
+        ),
         features=frozenset({"KIBI_CONV2D_WINOGRAD_OF_ODD_CHANNELS"} if sizes["output_channels"] % 2 else ()),
     )
 
@@ -61,4 +64,6 @@ def _words(weights: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.ascontiguousarray(fours).astype("<i2").view("<i4").astype(np.int64).reshape(len(fours), -1)
 
 
-CONV2D_WINOGRAD = Variant("kibi_conv2d_s8_winograd", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED}), pack)
+CONV2D_WINOGRAD = Variant(
+    "kibi_conv2d_s8_winograd", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED}), pack, scratch_bytes=blocks_scratch
+)

@@ -5,10 +5,11 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array
 from kibi.ir import KernelCall, Param
-from kibi.ops.convolution_blocks import shared_columns
-from kibi.variants.halves import SUM_LIMIT, fit_words, halves, starts, words
-from kibi.variants.sums import SimpleSums, simple_sums
-from kibi.variants.variant import Goal, Variant
+from kibi.ops.convolution_blocks import block_sizes, shared_columns
+from kibi.selection.convolution_call import blocks_distance, blocks_scratch
+from kibi.selection.halves import SUM_LIMIT, fit_words, halves, starts, words
+from kibi.selection.sums import SimpleSums, simple_sums
+from kibi.selection.variant import Goal, Variant
 
 KEPT = (
     "input_width", "input_channels", "output_width", "output_channels", "output_zero_point", "activation_min",
@@ -39,7 +40,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         "kibi_conv2d_s8_columns",
         params,
         way.scratch_bytes,
-        overlap_bytes=call.overlap_bytes,
+        overlap_bytes=(blocks_distance(call, block_sizes(sizes["output_width"], way.pixels)),),
         features=frozenset({"KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS"} if sizes["output_channels"] % 2 else ()),
     )
 
@@ -92,5 +93,6 @@ def scaling(sums: SimpleSums) -> NDArray[np.int64]:
 
 
 CONV2D_COLUMNS = Variant(
-    "kibi_conv2d_s8_columns", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack
-)
+    "kibi_conv2d_s8_columns", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack,
+    scratch_bytes=blocks_scratch,
+)  # fmt: skip

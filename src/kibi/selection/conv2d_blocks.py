@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from kibi.ir import KernelCall, Param
 from kibi.ops.convolution_blocks import block_bytes, block_pixels, block_sizes
-from kibi.variants.halves import SUM_LIMIT, fit_words, halves, starts, words
-from kibi.variants.sums import MOST_SIZE, SimpleSums, simple_sums
-from kibi.variants.variant import Goal, Variant
+from kibi.selection.convolution_call import blocks_distance, blocks_scratch
+from kibi.selection.halves import SUM_LIMIT, fit_words, halves, starts, words
+from kibi.selection.sums import MOST_SIZE, SimpleSums, simple_sums
+from kibi.selection.variant import Goal, Variant
 
 _KEPT = (
     "input_width", "input_channels", "output_width", "output_channels", "output_zero_point", "activation_min",
@@ -44,7 +45,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         "kibi_conv2d_s8_blocks",
         params,
         block_bytes(pixels, weights.shape[1], is_whole=is_whole),
-        overlap_bytes=call.overlap_bytes,
+        overlap_bytes=(blocks_distance(call, block_sizes(size["output_width"], pixels)),),
         features=_features(size, pixels),
     )
 
@@ -91,5 +92,6 @@ def paired_channels(sums: SimpleSums) -> NDArray[np.int32]:
 
 
 CONV2D_BLOCKS = Variant(
-    "kibi_conv2d_s8_blocks", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack
-)
+    "kibi_conv2d_s8_blocks", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack,
+    scratch_bytes=blocks_scratch,
+)  # fmt: skip

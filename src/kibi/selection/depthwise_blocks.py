@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
 from kibi.quant import requantize
-from kibi.variants.normalized_sums import doubled, normalized_sums, side_by_side
-from kibi.variants.sums import MOST_SIZE, SimpleSums
+from kibi.selection.normalized_sums import doubled, normalized_sums, side_by_side
+from kibi.selection.sums import MOST_SIZE, SimpleSums
 
 BLOCK = 4
 """Channels of a block."""

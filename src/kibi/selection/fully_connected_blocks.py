@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from kibi.ir import KernelCall, Param
 from kibi.ops.overlap import least_distance
 from kibi.quant import wrap_s32
-from kibi.variants.halves import SUM_LIMIT, fit_words, halves, starts, words
-from kibi.variants.sums import simple_sums
-from kibi.variants.variant import Goal, Variant
+from kibi.selection.halves import SUM_LIMIT, fit_words, halves, starts, words
+from kibi.selection.sums import simple_sums
+from kibi.selection.variant import Goal, Variant
 
 _KERNEL = "kibi_fully_connected_s8_blocks"
 

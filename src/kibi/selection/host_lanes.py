@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array
 from kibi.ir import KernelCall, Param
-from kibi.variants.variant import Goal, Variant
+from kibi.selection.variant import Goal, Variant
 
 _BLOCK = 16
 _ELEMENTS = 4096

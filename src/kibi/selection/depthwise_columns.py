@@ -1,8 +1,8 @@
 """DEPTHWISE_CONV_2D with any window, four channels at a time."""
 
 from kibi.ir import KernelCall, Param
-from kibi.variants.depthwise_blocks import blocks_of, depthwise, one_tap, packed, two_taps
-from kibi.variants.variant import Goal, Variant
+from kibi.selection.depthwise_blocks import blocks_of, depthwise, one_tap, packed, two_taps
+from kibi.selection.variant import Goal, Variant
 
 _KEPT = (
     "input_width", "channels", "input_zero_point", "output_width", "output_zero_point", "activation_min",

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kibi.ir import KernelCall, Param
 from kibi.quant import requantize
-from kibi.variants.variant import Goal, Variant
+from kibi.selection.variant import Goal, Variant
 
 _KERNEL = "kibi_add_s8_linear"
 _BYTES = np.arange(-128, 128)

@@ -1,0 +1,61 @@
+"""A model, its kernels and its plan as one: what engines run, writers write, and reports show."""
+
+from dataclasses import dataclass
+
+from kibi.errors import InputError, PlanError, TargetError
+from kibi.ir import Graph
+from kibi.planner.bodies import bodies_of, with_bodies
+from kibi.planner.handover import with_handover
+from kibi.planner.plan import Plan
+from kibi.selection import LoweredGraph, select
+from kibi.targets import target
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedModel:
+    """A lowered graph and its plan, which belong together: made by `PlannedModel.of`.
+
+    Attributes:
+        model: the graph as users have it.
+        plan: its plan.
+        graph: the graph that the plan's numbers mean: inputs and outputs as the plan hands them over, a kernel for each node.
+        bodies: the graphs inside of its nodes, in the order of nodes, with the plan's plans for them; one that several nodes
+            run is one object.
+    """
+
+    model: Graph
+    plan: Plan
+    graph: LoweredGraph
+    bodies: "tuple[PlannedModel, ...]" = ()
+
+    @staticmethod
+    def of(model: Graph, plan: Plan) -> "PlannedModel":
+        """Returns the planned model; `validate` also tells whether the plan is right.
+
+        Raises:
+            PlanError: the plan names a tensor that does not exist, a kernel that cannot run its node, or has no plans for graphs
+                inside of operators; or there is no such target.
+        """
+        return _planned(model, plan, {})
+
+
+def _planned(model: Graph, plan: Plan, known: dict[tuple[int, int], PlannedModel]) -> PlannedModel:
+    """The same; `known` holds what is made already, by the identities of graph and plan: operators may share bodies."""
+    key = id(model), id(plan)
+    if key not in known:
+        unknown = [index for index in plan.supplied if not 0 <= index < len(model.tensors)]
+        if unknown:
+            raise PlanError(
+                f"the plan leaves tensor {unknown[0]} to the caller, but there are {len(model.tensors)}. Make it again."
+            )
+        handed = with_handover(model, plan.input, plan.output, plan.supplied)
+        try:
+            lowered = select(handed, target(plan.target), plan.goal, plan.kernels)
+            if plan.kernels:
+                lowered.calls  # noqa: B018 - whether the kernels that the plan names can run
+        except (InputError, TargetError) as error:
+            raise PlanError(f"the plan does not fit: {error} Make it again with `kibi plan`.") from None
+        graph = with_bodies(lowered, plan.bodies)
+        inner = tuple(_planned(body, each, known) for body, each in zip(bodies_of(graph), plan.bodies, strict=True))
+        known[key] = PlannedModel(model, plan, graph, inner)
+    return known[key]

@@ -1,0 +1,7 @@
+"""Which kernel runs each node of a graph on a core: general kernels, and variants for some cores and layers, one in each file."""
+
+from kibi.selection.choice import candidates, choose, goal_named
+from kibi.selection.lowered import LoweredGraph, select
+from kibi.selection.variant import Goal, Variant
+
+__all__ = ["Goal", "LoweredGraph", "Variant", "candidates", "choose", "goal_named", "select"]

@@ -1,0 +1,99 @@
+"""Which kernel runs a node."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kibi.errors import InputError, InternalError
+from kibi.ir import KernelCall
+from kibi.selection.add_linear import ADD_LINEAR
+from kibi.selection.conv2d_3x3x1 import CONV2D_3X3X1
+from kibi.selection.conv2d_blocks import CONV2D_BLOCKS
+from kibi.selection.conv2d_columns import CONV2D_COLUMNS
+from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
+from kibi.selection.depthwise_3x3 import DEPTHWISE_3X3
+from kibi.selection.depthwise_columns import DEPTHWISE_COLUMNS
+from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
+from kibi.selection.host_lanes import HOST_LANES
+from kibi.selection.variant import Goal, Variant
+from kibi.targets import Target
+
+VARIANTS: tuple[Variant, ...] = (
+    CONV2D_3X3X1,
+    CONV2D_WINOGRAD,
+    CONV2D_COLUMNS,
+    CONV2D_BLOCKS,
+    *DEPTHWISE_3X3,
+    DEPTHWISE_COLUMNS,
+    *FULLY_CONNECTED_BLOCKS,
+    *HOST_LANES,
+    ADD_LINEAR,
+)
+"""All variants; of several that fit a layer, the first is taken."""
+
+
+def goal_named(name: str) -> Goal:
+    """The goal of that name; `ram` is an older word for `balanced`.
+
+    Raises:
+        InputError: no goal has that name; the text lists those that exist.
+    """
+    if name == "ram":
+        return Goal.BALANCED
+    try:
+        return Goal(name)
+    except ValueError:
+        known = ", ".join(each.value for each in Goal)
+        raise InputError(f"nothing can be optimized for {name!r}. It can be for: {known}.") from None
+
+
+def candidates(call: KernelCall, target: Target, goal: Goal, *, every: bool = False) -> tuple[KernelCall, ...]:
+    """The calls that may replace a general call on a target: each variant that fits, and the call itself, last.
+
+    Args:
+        call: the general call.
+        target: the processor.
+        goal: only variants that serve it.
+        every: the other variants, too; the goal then says how much scratch they may take.
+    """
+    return tuple(_fitting(call, target, goal, every=every))
+
+
+def choose(calls: Sequence[KernelCall], target: Target, goal: Goal) -> tuple[KernelCall, ...]:
+    """For each general call of a model the first candidate that serves the goal, without measuring.
+
+    Balanced code has each kind of kernel once: where a layer needs a variant to which another one gives way, all take it.
+    """
+    first = [next(_fitting(call, target, goal)) for call in calls]
+    taken = {call.kernel for call in first if call.kernel}
+    yielding = {each.kernel for each in VARIANTS if goal is Goal.BALANCED and each.gives_way_to in taken}
+    return tuple(
+        next(each for each in _fitting(call, target, goal) if each.kernel not in yielding)
+        if chosen.kernel in yielding
+        else chosen
+        for call, chosen in zip(calls, first, strict=True)
+    )
+
+
+def _fitting(call: KernelCall, target: Target, goal: Goal, *, every: bool = False) -> Iterator[KernelCall]:
+    """The candidates one after another, each packed only when it is asked for; arguments as of `candidates`."""
+    for variant in VARIANTS:
+        if _is_for(variant, call, target) and (every or goal in variant.goals):
+            packed = _packed(variant, call, goal)
+            if packed is not None:
+                yield packed
+    yield call
+
+
+def _is_for(variant: Variant, call: KernelCall, target: Target) -> bool:
+    return variant.of == call.kernel and variant.kernel_set in target.kernel_sets
+
+
+def _packed(variant: Variant, call: KernelCall, goal: Goal) -> KernelCall | None:
+    """The variant's call, checked against what it was given."""
+    most_bytes = max(call.scratch_bytes, variant.scratch_bytes(call, goal))
+    packed = variant.pack(replace(call, scratch_bytes=most_bytes))
+    if packed is None:
+        return None
+    if packed.scratch_bytes > most_bytes or packed.takes_step != call.takes_step:
+        raise InternalError(f"{variant.kernel} takes more scratch than it was given, or other steps than {call.kernel}")
+    return packed

@@ -1,0 +1,52 @@
+"""What convolutions in blocks need to know of a general call: its geometry, the scratch that is allowed, the distance in place."""
+
+from collections.abc import Sequence
+
+from kibi.ir import KernelCall
+from kibi.ops.convolution_blocks import blocks_scratch_bytes
+from kibi.ops.overlap import least_distance
+from kibi.ops.window import Window
+from kibi.selection.variant import Goal
+
+
+def window_of(call: KernelCall) -> Window:
+    """Returns the geometry across a row of a call of `kibi_conv2d_s8`; what it says of rows means nothing."""
+    size = _sizes(call)
+    return Window(
+        batches=1, input_rows=size["kernel_rows"], input_width=size["input_width"], channels=size["input_channels"],
+        output_rows=1, output_width=size["output_width"], kernel_rows=size["kernel_rows"],
+        kernel_width=size["kernel_width"], stride_rows=1, stride_width=size["stride"], dilation_rows=1,
+        dilation_width=size["dilation"], pad_rows=0, pad_width=size["pad"], is_swapped=False,
+    )  # fmt: skip
+
+
+def blocks_scratch(call: KernelCall, goal: Goal) -> int:
+    """Returns the bytes that the fastest blocks take: few of them, or, for speed, as many as are of use.
+
+    Args:
+        call: of `kibi_conv2d_s8`.
+        goal: of the code.
+    """
+    window, size = window_of(call), _sizes(call)
+    few, most = blocks_scratch_bytes(window, window.channels // size["groups"], size["output_channels"])
+    return most if goal is Goal.SPEED else few
+
+
+def blocks_distance(call: KernelCall, blocks: Sequence[int]) -> int:
+    """Returns the least distance in place, in bytes, of a kernel that reads a block's windows before it writes its pixels.
+
+    Args:
+        call: of `kibi_conv2d_s8`.
+        blocks: the pixels of each block of an output row, in order.
+    """
+    window, channels = window_of(call), _sizes(call)["output_channels"]
+    reads, first = [], 0
+    for pixels in blocks:
+        ahead = range(first, min(first + pixels, window.output_width))
+        reads += [(window.first_inside(x) * window.channels, first * channels) for x in ahead]
+        first += pixels
+    return least_distance(reads)
+
+
+def _sizes(call: KernelCall) -> dict[str, int]:
+    return {param.name: param.value for param in call.params if isinstance(param.value, int)}

@@ -1,0 +1,49 @@
+"""What a variant of a kernel says of itself."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kibi.ir import KernelCall
+
+
+class Goal(StrEnum):
+    """What a model's plan and code are good at."""
+
+    SPEED = "speed"
+    """The fewest instructions, whatever the flash; whole tensors, and as much scratch as kernels can use."""
+    BALANCED = "balanced"
+    """The smallest arena; faster kernels where what they store is about as large."""
+    FLASH = "flash"
+    """The smallest arena, and the least flash: one kernel for all layers of a kind."""
+
+
+def _no_scratch(call: KernelCall, goal: Goal) -> int:
+    """The scratch of variants that need none of their own."""
+    del call, goal
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A kernel that computes what a general one does, from constants that were packed for it ahead of time.
+
+    Attributes:
+        kernel: its C name.
+        of: the general kernel's.
+        kernel_set: the set that a target must have, so that it gains.
+        goals: the goals for which it is taken without measuring.
+        pack: from the general call to its own; None where the layer does not fit it, which it proves from the constants. The call
+            that it is given has as many bytes of scratch as it may take; it says how many it does take.
+        gives_way_to: the kernel of a variant that fits every layer that this one fits and is nearly as fast. Balanced code has
+            one of both: this one only where no layer needs the other. Empty: it never gives way.
+        scratch_bytes: what it may take of scratch for a general call, where that has less; more where speed is the goal.
+    """
+
+    kernel: str
+    of: str
+    kernel_set: str
+    goals: frozenset[Goal]
+    pack: Callable[[KernelCall], KernelCall | None]
+    gives_way_to: str = ""
+    scratch_bytes: Callable[[KernelCall, Goal], int] = _no_scratch
