@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo check check-all lint types test bench docs wheel fuzz clean
+.PHONY: help setup setup-dev demo check check-all lint types test bench docs headers wheel fuzz clean
 
 help: ## What can be made
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ fuzz: setup-dev ## Broken and hostile input for every door; ARGS='load --count 1
 
 docs: setup-dev ## Write generated tables, pictures and figures anew
 	$(BIN)/python docs/generate.py
+
+headers: setup-dev ## Write the parameter structs of the kernels' headers anew, from kibi/kernels/params
+	$(BIN)/python -c "from kibi.kernels.headers import write_headers; write_headers()"
 
 wheel: setup-dev ## Build the wheel, install it apart, and test it outside the source tree
 	sh tests/wheel.sh $(BIN)/python -q -n $(JOBS) -m "not slow and not oracle"

@@ -12,5 +12,5 @@ def test_tutorial_of_custom_operators_shows_the_files_of_the_example() -> None:
     for name in ("kibi_frame_difference_s8.c", "kibi_frame_difference_s8.h"):
         assert (folder / name).read_text(encoding="utf-8") in text
     source = (folder / "frame_difference.py").read_text(encoding="utf-8")
-    assert source[source.index("@dataclass") : source.index("FRAME_DIFFERENCE = ")].rstrip() in text
+    assert source[source.index("class FrameDifferenceParams") : source.index("FRAME_DIFFERENCE = ")].rstrip() in text
     assert (_EXAMPLE / "pyproject.toml").read_text(encoding="utf-8").partition("[project.entry")[2] in text

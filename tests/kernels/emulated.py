@@ -12,11 +12,12 @@ import numpy as np
 from kibi.dtypes import Array
 from kibi.emulator import Core
 from kibi.ir import KernelCall, Site
-from kibi.kernels import closure, struct_fields
+from kibi.kernels import closure
+from kibi.kernels.params import Params
+from kibi.kernels.params.layout import packed
 from kibi.targets import Target
 from kibi.targets import target as target_named
 from kibi.toolchain import Image, build_image
-from tests.kernels.layout import struct_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +66,9 @@ class Bench:
 
     def params(self, call: KernelCall) -> int:
         """The address of the call's struct, as a 32-bit core lays it out."""
-        values = {param.name: param.value for param in call.params}
-        fields = struct_fields(call.kernel, self._kernels.target.kernel_sets)
-        numbers = {}
-        for field in fields:
-            value = values[field.name]
-            numbers[field.name] = self.place(field.name, value) if isinstance(value, np.ndarray) else int(value or 0)
-        return self.place("params", np.frombuffer(struct_bytes(fields, numbers), np.uint32))
+        params = call.params_as(Params)
+        pointers = {name: self.place(name, data) for name, data in params.constants.items()}
+        return self.place("params", np.frombuffer(packed(params, pointers), np.uint32))
 
     def scratch(self, size_bytes: int) -> int:
         """The address of scratch, aligned as words and no more."""

@@ -8,10 +8,11 @@ import numpy as np
 
 from kibi.dtypes import Array
 from kibi.emulator import Core
-from kibi.kernels import closure, struct_fields
+from kibi.kernels import closure
+from kibi.kernels.params import PARAMS
+from kibi.kernels.params.layout import packed
 from kibi.targets import target
 from kibi.toolchain import build_image
-from tests.kernels.layout import struct_bytes
 from tests.toolchain.tools import check_cross
 
 ARMV7EM = ("armv7em", "portable")
@@ -103,14 +104,13 @@ class KernelOnCore:
     def _params(self, case: Case) -> bytes:
         """The struct, its arrays stored: words at multiples of four, bytes anywhere."""
         arrays = {name: value for name, value in case.params.items() if isinstance(value, np.ndarray)}
-        values = {name: value for name, value in case.params.items() if not isinstance(value, np.ndarray)}
+        pointers: dict[str, int] = {}
         for pool, size, width in (("words", _POOL_BYTES, 4), ("bytes", _POOL_BYTES - 1, 1)):
             names = [name for name, array in arrays.items() if array.itemsize == width]
             data, places = self._place(case, pool, size, [arrays[name].tobytes() for name in names], width == 1)
             self._core.write(self._pools[pool], data)
-            values.update(zip(names, places, strict=True))
-        fields = struct_fields(self._kernel, self._sets)
-        return struct_bytes(fields, values)
+            pointers.update(zip(names, places, strict=True))
+        return packed(PARAMS[self._kernel](**case.params), pointers)
 
     def _place(
         self, case: Case, pool: str, size: int, pieces: Sequence[bytes], may_be_odd: bool = True

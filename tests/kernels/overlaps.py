@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Param, Site
+from kibi.ir import KernelCall, Site
 from kibi.kernels import closure, kernel_folder
+from kibi.kernels.params import Params
 from kibi.text.c import literal
 from kibi.toolchain import build_program
 
@@ -103,30 +104,31 @@ def probes_of(site: Site, rng: np.random.Generator) -> Iterator[Probe]:
 
 
 def _plain(call: KernelCall, rng: np.random.Generator) -> KernelCall:
-    def value(param: Param) -> int | float | Array | None:
-        if param.name == "multiplier":
-            return np.full_like(param.value, 1 << 30) if isinstance(param.value, np.ndarray) else 1 << 30
-        if param.name == "shift":
-            is_conv = isinstance(param.value, np.ndarray)
-            return np.full_like(param.value, -6) if is_conv else -1
-        if param.name.startswith("activation_") and "_s16" in call.kernel:
-            return -(1 << 15) if param.name.endswith("min") else (1 << 15) - 1
-        if param.name == "output_shift":
-            return _OUTPUT_SHIFTS.get(call.kernel, param.value)
-        if param.name == "scale":
+    def value(name: str, given: float | Array | None) -> int | float | Array | None:
+        if name == "multiplier":
+            return np.full_like(given, 1 << 30) if isinstance(given, np.ndarray) else 1 << 30
+        if name == "shift":
+            is_conv = isinstance(given, np.ndarray)
+            return np.full_like(given, -6) if is_conv else -1
+        if name.startswith("activation_") and "_s16" in call.kernel:
+            return -(1 << 15) if name.endswith("min") else (1 << 15) - 1
+        if name == "output_shift":
+            return _OUTPUT_SHIFTS.get(call.kernel, given)
+        if name == "scale":
             return 1.0
-        if param.name == "table":
+        if name == "table" and isinstance(given, np.ndarray):
             return rng.permutation(np.arange(-128, 128)).astype(np.int8)
-        if param.name in ("bias", "filler") and isinstance(param.value, np.ndarray):
-            return np.zeros_like(param.value)
-        if param.name == "filter" and isinstance(param.value, np.ndarray):
-            signs = rng.choice([-1, 1], param.value.shape)
-            return (signs * rng.integers(20, 41, param.value.shape)).astype(param.value.dtype)
-        if param.name in _WIDE and isinstance(param.value, float):
-            return _WIDE[param.name]
-        return _PLAIN.get(param.name, param.value)
+        if name in ("bias", "filler") and isinstance(given, np.ndarray):
+            return np.zeros_like(given)
+        if name == "filter" and isinstance(given, np.ndarray):
+            signs = rng.choice([-1, 1], given.shape)
+            return (signs * rng.integers(20, 41, given.shape)).astype(given.dtype)
+        if name in _WIDE and isinstance(given, float):
+            return _WIDE[name]
+        return _PLAIN.get(name, given)
 
-    return replace(call, params=tuple(Param(param.name, value(param)) for param in call.params))
+    params = call.params_as(Params)
+    return replace(call, params=params.replaced(**{name: value(name, given) for name, given in params.by_name.items()}))
 
 
 def _contents(kind: DType, count: int, rng: np.random.Generator) -> bytes:
@@ -172,7 +174,7 @@ def _some(probes: Sequence[Probe], start: int) -> str:
     lines = [f'#include "{kernel}.h"' for kernel in kernels] + [_HARNESS.read_text()]
     for number, probe in enumerate(probes):
         call, (source, output) = probe.call, probe.types
-        fields = ", ".join(f".{param.name} = {_literal(param.value)}" for param in call.params)
+        fields = ", ".join(f".{name} = {_literal(value)}" for name, value in call.by_name.items())
         step = f", {probe.step}" if call.takes_step else ""
         rows = "rows" if call.is_untyped else f"(const {source.c} *const *)rows"
         place = "output" if call.is_untyped else f"({output.c} *)output"

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, Param
+from kibi.ir import KernelCall
+from kibi.kernels.params import PARAMS
+from kibi.kernels.params.binary import AddLinearParams
 from kibi.quant import quantize_multiplier
 from kibi.selection.add_linear import ADD_LINEAR, pack_add
 from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
@@ -40,10 +42,10 @@ def _layer(rng: np.random.Generator) -> Values:
 
 
 def _packed(values: Values) -> Values | None:
-    call = pack_add(KernelCall("kibi_add_s8", tuple(Param(name, value) for name, value in values.items())))
+    call = pack_add(KernelCall("kibi_add_s8", PARAMS["kibi_add_s8"](**values)))
     if call is None:
         return None
-    return {param.name: param.value for param in call.params if isinstance(param.value, int)}
+    return dict(call.params_as(AddLinearParams).scalars)
 
 
 @pytest.mark.parametrize("build", [*_BUILDS, None], ids=str)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kibi
-from kibi.ir import Graph, KernelCall, Param
+from kibi.ir import Graph, KernelCall
 from kibi.kernels import kernel_folder
 from kibi.quant import requantize
 from kibi.toolchain import compile_objects
@@ -93,7 +93,7 @@ def test_every_boundary_of_accumulator_multiplier_and_shift(
         "activation_max": high, "groups": 1, "gathers": 0, "kernel_rows": 1, "kernel_width": 1, "stride": 1,
         "dilation": 1, "pad": 0,
     }  # fmt: skip
-    call = KernelCall("kibi_conv2d_s8", tuple(Param(name, value) for name, value in values.items()))  # type: ignore[arg-type]
+    call = KernelCall.of("kibi_conv2d_s8", values)
     bench = Bench(kernels, np.random.default_rng(0))
     output = bench.place("output", np.zeros(pixels * channels, np.int8), writable=True)
     rows = bench.rows([bench.place("input", np.ones(pixels, np.int8))])
@@ -109,7 +109,7 @@ def test_every_boundary_of_accumulator_multiplier_and_shift(
 def test_copy_over_itself_is_as_if_it_had_been_read_before(kernels: Kernels, distance: int) -> None:
     """The output may begin before the input or behind it, however near."""
     data = np.arange(20, dtype=np.int8)
-    call = KernelCall("kibi_copy_s8", (Param("pieces", 1), Param("elements", 11)))
+    call = KernelCall.of("kibi_copy_s8", {"pieces": 1, "elements": 11})
     bench = Bench(kernels, np.random.default_rng(0))
     place = bench.place("data", data, writable=True)
     bench.call(call.kernel, place + 4 + distance, bench.rows([place + 4]), bench.params(call), 0)

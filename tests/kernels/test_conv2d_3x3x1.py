@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kibi.ir import KernelCall, Param
+from kibi.ir import KernelCall
+from kibi.kernels.params import PARAMS
 from kibi.quant import requantize
 from kibi.selection import Goal, choose
 from kibi.selection.conv2d_3x3x1 import pack
@@ -40,12 +41,11 @@ _GEOMETRIES = (
 
 
 def _call(values: Mapping[str, int | np.ndarray]) -> KernelCall:
-    params = tuple(Param(name, value) for name, value in values.items())
-    return KernelCall(_GENERAL, params, overlap_bytes=(None,))
+    return KernelCall(_GENERAL, PARAMS[_GENERAL](**values), overlap_bytes=(None,))
 
 
 def _values(call: KernelCall) -> Values:
-    return {param.name: param.value for param in call.params if isinstance(param.value, int | np.ndarray)}
+    return {name: value for name, value in call.by_name.items() if isinstance(value, int | np.ndarray)}
 
 
 def _layer(channels: int, **changes: int | np.ndarray) -> Values:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kibi
-from kibi.ir import Graph, KernelCall, Param
+from kibi.ir import Graph, KernelCall
 from kibi.ops.convolution_blocks import block_bytes, block_pixels, block_sizes
 from kibi.quant import requantize
 from kibi.selection import Goal
@@ -106,7 +106,7 @@ def test_every_boundary_that_is_simple(kernels: Kernels, pixels: int, zero_point
     }  # fmt: skip
     acc_limit = (1 << 23) - 129
     values["bias"] = np.clip(acc, -acc_limit, acc_limit)
-    general = KernelCall("kibi_conv2d_s8", tuple(Param(name, value) for name, value in values.items()), 96)  # type: ignore[arg-type]
+    general = KernelCall.of("kibi_conv2d_s8", values, 96)
     packed = pack(general)
     assert packed is not None
     bench = Bench(kernels, np.random.default_rng(0))

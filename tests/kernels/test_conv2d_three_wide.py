@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from kibi.ir import KernelCall, Param
+from kibi.ir import KernelCall
+from kibi.kernels.params import PARAMS
+from kibi.kernels.params.convolution import Conv2DS8Params
 from kibi.ops.convolution_blocks import block_sizes, shared_columns, tiles_of_block
 from kibi.quant import requantize
 from kibi.selection import Goal, conv2d_columns, conv2d_winograd
@@ -93,7 +96,7 @@ def _layer(rng: np.random.Generator, sum_limit: int) -> _Layer:
     sums = np.einsum("xrkc,orkc->xo", windows, weights.astype(np.int64)) + bias
     scaled = requantize(sums, multiplier, shift).astype(np.int64) + sizes["output_zero_point"]
     expected = np.minimum(np.maximum(scaled, low), high).astype(np.int8)
-    params = tuple(Param(name, value) for name, value in {**arrays, **sizes}.items())
+    params = PARAMS["kibi_conv2d_s8"](**arrays, **sizes)
     return _Layer(KernelCall("kibi_conv2d_s8", params, _PLENTY), data, expected)
 
 
@@ -144,7 +147,7 @@ def test_every_boundary_that_is_simple(kernels: Kernels, kernel: str, zero_point
         "activation_max": high, "groups": 1, "gathers": 0, "kernel_rows": 1, "kernel_width": 3, "stride": 1,
         "dilation": 1, "pad": 1,
     }  # fmt: skip
-    general = KernelCall("kibi_conv2d_s8", tuple(Param(name, value) for name, value in values.items()), _PLENTY)  # type: ignore[arg-type]
+    general = KernelCall("kibi_conv2d_s8", PARAMS["kibi_conv2d_s8"](**values), _PLENTY)
     packed = _PACKS[kernel](general)
     assert packed is not None
     scaled = requantize(bias, multiplier, shift).astype(np.int64) + zero_point
@@ -187,18 +190,17 @@ def test_layers_are_given_scratch_for_a_kernel_of_columns(geometry: Geometry) ->
 def test_sums_that_may_leave_their_range_are_left_to_others(bias: int) -> None:
     """A bias near half the range of 32 bits keeps a layer from being packed, and so do groups, strides and dilation."""
     layer = _layer(np.random.default_rng(5), 1 << 23)
-    params = {param.name: param for param in layer.call.params}
-    outputs = np.asarray(params["bias"].value).size
-    others = [
-        Param("bias", np.full(outputs, bias, np.int32)),
-        Param("stride", 2),
-        Param("dilation", 2),
-        Param("groups", 2),
+    params = layer.call.params_as(Conv2DS8Params)
+    others: list[dict[str, Any]] = [
+        {"bias": np.full_like(params.bias, bias)},
+        {"stride": 2},
+        {"dilation": 2},
+        {"groups": 2},
     ]
     for pack in _PACKS.values():
         assert pack(layer.call) is not None
         for other in others:
-            assert pack(replace(layer.call, params=tuple({**params, other.name: other}.values()))) is None
+            assert pack(replace(layer.call, params=params.replaced(**other))) is None
 
 
 @pytest.mark.parametrize("width", range(1, 40))

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kibi.ir import KernelCall, Param
+from kibi.ir import KernelCall
+from kibi.kernels.params import PARAMS
+from kibi.kernels.params.convolution import DepthwiseS8Params
 from kibi.quant import requantize
 from kibi.selection import Goal, choose
 from kibi.selection.depthwise_3x3 import pack, pack_relu
@@ -49,11 +51,11 @@ _DEPTHWISE = (
 
 
 def _call(values: Mapping[str, int | np.ndarray]) -> KernelCall:
-    return KernelCall(_GENERAL, tuple(Param(name, value) for name, value in values.items()), overlap_bytes=(0,))
+    return KernelCall(_GENERAL, PARAMS[_GENERAL](**values), overlap_bytes=(0,))
 
 
 def _values(call: KernelCall) -> Values:
-    return {param.name: param.value for param in call.params if isinstance(param.value, int | np.ndarray)}
+    return {name: value for name, value in call.by_name.items() if isinstance(value, int | np.ndarray)}
 
 
 def _bytes(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -165,9 +167,8 @@ def test_every_boundary_of_requantization(kernel: str, kernel_sets: tuple[str, .
 
 def _with_relu(call: KernelCall) -> KernelCall:
     """The call with an activation that cuts off what is below its zero point."""
-    zero_point = _values(call)["output_zero_point"]
-    params = (Param(each.name, zero_point) if each.name == "activation_min" else each for each in call.params)
-    return replace(call, params=tuple(params))
+    params = call.params_as(DepthwiseS8Params)
+    return replace(call, params=params.replaced(activation_min=params.output_zero_point))
 
 
 @pytest.mark.parametrize("kernel", sorted(_PACKS))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, Param
+from kibi.ir import KernelCall
+from kibi.kernels.params import PARAMS
 from kibi.ops.overlap import least_distance
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
 from tests.kernels.emulated import Bench, linked
@@ -85,11 +86,11 @@ _PACKS = {variant.of: variant.pack for variant in FULLY_CONNECTED_BLOCKS}
 
 
 def _call(kernel: str, values: Values) -> KernelCall:
-    return KernelCall(kernel, tuple(Param(name, value) for name, value in values.items()))
+    return KernelCall(kernel, PARAMS[kernel](**values))
 
 
 def _values(call: KernelCall) -> Values:
-    return {param.name: param.value for param in call.params if isinstance(param.value, int | np.ndarray)}
+    return {name: value for name, value in call.by_name.items() if isinstance(value, int | np.ndarray)}
 
 
 def _cases(general: str, rng: np.random.Generator) -> tuple[Case, Case]:

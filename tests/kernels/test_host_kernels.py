@@ -14,8 +14,9 @@ import pytest
 
 import kibi
 from kibi.dtypes import Array
-from kibi.ir import Graph, KernelCall, Param, Site
-from kibi.kernels import closure, kernel_folder, struct_fields
+from kibi.ir import Graph, KernelCall, Site
+from kibi.kernels import closure, kernel_folder
+from kibi.kernels.params import Params
 from kibi.quant import requantize
 from kibi.selection.host_lanes import HOST_LANES
 from kibi.targets import target
@@ -81,12 +82,10 @@ class _Kernels:
 
 def _struct(call: KernelCall) -> ctypes.Structure:
     """The parameter struct of a call, as this machine lays it out."""
-    fields = struct_fields(call.kernel, _SETS)
-    kinds = [(field.name, ctypes.c_void_p if field.is_pointer else ctypes.c_int32) for field in fields]
+    params = call.params_as(Params)
+    kinds = [(field.name, ctypes.c_void_p if field.is_pointer else ctypes.c_int32) for field in params.fields]
     kind = type("Params", (ctypes.Structure,), {"_fields_": kinds})
-    values = {param.name: param.value for param in call.params}
-    assert set(values) == {field.name for field in fields}
-    made: ctypes.Structure = kind(*(_number(values[field.name]) for field in fields))
+    made: ctypes.Structure = kind(*(_number(value) for _, value in params))
     return made
 
 
@@ -208,7 +207,7 @@ def test_every_boundary_of_accumulator_multiplier_and_shift(
         "activation_max": high, "groups": 1, "gathers": 0, "kernel_rows": 1, "kernel_width": 1, "stride": 1,
         "dilation": 1, "pad": 0,
     }  # fmt: skip
-    call = _packed(KernelCall("kibi_conv2d_s8", tuple(Param(name, value) for name, value in values.items())))
+    call = _packed(KernelCall.of("kibi_conv2d_s8", values))
     assert call is not None
     found = np.zeros((5, channels), np.int8)
     kernels.call(call, found.ctypes.data, [kernels.place(np.ones(5, np.int8))])
@@ -226,7 +225,7 @@ def test_sums_of_the_largest_products_wrap(kernels: _Kernels) -> None:
         "depth": depth, "piece": depth, "pieces": 1, "vectors": 1, "vectors_per_row": 1, "output_channels": channels,
         "output_zero_point": 0, "activation_min": -128, "activation_max": 127,
     }  # fmt: skip
-    general = KernelCall("kibi_fully_connected_s8", tuple(Param(name, value) for name, value in values.items()))
+    general = KernelCall.of("kibi_fully_connected_s8", values)
     call, found = _packed(general), np.zeros(channels, np.int8)
     assert call is not None
     kernels.call(call, found.ctypes.data, [kernels.place(np.full(depth, -128, np.int8))])

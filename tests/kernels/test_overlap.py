@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kibi.ir import Graph
+from kibi.kernels.params.convolution import Conv2DS8Params
 from kibi.ops import operators
 from tests.kernels.overlaps import Probe, probes_of, run
 from tests.ops.comparison import graph_of
@@ -202,7 +203,6 @@ def test_convolution_is_probed_with_and_without_gathering(gathers: int, answers:
     ways = [
         (probe.declared, probe.output_bytes)
         for probe, _ in answers["kibi_conv2d_s8"]
-        for param in probe.call.params
-        if (param.name, param.value) == ("gathers", gathers)
+        if probe.call.params_as(Conv2DS8Params).gathers == gathers
     ]
     assert any(0 < declared < output_bytes for declared, output_bytes in ways)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kibi
-from kibi.ir import Graph, KernelCall, Param
+from kibi.ir import Graph, KernelCall
 from kibi.kernels import closure, kernel_folder, text_of
 from kibi.quant import requantize
 from kibi.toolchain import compile_objects
@@ -108,7 +108,7 @@ def test_every_boundary_of_accumulator_multiplier_and_shift(
         "output_width": 1, "output_zero_point": zero_point, "activation_min": low, "activation_max": high,
         "kernel_rows": 1, "kernel_width": 1, "stride": 1, "dilation": 1, "pad": 0,
     }  # fmt: skip
-    call = KernelCall("kibi_depthwise_conv2d_s8", tuple(Param(name, value) for name, value in values.items()))  # type: ignore[arg-type]
+    call = KernelCall.of("kibi_depthwise_conv2d_s8", values)
     bench = Bench(kernels, np.random.default_rng(0))
     output = bench.place("output", np.zeros(channels, np.int8), writable=True)
     rows = bench.rows([bench.place("input", np.ones(channels, np.int8))])

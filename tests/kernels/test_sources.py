@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kibi.kernels import closure, kernel_folder, struct_fields
+from kibi.kernels import closure, kernel_folder
+from kibi.kernels.headers import struct_fields
 from kibi.ops import Part, operators
 from kibi.selection.choice import VARIANTS
 from kibi.targets import target

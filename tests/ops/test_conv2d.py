@@ -1,9 +1,9 @@
 """When CONV_2D copies windows into scratch, and how far below a row its output stays."""
 
-import numpy as np
 import pytest
 
 from kibi.ir import KernelCall
+from kibi.kernels.params.convolution import Conv2DS8Params
 from kibi.ops.conv2d import Conv2D
 from kibi.ops.convolution_blocks import blocks_scratch_bytes
 from kibi.selection import Goal
@@ -29,7 +29,7 @@ def _call(geometry: Geometry) -> KernelCall:
 def test_conv2d_scratch_holds_two_windows_where_it_gathers(geometry: Geometry) -> None:
     """Two pixels of one group have their windows copied into scratch where they are not read in place; others take none."""
     call = _call(geometry)
-    gathers = next(param.value for param in call.params if param.name == "gathers")
+    gathers = call.params_as(Conv2DS8Params).gathers
     assert (gathers, call.scratch_bytes) == (int(geometry in _GATHERED), _GATHERED.get(geometry, 0))
 
 
@@ -56,8 +56,7 @@ def test_scratch_of_blocks_follows_from_the_call(geometry: Geometry) -> None:
 )
 def test_conv2d_padding_is_as_long_as_what_one_window_leaves_outside(geometry: Geometry, elements: int) -> None:
     """The constant in flash has the columns outside that one window reads as one, and no more."""
-    padding = next(param.value for param in _call(geometry).params if param.name == "padding")
-    assert isinstance(padding, np.ndarray)
+    padding = _call(geometry).params_as(Conv2DS8Params).padding
     assert padding.tolist() == [-5] * elements
 
 

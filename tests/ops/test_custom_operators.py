@@ -22,7 +22,8 @@ from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import InputError, InternalError, ModelError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph, Operator, OperatorError
-from kibi.kernels import find, struct_fields
+from kibi.kernels import find
+from kibi.kernels.headers import struct_fields
 from kibi.ops import CustomOptions, is_custom
 from kibi.ops.flexbuffer import read_flexbuffer
 from kibi.runtime.tensors import BufferTensor, CameraTensor
@@ -247,6 +248,20 @@ def test_operator_without_kernel_runs_in_python_alone(tmp_path: Path) -> None:
     assert (kibi.run(graph, None, inputs)[0] == _expected(inputs, 0)).all()
     with pytest.raises(InputError, match="needs the C kernel kibi_frame_difference_s8, and there is none"):
         kibi.compile(graph, None, tmp_path)
+
+
+def test_header_with_other_fields_than_the_parameters_is_refused(tmp_path: Path) -> None:
+    """A struct whose fields have changed places is told when a model is compiled, with both lists of fields."""
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    header = (_KERNELS / "kibi_frame_difference_s8.h").read_text()
+    swapped = header.replace("elements;", "x;").replace("threshold;", "elements;").replace("x;", "threshold;")
+    (folder / "kibi_frame_difference_s8.h").write_text(swapped)
+    (folder / "kibi_frame_difference_s8.c").write_text((_KERNELS / "kibi_frame_difference_s8.c").read_text())
+    ops.register_custom(_CODE, FrameDifference, kernels=folder)
+    text = r"_params has int32_t threshold, int32_t elements, .*FrameDifferenceParams has int32_t elements, int32_t threshold"
+    with pytest.raises(InputError, match=text):
+        kibi.compile(_graph(), None, tmp_path / "library")
 
 
 def test_operators_of_kibi_are_not_replaced(tmp_path: Path) -> None:

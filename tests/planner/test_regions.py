@@ -13,9 +13,10 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import kibi
+from kibi.dtypes import Array, DType
 from kibi.errors import PlanError
 from kibi.ir import Graph, KernelCall, Operator, Site
-from kibi.ir.operator import Param
+from kibi.kernels.params import Params, array
 from kibi.planner import Buffer, Granularity, Handover, Plan, PlannedModel, place, plan, validate
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.placement_items import PairRule
@@ -28,6 +29,12 @@ M4 = target("cortex-m4")
 ROOMY = (Region("fast", 1 << 20, 1.0), Region("slow", 1 << 20, 3.0))
 
 
+class _WeightedParams(Params):
+    """The parameters of a kernel with weights."""
+
+    filter: Array = array(DType.S8)
+
+
 @dataclass(frozen=True, slots=True)
 class Weighted(Window):
     """A window whose kernel takes its second input whole, packed."""
@@ -37,8 +44,8 @@ class Weighted(Window):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """A call with a packed constant."""
-        filter_ = Param("filter", site.constant("filter").reshape(-1))
-        return KernelCall("kibi_window_s8", (filter_,), self.scratch_bytes)
+        params = _WeightedParams(filter=site.constant("filter").reshape(-1))
+        return KernelCall("kibi_window_s8", params, self.scratch_bytes)
 
 
 def weighted(rows: int = 6) -> Graph:

@@ -8,8 +8,17 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params import Params, number
 from kibi.ops import CustomOperator
+
+
+class FrameDifferenceParams(Params):
+    """The parameters of the kernel: the fields of its struct in C, in their order."""
+
+    elements: int = number(DType.S32, "of a row")
+    threshold: int = number(DType.S32, "0 … 255")
+    output_zero_point: int = number(DType.S32, "-128 … 127")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +69,10 @@ class FrameDifference(Operator):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """One call for each row; the output may lie on either input's row."""
-        params = (
-            Param("elements", site.output.type.row_elements),
-            Param("threshold", self.threshold),
-            Param("output_zero_point", site.output.quantization.zero_point),
+        params = FrameDifferenceParams(
+            elements=site.output.type.row_elements,
+            threshold=self.threshold,
+            output_zero_point=site.output.quantization.zero_point,
         )
         return KernelCall("kibi_frame_difference_s8", params, overlap_bytes=(0, 0))
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from kibi.codegen.c_text import integer_bits, integer_type
 from kibi.dtypes import Array, DType
-from kibi.errors import InternalError
 from kibi.ir import Graph, KernelCall, RowAccess, Site, Tensor, stops
-from kibi.kernels import Field, struct_fields
+from kibi.kernels.headers import check_header
+from kibi.kernels.params import Field
 from kibi.planner import Plan, PlannedModel
 from kibi.planner.plan import RegionUse
 from kibi.targets import Target
@@ -169,12 +169,13 @@ class Bindings:
         return kinds.pop() if len(kinds) == 1 else code("void")
 
     def fields(self, call: KernelCall) -> tuple[Field, ...]:
-        """The fields of a call's parameter struct; checks that the call names no other."""
-        fields = struct_fields(call.kernel, self.target.kernel_sets)
-        unknown = {param.name for param in call.params} - {field.name for field in fields}
-        if unknown:
-            raise InternalError(f"{call.kernel}_params has no field {', '.join(sorted(unknown))}")
-        return fields
+        """Returns the fields of a call's parameter struct.
+
+        Raises:
+            InputError: a custom operator has no kernel, or its kernel's header defines others.
+        """
+        check_header(call.kernel, call.params, self.target.kernel_sets)
+        return () if call.params is None else call.params.fields
 
     @cached_property
     def constants(self) -> dict[CCode, tuple[Array, str]]:
@@ -217,14 +218,9 @@ class Bindings:
     def _arrays(self) -> tuple[tuple[CCode, Array, str], ...]:
         """Every constant array as (wanted name, elements, note), in the order of nodes, then row constants, then rows outside."""
         packed = [
-            (
-                self.own(number, word(param.name)),
-                param.value,
-                f"operator {site.node.source} {site.op.name}: {param.name}",
-            )
+            (self.own(number, word(name)), data, f"operator {site.node.source} {site.op.name}: {name}")
             for number, (site, call) in enumerate(zip(self.graph.sites, self.calls, strict=True))
-            for param in call.params
-            if isinstance(param.value, np.ndarray)
+            for name, data in call.constants.items()
         ]
         rows = [
             (self.tensor_constant(tensor), tensor.data, f"tensor {tensor.name}")

@@ -11,7 +11,7 @@ from kibi.codegen.rows_c import accessors, pointer_count, pointers
 from kibi.codegen.shared_steps_c import SharedSteps, shared_steps
 from kibi.dtypes import DType
 from kibi.ir import KernelCall, Site, Tensor
-from kibi.kernels import Field
+from kibi.kernels.params import Field, Kind
 from kibi.planner.plan import Buffer, buffer_name
 from kibi.text.c import (
     CCode,
@@ -241,7 +241,7 @@ def _place(b: Bindings, tensor: Tensor) -> str:
 
 
 def _params(b: Bindings, number: int, call: KernelCall) -> CCode:
-    values = {param.name: param.value for param in call.params}
+    values = call.by_name
     return code(
         """\
 static const ${kernel}_params params_$number = {
@@ -257,7 +257,7 @@ $fields
 def _field(b: Bindings, number: int, field: Field, value: object) -> CCode:
     """A field's value, and its name."""
     name = remark(field.name)
-    if field.name in b.graph.nodes[number].op.body_names:
+    if field.kind is Kind.SUBGRAPH:
         given = code("&$name", name=b.body_name(number, field.name))
     elif field.is_pointer:
         given = code("NULL") if value is None else b.constant_name(b.own(number, word(field.name)))

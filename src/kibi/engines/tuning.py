@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from kibi.codegen import Library, generate, write
 from kibi.engines.device import DeviceEngine
 from kibi.errors import TargetError
@@ -164,7 +162,7 @@ class _Build:
 
 
 def _constant_bytes(call: KernelCall) -> int:
-    return sum(param.value.nbytes for param in call.params if isinstance(param.value, np.ndarray))
+    return sum(data.nbytes for data in call.constants.values())
 
 
 def _smallest(layers: Sequence[TunedLayer], build: _Build) -> tuple[TunedLayer, ...]:

@@ -4,7 +4,7 @@ from kibi.ir.by_hand import BoundOperator
 from kibi.ir.evaluation import counted_graphs, counted_steps, evaluation, evaluator
 from kibi.ir.graph import Graph, Node, Signature, Site, bodies_within
 from kibi.ir.operands import Operand
-from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, Param, Rows, StatefulOperator
+from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, Rows, StatefulOperator
 from kibi.ir.rows import RowAccess
 from kibi.ir.stops import stops
 from kibi.ir.tensor import Quantization, Tensor, TensorType
@@ -20,7 +20,6 @@ __all__ = [
     "Operand",
     "Operator",
     "OperatorError",
-    "Param",
     "Quantization",
     "RowAccess",
     "Rows",

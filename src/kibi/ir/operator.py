@@ -2,19 +2,21 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
 from kibi.ir.rows import RowAccess
+from kibi.kernels.params import PARAMS, Params
 
 if TYPE_CHECKING:
     from kibi.ir.by_hand import BoundOperator
     from kibi.ir.graph import Graph, Site
     from kibi.ir.operands import Operand
 
+_P = TypeVar("_P", bound=Params)
 Rows = Sequence[Sequence[Array | None]]
 """For each row input of a node that is there, in order, the rows that `RowAccess.positions` names; None where there is none."""
 
@@ -36,14 +38,6 @@ class OperatorError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Param:
-    """One field of a kernel's parameter struct: an integer, a float, a constant array, or a null pointer."""
-
-    name: str
-    value: int | float | Array | None = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
 class KernelCall:
     """How one node becomes calls of a C kernel, one call for each row step.
 
@@ -55,7 +49,7 @@ class KernelCall:
 
     Attributes:
         kernel: name of the function, of its `.c` and `.h` files and, with `_params` behind, of its struct.
-        params: the struct's fields but the operator's bodies; those not named are zero.
+        params: the values of the struct's fields; None for a node without a kernel.
         scratch_bytes: bytes of arena that a call may use.
         scratch_alignment: what its start is a multiple of.
         takes_step: whether the kernel takes the number of the step.
@@ -67,13 +61,54 @@ class KernelCall:
     """
 
     kernel: str
-    params: tuple[Param, ...] = ()
+    params: Params | None = None
     scratch_bytes: int = 0
     takes_step: bool = False
     is_untyped: bool = False
     overlap_bytes: tuple[int | None, ...] = ()
     features: frozenset[str] = frozenset()
     scratch_alignment: int = 4
+
+    def __post_init__(self) -> None:
+        """Checks that the parameters are the kernel's.
+
+        Raises:
+            InternalError: they are those of another kernel.
+        """
+        wanted = PARAMS.get(self.kernel)
+        if wanted is not None and type(self.params) is not wanted:
+            raise InternalError(f"{self.kernel} takes {wanted.__name__}, not {type(self.params).__name__}")
+
+    @classmethod
+    def of(cls, kernel: str, fields: Mapping[str, Any], scratch_bytes: int = 0, **facts: Any) -> Self:
+        """Returns the call of a kernel of Kibi's own with these fields of its struct; `facts` are further attributes.
+
+        Raises:
+            InternalError: there is no such kernel, or the fields are not its own.
+        """
+        if kernel not in PARAMS:
+            raise InternalError(f"no kernel of Kibi's own is called {kernel!r}")
+        return cls(kernel, PARAMS[kernel](**fields), scratch_bytes, **facts)
+
+    def params_as(self, kind: type[_P]) -> _P:
+        """Returns the parameters, which are of that class.
+
+        Raises:
+            InternalError: they are of another class.
+        """
+        if not isinstance(self.params, kind):
+            raise InternalError(f"{self.kernel} has {type(self.params).__name__}, not {kind.__name__}")
+        return self.params
+
+    @property
+    def by_name(self) -> Mapping[str, int | float | Array | None]:
+        """The value of each field of the struct; empty for a call without parameters."""
+        return {} if self.params is None else self.params.by_name
+
+    @property
+    def constants(self) -> Mapping[str, Array]:
+        """The constants that the struct points to, by the names of the fields."""
+        return {} if self.params is None else self.params.constants
 
 
 @dataclass(frozen=True, slots=True)

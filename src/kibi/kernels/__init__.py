@@ -4,7 +4,6 @@ Those of custom operators lie in folders of their own, which are looked through 
 """
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,7 +11,6 @@ from pathlib import Path
 from kibi.errors import InputError, InternalError
 from kibi.text.c import CCode, code, file_text, word
 
-_FIELD = re.compile(r"^\s+(?:const\s+)?(?P<type>\w+)\s+(?P<star>\*?)(?P<name>\w+);", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "(?P<name>[\w.]+)"', re.MULTILINE)
 _FOLDERS: list[Path] = []
 _THUMB = code("defined(__GNUC__) && defined(__ELF__) && defined(__thumb__) && !defined(__ARMEB__)")
@@ -28,15 +26,6 @@ _CONDITIONS = {
 }
 """For each set but the portable one, when the compiler has its instructions: in Thumb state, little-endian, and with words at any
 address where the kernels read such; all other processors get plain C."""
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One field of a parameter struct: its C type, whether it points to constants of it, its name."""
-
-    type: str
-    is_pointer: bool
-    name: str
 
 
 def kernel_folder(kernel_set: str = "portable") -> Path:
@@ -102,38 +91,6 @@ def find(file: str, kernel_sets: tuple[str, ...], folders: tuple[Path, ...] | No
             return folder / file
     searched = ", ".join((*kernel_sets, *map(str, places)))
     raise InternalError(f"no kernel set of {searched} has the file {file}")
-
-
-def struct_fields(
-    kernel: str, kernel_sets: tuple[str, ...], folders: tuple[Path, ...] | None = None
-) -> tuple[Field, ...]:
-    """The fields of `<kernel>_params`, in the order of the struct; arguments as of `find`.
-
-    Raises:
-        InputError: a custom operator has no kernel.
-        InternalError: the header does not define the struct.
-    """
-    try:
-        path = find(f"{kernel}.h", kernel_sets, folders)
-    except InternalError:
-        raise InputError(
-            f"an operator of the model needs {f'the C kernel {kernel}' if kernel else 'a C kernel'}, and there is none: it runs "
-            "in Python alone. Write its .c and .h files, and register the operator with kernels=<their folder>."
-        ) from None
-    return _fields(path.read_text(encoding="utf-8"), kernel, path)
-
-
-@cache
-def _fields(text: str, kernel: str, path: Path) -> tuple[Field, ...]:
-    start, end = text.find("typedef struct {"), text.find(f"}} {kernel}_params;")
-    fields = tuple(
-        Field(m["type"], bool(m["star"]), m["name"]) for m in _FIELD.finditer(text, max(start, 0), max(end, 0))
-    )
-    if not 0 <= start < end or not fields or not re.search(rf"\bvoid {kernel}\(", text):
-        raise InternalError(
-            f"{path} must define {kernel}_params, a typedef of a struct with fields, and declare void {kernel}("
-        )
-    return fields
 
 
 def text_of(file: str, kernel_sets: tuple[str, ...]) -> CCode:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Param, Site
+from kibi.ir import OperatorError, Site
 from kibi.ops import checks
 from kibi.ops.lookup import ALL_S8
 from kibi.ops.registry import register
@@ -35,10 +35,10 @@ class Abs(Unary):
         scaled = magnitude if factor is None else requantize(magnitude, factor.value, factor.shift)
         return np.clip(wrap_s32(scaled + site.output.quantization.zero_point), -128, 127).astype(np.int8)
 
-    def params(self, site: Site) -> tuple[Param, ...]:
+    def params(self, site: Site) -> dict[str, Any]:
         """The factor of s16."""
         if site.output.type.dtype is DType.F32:
-            return ()
+            return {}
         if site["input"].type.quantization is None:
             if site.output.type.quantization is not None:
                 raise OperatorError("output has a scale, but input has none", operand="output")
@@ -48,7 +48,7 @@ class Abs(Unary):
                 checks.symmetric(site, operand)
             factor = _factor(site)
         value, shift = (0, 0) if factor is None else (factor.value, factor.shift)
-        return Param("is_scaled", int(factor is not None)), Param("multiplier", value), Param("shift", shift)
+        return {"is_scaled": int(factor is not None), "multiplier": value, "shift": shift}
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """As the table; of f32, the sign removed."""

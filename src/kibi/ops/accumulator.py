@@ -1,12 +1,13 @@
 """From 32-bit sums of products to 8-bit outputs: what convolutions and fully connected layers share."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Param, Site
+from kibi.ir import Site
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
 from kibi.quant import Multiplier, requantize, wrap_s32
@@ -63,15 +64,15 @@ class Requantization:
         # The upper bound wins where an activation leaves an empty range, as std::max then std::min do.
         return np.minimum(np.maximum(scaled, self.low), self.high).astype(np.int8)
 
-    def params(self) -> tuple[Param, ...]:
+    def params(self) -> dict[str, Any]:
         """The struct fields that all kernels of this family share."""
-        return (
-            Param("multiplier", self.multiplier),
-            Param("shift", self.shift.astype(np.int8)),
-            Param("output_zero_point", self.zero_point),
-            Param("activation_min", self.low),
-            Param("activation_max", self.high),
-        )
+        return {
+            "multiplier": self.multiplier,
+            "shift": self.shift.astype(np.int8),
+            "output_zero_point": self.zero_point,
+            "activation_min": self.low,
+            "activation_max": self.high,
+        }
 
 
 def layer_factors(site: Site, most_bits: int = 30) -> list[Multiplier]:

@@ -60,8 +60,8 @@ class Add(Elementwise2):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The type's kernel, without scratch."""
-        params = _pair(site).params() if is_quantized(site.output.type.dtype) else ()
-        return self.call(site, *self.clamp_params(site), *params)
+        params = _pair(site).params() if is_quantized(site.output.type.dtype) else {}
+        return self.call(site, **self.clamp_params(site), **params)
 
 
 def _pair(site: Site) -> ScaledPair:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.float_sums import add_in_order
 from kibi.ops.joining import given_inputs
@@ -70,9 +70,9 @@ class AddN(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, without scratch."""
         dtype, count = site.output.type.dtype, len(site.row_tensors)
-        params = (Param("inputs", count), Param("elements", site.output.type.row_elements))
-        more = RunningSum.of(site, "input0").params() if dtype is DType.S8 else ()
-        return KernelCall(f"kibi_add_n_{dtype}", (*params, *more), overlap_bytes=(0,) * count)
+        params = {"inputs": count, "elements": site.output.type.row_elements}
+        more = RunningSum.of(site, "input0").params() if dtype is DType.S8 else {}
+        return KernelCall.of(f"kibi_add_n_{dtype}", {**params, **more}, overlap_bytes=(0,) * count)
 
 
 def _stacked(rows: Rows) -> Array:

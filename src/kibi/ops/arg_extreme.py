@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
 from kibi.ops import checks
 
 
@@ -63,15 +63,15 @@ class ArgExtreme(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type; its output lies apart from the input."""
         outer, size, inner = _loops(site)
-        params = (
-            Param("outer", outer),
-            Param("size", size),
-            Param("inner", inner),
-            Param("row_elements", site["input"].type.row_elements),
-            Param("is_max", int(self.is_max)),
-        )
+        params = {
+            "outer": outer,
+            "size": size,
+            "inner": inner,
+            "row_elements": site["input"].type.row_elements,
+            "is_max": int(self.is_max),
+        }
         made_bytes = site.output.type.size_bytes // site.steps
-        return KernelCall(f"kibi_arg_extreme_{site['input'].type.dtype}", params, overlap_bytes=(made_bytes,))
+        return KernelCall.of(f"kibi_arg_extreme_{site['input'].type.dtype}", params, overlap_bytes=(made_bytes,))
 
 
 def _axis(site: Site) -> int:

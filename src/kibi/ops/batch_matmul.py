@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site, TensorType
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site, TensorType
+from kibi.kernels.params import PARAMS
 from kibi.ops import checks
 from kibi.ops.float_sums import add_products
 from kibi.ops.registry import register
@@ -40,7 +41,7 @@ class _Side:
         Args:
             source: the input's type.
             shape: its shape, with as many axes as the output's.
-            front: axes that all elements of the block have in common; those behind the first are 1, but for the last.
+            front: axes that all elements of the block have in common; those after the first are 1, but for the last.
             rows: blocks of one batch.
             output_rows: of one batch.
         """
@@ -96,7 +97,7 @@ class _Steps:
 class BatchMatmul(Operator):
     """Products of matrices: input1 […, M, K] and input2 […, K, N], s8, s16 or f32 → output […, M, N] of that type.
 
-    Ranks from 2 to 5; axes in front of the last two broadcast. Either input may have its last two axes in the other order. There is
+    Ranks from 2 to 5; axes before the last two broadcast. Either input may have its last two axes in the other order. There is
     no activation. Sums of s8 have 32 bits and wrap; those of s16, whose zero points are 0, have 64 bits. In a model file one of
     two s16 matrices may be s8 instead, which TFLM refuses: it is widened when the model is loaded.
 
@@ -177,23 +178,19 @@ class BatchMatmul(Operator):
         (_, *down), (depth, *along) = left.axes[-2:][::-1] if self.adj_x else left.axes[-2:]
         (_, *across), (columns, *to_right) = right.axes[-2:][::-1] if self.adj_y else right.axes[-2:]
         places = {"row": down, "depth1": along, "depth2": across, "column": to_right}
-        params = [
-            Param("matrices", matrices),
-            Param("matrix_count", len(matrices)),
-            Param("rows", steps.rows),
-            Param("columns", columns),
-            Param("depth", depth),
-            Param("pointers1", left.access.count),
-            *(Param(f"{name}_pointers", pointers) for name, (pointers, _) in places.items()),
-            *(Param(f"{name}_step", elements) for name, (_, elements) in places.items()),
-        ]
-        if dtype is not DType.F32:
-            factor = _factor(site)
-            params += [Param("output_multiplier", factor.value), Param("output_shift", factor.shift)]
-        if dtype is DType.S8:
-            zeros = zip(("zero_point1", "zero_point2", "output_zero_point"), (*_SIDES, "output"), strict=True)
-            params += [Param(name, site[operand].quantization.zero_point) for name, operand in zeros]
-        return KernelCall(f"kibi_batch_matmul_{dtype}", tuple(params))
+        kernel = f"kibi_batch_matmul_{dtype}"
+        params = PARAMS[kernel](
+            matrices=matrices,
+            matrix_count=len(matrices),
+            rows=steps.rows,
+            columns=columns,
+            depth=depth,
+            pointers1=left.access.count,
+            **{f"{name}_pointers": pointers for name, (pointers, _) in places.items()},
+            **{f"{name}_step": elements for name, (_, elements) in places.items()},
+            **_scaling_params(site),
+        )
+        return KernelCall(kernel, params)
 
     def macs(self, site: Site) -> int:
         """Products that are added up."""
@@ -211,7 +208,7 @@ class BatchMatmul(Operator):
         is_row_of_matrix = axis == rank - 2
         found = []
         for number, (source, shape) in enumerate(zip(sources, shapes, strict=True)):
-            # Each row of the first input's matrices stands for itself; of the second input's all are read.
+            # Of the first input's matrices only the row itself is read; of the second input's all are read.
             front = axis if is_row_of_matrix and number == 1 else axis + 1
             rows = prod(shape[1:front])
             found.append(_Side.of(source, shape, front, rows, output.rows_per_batch))
@@ -237,6 +234,19 @@ def _check_scales(site: Site) -> None:
     for operand in (*_SIDES, "output"):
         check(site, operand)
     _factor(site)
+
+
+def _scaling_params(site: Site) -> dict[str, Any]:
+    """The struct fields of what is done with sums, which are fewer for s16 and none for f32."""
+    dtype = site.output.type.dtype
+    if dtype is DType.F32:
+        return {}
+    factor = _factor(site)
+    scaling = {"output_multiplier": factor.value, "output_shift": factor.shift}
+    if dtype is not DType.S8:
+        return scaling
+    zero1, zero2, zero = (site[operand].quantization.zero_point for operand in (*_SIDES, "output"))
+    return {**scaling, "zero_point1": zero1, "zero_point2": zero2, "output_zero_point": zero}
 
 
 def _factor(site: Site) -> Multiplier:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site, TensorType
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site, TensorType
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
 
@@ -191,29 +191,29 @@ class Broadcast2(Operator):
         output = site.output.type
         return _plane(output.shape[_behind(output) :], self._split(site))
 
-    def broadcast_params(self, site: Site) -> tuple[Param, ...]:
+    def broadcast_params(self, site: Site) -> dict[str, Any]:
         """The struct fields that say how the inputs' pieces meet an output row."""
         plane = self._output_plane(site)
         pairings = self._pairings(site)
         is_flat = all(pairing.is_flat(plane) for pairing in pairings)
-        fields = [
-            Param("pieces", 1 if is_flat else plane[0]),
-            Param("elements", prod(plane) if is_flat else plane[1]),
-            *(Param(f"rows{number}", each.access.count) for number, each in enumerate(pairings[:-1], start=1)),
-        ]
+        fields = {
+            "pieces": 1 if is_flat else plane[0],
+            "elements": prod(plane) if is_flat else plane[1],
+            **{f"rows{number}": each.access.count for number, each in enumerate(pairings[:-1], start=1)},
+        }
         for number, pairing in enumerate(pairings, start=1):
             has_rows = pairing.access.count > 1
-            fields += [
-                Param(f"row_step{number}", int(has_rows)),
-                Param(f"piece_step{number}", 0 if has_rows or pairing.width == 1 else pairing.channels),
-                Param(f"step{number}", int(pairing.channels > 1 or (is_flat and pairing.width > 1))),
-            ]
-        return tuple(fields)
+            fields |= {
+                f"row_step{number}": int(has_rows),
+                f"piece_step{number}": 0 if has_rows or pairing.width == 1 else pairing.channels,
+                f"step{number}": int(pairing.channels > 1 or (is_flat and pairing.width > 1)),
+            }
+        return fields
 
-    def call(self, site: Site, *params: Param) -> KernelCall:
-        """The call of the type's kernel, without scratch, with these fields behind those of the broadcast."""
+    def call(self, site: Site, **fields: Any) -> KernelCall:
+        """The call of the type's kernel, without scratch, with these fields after those of the broadcast."""
         kernel = f"kibi_{self.name.lower()}_{site.output.type.dtype}"
-        return KernelCall(kernel, (*self.broadcast_params(site), *params), overlap_bytes=self.overlaps(site))
+        return KernelCall.of(kernel, {**self.broadcast_params(site), **fields}, overlap_bytes=self.overlaps(site))
 
     def overlaps(self, site: Site) -> tuple[int | None, ...]:
         """For each input the distance of `KernelCall.overlap_bytes`: 0 where its rows meet the output's element by element."""
@@ -266,10 +266,10 @@ class Elementwise2(Broadcast2):
             return self.activation.limits(dtype, site.output.quantization)
         return self.activation.plain_limits(dtype)
 
-    def clamp_params(self, site: Site) -> tuple[Param, Param]:
+    def clamp_params(self, site: Site) -> dict[str, Any]:
         """The struct fields of the clamp."""
         low, high = self.limits(site)
-        return Param("activation_min", low), Param("activation_max", high)
+        return {"activation_min": low, "activation_max": high}
 
     def clamped(self, site: Site) -> Callable[[Numbers], Array]:
         """A function that clamps an array, the upper bound last, and gives it the output's type; a NaN stays one."""

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.kernels.params.movement import BroadcastArgsParams
 from kibi.ops import checks
 from kibi.ops.registry import register
 
@@ -55,7 +56,7 @@ class BroadcastArgs(Operator):
         """One kernel for each type, without scratch."""
         dtype, elements = site.output.type.dtype, site.output.type.elements
         sizes = [site[name].type.elements for name in _SHAPES]
-        params = (Param("elements1", sizes[0]), Param("elements2", sizes[1]), Param("elements", elements))
+        params = BroadcastArgsParams(elements1=sizes[0], elements2=sizes[1], elements=elements)
         distances = tuple((elements - size) * dtype.size_bytes for size in sizes)
         return KernelCall(f"kibi_broadcast_args_{dtype}", params, overlap_bytes=distances)
 

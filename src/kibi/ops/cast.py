@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.registry import register
 
@@ -60,12 +60,12 @@ class Cast(Operator):
         elements = site.output.type.row_elements
         # The last element is read when all outputs but one have been written.
         distance = max(0, output.size_bytes - source.size_bytes) * (elements - 1)
-        params = [Param("elements", elements)]
+        params = {"elements": elements}
         if output is DType.BOOL:
-            params += [Param("bytes", source.size_bytes), Param("is_float", int(source is DType.F32))]
-            return KernelCall("kibi_cast_any_bool", tuple(params), is_untyped=True, overlap_bytes=(distance,))
+            params |= {"bytes": source.size_bytes, "is_float": int(source is DType.F32)}
+            return KernelCall.of("kibi_cast_any_bool", params, is_untyped=True, overlap_bytes=(distance,))
         stored = DType.U8 if source is DType.BOOL else source
-        return KernelCall(f"kibi_cast_{stored}_{output}", tuple(params), overlap_bytes=(distance,))
+        return KernelCall.of(f"kibi_cast_{stored}_{output}", params, overlap_bytes=(distance,))
 
 
 register(Cast)

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Param, RowAccess, Rows, Site, StatefulOperator
+from kibi.ir import KernelCall, OperatorError, RowAccess, Rows, Site, StatefulOperator
+from kibi.kernels.params.control import CircularBufferParams
 from kibi.ops import checks
 from kibi.ops.registry import register
 
@@ -76,10 +77,10 @@ class CircularBuffer(StatefulOperator):
     def kernel_call(self, site: Site) -> KernelCall:
         """A copy of one slot, in place."""
         source = site["input"].type
-        params = (
-            Param("pieces", source.rows),
-            Param("piece_bytes", source.row_bytes),
-            Param("cycles", self.cycles),
+        params = CircularBufferParams(
+            pieces=source.rows,
+            piece_bytes=source.row_bytes,
+            cycles=self.cycles,
         )
         return KernelCall("kibi_circular_buffer_s8", params, overlap_bytes=(None, 0))
 

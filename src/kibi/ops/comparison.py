@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
+from kibi.ir import KernelCall, OperatorError, Rows, Site
 from kibi.ops import checks
 from kibi.ops.broadcast import Broadcast2, Numbers
 from kibi.quant import Multiplier, quantize_multiplier, requantize
@@ -56,16 +56,16 @@ class Comparison(Broadcast2):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type of the inputs, without scratch."""
         dtype = site["input1"].type.dtype
-        params = [*self.broadcast_params(site), Param("relation", self.relation)]
+        params = {**self.broadcast_params(site), "relation": self.relation}
         if dtype is DType.S8:
             for number, operand in enumerate(self.inputs, start=1):
                 factor = _factor(site, operand)
-                params += [
-                    Param(f"zero_point{number}", site[operand].quantization.zero_point),
-                    Param(f"multiplier{number}", factor.value),
-                    Param(f"shift{number}", factor.shift),
-                ]
-        return KernelCall(f"kibi_compare_{dtype}", tuple(params), overlap_bytes=self.overlaps(site))
+                params |= {
+                    f"zero_point{number}": site[operand].quantization.zero_point,
+                    f"multiplier{number}": factor.value,
+                    f"shift{number}": factor.shift,
+                }
+        return KernelCall.of(f"kibi_compare_{dtype}", params, overlap_bytes=self.overlaps(site))
 
 
 @dataclass(frozen=True, slots=True)

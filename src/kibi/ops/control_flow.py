@@ -12,7 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Graph, KernelCall, Node, Operator, OperatorError, Param, RowAccess, Rows, Site, Tensor, TensorType
+from kibi.ir import Graph, KernelCall, Node, Operator, OperatorError, RowAccess, Rows, Site, Tensor, TensorType
+from kibi.kernels.params import PARAMS
 from kibi.ops.part import Part
 from kibi.ops.reshape import Reshape
 
@@ -62,11 +63,8 @@ class ControlFlow(Operator):
         *offsets, _ = Part.offsets(outputs)
         passed = [(tensor.type.rows, tensor.type.row_bytes) for tensor in self.passed(site)]
         made = [(offset, kind.size_bytes) for offset, kind in zip(offsets, outputs, strict=True)]
-        params = (
-            Param("inputs", len(passed)),
-            Param("outputs", len(made)),
-            Param("pieces", np.array([*passed, *made], np.int32)),
-        )
+        pieces = np.array([*passed, *made], np.int32)
+        params = PARAMS[name](inputs=len(passed), outputs=len(made), pieces=pieces)
         return KernelCall(name, params, is_untyped=True)
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
 from kibi.ir.look_up import LookUp
+from kibi.kernels.params.convolution import Conv2DLookUpParams, Conv2DS8Params, Conv2DS16Params
 from kibi.ops import checks, float_sums
 from kibi.ops.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
@@ -183,22 +184,22 @@ def convolution_call(site: Site, window: Window, weights: NDArray[np.int8], scal
     groups = window.channels // depth
     gathers = _gathers(window, weights)
     zero_point = site["input"].quantization.zero_point
-    params = (
-        Param("filter", weights.reshape(-1)),
-        Param("bias", folded_bias(scaling.bias, weights.reshape(output_channels, -1), zero_point)),
-        *scaling.params(),
-        Param("padding", np.full(max(1, _columns_outside(window) * depth), zero_point, np.int8)),
-        Param("input_width", window.input_width),
-        Param("input_channels", window.channels),
-        Param("output_width", window.output_width),
-        Param("output_channels", output_channels),
-        Param("groups", groups),
-        Param("gathers", int(gathers)),
-        Param("kernel_rows", rows),
-        Param("kernel_width", width),
-        Param("stride", window.stride_width),
-        Param("dilation", window.dilation_width),
-        Param("pad", window.pad_width),
+    params = Conv2DS8Params(
+        filter=weights.reshape(-1),
+        bias=folded_bias(scaling.bias, weights.reshape(output_channels, -1), zero_point),
+        **scaling.params(),
+        padding=np.full(max(1, _columns_outside(window) * depth), zero_point, np.int8),
+        input_width=window.input_width,
+        input_channels=window.channels,
+        output_width=window.output_width,
+        output_channels=output_channels,
+        groups=groups,
+        gathers=int(gathers),
+        kernel_rows=rows,
+        kernel_width=width,
+        stride=window.stride_width,
+        dilation=window.dilation_width,
+        pad=window.pad_width,
     )
     scratch_bytes = min(2, window.output_width) * rows * width * depth if gathers else 0
     distance = convolution_distance(window, output_channels, depth, gathers=gathers)
@@ -208,20 +209,21 @@ def convolution_call(site: Site, window: Window, weights: NDArray[np.int8], scal
 def convolution_call_s16(window: Window, weights: NDArray[np.int8], scaling: ScalingS16) -> KernelCall:
     """The call of `kibi_conv2d_s16`; arguments as in `convolution_rows`."""
     output_channels, rows, width, depth = weights.shape
-    params = (
-        Param("filter", weights.reshape(-1)),
-        Param("bias", scaling.bias),
-        *scaling.params(),
-        Param("input_width", window.input_width),
-        Param("input_channels", window.channels),
-        Param("output_width", window.output_width),
-        Param("output_channels", output_channels),
-        Param("groups", window.channels // depth),
-        Param("kernel_rows", rows),
-        Param("kernel_width", width),
-        Param("stride", window.stride_width),
-        Param("dilation", window.dilation_width),
-        Param("pad", window.pad_width),
+    params = Conv2DS16Params(
+        filter=weights.reshape(-1),
+        bias=scaling.bias,
+        **scaling.params(),
+        is_wide=int(scaling.is_wide),
+        input_width=window.input_width,
+        input_channels=window.channels,
+        output_width=window.output_width,
+        output_channels=output_channels,
+        groups=window.channels // depth,
+        kernel_rows=rows,
+        kernel_width=width,
+        stride=window.stride_width,
+        dilation=window.dilation_width,
+        pad=window.pad_width,
     )
     distance = DType.S16.size_bytes * grouped_distance(window, output_channels, depth)
     return KernelCall("kibi_conv2d_s16", params, overlap_bytes=(distance,))
@@ -239,24 +241,27 @@ def _look_up_call(call: KernelCall, found: LookUp, window: Window, shape: tuple[
     channels, rows, width, depth = shape
     size = rows * width * depth
     block = min(max(4, _DECODED_BYTES // size & -4), channels)
-    params = {param.name: param for param in call.params if param.name not in ("filter", "groups")}
-    gathered_bytes = min(2, window.output_width) * size if params["gathers"].value else 0
-    scratch_bytes = block * (size + window.output_width) + gathered_bytes
-    taken = look_up_params(found, (0, 2, 1, 3) if window.is_swapped else (0, 1, 2, 3))
-    # The whole row is read for each block of channels, and the output written behind each.
-    distance = 0 if block == channels else window.output_width * channels
-    return KernelCall(
-        "kibi_conv2d_s8_look_up",
-        (*taken, Param("at_once", block), *params.values()),
-        scratch_bytes,
-        overlap_bytes=(distance,),
+    plain = call.params_as(Conv2DS8Params)
+    params = Conv2DLookUpParams(
+        **look_up_params(found, (0, 2, 1, 3) if window.is_swapped else (0, 1, 2, 3)),
+        bias=plain.bias,
+        multiplier=plain.multiplier,
+        shift=plain.shift,
+        padding=plain.padding,
+        at_once=block,
+        **plain.scalars_for(Conv2DLookUpParams),
     )
+    gathered_bytes = min(2, window.output_width) * size if plain.gathers else 0
+    scratch_bytes = block * (size + window.output_width) + gathered_bytes
+    # The whole row is read for each block of channels, and the output is written after each.
+    distance = 0 if block == channels else window.output_width * channels
+    return KernelCall("kibi_conv2d_s8_look_up", params, scratch_bytes, overlap_bytes=(distance,))
 
 
 def _gathers(window: Window, weights: NDArray[np.int8]) -> bool:
     """Whether windows are copied into scratch, once for all output channels, before they are multiplied.
 
-    Read where they lie they take no scratch, but each piece of neighbouring elements costs some instructions again for every
+    Read in place they take no scratch, but each piece of neighbouring elements costs some instructions again for every
     two channels, or, where the columns are apart, for every four channels of each pixel. The limits are where that became a
     fifth to a third of a layer's instructions on a Cortex-M4, and the scratch stays below a few hundred bytes.
     """

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.registry import register
 from kibi.ops.running_sum import RunningSum
@@ -76,16 +76,16 @@ class Cumsum(Operator):
         """One kernel for each type; its output lies apart from the input."""
         outer, size, inner = _loops(site)
         dtype = site.output.type.dtype
-        params = (
-            Param("outer", outer),
-            Param("size", size),
-            Param("inner", inner),
-            Param("row_elements", site["input"].type.row_elements),
-            Param("is_exclusive", int(self.exclusive)),
-            Param("is_reversed", int(self.reverse)),
-        )
-        more = RunningSum.of(site, "input").params() if dtype is DType.S8 else ()
-        return KernelCall(f"kibi_cumsum_{dtype}", (*params, *more))
+        params = {
+            "outer": outer,
+            "size": size,
+            "inner": inner,
+            "row_elements": site["input"].type.row_elements,
+            "is_exclusive": int(self.exclusive),
+            "is_reversed": int(self.reverse),
+        }
+        more = RunningSum.of(site, "input").params() if dtype is DType.S8 else {}
+        return KernelCall.of(f"kibi_cumsum_{dtype}", {**params, **more})
 
 
 def _axis(site: Site) -> int:

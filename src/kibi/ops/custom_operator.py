@@ -9,7 +9,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from kibi.errors import InputError, InternalError
 from kibi.ir import Operator, OperatorError
-from kibi.kernels import is_shipped, struct_fields
+from kibi.kernels import is_shipped
+from kibi.kernels.headers import struct_fields
 from kibi.ops.flexbuffer import FlexValue, read_flexbuffer
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

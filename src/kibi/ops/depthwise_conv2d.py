@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.convolution import DepthwiseF32Params, DepthwiseS8Params, DepthwiseS16Params
 from kibi.ops import checks, float_sums
 from kibi.ops.accumulator import Requantization, folded_bias
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
@@ -96,19 +97,19 @@ class DepthwiseConv2D(Operator):
             return convolution_call(site, window, grouped, scaling)
         zero_point = site["input"].quantization.zero_point
         taps = grouped.reshape(len(grouped), -1)
-        params = (
-            Param("filter", np.ascontiguousarray(taps.T).reshape(-1)),
-            Param("bias", folded_bias(scaling.bias, taps, zero_point)),
-            *scaling.params(),
-            Param("input_width", window.input_width),
-            Param("channels", window.channels),
-            Param("input_zero_point", zero_point),
-            Param("output_width", window.output_width),
-            Param("kernel_rows", window.kernel_rows),
-            Param("kernel_width", window.kernel_width),
-            Param("stride", window.stride_width),
-            Param("dilation", window.dilation_width),
-            Param("pad", window.pad_width),
+        params = DepthwiseS8Params(
+            filter=np.ascontiguousarray(taps.T).reshape(-1),
+            bias=folded_bias(scaling.bias, taps, zero_point),
+            **scaling.params(),
+            input_width=window.input_width,
+            channels=window.channels,
+            input_zero_point=zero_point,
+            output_width=window.output_width,
+            kernel_rows=window.kernel_rows,
+            kernel_width=window.kernel_width,
+            stride=window.stride_width,
+            dilation=window.dilation_width,
+            pad=window.pad_width,
         )
         return KernelCall("kibi_depthwise_conv2d_s8", params, overlap_bytes=(window_distance(window),))
 
@@ -118,10 +119,8 @@ class DepthwiseConv2D(Operator):
         outputs = len(grouped)
         multiplier = outputs // window.channels
         taps = grouped.reshape(outputs, -1).T
-        params = (
-            *float_sums.convolution_params(site, window, taps, self.activation),
-            Param("depth_multiplier", multiplier),
-        )
+        shared = float_sums.convolution_params(site, window, taps, self.activation)
+        params = DepthwiseF32Params(**shared, depth_multiplier=multiplier)
         distance = DType.F32.size_bytes * multiplied_distance(window, outputs)
         return KernelCall("kibi_depthwise_conv2d_f32", params, overlap_bytes=(distance,))
 
@@ -130,19 +129,20 @@ class DepthwiseConv2D(Operator):
         grouped = _grouped_filter(site, window).astype(np.int8)
         outputs = len(grouped)
         scaling = ScalingS16.of(site, self.activation)
-        params = (
-            Param("filter", np.ascontiguousarray(grouped.reshape(outputs, -1).T).reshape(-1)),
-            Param("bias", scaling.bias),
-            *scaling.params(),
-            Param("input_width", window.input_width),
-            Param("input_channels", window.channels),
-            Param("depth_multiplier", outputs // window.channels),
-            Param("output_width", window.output_width),
-            Param("kernel_rows", window.kernel_rows),
-            Param("kernel_width", window.kernel_width),
-            Param("stride", window.stride_width),
-            Param("dilation", window.dilation_width),
-            Param("pad", window.pad_width),
+        params = DepthwiseS16Params(
+            filter=np.ascontiguousarray(grouped.reshape(outputs, -1).T).reshape(-1),
+            bias=scaling.bias,
+            **scaling.params(),
+            is_wide=int(scaling.is_wide),
+            input_width=window.input_width,
+            input_channels=window.channels,
+            depth_multiplier=outputs // window.channels,
+            output_width=window.output_width,
+            kernel_rows=window.kernel_rows,
+            kernel_width=window.kernel_width,
+            stride=window.stride_width,
+            dilation=window.dilation_width,
+            pad=window.pad_width,
         )
         distance = DType.S16.size_bytes * multiplied_distance(window, outputs)
         return KernelCall("kibi_depthwise_conv2d_s16", params, overlap_bytes=(distance,))

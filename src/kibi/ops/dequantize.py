@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.registry import register
 
@@ -51,14 +51,14 @@ class Dequantize(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type."""
         source, dtype = site["input"].quantization, site["input"].type.dtype
-        params = (
-            Param("elements", site.output.type.row_elements),
-            Param("scale", source.scale),
-            Param("zero_point", source.zero_point),
-        )
+        params = {
+            "elements": site.output.type.row_elements,
+            "scale": source.scale,
+            "zero_point": source.zero_point,
+        }
         # The last element is read when all outputs but one, which are larger, have been written.
         distance = (DType.F32.size_bytes - dtype.size_bytes) * (site.output.type.row_elements - 1)
-        return KernelCall(f"kibi_dequantize_{dtype}_f32", params, overlap_bytes=(distance,))
+        return KernelCall.of(f"kibi_dequantize_{dtype}_f32", params, overlap_bytes=(distance,))
 
 
 register(Dequantize)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site, TensorType
+from kibi.ir import Accumulation, KernelCall, Operator, OperatorError, RowAccess, Rows, Site, TensorType
+from kibi.kernels.params.detection import DetectionPostprocessParams
 from kibi.ops import checks
 from kibi.ops.control_flow import bundled
 from kibi.ops.part import Part
@@ -145,20 +146,23 @@ class DetectionPostProcess(Operator):
         """One kernel, called for each box."""
         boxes = self.steps(site)
         _, classes, scores, count, size_bytes = Part.offsets(self.output_types)
-        params = (
-            Param("boxes", boxes),
-            Param("classes", self.num_classes),
-            Param("first_class", site["scores"].type.shape[2] - self.num_classes),
-            Param("is_regular", int(self.use_regular_nms)),
-            Param("most", self.max_detections),
-            Param("most_of_a_class", self.detections_per_class),
-            *(Param(name, float(getattr(self, name))) for name in ("y_scale", "x_scale", "h_scale", "w_scale")),
-            Param("least_score", float(self.nms_score_threshold)),
-            Param("most_overlap", float(self.nms_iou_threshold)),
-            Param("classes_offset", classes),
-            Param("scores_offset", scores),
-            Param("count_offset", count),
-            Param("output_bytes", size_bytes),
+        params = DetectionPostprocessParams(
+            boxes=boxes,
+            classes=self.num_classes,
+            first_class=site["scores"].type.shape[2] - self.num_classes,
+            is_regular=int(self.use_regular_nms),
+            most=self.max_detections,
+            most_of_a_class=self.detections_per_class,
+            y_scale=float(self.y_scale),
+            x_scale=float(self.x_scale),
+            h_scale=float(self.h_scale),
+            w_scale=float(self.w_scale),
+            least_score=float(self.nms_score_threshold),
+            most_overlap=float(self.nms_iou_threshold),
+            classes_offset=classes,
+            scores_offset=scores,
+            count_offset=count,
+            output_bytes=size_bytes,
         )
         kernel, scratch_bytes = "kibi_detection_postprocess_f32", self._scratch_bytes(boxes)
         # The last call has read its rows before it writes.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
+from kibi.ir import KernelCall, OperatorError, Rows, Site
 from kibi.ops import checks
 from kibi.ops.broadcast import Elementwise2, Numbers
 from kibi.ops.registry import register
@@ -56,17 +56,17 @@ class Div(Elementwise2):
     def kernel_call(self, site: Site) -> KernelCall:
         """The type's kernel, without scratch; for s8 with the reciprocals of all divisors."""
         if site.output.type.dtype is not DType.S8:
-            return self.call(site, *self.clamp_params(site))
+            return self.call(site, **self.clamp_params(site))
         factor = _multiplier(site)
         names = ("zero_point1", "zero_point2", "output_zero_point")
         zeros = (site[operand].quantization.zero_point for operand in _OPERANDS)
         return self.call(
             site,
-            *self.clamp_params(site),
-            *(Param(name, zero) for name, zero in zip(names, zeros, strict=True)),
-            Param("output_multiplier", factor.value),
-            Param("output_shift", factor.shift),
-            Param("reciprocals", _RECIPROCALS),
+            **self.clamp_params(site),
+            **dict(zip(names, zeros, strict=True)),
+            output_multiplier=factor.value,
+            output_shift=factor.shift,
+            reciprocals=_RECIPROCALS,
         )
 
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.movement import DynamicUpdateSliceParams
 from kibi.ops import checks
 from kibi.ops.registry import register
 
@@ -70,16 +71,16 @@ class DynamicUpdateSlice(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel, without scratch."""
         source, update = site["input"].type, site["update"].type
-        params = (
-            Param("pointers", source.rows),
-            Param("row_bytes", source.row_bytes),
-            Param("update_pointers", update.rows),
-            Param("update_row_bytes", update.row_bytes),
-            Param("axes", len(source.shape)),
-            Param("sizes", np.array(source.shape, np.int32)),
-            Param("update_sizes", np.array(update.shape, np.int32)),
-            Param("bytes", source.dtype.size_bytes),
-            Param("index_bytes", site["start_indices"].type.dtype.size_bytes),
+        params = DynamicUpdateSliceParams(
+            pointers=source.rows,
+            row_bytes=source.row_bytes,
+            update_pointers=update.rows,
+            update_row_bytes=update.row_bytes,
+            axes=len(source.shape),
+            sizes=np.array(source.shape, np.int32),
+            update_sizes=np.array(update.shape, np.int32),
+            bytes=source.dtype.size_bytes,
+            index_bytes=site["start_indices"].type.dtype.size_bytes,
         )
         # Each row of the input is read from its first byte on while those in front of it have been written.
         distances = ((source.rows - 1) * source.row_bytes, None, None)

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Param, Site
+from kibi.ir import OperatorError, Site
 from kibi.ops.lookup import ALL_S8
 from kibi.ops.registry import register
 from kibi.ops.unary import Numbers, Unary
@@ -43,10 +43,10 @@ class Elu(Unary):
         whole = (round_half_away(scaled) + np.float32(output.zero_point)).astype(np.int64)
         return np.clip(whole, -128, 127).astype(np.int8)
 
-    def params(self, site: Site) -> tuple[Param, ...]:
+    def params(self, site: Site) -> dict[str, Any]:
         """None."""
         del site
-        return ()
+        return {}
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """Of floats rule N32."""

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.movement import EmbeddingLookupParams
 from kibi.ops import checks
 from kibi.ops.lookup_by_number import NumberedItems
 from kibi.ops.registry import register
@@ -70,13 +71,13 @@ class EmbeddingLookup(Operator):
             return _items(site).kernel_call(site)
         item = prod(table.shape[1:])
         piece = min(item, table.row_elements)
-        params = (
-            Param("lookups", site["lookup"].type.elements),
-            Param("items", table.shape[0]),
-            Param("pieces", item // piece),
-            Param("elements", piece),
-            Param("row_elements", table.row_elements),
-            Param("scale", float(site["table"].quantization.scale)),
+        params = EmbeddingLookupParams(
+            lookups=site["lookup"].type.elements,
+            items=table.shape[0],
+            pieces=item // piece,
+            elements=piece,
+            row_elements=table.row_elements,
+            scale=float(site["table"].quantization.scale),
         )
         return KernelCall("kibi_embedding_lookup_s8_f32", params, is_untyped=True)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, OperatorError, Param, Site
+from kibi.ir import Accumulation, KernelCall, OperatorError, Site
 from kibi.ops import checks
 from kibi.ops.reduction import Reduction, accumulation, loop_params
 
@@ -55,7 +55,7 @@ class Extreme(Reduction):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, called for each row; the scratch holds what has grown."""
         dtype = site["input"].type.dtype
-        params = (*loop_params(site), Param("is_max", int(self.is_max)))
+        params = {**loop_params(site), "is_max": int(self.is_max)}
         scratch_bytes = site.output.type.size_bytes
         # The last call has read its row before it writes.
-        return KernelCall(f"kibi_reduce_extreme_{dtype}", params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        return KernelCall.of(f"kibi_reduce_extreme_{dtype}", params, scratch_bytes, takes_step=True, overlap_bytes=(0,))

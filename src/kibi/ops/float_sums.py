@@ -6,12 +6,14 @@ the order alone.
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, OperatorError, Param, Rows, Site
+from kibi.ir import Accumulation, KernelCall, OperatorError, Rows, Site
+from kibi.kernels.params.convolution import Conv2DF32Params
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
 from kibi.ops.overlap import grouped_distance
@@ -61,10 +63,10 @@ def _bounds(activation: Activation) -> tuple[np.float32, np.float32]:
     return np.float32(low), np.float32(high)
 
 
-def clamp_params(activation: Activation) -> tuple[Param, Param]:
+def activation_params(activation: Activation) -> dict[str, float]:
     """The struct fields of the bounds."""
     low, high = activation.plain_limits(DType.F32)
-    return Param("activation_min", low), Param("activation_max", high)
+    return {"activation_min": low, "activation_max": high}
 
 
 def add_products(
@@ -99,7 +101,7 @@ def add_in_order(totals: Float32, terms: Float32, counts: NDArray[np.bool_] | No
 
 
 def convolution_rows(site: Site, window: Window, weights: Float32, activation: Activation) -> Callable[[Rows], Array]:
-    """A function that computes one row `[output width, O]` from the window's rows; None stands for a row outside.
+    """A function that computes one row `[output width, O]` from the window's rows; None is a row outside.
 
     Args:
         site: the node.
@@ -132,7 +134,7 @@ def convolution_rows(site: Site, window: Window, weights: Float32, activation: A
 
 
 def vector_rows(site: Site, activation: Activation) -> Callable[[Rows], Array]:
-    """A function that multiplies vectors, which lie one after another in a step's rows, with the filter `[O, K]`."""
+    """A function that multiplies vectors, which follow one another in a step's rows, with the filter `[O, K]`."""
     weights = np.ascontiguousarray(site.constant("filter").astype(np.float32).T)
     bias = bias_of(site)
 
@@ -146,7 +148,7 @@ def vector_rows(site: Site, activation: Activation) -> Callable[[Rows], Array]:
 
 
 def vector_accumulation(site: Site, activation: Activation) -> Accumulation:
-    """The same for vectors that lie over several rows: one row after another."""
+    """The same for vectors that span several rows: one row after another."""
     channels = site["filter"].type.shape[0]
     piece = site["input"].type.row_elements
     parts = np.ascontiguousarray(site.constant("filter").astype(np.float32).T).reshape(-1, piece, channels)
@@ -170,31 +172,28 @@ def finished(totals: Float32, bias: Float32, activation: Activation) -> Float32:
         return clamp(totals + bias, activation)
 
 
-def convolution_params(site: Site, window: Window, weights: Float32, activation: Activation) -> tuple[Param, ...]:
+def convolution_params(site: Site, window: Window, weights: Float32, activation: Activation) -> dict[str, Any]:
     """The struct fields that the kernels of both convolutions share; `weights` in the order of the kernel."""
-    return (
-        Param("filter", np.ascontiguousarray(weights).reshape(-1)),
-        Param("bias", bias_of(site)),
-        Param("input_width", window.input_width),
-        Param("input_channels", window.channels),
-        Param("output_width", window.output_width),
-        Param("kernel_rows", window.kernel_rows),
-        Param("kernel_width", window.kernel_width),
-        Param("stride", window.stride_width),
-        Param("dilation", window.dilation_width),
-        Param("pad", window.pad_width),
-        *clamp_params(activation),
-    )
+    return {
+        "filter": np.ascontiguousarray(weights).reshape(-1),
+        "bias": bias_of(site),
+        "input_width": window.input_width,
+        "input_channels": window.channels,
+        "output_width": window.output_width,
+        "kernel_rows": window.kernel_rows,
+        "kernel_width": window.kernel_width,
+        "stride": window.stride_width,
+        "dilation": window.dilation_width,
+        "pad": window.pad_width,
+        **activation_params(activation),
+    }
 
 
 def convolution_call(site: Site, window: Window, weights: Float32, activation: Activation) -> KernelCall:
     """The call of `kibi_conv2d_f32`; arguments as in `convolution_rows`."""
     outputs, depth = len(weights), weights.shape[3]
     groups = window.channels // depth
-    params = (
-        *convolution_params(site, window, weights, activation),
-        Param("output_channels", outputs),
-        Param("groups", groups),
-    )
+    shared = convolution_params(site, window, weights, activation)
+    params = Conv2DF32Params(**shared, output_channels=outputs, groups=groups)
     distance = _FLOAT_BYTES * grouped_distance(window, outputs, depth)
     return KernelCall("kibi_conv2d_f32", params, overlap_bytes=(distance,))

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import gcd
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import Accumulation, KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params import PARAMS
 from kibi.ops import checks, float_sums
 from kibi.ops.accumulator import Requantization, folded_bias, integer_matmul
 from kibi.ops.attributes import Activation
@@ -76,7 +77,7 @@ class FullyConnected(Operator):
         return site.output.type.rows if _is_by_row(site) else 1
 
     def accumulates(self, site: Site) -> bool:
-        """Where a vector lies over several rows, and its sums take less than the rows that need not wait for the last."""
+        """Where a vector spans several rows, and its sums take less than the rows that need not wait for the last."""
         source, depth = site["input"].type, site["filter"].type.shape[1]
         spans_rows = depth > source.row_elements and depth % source.row_elements == 0
         waiting_bytes = source.size_bytes - source.row_bytes
@@ -127,29 +128,31 @@ class FullyConnected(Operator):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The kernel that is given whole vectors, in pieces or several in a row; or the one that accumulates."""
-        weights = site.constant("filter")
+        weights = site.constant("filter").astype(site["filter"].type.dtype.numpy)
         channels, depth = weights.shape
         piece = site["input"].type.row_elements if _is_by_row(site) else _piece(site)
         accumulates = self.accumulates(site)
         vectors = site.output.type.elements // channels // (1 if accumulates else self.steps(site))
-        params = (
-            *self._layer_params(site),
-            Param("piece", min(piece, depth)),
-            Param("pieces", depth // min(piece, depth)),
-            Param("vectors", vectors),
-            Param("output_channels", channels),
-        )
+        shared = {
+            **self._layer_params(site),
+            "piece": min(piece, depth),
+            "pieces": depth // min(piece, depth),
+            "vectors": vectors,
+            "output_channels": channels,
+        }
         place = self.types.index(site["input"].type.dtype)
         at_once, accumulating = self.kernels[2 * place : 2 * place + 2]
         if accumulates:
+            params = PARAMS[accumulating](filter=weights.reshape(-1), **shared)
             # The last call has read its row before it writes.
             return KernelCall(accumulating, params, _sums_bytes(site), takes_step=True, overlap_bytes=(0,))
-        params = (*params, Param("depth", depth), Param("vectors_per_row", max(1, piece // depth)))
         found = filter_look_up(site)
+        packed = {"filter": weights.reshape(-1)}
         if found is not None:
             at_once = self.kernels[-1]
-            params = (*look_up_params(found, (0, 1)), *(param for param in params if param.name != "filter"))
-        # A vector is read again for each block of channels: of s8 four, or one behind the last four; else always one.
+            packed = look_up_params(found, (0, 1))
+        params = PARAMS[at_once](**packed, **shared, depth=depth, vectors_per_row=max(1, piece // depth))
+        # A vector is read again for each block of channels: of s8 four, or one after the last four; else always one.
         has_fours = channels % 4 == 0 and site["input"].type.dtype is DType.S8 and found is None
         last = channels - (4 if has_fours else 1)
         reads = ((vector * depth, vector * channels + last) for vector in range(vectors))
@@ -160,20 +163,20 @@ class FullyConnected(Operator):
         """The filter's depth for each output element."""
         return site.output.type.elements * site["filter"].type.shape[1]
 
-    def _layer_params(self, site: Site) -> tuple[Param, ...]:
-        """The struct fields for weights, bias and what is done with sums."""
-        weights = site.constant("filter")
+    def _layer_params(self, site: Site) -> dict[str, Any]:
+        """The struct fields of the bias and of what is done with sums."""
         if is_float(site):
-            filter_param = Param("filter", weights.astype(np.float32).reshape(-1))
-            return filter_param, Param("bias", float_sums.bias_of(site)), *float_sums.clamp_params(self.activation)
-        scaling, zero_point = self._scaling(site), site["input"].quantization.zero_point
-        narrow = weights.astype(np.int8)
+            return {"bias": float_sums.bias_of(site), **float_sums.activation_params(self.activation)}
+        weights, scaling, zero_point = (
+            site.constant("filter"),
+            self._scaling(site),
+            site["input"].quantization.zero_point,
+        )
         if isinstance(scaling, ScalingS16):
-            bias = scaling.bias - zero_point * narrow.astype(np.int64).sum(axis=1)
-            moved = Param("output_zero_point", scaling.zero_point)
-            return Param("filter", narrow.reshape(-1)), Param("bias", bias), moved, *scaling.params()
-        folded = folded_bias(scaling.bias, narrow, zero_point)
-        return Param("filter", narrow.reshape(-1)), Param("bias", folded), *scaling.params()
+            bias = scaling.bias - zero_point * weights.astype(np.int64).sum(axis=1)
+            rounding = {"is_wide": int(scaling.is_wide), "output_zero_point": scaling.zero_point}
+            return {"bias": bias, **rounding, **scaling.params()}
+        return {"bias": folded_bias(scaling.bias, weights, zero_point), **scaling.params()}
 
     def _scaling(self, site: Site) -> Requantization | ScalingS16:
         if is_s16(site):

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Param, Site
+from kibi.ir import OperatorError, Site
 from kibi.ops import checks
 from kibi.ops.lookup import ALL_S8
 from kibi.ops.registry import register
@@ -49,10 +49,10 @@ class HardSwish(Unary):
         result = rounding_divide_by_power_of_two(product, -output.shift) + site.output.quantization.zero_point
         return np.clip(result, -128, 127).astype(np.int8)
 
-    def params(self, site: Site) -> tuple[Param, ...]:
+    def params(self, site: Site) -> dict[str, Any]:
         """None: floats need no more than their number."""
         del site
-        return ()
+        return {}
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """Of f32: multiplied before it is divided."""

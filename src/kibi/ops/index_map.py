@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import gcd
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, Param, RowAccess, Rows, Site, TensorType
+from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site, TensorType
+from kibi.kernels.params import PARAMS
+from kibi.kernels.params.movement import PickBytesParams
 from kibi.ops.overlap import least_distance
 
 Indices = NDArray[np.int64]
@@ -101,22 +103,20 @@ class IndexMap(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, or that for any, with two tables: runs of elements lie at the sums of their entries."""
         dtype = site.output.type.dtype
-        kernel, runs = f"kibi_pick_{dtype}", runs_of(self.pattern(site))
-        is_untyped = kernel not in self.kernels
-        fill = self.fill(site)
-        params = [
-            Param("outer", runs.outer.astype(np.int32)),
-            Param("outer_count", len(runs.outer)),
-            Param("inner", runs.inner.astype(np.int32)),
-            Param("inner_count", len(runs.inner)),
-            Param("elements", runs.elements),
-            Param("filler", fill.view(np.int8) if is_untyped else fill),
-        ]
-        if is_untyped:
-            params.append(Param("bytes", dtype.size_bytes))
+        kernel, runs, filler = f"kibi_pick_{dtype}", runs_of(self.pattern(site)), self.fill(site)
+        tables: dict[str, Any] = {
+            "outer": runs.outer.astype(np.int32),
+            "outer_count": len(runs.outer),
+            "inner": runs.inner.astype(np.int32),
+            "inner_count": len(runs.inner),
+            "elements": runs.elements,
+        }
         distance = least_distance((place, k * runs.elements) for k, place in runs.places() if place >= 0)
-        name = _ANY if is_untyped else kernel
-        return KernelCall(name, tuple(params), is_untyped=is_untyped, overlap_bytes=(distance * dtype.size_bytes,))
+        overlap_bytes = (distance * dtype.size_bytes,)
+        if kernel in self.kernels:
+            return KernelCall(kernel, PARAMS[kernel](filler=filler, **tables), overlap_bytes=overlap_bytes)
+        params = PickBytesParams(bytes=dtype.size_bytes, filler=filler.view(np.int8), **tables)
+        return KernelCall(_ANY, params, is_untyped=True, overlap_bytes=overlap_bytes)
 
 
 @dataclass(frozen=True, slots=True)

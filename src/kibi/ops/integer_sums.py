@@ -1,12 +1,13 @@
 """Sums of s8 or s16 over axes, scaled once: MEAN, whose factor includes the division, and SUM."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.ir import Accumulation, Param, Site
+from kibi.ir import Accumulation, Site
 from kibi.ops.reduction import accumulation
 from kibi.quant import Multiplier, requantize, wrap_s32
 
@@ -37,14 +38,14 @@ class ScaledSums:
         """What every sum begins with: less the zero points of its elements."""
         return int(wrap_s32(-self.count * site["input"].quantization.zero_point))
 
-    def params(self, site: Site) -> tuple[Param, ...]:
-        """The struct fields behind those of the loops."""
-        return (
-            Param("start", self._start(site)),
-            Param("output_zero_point", site.output.quantization.zero_point),
-            Param("multiplier", self.factor.value),
-            Param("shift", self.factor.shift),
-        )
+    def scaling_params(self, site: Site) -> dict[str, Any]:
+        """The struct fields after those of the loops."""
+        return {
+            "start": self._start(site),
+            "output_zero_point": site.output.quantization.zero_point,
+            "multiplier": self.factor.value,
+            "shift": self.factor.shift,
+        }
 
 
 def _add(sums: Array, places: NDArray[np.int64], row: Array) -> None:

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site, Tensor
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site, Tensor
+from kibi.kernels.params.movement import ConcatenationParams
 from kibi.ops.overlap import least_distance, pieces_distance
 
 MOST_INPUTS = 64
@@ -66,7 +67,7 @@ class Joining(Operator):
             for tensor, access in zip(site.row_tensors, accesses, strict=True)
         ]
         pieces = np.array([(access.count, size) for access, size in zip(accesses, sizes, strict=True)], np.int32)
-        params = (Param("repeats", repeats), Param("inputs", len(accesses)), Param("pieces", pieces))
+        params = ConcatenationParams(repeats=repeats, inputs=len(accesses), pieces=pieces)
         is_inside = _is_inside(site, self._axis(site))
         distances = (
             _distances_in_turns(accesses, sizes, repeats)

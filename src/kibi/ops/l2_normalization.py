@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.float_sums import add_in_order
 from kibi.ops.registry import register
@@ -69,13 +69,15 @@ class L2Normalization(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type."""
         dtype, depth = site["input"].type.dtype, site["input"].type.shape[-1]
-        params: tuple[Param, ...] = (
-            Param("vectors", site.output.type.row_elements // depth),
-            Param("depth", depth),
-        )
+        params: dict[str, Any] = {
+            "vectors": site.output.type.row_elements // depth,
+            "depth": depth,
+        }
         if dtype is DType.S8:
-            params += (Param("zero_point", site["input"].quantization.zero_point),)
-        return KernelCall(f"kibi_l2_normalization_{dtype}", params, overlap_bytes=(0,))
+            params |= {
+                "zero_point": site["input"].quantization.zero_point,
+            }
+        return KernelCall.of(f"kibi_l2_normalization_{dtype}", params, overlap_bytes=(0,))
 
 
 def _divided(vectors: NDArray[np.float32]) -> Array:

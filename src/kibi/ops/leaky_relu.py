@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import Param, Site
+from kibi.ir import Site
 from kibi.ops import checks
 from kibi.ops.lookup import ALL_S8
 from kibi.ops.registry import register
@@ -37,22 +37,24 @@ class LeakyRelu(Unary):
         """Each side of the zero point with its factor, by rule N4; a negative slope changes the sign at the end."""
         return np.asarray(self._quantized(site)(ALL_S8)).astype(np.int8)
 
-    def params(self, site: Site) -> tuple[Param, ...]:
+    def params(self, site: Site) -> dict[str, Any]:
         """The slope of f32, or the factors of s16."""
         if site.output.type.dtype is DType.F32:
-            return (Param("alpha", self.alpha),)
+            return {
+                "alpha": self.alpha,
+            }
         for operand in ("input", "output"):
             checks.per_tensor(site, operand)
         identity, slope = self._factors(site)
-        return (
-            Param("zero_point", site["input"].quantization.zero_point),
-            Param("output_zero_point", site.output.quantization.zero_point),
-            Param("multiplier", identity.value),
-            Param("shift", identity.shift),
-            Param("alpha_multiplier", slope.value),
-            Param("alpha_shift", slope.shift),
-            Param("alpha_sign", -1 if self.alpha < 0 else 1),
-        )
+        return {
+            "zero_point": site["input"].quantization.zero_point,
+            "output_zero_point": site.output.quantization.zero_point,
+            "multiplier": identity.value,
+            "shift": identity.shift,
+            "alpha_multiplier": slope.value,
+            "alpha_shift": slope.shift,
+            "alpha_sign": -1 if self.alpha < 0 else 1,
+        }
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """As the table; of f32, the product."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.float_sums import add_in_order
 from kibi.ops.logistic import input_radius
@@ -79,23 +79,23 @@ class LogSoftmax(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, with a table of exponentials of s8."""
         depth, dtype = site["input"].type.shape[-1], site["input"].type.dtype
-        params: tuple[Param, ...] = (
-            Param("vectors", site.output.type.row_elements // depth),
-            Param("depth", depth),
-        )
+        params: dict[str, Any] = {
+            "vectors": site.output.type.row_elements // depth,
+            "depth": depth,
+        }
         if dtype is DType.S8:
             exponentials = Softmax().exponentials(site)
             factor, inverse = _factor(site), _inverse(site)
-            params += (
-                Param("exponentials", exponentials),
-                Param("differences", len(exponentials)),
-                Param("multiplier", factor.value),
-                Param("shift", factor.shift),
-                Param("inverse_multiplier", inverse.value),
-                Param("inverse_shift", inverse.shift),
-                Param("least_difference", -input_radius(_DIFFERENCE_BITS, factor.shift) - 1),
-            )
-        return KernelCall(f"kibi_log_softmax_{dtype}", params, overlap_bytes=(0,))
+            params |= {
+                "exponentials": exponentials,
+                "differences": len(exponentials),
+                "multiplier": factor.value,
+                "shift": factor.shift,
+                "inverse_multiplier": inverse.value,
+                "inverse_shift": inverse.shift,
+                "least_difference": -input_radius(_DIFFERENCE_BITS, factor.shift) - 1,
+            }
+        return KernelCall.of(f"kibi_log_softmax_{dtype}", params, overlap_bytes=(0,))
 
 
 def _factor(site: Site) -> Multiplier:

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Param, Site
+from kibi.ir import OperatorError, Site
 from kibi.ops.lookup import ALL_S8
 from kibi.ops.registry import register
 from kibi.ops.sigmoid_s16 import scaling, scaling_params
@@ -42,9 +42,9 @@ class Logistic(Unary):
             raise OperatorError(what, operand="output")
         return shape, dtype
 
-    def params(self, site: Site) -> tuple[Param, ...]:
+    def params(self, site: Site) -> dict[str, Any]:
         """The scaling of s16."""
-        return () if site.output.type.dtype is DType.F32 else scaling_params(site, (0,))
+        return {} if site.output.type.dtype is DType.F32 else scaling_params(site, (0,))
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """Of s16 rule N29, of floats rule N25."""

@@ -4,11 +4,12 @@ Source of the encoding: TFLM `kernels/decompress_common.cc`, `kernels/decode_sta
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import Param, Site
+from kibi.ir import Site
 from kibi.ir.look_up import LookUp, pack
 
 
@@ -18,8 +19,8 @@ def filter_look_up(site: Site) -> LookUp | None:
     return tensor.looked_up if tensor.type.dtype is DType.S8 else None
 
 
-def look_up_params(found: LookUp, axes: Sequence[int]) -> tuple[Param, ...]:
-    """The struct fields that stand for a filter.
+def look_up_params(found: LookUp, axes: Sequence[int]) -> dict[str, Any]:
+    """The struct fields that replace a filter.
 
     Args:
         found: the look-up.
@@ -29,9 +30,9 @@ def look_up_params(found: LookUp, axes: Sequence[int]) -> tuple[Param, ...]:
     if list(axes) != sorted(axes):
         indices = pack(np.ascontiguousarray(found.unpacked.transpose(axes)), found.bits)
     each = found.tables.shape[1] if len(found.tables) > 1 else 0
-    return (
-        Param("indices", np.ascontiguousarray(indices).view(np.int8)),
-        Param("tables", found.tables.astype(np.int8).reshape(-1)),
-        Param("bits", found.bits),
-        Param("values", each),
-    )
+    return {
+        "indices": np.ascontiguousarray(indices).view(np.int8),
+        "tables": found.tables.astype(np.int8).reshape(-1),
+        "bits": found.bits,
+        "values": each,
+    }

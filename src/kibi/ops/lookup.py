@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.kernels.params.unary import TableParams
 from kibi.ops import checks
 
 ALL_S8 = np.arange(-128, 128, dtype=np.int64)
@@ -59,5 +60,5 @@ def lookup_rows(table: NDArray[np.int8]) -> Callable[[Rows], Array]:
 
 def lookup_call(table: NDArray[np.int8], site: Site) -> KernelCall:
     """The call of `kibi_lookup_s8`."""
-    params = (Param("table", table), Param("elements", site.output.type.row_elements))
+    params = TableParams(table=table, elements=site.output.type.row_elements)
     return KernelCall("kibi_lookup_s8", params, overlap_bytes=(0,))

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, RowAccess, Rows, Site
+from kibi.kernels.params.movement import GatherParams
 from kibi.ops.index_map import IndexMap
 
 
@@ -55,19 +56,19 @@ class NumberedItems:
         item_elements = table.elements // (self.batches * self.outer * self.items)
         piece = min(item_elements, table.row_elements)
         is_first = site.row_names[0] == self.table
-        params = (
-            Param("batches", self.batches),
-            Param("outer", self.outer),
-            Param("lookups", numbers.elements // len(self.strides) // self.batches),
-            Param("depth", len(self.strides)),
-            Param("strides", np.array(self.strides, np.int32)),
-            Param("items", self.items),
-            Param("pieces", item_elements // piece),
-            Param("bytes", piece * table.dtype.size_bytes),
-            Param("row_bytes", table.row_bytes),
-            Param("number_row_elements", numbers.row_elements),
-            Param("table", 0 if is_first else numbers.rows),
-            Param("numbers", table.rows if is_first else 0),
+        params = GatherParams(
+            batches=self.batches,
+            outer=self.outer,
+            lookups=numbers.elements // len(self.strides) // self.batches,
+            depth=len(self.strides),
+            strides=np.array(self.strides, np.int32),
+            items=self.items,
+            pieces=item_elements // piece,
+            bytes=piece * table.dtype.size_bytes,
+            row_bytes=table.row_bytes,
+            number_row_elements=numbers.row_elements,
+            table=0 if is_first else numbers.rows,
+            numbers=table.rows if is_first else 0,
         )
         return KernelCall("kibi_gather_any", params, is_untyped=True)
 

@@ -1,12 +1,13 @@
 """An LSTM of floats, in TFLM's order, as UNIDIRECTIONAL_SEQUENCE_LSTM computes it."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Param, Site
+from kibi.ir import Site
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
 from kibi.ops.float_sums import add_products, clamp, finished
@@ -75,8 +76,8 @@ def _sums(site: Site) -> Callable[[Float32, Float32], Float32]:
     return total
 
 
-def params(site: Site, cell_clip: float) -> tuple[Param, ...]:
+def params(site: Site, cell_clip: float) -> dict[str, Any]:
     """The struct fields that only the kernel of floats has."""
     low, high = _cell_range(cell_clip)
     biases = [site.constant(f"{gate}_bias").astype(np.float32) for gate in GATES]
-    return Param("input_bias", np.concatenate(biases)), Param("cell_min", low), Param("cell_max", high)
+    return {"input_bias": np.concatenate(biases), "cell_min": low, "cell_max": high}

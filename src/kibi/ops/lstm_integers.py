@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import log2
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import OperatorError, Param, Site
+from kibi.ir import OperatorError, Site
 from kibi.ops import checks
 from kibi.ops.accumulator import folded_bias
 from kibi.quant import Multiplier, logistic_s16, requantize, requantize_wide, tanh_s16, wrap_s32
@@ -88,20 +89,21 @@ class _Scaling:
         low, high = dtype.limits
         return np.minimum(np.maximum(wrap_s32(scaled + zero_point), low), high)
 
-    def params(self) -> tuple[Param, ...]:
+    def params(self) -> dict[str, int]:
         """The struct fields."""
-        factors = (("forget", self.forget), ("update", self.update), ("output", self.output))
-        multipliers = (Param(f"{name}_multiplier", factor.value) for name, factor in factors)
-        shifts = (Param(f"{name}_shift", factor.shift) for name, factor in factors)
         low, high = self.cell_range
-        return (
-            *multipliers,
-            *shifts,
-            Param("cell_min", low),
-            Param("cell_max", high),
-            Param("tanh_multiplier", self.tanh_multiplier),
-            Param("tanh_shift", self.tanh_shift),
-        )
+        return {
+            "forget_multiplier": self.forget.value,
+            "forget_shift": self.forget.shift,
+            "update_multiplier": self.update.value,
+            "update_shift": self.update.shift,
+            "output_multiplier": self.output.value,
+            "output_shift": self.output.shift,
+            "cell_min": low,
+            "cell_max": high,
+            "tanh_multiplier": self.tanh_multiplier,
+            "tanh_shift": self.tanh_shift,
+        }
 
 
 def _factors(site: Site, source: str, kind: str) -> list[Multiplier]:
@@ -182,25 +184,20 @@ def _sums(site: Site, source: str, kind: str) -> Callable[[Array, Int64 | int], 
     return scaled
 
 
-def params(site: Site, cell_clip: float) -> tuple[Param, ...]:
+def params(site: Site, cell_clip: float) -> dict[str, Any]:
     """The struct fields that only kernels of integers have."""
-    made: list[Param] = []
+    made: dict[str, Any] = dict(_Scaling.of(site, cell_clip).params())
     for kind, source in (("input", "input"), ("recurrent", "output_state")):
         factors = _factors(site, source, kind)
-        made.append(Param(f"{kind}_multiplier", np.array([factor.value for factor in factors], np.int32)))
-        made.append(Param(f"{kind}_shift", np.array([factor.shift for factor in factors], np.int8)))
+        made[f"{kind}_multiplier"] = np.array([factor.value for factor in factors], np.int32)
+        made[f"{kind}_shift"] = np.array([factor.shift for factor in factors], np.int8)
     if site["input"].type.dtype is DType.S8:
-        made += [
-            Param("input_bias", np.concatenate([_folded(site, gate, "input", "input") for gate in GATES])),
-            Param(
-                "recurrent_bias", np.concatenate([_folded(site, gate, "recurrent", "output_state") for gate in GATES])
-            ),
-            Param("output_zero_point", site["output_state"].quantization.zero_point),
-        ]
+        made["input_bias"] = np.concatenate([_folded(site, gate, "input", "input") for gate in GATES])
+        made["recurrent_bias"] = np.concatenate([_folded(site, gate, "recurrent", "output_state") for gate in GATES])
+        made["output_zero_point"] = site["output_state"].quantization.zero_point
     else:
-        biases = [site.constant(f"{gate}_bias").astype(np.int64) for gate in GATES]
-        made.append(Param("input_bias", np.concatenate(biases)))
-    return (*made, *_Scaling.of(site, cell_clip).params())
+        made["input_bias"] = np.concatenate([site.constant(f"{gate}_bias").astype(np.int64) for gate in GATES])
+    return made
 
 
 def _folded(site: Site, gate: str, kind: str, source: str) -> Array:

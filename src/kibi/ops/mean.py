@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, Param, Site
+from kibi.ir import Accumulation, KernelCall, Site
 from kibi.ops import checks
 from kibi.ops.integer_sums import ScaledSums
 from kibi.ops.reduction import Reduction, accumulation, axes_of, loop_params
@@ -34,13 +34,21 @@ class Mean(Reduction):
         if dtype is not DType.F32:
             checks.per_tensor(site, "input")
             checks.per_tensor(site, "output")
-            _multiplier(site)
+            self.multiplier(site)
         return shape, dtype
+
+    @staticmethod
+    def multiplier(site: Site) -> Multiplier:
+        """Returns the factor of integers from the sum to the output, with 1 / count in it."""
+        count = _count(site)
+        factor = checks.factor(site["input"].quantization.scale / site.output.quantization.scale)
+        shift = min(count.bit_length() - 1, 32, 31 + factor.shift)
+        return Multiplier((factor.value << shift) // count, factor.shift - shift)
 
     def accumulation(self, site: Site) -> Accumulation:
         """Rule N11: the sum without its zero points, scaled once by a multiplier that includes the division; N24 of floats."""
         if site["input"].type.dtype is not DType.F32:
-            return ScaledSums(_multiplier(site), _count(site)).accumulation(site)
+            return ScaledSums(self.multiplier(site), _count(site)).accumulation(site)
         count = np.float32(_count(site))
         start = np.zeros(site.output.type.elements, np.float32)
         return accumulation(site, start, _add, lambda sums: sums.astype(np.float32) / count)
@@ -48,13 +56,15 @@ class Mean(Reduction):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, called for each row; the scratch holds a 32-bit sum for each output element."""
         dtype, count = site["input"].type.dtype, _count(site)
-        scaling: tuple[Param, ...] = (Param("count", float(np.float32(count))),)
-        if dtype is not DType.F32:
-            scaling = ScaledSums(_multiplier(site), count).params(site)
-        params = (*loop_params(site), *scaling)
+        is_float = dtype is DType.F32
+        scaling = {"count": float(np.float32(count))} if is_float else self._scaling(site)
+        params = {**loop_params(site), **scaling}
         # The last call has read its row before it writes.
         scratch_bytes = 4 * site.output.type.elements
-        return KernelCall(f"kibi_mean_{dtype}", params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        return KernelCall.of(f"kibi_mean_{dtype}", params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+
+    def _scaling(self, site: Site) -> dict[str, Any]:
+        return ScaledSums(self.multiplier(site), _count(site)).scaling_params(site)
 
 
 def _add(sums: Array, places: NDArray[np.int64], row: Array) -> None:
@@ -67,14 +77,6 @@ def _count(site: Site) -> int:
     """Elements of each mean."""
     shape = site["input"].type.shape
     return prod(shape[axis] for axis in axes_of(site))
-
-
-def _multiplier(site: Site) -> Multiplier:
-    """The factor with 1 / count in it."""
-    count = _count(site)
-    factor = checks.factor(site["input"].quantization.scale / site.output.quantization.scale)
-    shift = min(count.bit_length() - 1, 32, 31 + factor.shift)
-    return Multiplier((factor.value << shift) // count, factor.shift - shift)
 
 
 register(Mean)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Param, Rows, Site
+from kibi.ir import KernelCall, Rows, Site
 from kibi.ops import checks
 from kibi.ops.broadcast import Elementwise2, is_quantized
 from kibi.ops.registry import register
@@ -58,16 +58,16 @@ class Mul(Elementwise2):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The type's kernel, without scratch."""
-        params = list(self.clamp_params(site))
+        params = self.clamp_params(site)
         dtype = site.output.type.dtype
         if dtype is DType.S8:
             names = ("zero_point1", "zero_point2", "output_zero_point")
             zeros = (site[operand].quantization.zero_point for operand in _OPERANDS)
-            params += [Param(name, zero) for name, zero in zip(names, zeros, strict=True)]
+            params |= dict(zip(names, zeros, strict=True))
         if is_quantized(dtype):
             factor = _multiplier(site)
-            params += [Param("output_multiplier", factor.value), Param("output_shift", factor.shift)]
-        return self.call(site, *params)
+            params |= {"output_multiplier": factor.value, "output_shift": factor.shift}
+        return self.call(site, **params)
 
 
 def _multiplier(site: Site) -> Multiplier:

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params import PARAMS
 from kibi.ops import checks
 from kibi.ops.overlap import least_distance
 from kibi.ops.padv2 import PadV2
@@ -90,22 +91,23 @@ class Pad(Operator):
         dtype = site.output.type.dtype
         (width, channels), before, after = _planes(site)
         pieces = self.accesses(site)[0].count
-        params = (
-            Param("pieces", pieces),
-            Param("width", width // pieces),
-            Param("channels", channels),
-            Param("before_width", before[0]),
-            Param("after_width", after[0]),
-            Param("before_channels", before[1]),
-            Param("after_channels", after[1]),
-            Param("value", float(_value(site)) if dtype is DType.F32 else _value(site)),
+        kernel = f"kibi_pad_{dtype}"
+        params = PARAMS[kernel](
+            pieces=pieces,
+            width=width // pieces,
+            channels=channels,
+            before_width=before[0],
+            after_width=after[0],
+            before_channels=before[1],
+            after_channels=after[1],
+            value=float(_value(site)) if dtype is DType.F32 else _value(site),
         )
         column_elements = before[1] + channels + after[1]
         reads = (
             (k % (width // pieces) * channels, (before[0] + k) * column_elements + before[1]) for k in range(width)
         )
         distance = dtype.size_bytes * least_distance(reads)
-        return KernelCall(f"kibi_pad_{dtype}", params, overlap_bytes=(distance,))
+        return KernelCall(kernel, params, overlap_bytes=(distance,))
 
 
 class _Filled(PadV2):

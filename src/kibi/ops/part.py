@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site, TensorType
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site, TensorType
+from kibi.kernels.params.movement import PartParams
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,5 +65,5 @@ class Part(Operator):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """A copy of bytes."""
-        params = (Param("offset", self.offset), Param("bytes", site.output.type.size_bytes))
+        params = PartParams(offset=self.offset, bytes=site.output.type.size_bytes)
         return KernelCall("kibi_part_any", params, is_untyped=True)

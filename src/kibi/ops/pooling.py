@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
-from kibi.ops.float_sums import clamp_params
+from kibi.ops.float_sums import activation_params
 from kibi.ops.overlap import window_distance
 from kibi.ops.window import Window, output_shape
 
@@ -82,23 +82,23 @@ class Pool2D(Operator):
         window = self.window(site)
         dtype = site.output.type.dtype
         accumulates = self.accumulates(site)
-        rows = Param("steps", self.steps(site)) if accumulates else Param("kernel_rows", window.kernel_rows)
-        params = (
-            Param("input_width", window.input_width),
-            Param("channels", window.channels),
-            Param("output_width", window.output_width),
-            rows,
-            Param("kernel_width", window.kernel_width),
-            Param("stride", window.stride_width),
-            Param("pad", window.pad_width),
-            *self._clamp_params(site),
-        )
+        rows = {"steps": self.steps(site)} if accumulates else {"kernel_rows": window.kernel_rows}
+        params = {
+            "input_width": window.input_width,
+            "channels": window.channels,
+            "output_width": window.output_width,
+            **rows,
+            "kernel_width": window.kernel_width,
+            "stride": window.stride_width,
+            "pad": window.pad_width,
+            **self._clamp_params(site),
+        }
         at_once, accumulating = self.kernels_of(dtype)
         if accumulates:
             # The last call has read its row before it writes.
             scratch_bytes = self._accumulator_bytes(site)
-            return KernelCall(accumulating, params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
-        return KernelCall(at_once, params, overlap_bytes=(dtype.size_bytes * window_distance(window),))
+            return KernelCall.of(accumulating, params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        return KernelCall.of(at_once, params, overlap_bytes=(dtype.size_bytes * window_distance(window),))
 
     def clamped(self, site: Site) -> Callable[[Array], Array]:
         """A function that cuts integers to the activation's range, and gives them the output's type."""
@@ -112,11 +112,11 @@ class Pool2D(Operator):
         at_once, accumulating = self.kernels[place : place + 2]
         return at_once, accumulating
 
-    def _clamp_params(self, site: Site) -> tuple[Param, ...]:
+    def _clamp_params(self, site: Site) -> dict[str, Any]:
         if is_float(site):
-            return clamp_params(self.activation)
+            return activation_params(self.activation)
         low, high = self.activation.limits(site.output.type.dtype, site.output.quantization)
-        return Param("activation_min", low), Param("activation_max", high)
+        return {"activation_min": low, "activation_max": high}
 
     def accumulator(self, dtype: DType) -> DType:
         """The type of what accumulates, of elements of a type."""

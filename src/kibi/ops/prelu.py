@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
+from kibi.ir import KernelCall, OperatorError, Rows, Site
 from kibi.ops import checks
 from kibi.ops.broadcast import Broadcast2
 from kibi.ops.registry import register
@@ -81,13 +81,13 @@ class Prelu(Broadcast2):
         zero, zero_alpha, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
         call = self.call(
             site,
-            Param("zero_point1", zero),
-            Param("zero_point2", zero_alpha),
-            Param("multiplier1", one.value),
-            Param("shift1", one.shift),
-            Param("multiplier2", slope.value),
-            Param("shift2", slope.shift),
-            Param("output_zero_point", zero_point),
+            zero_point1=zero,
+            zero_point2=zero_alpha,
+            multiplier1=one.value,
+            shift1=one.shift,
+            multiplier2=slope.value,
+            shift2=slope.shift,
+            output_zero_point=zero_point,
         )
         if site.output.type.dtype is DType.S8:
             return call

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.lookup import ALL_S8, lookup_call, lookup_rows
 from kibi.ops.registry import register
@@ -62,7 +63,7 @@ class Quantize(Operator):
         if site["input"].type.dtype is DType.F32:
             return _float_rows(site)
         if _is_lookup(site):
-            return lookup_rows(self._scaled(site, ALL_S8).astype(np.int8))
+            return lookup_rows(self.table(site))
 
         def row(rows: Rows) -> Array:
             return self._scaled(site, np.asarray(rows[0][0]).astype(np.int64))
@@ -72,27 +73,31 @@ class Quantize(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """A look-up from s8 to s8; arithmetic from and to others."""
         if _is_lookup(site):
-            return lookup_call(self._scaled(site, ALL_S8).astype(np.int8), site)
+            return lookup_call(self.table(site), site)
         source, target = site["input"].type.dtype, site.output.type.dtype
         elements, output = site.output.type.row_elements, site.output.quantization
         if source is DType.F32:
-            scaling: tuple[Param, ...] = (Param("scale", output.scale), Param("zero_point", output.zero_point))
+            scaling: dict[str, Any] = {"scale": output.scale, "zero_point": output.zero_point}
         else:
             multiplier, shift = self._factors(site)
-            scaling = (
-                Param("zero_point", site["input"].quantization.zero_point),
-                Param("output_zero_point", output.zero_point),
-                Param("multiplier", multiplier),
-                Param("shift", shift),
-            )
+            scaling = {
+                "zero_point": site["input"].quantization.zero_point,
+                "output_zero_point": output.zero_point,
+                "multiplier": multiplier,
+                "shift": shift,
+            }
         # The last element is read when all outputs but one have been written.
         distance = max(0, target.size_bytes - source.size_bytes) * (elements - 1)
-        return KernelCall(_KERNELS[source, target], (Param("elements", elements), *scaling), overlap_bytes=(distance,))
+        return KernelCall.of(_KERNELS[source, target], {"elements": elements, **scaling}, overlap_bytes=(distance,))
 
     def _factors(self, site: Site) -> tuple[int, int]:
         """Rule N17: the double-precision quotient of the scales as multiplier and shift."""
         factor = checks.factor(site["input"].quantization.scale / site.output.quantization.scale)
         return factor.value, factor.shift
+
+    def table(self, site: Site) -> NDArray[np.int8]:
+        """Returns the outputs for inputs -128 … 127, from s8 to s8."""
+        return self._scaled(site, ALL_S8).astype(np.int8)
 
     def _scaled(self, site: Site, elements: Array) -> Array:
         """Rule N17: elements of s64, scaled."""

@@ -41,7 +41,7 @@ class ReduceAll(Reduction):
         """The one kernel, called for each row; the scratch holds what has grown."""
         scratch_bytes = site.output.type.size_bytes
         # The last call has read its row before it writes.
-        return KernelCall(self.kernels[0], loop_params(site), scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        return KernelCall.of(self.kernels[0], loop_params(site), scratch_bytes, takes_step=True, overlap_bytes=(0,))
 
 
 register(ReduceAll)

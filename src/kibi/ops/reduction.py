@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import Accumulation, Operator, OperatorError, RowAccess, Rows, Site
 from kibi.ops import checks
 
 
@@ -76,7 +76,7 @@ def places_of(site: Site) -> NDArray[np.int64]:
     return np.broadcast_to(numbers, source.shape).reshape(source.rows, -1)
 
 
-def loop_params(site: Site) -> tuple[Param, ...]:
+def loop_params(site: Site) -> dict[str, Any]:
     """The struct fields that lead through the input: `size1` to `size3`, `step0` to `step3`, `steps`, `output_elements`."""
     source, axes = site["input"].type, axes_of(site)
     kept = [1 if axis in axes else size for axis, size in enumerate(source.shape)]
@@ -84,12 +84,12 @@ def loop_params(site: Site) -> tuple[Param, ...]:
     front = 0 if source.row_axis is None else source.row_axis + 1
     axes_in_front = list(zip(source.shape[:front], strides[:front], strict=True))
     loops = (*_two_loops(axes_in_front), *_two_loops(list(zip(source.shape[front:], strides[front:], strict=True))))
-    return (
-        *(Param(f"size{level}", size) for level, (size, _) in enumerate(loops) if level),
-        *(Param(f"step{level}", step) for level, (_, step) in enumerate(loops)),
-        Param("steps", source.rows),
-        Param("output_elements", site.output.type.elements),
-    )
+    return {
+        **{f"size{level}": size for level, (size, _) in enumerate(loops) if level},
+        **{f"step{level}": step for level, (_, step) in enumerate(loops)},
+        "steps": source.rows,
+        "output_elements": site.output.type.elements,
+    }
 
 
 def _two_loops(axes: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

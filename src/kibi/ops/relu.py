@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import Param, Site
+from kibi.ir import Site
 from kibi.ops import checks
 from kibi.ops.lookup import ALL_S8
 from kibi.ops.registry import register
@@ -35,14 +35,14 @@ class Relu(Unary):
         scaled = wrap_s32(requantize(ALL_S8 - source.zero_point, factor.value, factor.shift) + output.zero_point)
         return np.minimum(np.maximum(scaled, output.zero_point), 127).astype(np.int8)
 
-    def params(self, site: Site) -> tuple[Param, ...]:
+    def params(self, site: Site) -> dict[str, Any]:
         """The factor of s16."""
         if site.output.type.dtype is DType.F32:
-            return ()
+            return {}
         for operand in ("input", "output"):
             checks.symmetric(site, operand)
         factor = _factor(site)
-        return Param("multiplier", factor.value), Param("shift", factor.shift)
+        return {"multiplier": factor.value, "shift": factor.shift}
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """As the table; of f32, the maximum, which leaves -0 and NaN as they are."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import Param, Site
+from kibi.ir import Site
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
 from kibi.ops.lookup import ALL_S8
@@ -31,13 +31,13 @@ class Relu6(Unary):
         """Rule N13: clamp to the input's zero point and its 6."""
         return _clamped(ALL_S8, *_limits(site)).astype(np.int8)
 
-    def params(self, site: Site) -> tuple[Param, ...]:
+    def params(self, site: Site) -> dict[str, Any]:
         """The bounds of s16."""
         if site.output.type.dtype is DType.F32:
-            return ()
+            return {}
         checks.per_tensor(site, "input")
         zero_point, six = _limits(site)
-        return Param("zero_point", zero_point), Param("six", six)
+        return {"zero_point": zero_point, "six": six}
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """As the table; of f32, the clamp, which leaves -0 and NaN as they are."""

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.movement import CopyBytesParams, CopyParams
 from kibi.ops.overlap import pieces_distance
 from kibi.ops.registry import register
 
@@ -57,10 +58,10 @@ class Reshape(Operator):
         dtype = site.output.type.dtype
         distance = pieces_distance(access, site.steps, piece * dtype.size_bytes)
         if dtype in (DType.S8, DType.F32):
-            params = (Param("pieces", access.count), Param("elements", piece))
+            params = CopyParams(pieces=access.count, elements=piece)
             return KernelCall(f"kibi_copy_{dtype}", params, overlap_bytes=(distance,))
-        params = (Param("pieces", access.count), Param("bytes", piece * dtype.size_bytes))
-        return KernelCall("kibi_copy_any", params, is_untyped=True, overlap_bytes=(distance,))
+        untyped = CopyBytesParams(pieces=access.count, bytes=piece * dtype.size_bytes)
+        return KernelCall("kibi_copy_any", untyped, is_untyped=True, overlap_bytes=(distance,))
 
 
 register(Reshape)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.resize import ResizeBilinearS8Params
 from kibi.ops import resize_bilinear_f32
 from kibi.ops.registry import register
 from kibi.ops.resize import resized_shape
@@ -166,14 +167,14 @@ class ResizeBilinear(Operator):
         if site["input"].type.dtype is DType.F32:
             return resize_bilinear_f32.call_of(site, self._centers)
         g = self.geometry(site)
-        params = (
-            Param("rows", g.rows.astype(np.int32)),
-            Param("row_count", len(g.rows)),
-            Param("columns", g.columns.astype(np.int32)),
-            Param("column_count", len(g.columns)),
-            Param("channels", site.output.type.shape[3]),
-            Param("row_step", g.row_step),
-            Param("column_step", g.column_step),
+        params = ResizeBilinearS8Params(
+            rows=g.rows.astype(np.int32),
+            row_count=len(g.rows),
+            columns=g.columns.astype(np.int32),
+            column_count=len(g.columns),
+            channels=site.output.type.shape[3],
+            row_step=g.row_step,
+            column_step=g.column_step,
         )
         # Rows are read again for each row that a step makes: nothing of them may be written over.
         return KernelCall("kibi_resize_bilinear_s8", params, overlap_bytes=(site.output.type.elements // g.steps,))

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.resize import ResizeBilinearF32Params
 
 _F = np.float32
 
@@ -101,14 +102,14 @@ def call_of(site: Site, centers: Centers) -> KernelCall:
         for axis, unit in zip((height, width), units, strict=True)
     )
     rows, columns = (table.astype(np.int32) for table in tables)
-    params = (
-        Param("rows", rows),
-        Param("row_weights", height.weights),
-        Param("row_count", len(height.weights)),
-        Param("columns", columns),
-        Param("column_weights", width.weights),
-        Param("column_count", len(width.weights)),
-        Param("channels", channels),
+    params = ResizeBilinearF32Params(
+        rows=rows,
+        row_weights=height.weights,
+        row_count=len(height.weights),
+        columns=columns,
+        column_weights=width.weights,
+        column_count=len(width.weights),
+        channels=channels,
     )
     # Rows are read again for each row of the output: nothing of them may be written over.
     return KernelCall("kibi_resize_bilinear_f32", params, overlap_bytes=(site.output.type.size_bytes // site.steps,))

@@ -1,11 +1,12 @@
 """What ADD_N and CUMSUM of s8 share: sums of many elements of one scale."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kibi.ir import OperatorError, Param, Site
+from kibi.ir import OperatorError, Site
 from kibi.ops import checks
 from kibi.quant import Multiplier, quantize_multiplier, requantize, wrap_s32
 
@@ -46,11 +47,11 @@ class RunningSum:
         scaled = requantize(shifted, self.factor.value, self.factor.shift) + self.output_zero_point
         return np.clip(wrap_s32(scaled), -128, 127).astype(np.int8)
 
-    def params(self) -> tuple[Param, ...]:
+    def params(self) -> dict[str, Any]:
         """The kernels' struct fields."""
-        return (
-            Param("zero_point", self.zero_point),
-            Param("output_multiplier", self.factor.value),
-            Param("output_shift", self.factor.shift),
-            Param("output_zero_point", self.output_zero_point),
-        )
+        return {
+            "zero_point": self.zero_point,
+            "output_multiplier": self.factor.value,
+            "output_shift": self.factor.shift,
+            "output_zero_point": self.output_zero_point,
+        }

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import SupportsFloat
+from typing import Any, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.ir import OperatorError, Param, Site
+from kibi.ir import OperatorError, Site
 from kibi.quant import Multiplier, quantize_multiplier, requantize, wrap_s32
 
 
@@ -56,18 +56,18 @@ class ScaledPair:
         factor = self.factors[2]
         return wrap_s32(requantize(value, factor.value, factor.shift) + self.zero_points[2])
 
-    def params(self) -> tuple[Param, ...]:
+    def params(self) -> dict[str, Any]:
         """The kernels' struct fields."""
         first, second, result = self.factors
         zero1, zero2, zero = self.zero_points
-        return (
-            Param("zero_point1", zero1),
-            Param("multiplier1", first.value),
-            Param("shift1", first.shift),
-            Param("zero_point2", zero2),
-            Param("multiplier2", second.value),
-            Param("shift2", second.shift),
-            Param("output_zero_point", zero),
-            Param("output_multiplier", result.value),
-            Param("output_shift", result.shift),
-        )
+        return {
+            "zero_point1": zero1,
+            "multiplier1": first.value,
+            "shift1": first.shift,
+            "zero_point2": zero2,
+            "multiplier2": second.value,
+            "shift2": second.shift,
+            "output_zero_point": zero,
+            "output_multiplier": result.value,
+            "output_shift": result.shift,
+        }

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Param, Rows, Site
+from kibi.ir import KernelCall, Rows, Site
+from kibi.kernels.params.movement import SelectParams
 from kibi.ops import checks
 from kibi.ops.broadcast import Broadcast2
 from kibi.ops.registry import register
@@ -50,7 +51,7 @@ class SelectV2(Broadcast2):
         size_bytes = site.output.type.dtype.size_bytes
         condition, *others = self.overlaps(site)
         distances = (condition if size_bytes == 1 else None, *others)
-        params = (*self.broadcast_params(site), Param("bytes", size_bytes))
+        params = SelectParams(**self.broadcast_params(site), bytes=size_bytes)
         return KernelCall("kibi_select_any", params, is_untyped=True, overlap_bytes=distances)
 
 

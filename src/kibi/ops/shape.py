@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.movement import ShapeParams
 from kibi.ops.registry import register
 
 
@@ -43,7 +44,7 @@ class Shape(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """A copy of constant numbers."""
         shape = np.array(site["input"].type.shape, np.int32)
-        params = (Param("sizes", shape), Param("rank", len(shape)))
+        params = ShapeParams(sizes=shape, rank=len(shape))
         return KernelCall("kibi_shape_any", params, is_untyped=True, overlap_bytes=(0,))
 
 

@@ -1,8 +1,9 @@
 """What LOGISTIC and TANH of s16 share: how inputs are brought to the units of their table."""
 
 from collections.abc import Container
+from typing import Any
 
-from kibi.ir import OperatorError, Param, Site
+from kibi.ir import OperatorError, Site
 from kibi.ops import checks
 from kibi.quant import checked_log2
 
@@ -36,7 +37,7 @@ def scaling(site: Site, shifts: Container[int]) -> tuple[int, int]:
     return int(multiplier), shift
 
 
-def scaling_params(site: Site, shifts: Container[int]) -> tuple[Param, ...]:
+def scaling_params(site: Site, shifts: Container[int]) -> dict[str, Any]:
     """The struct fields of `scaling`."""
     multiplier, shift = scaling(site, shifts)
-    return Param("factor", multiplier), Param("right_shift", shift)
+    return {"factor": multiplier, "right_shift": shift}

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Param, Rows, Site, TensorType
+from kibi.ir import KernelCall, OperatorError, Rows, Site, TensorType
+from kibi.kernels.params.signal import DelayParams
 from kibi.ops import checks
 from kibi.ops.registry import register
 from kibi.ops.signal import StatefulLines, apart, lines_of, whole
@@ -58,7 +59,7 @@ class SignalDelay(StatefulLines):
         """The kernel."""
         shape = site["input"].type.shape
         lines = site["input"].type.elements // shape[-1]
-        params = (Param("lines", lines), Param("size", shape[-1]), Param("delay", self.delay_length))
+        params = DelayParams(lines=lines, size=shape[-1], delay=self.delay_length)
         return KernelCall("kibi_signal_delay_s16", params, overlap_bytes=apart(site))
 
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
+from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.kernels.params.signal import EnergyParams
 from kibi.ops import checks
 from kibi.ops.registry import register
 from kibi.ops.signal import Vectors, vector
@@ -53,10 +54,10 @@ class SignalEnergy(Vectors):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """A pair is read right before its sum is written, which is as large."""
-        params = (
-            Param("elements", site.output.type.elements),
-            Param("start", self.start_index),
-            Param("end", self.end_index),
+        params = EnergyParams(
+            elements=site.output.type.elements,
+            start=self.start_index,
+            end=self.end_index,
         )
         return KernelCall("kibi_signal_energy_s16", params, overlap_bytes=(0,))
 

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
+from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.kernels.params.unary import ElementsParams
 from kibi.ops.registry import register
 from kibi.ops.signal import Vectors, vector
 
@@ -48,10 +49,8 @@ class SignalFftAutoScale(Vectors):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each part; both look at all samples before they write."""
-        elements = Param("elements", site["input"].type.elements)
-        if self.part:
-            return KernelCall("kibi_signal_fft_auto_scale_bits_s16", (elements,), overlap_bytes=(0,))
-        return KernelCall("kibi_signal_fft_auto_scale_s16", (elements,), overlap_bytes=(0,))
+        kernel = "kibi_signal_fft_auto_scale_bits_s16" if self.part else "kibi_signal_fft_auto_scale_s16"
+        return KernelCall(kernel, ElementsParams(elements=site["input"].type.elements), overlap_bytes=(0,))
 
 
 def _largest(data: Any) -> int:

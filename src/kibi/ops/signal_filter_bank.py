@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
+from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.kernels.params.signal import FilterBankParams
 from kibi.ops.registry import register
 from kibi.ops.signal import Vectors, apart, vector
 
@@ -66,7 +67,7 @@ class SignalFilterBank(Vectors):
     def kernel_call(self, site: Site) -> KernelCall:
         """The kernel, with the constants as they are."""
         names = ("weights", "unweights", *_PLACES)
-        params = (Param("channels", self.num_channels), *(Param(name, site.constant(name)) for name in names))
+        params = FilterBankParams(channels=self.num_channels, **{name: site.constant(name) for name in names})
         return KernelCall("kibi_signal_filter_bank_u32", params, overlap_bytes=apart(site))
 
     def macs(self, site: Site) -> int:

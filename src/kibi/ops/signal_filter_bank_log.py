@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Param, Rows, Site
+from kibi.ir import KernelCall, Rows, Site
+from kibi.kernels.params.signal import FilterBankLogParams
 from kibi.ops.registry import register
 from kibi.ops.signal import Vectors, vector, within
 
@@ -50,11 +51,11 @@ class SignalFilterBankLog(Vectors):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """A number is read right before its logarithm is written."""
-        params = (
-            Param("elements", site["input"].type.elements),
-            Param("correction_bits", self.input_correction_bits),
-            Param("output_scale", self.output_scale),
-            Param("curve", curve()),
+        params = FilterBankLogParams(
+            elements=site["input"].type.elements,
+            correction_bits=self.input_correction_bits,
+            output_scale=self.output_scale,
+            curve=curve(),
         )
         return KernelCall("kibi_signal_filter_bank_log_u32", params, overlap_bytes=(0,))
 

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Param, Rows, Site, TensorType
+from kibi.ir import KernelCall, Rows, Site, TensorType
+from kibi.kernels.params.signal import SpectralSubtractionParams
 from kibi.ops.part import Part
 from kibi.ops.registry import register
 from kibi.ops.signal import StatefulLines, apart, vector, within
@@ -82,15 +83,17 @@ class SignalFilterBankSpectralSubtraction(StatefulLines):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The kernel."""
-        names = (
-            *("smoothing", "one_minus_smoothing", "alternate_smoothing", "alternate_one_minus_smoothing"),
-            *("min_signal_remaining", "smoothing_bits", "spectral_subtraction_bits"),
-        )
-        params = (
-            Param("elements", self.num_channels),
-            Param("noise_offset", Part.offsets([self.memory()] * 2)[1]),
-            Param("clamps", int(self.clamping)),
-            *(Param(name, getattr(self, name)) for name in names),
+        params = SpectralSubtractionParams(
+            elements=self.num_channels,
+            noise_offset=Part.offsets([self.memory()] * 2)[1],
+            clamps=int(self.clamping),
+            smoothing=self.smoothing,
+            one_minus_smoothing=self.one_minus_smoothing,
+            alternate_smoothing=self.alternate_smoothing,
+            alternate_one_minus_smoothing=self.alternate_one_minus_smoothing,
+            min_signal_remaining=self.min_signal_remaining,
+            smoothing_bits=self.smoothing_bits,
+            spectral_subtraction_bits=self.spectral_subtraction_bits,
         )
         return KernelCall("kibi_signal_filter_bank_spectral_subtraction_u32", params, overlap_bytes=apart(site))
 

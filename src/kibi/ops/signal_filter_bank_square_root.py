@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Param, Rows, Site
+from kibi.ir import KernelCall, Rows, Site
+from kibi.kernels.params.unary import ElementsParams
 from kibi.ops import checks
 from kibi.ops.registry import register
 from kibi.ops.signal import Vectors, vector
@@ -45,8 +46,8 @@ class SignalFilterBankSquareRoot(Vectors):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The shift is read before anything is written, and each number right before its root."""
-        elements = Param("elements", site["input"].type.elements)
-        return KernelCall("kibi_signal_filter_bank_square_root_u64", (elements,), is_untyped=True, overlap_bytes=(0, 0))
+        params = ElementsParams(elements=site["input"].type.elements)
+        return KernelCall("kibi_signal_filter_bank_square_root_u64", params, is_untyped=True, overlap_bytes=(0, 0))
 
 
 def _root(value: int) -> int:

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Param, Rows, Site, TensorType
+from kibi.ir import KernelCall, OperatorError, Rows, Site, TensorType
+from kibi.kernels.params.signal import FramerParams
 from kibi.ops import checks
 from kibi.ops.part import Part
 from kibi.ops.registry import register
@@ -92,13 +93,13 @@ class SignalFramer(StatefulLines):
     def kernel_call(self, site: Site) -> KernelCall:
         """The kernel."""
         kind = site["input"].type
-        params = (
-            Param("lines", kind.elements // kind.shape[-1]),
-            Param("frames", kind.shape[-1] // self.frame_step),
-            Param("size", self.frame_size),
-            Param("step", self.frame_step),
-            Param("kept", self.kept),
-            Param("valid_offset", Part.offsets(self._outputs(site))[1]),
+        params = FramerParams(
+            lines=kind.elements // kind.shape[-1],
+            frames=kind.shape[-1] // self.frame_step,
+            size=self.frame_size,
+            step=self.frame_step,
+            kept=self.kept,
+            valid_offset=Part.offsets(self._outputs(site))[1],
         )
         return KernelCall("kibi_signal_framer_s16", params, overlap_bytes=apart(site))
 

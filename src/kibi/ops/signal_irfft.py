@@ -8,6 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.kernels.params import PARAMS
 from kibi.ops.registry import register
 from kibi.ops.signal import apart
 from kibi.ops.signal_transform import SignalTransform
@@ -46,7 +47,8 @@ class SignalIrfft(SignalTransform):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, which works in its output."""
-        return KernelCall(f"kibi_signal_irfft_{site['input'].type.dtype}", self.params(site), overlap_bytes=apart(site))
+        kernel = f"kibi_signal_irfft_{site['input'].type.dtype}"
+        return KernelCall(kernel, PARAMS[kernel](**self.params(site)), overlap_bytes=apart(site))
 
 
 register(SignalIrfft)

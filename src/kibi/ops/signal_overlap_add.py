@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Param, Rows, Site, TensorType
+from kibi.ir import KernelCall, Rows, Site, TensorType
+from kibi.kernels.params.signal import OverlapAddParams
 from kibi.ops import checks
 from kibi.ops.registry import register
 from kibi.ops.signal import StatefulLines, apart, whole, within
@@ -61,11 +62,11 @@ class SignalOverlapAdd(StatefulLines):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type."""
         *_, frames, size = site["input"].type.shape
-        params = (
-            Param("lines", site["input"].type.elements // (frames * size)),
-            Param("frames", frames),
-            Param("size", size),
-            Param("step", self.frame_step),
+        params = OverlapAddParams(
+            lines=site["input"].type.elements // (frames * size),
+            frames=frames,
+            size=size,
+            step=self.frame_step,
         )
         return KernelCall(f"kibi_signal_overlap_add_{site['input'].type.dtype}", params, overlap_bytes=apart(site))
 

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Param, Rows, Site
+from kibi.ir import KernelCall, Rows, Site
+from kibi.kernels.params.signal import PcanParams
 from kibi.ops.registry import register
 from kibi.ops.signal import Vectors, vector, within
 
@@ -52,10 +53,10 @@ class SignalPCAN(Vectors):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """Both numbers of a channel are read right before its output is written."""
-        params = (
-            Param("elements", site["input"].type.elements),
-            Param("snr_shift", self.snr_shift),
-            Param("gain_lut", site.constant("gain_lut")),
+        params = PcanParams(
+            elements=site["input"].type.elements,
+            snr_shift=self.snr_shift,
+            gain_lut=site.constant("gain_lut"),
         )
         return KernelCall("kibi_signal_pcan_u32", params, overlap_bytes=(0, 0))
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
+from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.kernels.params import PARAMS
 from kibi.ops.registry import register
 from kibi.ops.signal import apart
 from kibi.ops.signal_transform import SignalTransform
@@ -45,10 +46,10 @@ class SignalRfft(SignalTransform):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, which works in its output."""
-        elements = Param("input_elements", site["input"].type.shape[-1])
-        return KernelCall(
-            f"kibi_signal_rfft_{site['input'].type.dtype}", (*self.params(site), elements), overlap_bytes=apart(site)
-        )
+        kind = site["input"].type
+        kernel = f"kibi_signal_rfft_{kind.dtype}"
+        params = PARAMS[kernel](input_elements=kind.shape[-1], **self.params(site))
+        return KernelCall(kernel, params, overlap_bytes=apart(site))
 
 
 register(SignalRfft)

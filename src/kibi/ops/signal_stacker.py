@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Param, Rows, Site, TensorType
+from kibi.ir import KernelCall, Rows, Site, TensorType
+from kibi.kernels.params.signal import StackerParams
 from kibi.ops.part import Part
 from kibi.ops.registry import register
 from kibi.ops.signal import StatefulLines, apart, vector, whole, within
@@ -76,12 +77,12 @@ class SignalStacker(StatefulLines):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The kernel."""
-        params = (
-            Param("channels", self.num_channels),
-            Param("left", self.stacker_left_context),
-            Param("kept", self.kept),
-            Param("step", self.stacker_step),
-            Param("valid_offset", Part.offsets(self._outputs())[1]),
+        params = StackerParams(
+            channels=self.num_channels,
+            left=self.stacker_left_context,
+            kept=self.kept,
+            step=self.stacker_step,
+            valid_offset=Part.offsets(self._outputs())[1],
         )
         return KernelCall("kibi_signal_stacker_s16", params, overlap_bytes=apart(site))
 

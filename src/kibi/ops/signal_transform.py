@@ -2,10 +2,10 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kibi.dtypes import DType
-from kibi.ir import Operator, OperatorError, Param, RowAccess, Site
+from kibi.ir import Operator, OperatorError, RowAccess, Site
 from kibi.ops import checks
 from kibi.ops.fft import RADICES, RealTransform, stages_of
 from kibi.ops.signal import lines_of
@@ -48,14 +48,14 @@ class SignalTransform(Operator):
         """Of the input's type."""
         return RealTransform(site["input"].type.dtype, self.fft_length // 2, self.is_inverse)
 
-    def params(self, site: Site) -> tuple[Param, ...]:
+    def params(self, site: Site) -> dict[str, Any]:
         """The struct's fields that both have."""
         transform, kind = self.transform(site), site["input"].type
-        return (
-            Param("lines", kind.row_elements // kind.shape[-1]),
-            Param("points", transform.points),
-            Param("stage_count", len(transform.stages)),
-            Param("stages", transform.stages),
-            Param("twiddles", transform.twiddles),
-            Param("half_turn", transform.half_turn),
-        )
+        return {
+            "lines": kind.row_elements // kind.shape[-1],
+            "points": transform.points,
+            "stage_count": len(transform.stages),
+            "stages": transform.stages,
+            "twiddles": transform.twiddles,
+            "half_turn": transform.half_turn,
+        }

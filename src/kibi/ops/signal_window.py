@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.signal import WindowParams
 from kibi.ops import checks
 from kibi.ops.registry import register
 from kibi.ops.signal import lines_of, vector, within
@@ -55,11 +56,11 @@ class SignalWindow(Operator):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The kernel, which may work in place."""
-        params = (
-            Param("elements", site["input"].type.row_elements),
-            Param("size", site["weights"].type.elements),
-            Param("shift_bits", self.shift),
-            Param("weights", site.constant("weights")),
+        params = WindowParams(
+            elements=site["input"].type.row_elements,
+            size=site["weights"].type.elements,
+            shift_bits=self.shift,
+            weights=site.constant("weights"),
         )
         return KernelCall("kibi_signal_window_s16", params, overlap_bytes=(0,))
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.normalization import SoftmaxF32Params, SoftmaxS8Params
 from kibi.ops import checks, softmax_s16
 from kibi.ops.float_sums import add_in_order
 from kibi.ops.logistic import input_radius
@@ -136,11 +137,11 @@ class Softmax(Operator):
             return softmax_s16.call_of(site, self.beta)
         table = self.exponentials(site)
         depth = site["input"].type.shape[-1]
-        params = (
-            Param("exponentials", table),
-            Param("differences", len(table)),
-            Param("vectors", site.output.type.row_elements // depth),
-            Param("depth", depth),
+        params = SoftmaxS8Params(
+            exponentials=table,
+            differences=len(table),
+            vectors=site.output.type.row_elements // depth,
+            depth=depth,
         )
         if site.output.type.dtype is DType.S8:
             return KernelCall("kibi_softmax_s8", params, overlap_bytes=(0,))
@@ -149,10 +150,10 @@ class Softmax(Operator):
 
     def _float_call(self, site: Site) -> KernelCall:
         depth = site["input"].type.shape[-1]
-        params = (
-            Param("beta", float(np.float32(self.beta))),
-            Param("vectors", site.output.type.row_elements // depth),
-            Param("depth", depth),
+        params = SoftmaxF32Params(
+            beta=float(np.float32(self.beta)),
+            vectors=site.output.type.row_elements // depth,
+            depth=depth,
         )
         return KernelCall("kibi_softmax_f32", params, overlap_bytes=(0,))
 

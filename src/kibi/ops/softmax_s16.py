@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, OperatorError, Param, Rows, Site
+from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.kernels.params.normalization import SoftmaxS16Params
 from kibi.ops import checks
 from kibi.quant import Multiplier, exp_f32, requantize, round_half_away, wrap_s32
 
@@ -114,12 +115,12 @@ def rows_of(site: Site, beta: float) -> Callable[[Rows], Array]:
 def call_of(site: Site, beta: float) -> KernelCall:
     """The call of `kibi_softmax_s16`."""
     factor, depth = _factor(site, beta), site["input"].type.shape[-1]
-    params = (
-        Param("exponentials", exponentials()),
-        Param("reciprocals", reciprocals()),
-        Param("multiplier", factor.value),
-        Param("shift", factor.shift),
-        Param("vectors", site.output.type.row_elements // depth),
-        Param("depth", depth),
+    params = SoftmaxS16Params(
+        exponentials=exponentials(),
+        reciprocals=reciprocals(),
+        multiplier=factor.value,
+        shift=factor.shift,
+        vectors=site.output.type.row_elements // depth,
+        depth=depth,
     )
     return KernelCall("kibi_softmax_s16", params, overlap_bytes=(0,))

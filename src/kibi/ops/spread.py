@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.ir import Param, RowAccess, Rows, Site
+from kibi.ir import RowAccess, Rows, Site
 from kibi.ops.overlap import least_distance
 
 
@@ -27,7 +28,7 @@ class Spread:
         input_width, channels: of the input.
         output_width: of the output.
         kernel_rows, kernel_width, stride_rows, stride_width: of the window.
-        pad: columns of the window of column 0 in front of the output.
+        pad: columns of the window of column 0 before the output.
         is_swapped: whether rows lie along the width; the filter's axes are swapped then.
         is_apart: whether each pixel of the input is a row of its own, beside the rows of the output.
     """
@@ -55,7 +56,7 @@ class Spread:
         Args:
             site: the node.
             stride: height first.
-            pads: how far the window of the first pixel reaches in front of the output, height first.
+            pads: how far the window of the first pixel begins before the output, height first.
         """
         batches, height, width, channels = site["input"].type.shape
         sizes, outs, kernel = (height, width), site.output.type.shape[1:3], site["filter"].type.shape[1:3]
@@ -96,21 +97,21 @@ class Spread:
                 reads.append((place, (j * self.output_width + x + 1) * output_channels - 1))
         return least_distance(reads)
 
-    def params(self, output_channels: int) -> tuple[Param, ...]:
+    def params(self, output_channels: int) -> dict[str, Any]:
         """The struct fields of the geometry, which all kernels share."""
-        return (
-            Param("input_width", self.input_width),
-            Param("input_channels", self.channels),
-            Param("output_width", self.output_width),
-            Param("output_channels", output_channels),
-            Param("rows_made", self.rows_made),
-            Param("row_count", self.row_count),
-            Param("row_offset", self.row_offset),
-            Param("kernel_rows", self.kernel_rows),
-            Param("kernel_width", self.kernel_width),
-            Param("stride_rows", self.stride_rows),
-            Param("stride", self.stride_width),
-            Param("pad", self.pad),
-            Param("pointer_step", int(self.is_apart)),
-            Param("column_step", 0 if self.is_apart else self.channels),
-        )
+        return {
+            "input_width": self.input_width,
+            "input_channels": self.channels,
+            "output_width": self.output_width,
+            "output_channels": output_channels,
+            "rows_made": self.rows_made,
+            "row_count": self.row_count,
+            "row_offset": self.row_offset,
+            "kernel_rows": self.kernel_rows,
+            "kernel_width": self.kernel_width,
+            "stride_rows": self.stride_rows,
+            "stride": self.stride_width,
+            "pad": self.pad,
+            "pointer_step": int(self.is_apart),
+            "column_step": 0 if self.is_apart else self.channels,
+        }

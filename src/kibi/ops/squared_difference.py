@@ -63,7 +63,7 @@ class SquaredDifference(Broadcast2):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The type's kernel, without scratch."""
-        return self.call(site, *(_pair(site).params() if is_quantized(site.output.type.dtype) else ()))
+        return self.call(site, **(_pair(site).params() if is_quantized(site.output.type.dtype) else {}))
 
 
 def _pair(site: Site) -> ScaledPair:

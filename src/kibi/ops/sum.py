@@ -45,10 +45,12 @@ class Sum(Reduction):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel, called for each row; the scratch holds the sums. Integers take that of MEAN with another factor."""
         dtype, scratch_bytes = site["input"].type.dtype, 4 * site.output.type.elements
-        scaling = () if dtype is DType.F32 else _scaled(site).params(site)
+        scaling = {} if dtype is DType.F32 else _scaled(site).scaling_params(site)
         kernel = "kibi_sum_f32" if dtype is DType.F32 else f"kibi_mean_{dtype}"
         # The last call has read its row before it writes.
-        return KernelCall(kernel, (*loop_params(site), *scaling), scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        return KernelCall.of(
+            kernel, {**loop_params(site), **scaling}, scratch_bytes, takes_step=True, overlap_bytes=(0,)
+        )
 
 
 def _scaled(site: Site) -> ScaledSums:

@@ -5,12 +5,13 @@ follows from the type of the bias.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import OperatorError, Param, Site
+from kibi.ir import OperatorError, Site
 from kibi.ops import checks
 from kibi.ops.accumulator import layer_factors
 from kibi.ops.attributes import Activation
@@ -71,15 +72,14 @@ class ScalingS16:
         moved = wrap_s32(scaled + self.zero_point)
         return np.minimum(np.maximum(moved, self.low), self.high).astype(np.int16)
 
-    def params(self) -> tuple[Param, ...]:
-        """The struct fields that the kernels of this family share, but for the bias."""
-        return (
-            Param("multiplier", self.multiplier),
-            Param("shift", self.shift.astype(np.int8)),
-            Param("is_wide", int(self.is_wide)),
-            Param("activation_min", self.low),
-            Param("activation_max", self.high),
-        )
+    def params(self) -> dict[str, Any]:
+        """The struct fields that all kernels of this family share; that of TRANSPOSE_CONV has no `is_wide`."""
+        return {
+            "multiplier": self.multiplier,
+            "shift": self.shift.astype(np.int8),
+            "activation_min": self.low,
+            "activation_max": self.high,
+        }
 
 
 def is_s16(site: Site) -> bool:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Param, RowAccess, Rows, Site, StatefulOperator
+from kibi.ir import KernelCall, OperatorError, RowAccess, Rows, Site, StatefulOperator
+from kibi.kernels.params import PARAMS
 from kibi.ops import checks
 from kibi.ops.accumulator import folded_bias, integer_matmul
 from kibi.ops.attributes import Activation
@@ -89,16 +90,16 @@ class Svdf(StatefulOperator):
         batches, depth = site["input"].type.shape
         filters, memory = site["weights_time"].type.shape
         units = filters // self.rank
-        params = (
-            Param("weights_feature", site.constant("weights_feature").reshape(-1)),
-            Param("weights_time", site.constant("weights_time").reshape(-1)),
-            Param("bias", _bias(site, units)),
-            Param("batches", batches),
-            Param("depth", depth),
-            Param("units", units),
-            Param("filters_per_unit", self.rank),
-            Param("memory", memory),
-            *(self._clamp_params() if dtype is DType.F32 else _scaling_params(site)),
+        params = PARAMS[_KERNELS[dtype]](
+            weights_feature=site.constant("weights_feature").reshape(-1),
+            weights_time=site.constant("weights_time").reshape(-1),
+            bias=_bias(site, units),
+            batches=batches,
+            depth=depth,
+            units=units,
+            filters_per_unit=self.rank,
+            memory=memory,
+            **(self._clamp_params() if dtype is DType.F32 else _scaling_params(site)),
         )
         # A vector is read until the last of its units is computed.
         reads = ((batch * depth, (batch + 1) * units - 1) for batch in range(batches))
@@ -173,14 +174,15 @@ class Svdf(StatefulOperator):
         clamped = np.where(sums < low, low, np.where(high < sums, high, sums))
         return np.where(np.isnan(sums), instead_of_nan, clamped)
 
-    def _clamp_params(self) -> tuple[Param, ...]:
+    def _clamp_params(self) -> dict[str, Any]:
+        """The struct fields that only the kernel of floats has."""
         low, high, instead_of_nan = self._limits()
-        return (
-            Param("has_activation", int(self.activation is not Activation.NONE)),
-            Param("activation_min", low),
-            Param("activation_max", high),
-            Param("activation_of_nan", instead_of_nan),
-        )
+        return {
+            "has_activation": int(self.activation is not Activation.NONE),
+            "activation_min": low,
+            "activation_max": high,
+            "activation_of_nan": instead_of_nan,
+        }
 
 
 def _check_shape(operand: str, wanted: tuple[int, ...], found: tuple[int, ...]) -> None:
@@ -244,25 +246,21 @@ def _bias(site: Site, units: int) -> Array:
     return np.zeros(units, dtype) if bias is None or bias.data is None else bias.data.astype(dtype)
 
 
-def _scaling_params(site: Site) -> tuple[Param, ...]:
-    """The struct fields of an integer layer."""
+def _scaling_params(site: Site) -> dict[str, Any]:
+    """The struct fields that only kernels of integers have."""
     weights = site.constant("weights_feature")
     feature, result = _factors(site)
     zeros = np.zeros(len(weights), np.int32)
-    state_zero = () if site["state"].type.dtype is DType.S16 else (_zero_param("state_zero_point", site, "state"),)
-    return (
-        Param("feature_bias", folded_bias(zeros, weights, site["input"].quantization.zero_point)),
-        *state_zero,
-        Param("feature_multiplier", feature.value),
-        Param("feature_shift", feature.shift),
-        Param("output_multiplier", result.value),
-        Param("output_shift", result.shift),
-        _zero_param("output_zero_point", site, "output"),
-    )
-
-
-def _zero_param(name: str, site: Site, operand: str) -> Param:
-    return Param(name, site[operand].quantization.zero_point)
+    state, is_s8 = site["state"].quantization, site["state"].type.dtype is DType.S8
+    return {
+        "feature_bias": folded_bias(zeros, weights, site["input"].quantization.zero_point),
+        **({"state_zero_point": state.zero_point} if is_s8 else {}),
+        "feature_multiplier": feature.value,
+        "feature_shift": feature.shift,
+        "output_multiplier": result.value,
+        "output_shift": result.shift,
+        "output_zero_point": site.output.quantization.zero_point,
+    }
 
 
 register(Svdf)

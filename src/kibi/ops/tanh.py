@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import Param, Site
+from kibi.ir import Site
 from kibi.ops.logistic import input_radius
 from kibi.ops.lookup import ALL_S8
 from kibi.ops.registry import register
@@ -52,9 +52,9 @@ class Tanh(Unary):
         ends = np.where(centred <= -radius, -128, np.where(centred >= radius, 127, values))
         return ends.astype(np.int8)
 
-    def params(self, site: Site) -> tuple[Param, ...]:
+    def params(self, site: Site) -> dict[str, Any]:
         """The scaling of s16."""
-        return () if site.output.type.dtype is DType.F32 else scaling_params(site, _EXACT_SHIFTS)
+        return {} if site.output.type.dtype is DType.F32 else scaling_params(site, _EXACT_SHIFTS)
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """Of s16 rule N29, of floats rule N32."""

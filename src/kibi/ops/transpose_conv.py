@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params import PARAMS
 from kibi.ops import checks, float_sums
 from kibi.ops.accumulator import Requantization, integer_matmul
 from kibi.ops.attributes import Activation, Padding
@@ -121,9 +122,10 @@ class TransposeConv(Operator):
         """One kernel for each type, without scratch."""
         spread, weights = self.spread(site), self._filter_by_rows(site)
         dtype = site["input"].type.dtype
-        params = (Param("filter", weights.reshape(-1)), *self._layer_params(site), *spread.params(len(weights)))
+        kernel = f"kibi_transpose_conv_{dtype}"
+        params = PARAMS[kernel](filter=weights.reshape(-1), **self._layer_params(site), **spread.params(len(weights)))
         distance = dtype.size_bytes * spread.distance(len(weights))
-        return KernelCall(f"kibi_transpose_conv_{dtype}", params, overlap_bytes=(distance,))
+        return KernelCall(kernel, params, overlap_bytes=(distance,))
 
     def macs(self, site: Site) -> int:
         """Filter elements of a channel for each input element."""
@@ -135,18 +137,15 @@ class TransposeConv(Operator):
         weights = site.constant("filter").astype(site["filter"].type.dtype.numpy)
         return np.ascontiguousarray(weights.transpose(0, 2, 1, 3)) if self.spread(site).is_swapped else weights
 
-    def _layer_params(self, site: Site) -> tuple[Param, ...]:
-        """The struct fields for the bias and what is done with sums."""
+    def _layer_params(self, site: Site) -> dict[str, Any]:
+        """The struct fields of the bias and of what is done with sums."""
         if is_float(site):
-            return Param("bias", float_sums.bias_of(site)), *float_sums.clamp_params(self.activation)
+            return {"bias": float_sums.bias_of(site), **float_sums.activation_params(self.activation)}
         if is_s16(site):
             wide = ScalingS16.of(site, self.activation, always_wide=True)
-            # Sums always have 64 bits.
-            shared = (param for param in wide.params() if param.name != "is_wide")
-            return Param("bias", wide.bias), *shared
-        scaling = Requantization.of(site, self.activation)
-        moved = Param("input_zero_point", site["input"].quantization.zero_point)
-        return Param("bias", scaling.bias), moved, *scaling.params()
+            return {"bias": wide.bias, **wide.params()}
+        scaling, zero_point = Requantization.of(site, self.activation), site["input"].quantization.zero_point
+        return {"bias": scaling.bias, "input_zero_point": zero_point, **scaling.params()}
 
 
 def _products(rows: Rows, spread: Spread, weights: Array) -> Iterator[tuple[Array, Array, int, slice]]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, Param, RowAccess, Rows, Site
+from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
 from kibi.ops import checks
 from kibi.ops.lookup import Lookup
 
@@ -61,8 +61,8 @@ class Unary(Lookup):
         return checks.same_rows(site), dtype
 
     @abstractmethod
-    def params(self, site: Site) -> tuple[Param, ...]:
-        """The struct fields behind `elements`, of s16 and f32.
+    def params(self, site: Site) -> dict[str, Any]:
+        """The struct fields after `elements`, of s16 and f32.
 
         Raises:
             OperatorError: the node breaks a rule of the operator.
@@ -90,7 +90,7 @@ class Unary(Lookup):
         """The look-up, or the type's kernel."""
         if site.output.type.dtype is DType.S8:
             return Lookup.kernel_call(self, site)
-        return unary_call(site, *self.params(site))
+        return unary_call(site, **self.params(site))
 
 
 def real_rows(function: Callable[[Real], Real]) -> Callable[[Rows], Array]:
@@ -103,12 +103,11 @@ def real_rows(function: Callable[[Real], Real]) -> Callable[[Rows], Array]:
     return row
 
 
-def unary_call(site: Site, *params: Param) -> KernelCall:
+def unary_call(site: Site, **fields: Any) -> KernelCall:
     """The call of `kibi_<name>_<type>`, which may work in place."""
-    return named_call(f"kibi_{site.op.name.lower()}_{site.output.type.dtype}", site, *params)
+    return named_call(f"kibi_{site.op.name.lower()}_{site.output.type.dtype}", site, **fields)
 
 
-def named_call(kernel: str, site: Site, *params: Param) -> KernelCall:
+def named_call(kernel: str, site: Site, **fields: Any) -> KernelCall:
     """The call of a kernel that takes `elements` and these, and may work in place."""
-    elements = Param("elements", site.output.type.row_elements)
-    return KernelCall(kernel, (elements, *params), overlap_bytes=(0,))
+    return KernelCall.of(kernel, {"elements": site.output.type.row_elements, **fields}, overlap_bytes=(0,))

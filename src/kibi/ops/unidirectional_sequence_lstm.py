@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Param, RowAccess, Rows, Site, StatefulOperator
+from kibi.ir import KernelCall, OperatorError, RowAccess, Rows, Site, StatefulOperator
+from kibi.kernels.params import PARAMS
 from kibi.ops import checks, lstm_floats, lstm_integers
 from kibi.ops.lstm_integers import GATES
 from kibi.ops.overlap import least_distance
@@ -76,7 +77,7 @@ class UnidirectionalSequenceLstm(StatefulOperator):
         return site["input"].type.shape[1 if self.time_major else 0]
 
     def steps(self, site: Site) -> int:
-        """One for each step in time; all at once where several batches lie one behind another."""
+        """One for each step in time; all at once where several batches follow one another."""
         times = site["input"].type.shape[0 if self.time_major else 1]
         return times if self.time_major or self._batches(site) == 1 else 1
 
@@ -109,17 +110,18 @@ class UnidirectionalSequenceLstm(StatefulOperator):
         vectors = site["input"].type.rows // self.steps(site)
         units, depth = site["input_to_forget"].type.shape
         weights = (f"{kind}_to_{gate}" for kind in ("input", "recurrent") for gate in GATES)
-        params = (
-            *(Param(operand, site.constant(operand).reshape(-1)) for operand in weights),
-            Param("batches", batches),
-            Param("times", vectors // batches),
-            Param("depth", depth),
-            Param("units", units),
-            *(lstm_floats if _is_float(site) else lstm_integers).params(site, self.cell_clip),
+        kernel = f"kibi_lstm_{dtype}"
+        params = PARAMS[kernel](
+            **{operand: site.constant(operand).reshape(-1) for operand in weights},
+            batches=batches,
+            times=vectors // batches,
+            depth=depth,
+            units=units,
+            **(lstm_floats if _is_float(site) else lstm_integers).params(site, self.cell_clip),
         )
         # A vector is read until the last of its units is computed.
         distance = dtype.size_bytes * least_distance((0, (number + 1) * units - 1) for number in range(vectors))
-        return KernelCall(f"kibi_lstm_{dtype}", params, overlap_bytes=(distance,))
+        return KernelCall(kernel, params, overlap_bytes=(distance,))
 
     def macs(self, site: Site) -> int:
         """Of each vector, the weights of four gates."""

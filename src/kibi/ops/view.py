@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, Param, RowAccess, Rows, Site, TensorType
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site, TensorType
+from kibi.kernels.params.movement import ViewParams
 from kibi.ops import checks
 
 _FEW_POINTERS = 16
@@ -146,12 +147,12 @@ class View(Operator):
         """The one kernel, without scratch."""
         walk, element_bytes = self._walk(site), site.output.type.dtype.size_bytes
         loops = [(loop.size, loop.pointers, loop.elements * element_bytes) for loop in walk.loops]
-        params = (
-            Param("bytes", walk.run * element_bytes),
-            Param("first_pointer", walk.first[0]),
-            Param("first_byte", walk.first[1] * element_bytes),
-            Param("axes", len(loops)),
-            Param("loops", np.array(loops, np.int32)),
+        params = ViewParams(
+            bytes=walk.run * element_bytes,
+            first_pointer=walk.first[0],
+            first_byte=walk.first[1] * element_bytes,
+            axes=len(loops),
+            loops=np.array(loops, np.int32),
         )
         # Where a pointer is to a part of a row, the row's first element is no nearer to the output than the part's.
         elements = walk.places[1]

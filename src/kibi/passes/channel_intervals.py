@@ -114,8 +114,8 @@ def _made(site: Site, found: dict[int, Interval]) -> Interval | None:
     layer = ProductLayer.of(site)
     if layer is not None:
         return Interval(*layer.interval(known[0].low, known[0].high))
-    if type(site.op) in TABLES:
-        return _looked_up(site, known[0])
+    if isinstance(site.op, TABLES):
+        return _looked_up(site, site.op.table(site), known[0])
     if type(site.op) in MONOTONE and not _may_wrap(site):
         low = evaluate(site, [bounds.low for bounds in known])
         high = evaluate(site, [bounds.high for bounds in known])
@@ -123,10 +123,9 @@ def _made(site: Site, found: dict[int, Interval]) -> Interval | None:
     return None
 
 
-def _looked_up(site: Site, source: Interval) -> Interval:
+def _looked_up(site: Site, table: NDArray[np.int8], source: Interval) -> Interval:
     """The least and the largest entry of the operator's table between the bounds; tables may rise and fall."""
-    every = next(param.value for param in site.op.kernel_call(site).params if param.name == "table")
-    least, most = _ends_between(np.asarray(every).astype(np.int8).tobytes())
+    least, most = _ends_between(table.tobytes())
     places, shape = (source.low + 128, source.high + 128), site.output.type.shape
     return Interval(least[places].reshape(shape), most[places].reshape(shape))
 
@@ -143,8 +142,8 @@ def _ends_between(entries: bytes) -> tuple[Int64, Int64]:
 
 def _may_wrap(site: Site) -> bool:
     """Whether a MEAN's scaled sum may leave 32 bits, where it would fall instead of rise."""
-    if type(site.op) is not Mean:
+    if not isinstance(site.op, Mean):
         return False
-    shift = next(param.value for param in site.op.kernel_call(site).params if param.name == "shift")
+    shift = site.op.multiplier(site).shift
     count = site["input"].type.elements // max(1, site.output.type.elements)
-    return count * 255 << max(0, int(np.asarray(shift))) > (1 << 31) - (1 << 8)
+    return count * 255 << max(0, shift) > (1 << 31) - (1 << 8)

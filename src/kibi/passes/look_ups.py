@@ -5,8 +5,6 @@ A kernel that looks weights up is code of its own, and slower: it is worth that 
 
 from dataclasses import replace
 
-import numpy as np
-
 from kibi.ir import Graph, KernelCall, Tensor
 
 _CODE_BYTES = 1024
@@ -46,4 +44,4 @@ def _decoded(tensor: Tensor) -> Tensor:
 
 def _constant_bytes(call: KernelCall) -> int:
     """Bytes of the arrays that a call names."""
-    return sum(param.value.nbytes for param in call.params if isinstance(param.value, np.ndarray))
+    return sum(data.nbytes for data in call.constants.values())

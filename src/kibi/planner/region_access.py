@@ -69,9 +69,9 @@ def packed_constants(
 ) -> Iterator[tuple[int, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]]:
     """The constants that the kernel takes as a parameter of the operand's name, each as (tensor, packed elements)."""
     constants = {name: tensor for name, tensor in site.operands if tensor is not None and tensor.is_constant}
-    for param in call.params:
-        if param.name in constants and isinstance(param.value, np.ndarray):
-            yield constants[param.name].index, param.value
+    for name, data in call.constants.items():
+        if name in constants:
+            yield constants[name].index, data
 
 
 def _row_reads(site: Site, tensor: Tensor, access: RowAccess) -> int:

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import isfinite
 
-import numpy as np
-
 from kibi.errors import TargetError
 from kibi.ir import Graph
 from kibi.planner.plan import Plan
@@ -93,10 +91,10 @@ def _accessed(graph: Graph, plan: Plan) -> Iterator[str]:
             for index in site.node.outputs:
                 counted[placed.get(index)] += len(site.made_rows(step)) * graph.tensors[index].type.row_bytes
         times = 1 if site.accumulates else site.steps
-        for param in call.params:
+        for name, data in call.constants.items():
             for operand, constant in site.operands:
-                if operand == param.name and constant is not None and isinstance(param.value, np.ndarray):
-                    counted[constants.get(constant.index)] += times * param.value.nbytes
+                if operand == name and constant is not None:
+                    counted[constants.get(constant.index)] += times * data.nbytes
     for use in plan.regions:
         if use.accessed_bytes != counted[use.name]:
             what = f"one inference reads and writes {counted[use.name]} bytes there, not {use.accessed_bytes}"
@@ -126,12 +124,12 @@ def _constant_sizes(graph: Graph, plan: Plan) -> tuple[dict[int, int], int]:
                 arrays.setdefault(tensor.index, {})[b"rows"] = tensor.type.size_bytes
                 elements.add(tensor.type.dtype.size_bytes)
         operands = dict(site.operands)
-        for param in call.params:
-            constant = operands.get(param.name)
-            if constant is not None and constant.is_constant and isinstance(param.value, np.ndarray):
-                key = param.value.dtype.str.encode() + param.value.tobytes()
-                arrays.setdefault(constant.index, {})[key] = param.value.nbytes
-                elements.add(param.value.itemsize)
+        for name, data in call.constants.items():
+            constant = operands.get(name)
+            if constant is not None and constant.is_constant:
+                key = data.dtype.str.encode() + data.tobytes()
+                arrays.setdefault(constant.index, {})[key] = data.nbytes
+                elements.add(data.itemsize)
     alignment = max({_alignment(plan), *elements})
     sizes = {index: sum(-(-size // alignment) * alignment for size in its.values()) for index, its in arrays.items()}
     return sizes, alignment

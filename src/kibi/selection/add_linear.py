@@ -5,8 +5,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.ir import KernelCall, Param
-from kibi.quant import requantize
+from kibi.ir import KernelCall
+from kibi.kernels.params.binary import AddLinearParams, ScaledSumParams
+from kibi.quant import Multiplier, requantize
 from kibi.selection.variant import Goal, Variant
 
 _KERNEL = "kibi_add_s8_linear"
@@ -26,38 +27,36 @@ def pack_add(call: KernelCall) -> KernelCall | None:
     TFLM rounds each input, the sum and the output. One rounding gives the same outputs for all 256 * 256 pairs of inputs or it
     does not: that is tried.
     """
-    sizes = {param.name: param.value for param in call.params if isinstance(param.value, int)}
-    is_plain = sizes["pieces"] == sizes["step1"] == sizes["step2"] == 1
-    if not is_plain or (sizes["activation_min"], sizes["activation_max"]) != (-128, 127):
+    layer = call.params_as(ScaledSumParams)
+    is_plain = layer.pieces == layer.step1 == layer.step2 == 1
+    if not is_plain or (layer.activation_min, layer.activation_max) != (-128, 127):
         return None
-    factors = [_factor(sizes, number) for number in (1, 2)]
+    output = Multiplier(layer.output_multiplier, layer.output_shift)
+    inputs = (Multiplier(layer.multiplier1, layer.shift1), Multiplier(layer.multiplier2, layer.shift2))
+    factors = [_factor(each, output) for each in inputs]
     if max(factors) >= _LIMIT:
         return None
     terms = [_BYTES * factor >> _FACTOR_BITS for factor in factors]
     sums = terms[0][:, None] + terms[1]
-    start = _start(sums, _outputs(sizes))
+    start = _start(sums, _outputs(layer))
     if start is None or not -_LIMIT <= start + sums.min() <= start + sums.max() < _LIMIT:
         return None
-    values = {"factor1": factors[0], "factor2": factors[1], "start": start, "elements": sizes["elements"]}
-    params = tuple(Param(name, value) for name, value in values.items())
+    params = AddLinearParams(factor1=factors[0], factor2=factors[1], start=start, elements=layer.elements)
     return KernelCall(_KERNEL, params, overlap_bytes=call.overlap_bytes)
 
 
-def _factor(sizes: dict[str, int], number: int) -> int:
-    """What an input is multiplied by on its way to the output, in units of the last bit, rounded."""
-    own = Fraction(sizes[f"multiplier{number}"], 1 << (31 - sizes[f"shift{number}"]))
-    output = Fraction(sizes["output_multiplier"], 1 << (31 - sizes["output_shift"]))
-    return round(own * output * (1 << (_LEFT_SHIFT + _FRACTION_BITS + _FACTOR_BITS)))
+def _factor(own: Multiplier, output: Multiplier) -> int:
+    """Returns what an input is multiplied by on its way to the output, in units of the last bit, rounded."""
+    product = Fraction(own.value, 1 << (31 - own.shift)) * Fraction(output.value, 1 << (31 - output.shift))
+    return round(product * (1 << (_LEFT_SHIFT + _FRACTION_BITS + _FACTOR_BITS)))
 
 
-def _outputs(sizes: dict[str, int]) -> NDArray[np.int64]:
-    """The outputs `[256, 256]` by the rule, for each byte of the first input and each of the second."""
-    scaled = [
-        requantize((_BYTES - sizes[f"zero_point{n}"]) << _LEFT_SHIFT, sizes[f"multiplier{n}"], sizes[f"shift{n}"])
-        for n in (1, 2)
-    ]
-    total = requantize(scaled[0][:, None] + scaled[1], sizes["output_multiplier"], sizes["output_shift"])
-    return np.clip(total + sizes["output_zero_point"], -128, 127)
+def _outputs(layer: ScaledSumParams) -> NDArray[np.int64]:
+    """Returns the outputs `[256, 256]` by the rule, for each byte of the first input and each of the second."""
+    first = requantize((_BYTES - layer.zero_point1) << _LEFT_SHIFT, layer.multiplier1, layer.shift1)
+    second = requantize((_BYTES - layer.zero_point2) << _LEFT_SHIFT, layer.multiplier2, layer.shift2)
+    total = requantize(first[:, None] + second, layer.output_multiplier, layer.output_shift)
+    return np.clip(total + layer.output_zero_point, -128, 127)
 
 
 def _start(sums: NDArray[np.int64], outputs: NDArray[np.int64]) -> int | None:

@@ -5,60 +5,53 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.ir import KernelCall, Param
+from kibi.ir import KernelCall
+from kibi.kernels.params.convolution import Conv2DBlocksParams, Conv2DS8Params
 from kibi.ops.convolution_blocks import block_bytes, block_pixels, block_sizes
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch
 from kibi.selection.halves import SUM_LIMIT, fit_words, halves, starts, words
 from kibi.selection.sums import MOST_SIZE, SimpleSums, simple_sums
 from kibi.selection.variant import Goal, Variant
 
-_KEPT = (
-    "input_width", "input_channels", "output_width", "output_channels", "output_zero_point", "activation_min",
-    "activation_max", "kernel_rows", "kernel_width", "stride", "dilation", "pad",
-)  # fmt: skip
-
 
 def pack(call: KernelCall) -> KernelCall | None:
     """Weights in the order of blocks; None for groups, narrow rows, large windows, or sums that are not simple."""
-    values = {param.name: param.value for param in call.params}
-    size = {name: int(value) for name, value in values.items() if isinstance(value, int)}
-    array = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-    channels = size["output_channels"]
-    weights = array["filter"].astype(np.int8).reshape(channels, -1)
-    is_whole = size["input_channels"] % 4 == 0
+    layer = call.params_as(Conv2DS8Params)
+    weights = layer.filter.astype(np.int8).reshape(layer.output_channels, -1)
+    is_whole = layer.input_channels % 4 == 0
     most_bytes = call.scratch_bytes
-    pixels = block_pixels(size["output_width"], weights.shape[1], is_whole=is_whole, most_bytes=most_bytes)
-    if size["groups"] > 1 or not pixels or max(size.values()) > MOST_SIZE:
+    pixels = block_pixels(layer.output_width, weights.shape[1], is_whole=is_whole, most_bytes=most_bytes)
+    if layer.groups > 1 or not pixels or max(layer.scalars.values()) > MOST_SIZE:
         return None
-    sums = simple_sums(weights, array["bias"], array["multiplier"], array["shift"], limit=SUM_LIMIT)
-    packed = halves(_in_order(weights, size["kernel_rows"], is_whole=is_whole))
+    sums = simple_sums(weights, layer.bias, layer.multiplier, layer.shift, limit=SUM_LIMIT)
+    packed = halves(_in_order(weights, layer.kernel_rows, is_whole=is_whole))
     if sums is None or not fit_words(packed):
         return None
-    params = (
-        Param("filter", paired_words(packed)),
-        Param("channels", paired_channels(replace(sums, bias=starts(sums.bias, packed)))),
-        Param("padding", array["padding"]),
-        *(Param(name, size[name]) for name in _KEPT),
-        Param("pixels", pixels),
+    params = Conv2DBlocksParams(
+        filter=paired_words(packed),
+        channels=paired_channels(replace(sums, bias=starts(sums.bias, packed))),
+        padding=layer.padding,
+        pixels=pixels,
+        **layer.scalars_for(Conv2DBlocksParams),
     )
     return KernelCall(
         "kibi_conv2d_s8_blocks",
         params,
         block_bytes(pixels, weights.shape[1], is_whole=is_whole),
-        overlap_bytes=(blocks_distance(call, block_sizes(size["output_width"], pixels)),),
-        features=_features(size, pixels),
+        overlap_bytes=(blocks_distance(call, block_sizes(layer.output_width, pixels)),),
+        features=_features(layer, pixels),
     )
 
 
-def _features(size: dict[str, int], pixels: int) -> frozenset[str]:
+def _features(layer: Conv2DS8Params, pixels: int) -> frozenset[str]:
     """The parts of the kernel that a layer needs."""
-    end = (size["output_width"] - 1) * size["stride"] - size["pad"] + (size["kernel_width"] - 1) * size["dilation"]
-    stays_inside = size["pad"] == 0 and end < size["input_width"] and size["dilation"] == 1
+    end = (layer.output_width - 1) * layer.stride - layer.pad + (layer.kernel_width - 1) * layer.dilation
+    stays_inside = layer.pad == 0 and end < layer.input_width and layer.dilation == 1
     parts = {
-        **{f"OF_{count}": True for count in block_sizes(size["output_width"], pixels)},
+        **{f"OF_{count}": True for count in block_sizes(layer.output_width, pixels)},
         "AT_EDGES": not stays_inside,
-        "OF_BYTES": size["input_channels"] % 4 != 0,
-        "OF_ODD_CHANNELS": size["output_channels"] % 2 != 0,
+        "OF_BYTES": layer.input_channels % 4 != 0,
+        "OF_ODD_CHANNELS": layer.output_channels % 2 != 0,
     }
     return frozenset(f"KIBI_CONV2D_BLOCKS_{name}" for name, is_needed in parts.items() if is_needed)
 

@@ -4,62 +4,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, Param
+from kibi.ir import KernelCall
+from kibi.kernels.params.convolution import Conv2DColumnsParams, Conv2DS8Params
 from kibi.ops.convolution_blocks import block_sizes, shared_columns
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch
 from kibi.selection.halves import SUM_LIMIT, fit_words, halves, starts, words
 from kibi.selection.sums import SimpleSums, simple_sums
 from kibi.selection.variant import Goal, Variant
 
-KEPT = (
-    "input_width", "input_channels", "output_width", "output_channels", "output_zero_point", "activation_min",
-    "activation_max", "kernel_rows", "pad",
-)  # fmt: skip
-"""The general kernel's sizes that kernels of three columns take, too."""
-
 
 def pack(call: KernelCall) -> KernelCall | None:
     """Weights and constants in the order of reading; None for other kernels, little scratch, or sums that are not simple."""
-    sizes, arrays = three_wide(call)
-    if not sizes:
+    layer = call.params_as(Conv2DS8Params)
+    if not is_three_wide(layer):
         return None
-    channels = (sizes["input_channels"], sizes["output_channels"])
-    way = shared_columns(sizes["output_width"], sizes["kernel_rows"], channels, most_bytes=call.scratch_bytes)
-    weights, sums = weights_and_sums(sizes, arrays, SUM_LIMIT)
+    channels = (layer.input_channels, layer.output_channels)
+    way = shared_columns(layer.output_width, layer.kernel_rows, channels, most_bytes=call.scratch_bytes)
+    weights, sums = weights_and_sums(layer, SUM_LIMIT)
     if way is None or sums is None or not fit_words(halves(weights)):
         return None
-    params = (
-        Param("stream", stream(weights, sums, way.rows_at_once * way.channels_at_once)),
-        Param("padding", arrays["padding"]),
-        *(Param(name, sizes[name]) for name in KEPT),
-        Param("rows_at_once", way.rows_at_once),
-        Param("channels_at_once", way.channels_at_once),
-        Param("pixels", way.pixels),
+    params = Conv2DColumnsParams(
+        stream=stream(weights, sums, way.rows_at_once * way.channels_at_once),
+        padding=layer.padding,
+        rows_at_once=way.rows_at_once,
+        channels_at_once=way.channels_at_once,
+        pixels=way.pixels,
+        **layer.scalars_for(Conv2DColumnsParams),
     )
     return KernelCall(
         "kibi_conv2d_s8_columns",
         params,
         way.scratch_bytes,
-        overlap_bytes=(blocks_distance(call, block_sizes(sizes["output_width"], way.pixels)),),
-        features=frozenset({"KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS"} if sizes["output_channels"] % 2 else ()),
+        overlap_bytes=(blocks_distance(call, block_sizes(layer.output_width, way.pixels)),),
+        features=frozenset({"KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS"} if layer.output_channels % 2 else ()),
     )
 
 
-def three_wide(call: KernelCall) -> tuple[dict[str, int], dict[str, Array]]:
-    """Sizes and arrays of a general call whose windows are three neighbouring columns, one apart; else nothing."""
-    sizes = {param.name: param.value for param in call.params if isinstance(param.value, int)}
-    arrays = {param.name: param.value for param in call.params if isinstance(param.value, np.ndarray)}
-    plain = (sizes["kernel_width"], sizes["stride"], sizes["dilation"], sizes["groups"]) == (3, 1, 1, 1)
-    return (sizes, arrays) if plain and sizes["input_channels"] % 4 == 0 else ({}, {})
+def is_three_wide(layer: Conv2DS8Params) -> bool:
+    """True if windows are three neighbouring columns, one apart, of whole fours of channels."""
+    is_plain = (layer.kernel_width, layer.stride, layer.dilation, layer.groups) == (3, 1, 1, 1)
+    return is_plain and layer.input_channels % 4 == 0
 
 
-def weights_and_sums(
-    sizes: dict[str, int], arrays: dict[str, Array], limit: int
-) -> tuple[NDArray[np.int8], SimpleSums | None]:
-    """Weights as `[O, kernel rows, 3, C]`, and constants for simple sums below the limit in magnitude, if there are some."""
-    weights = arrays["filter"].astype(np.int8).reshape(sizes["output_channels"], -1)
-    sums = simple_sums(weights, arrays["bias"], arrays["multiplier"], arrays["shift"], limit=limit)
-    return weights.reshape(len(weights), sizes["kernel_rows"], 3, -1), sums
+def weights_and_sums(layer: Conv2DS8Params, limit: int) -> tuple[NDArray[np.int8], SimpleSums | None]:
+    """Returns weights `[O, kernel rows, 3, C]`, and constants for simple sums below the limit in magnitude, if there are some."""
+    weights = layer.filter.astype(np.int8).reshape(layer.output_channels, -1)
+    sums = simple_sums(weights, layer.bias, layer.multiplier, layer.shift, limit=limit)
+    return weights.reshape(len(weights), layer.kernel_rows, 3, -1), sums
 
 
 def stream(weights: NDArray[np.int8], sums: SimpleSums, at_once: int) -> NDArray[np.int32]:

@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.ir import KernelCall, Param
+from kibi.ir import KernelCall
+from kibi.kernels.params.convolution import Conv2DS8Params, Conv2DWinogradParams
 from kibi.ops.convolution_blocks import block_sizes, tiles_bytes, tiles_of_block
-from kibi.selection.conv2d_columns import KEPT, pairs, scaling, three_wide, weights_and_sums
+from kibi.selection.conv2d_columns import is_three_wide, pairs, scaling, weights_and_sums
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch
 from kibi.selection.sums import SimpleSums
 from kibi.selection.variant import Goal, Variant
@@ -19,28 +20,26 @@ def pack(call: KernelCall) -> KernelCall | None:
 
     Weights take 8 / 3 of the flash.
     """
-    sizes, arrays = three_wide(call)
-    if not sizes:
+    layer = call.params_as(Conv2DS8Params)
+    if not is_three_wide(layer):
         return None
-    rows, depth = sizes["kernel_rows"], sizes["input_channels"]
-    tiles = tiles_of_block(sizes["output_width"], rows, depth, most_bytes=call.scratch_bytes)
-    weights, sums = weights_and_sums(sizes, arrays, _SUM_LIMIT)
+    rows, depth = layer.kernel_rows, layer.input_channels
+    tiles = tiles_of_block(layer.output_width, rows, depth, most_bytes=call.scratch_bytes)
+    weights, sums = weights_and_sums(layer, _SUM_LIMIT)
     if not tiles or sums is None:
         return None
-    params = (
-        Param("stream", stream(weights, sums)),
-        Param("padding", np.full(depth, arrays["padding"][0], np.int8)),
-        *(Param(name, sizes[name]) for name in KEPT),
-        Param("tiles", tiles),
+    params = Conv2DWinogradParams(
+        stream=stream(weights, sums),
+        padding=np.full(depth, layer.padding[0], np.int8),
+        tiles=tiles,
+        **layer.scalars_for(Conv2DWinogradParams),
     )
     return KernelCall(
         "kibi_conv2d_s8_winograd",
         params,
         tiles_bytes(tiles, rows, depth),
-        overlap_bytes=(
-            blocks_distance(call, [2 * each for each in block_sizes(-(-sizes["output_width"] // 2), tiles)]),
-        ),
-        features=frozenset({"KIBI_CONV2D_WINOGRAD_OF_ODD_CHANNELS"} if sizes["output_channels"] % 2 else ()),
+        overlap_bytes=(blocks_distance(call, [2 * each for each in block_sizes(-(-layer.output_width // 2), tiles)]),),
+        features=frozenset({"KIBI_CONV2D_WINOGRAD_OF_ODD_CHANNELS"} if layer.output_channels % 2 else ()),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from kibi.ir import KernelCall
+from kibi.kernels.params.convolution import Conv2DS8Params
 from kibi.ops.convolution_blocks import blocks_scratch_bytes
 from kibi.ops.overlap import least_distance
 from kibi.ops.window import Window
@@ -11,12 +12,12 @@ from kibi.selection.variant import Goal
 
 def window_of(call: KernelCall) -> Window:
     """Returns the geometry across a row of a call of `kibi_conv2d_s8`; what it says of rows means nothing."""
-    size = _sizes(call)
+    layer = call.params_as(Conv2DS8Params)
     return Window(
-        batches=1, input_rows=size["kernel_rows"], input_width=size["input_width"], channels=size["input_channels"],
-        output_rows=1, output_width=size["output_width"], kernel_rows=size["kernel_rows"],
-        kernel_width=size["kernel_width"], stride_rows=1, stride_width=size["stride"], dilation_rows=1,
-        dilation_width=size["dilation"], pad_rows=0, pad_width=size["pad"], is_swapped=False,
+        batches=1, input_rows=layer.kernel_rows, input_width=layer.input_width, channels=layer.input_channels,
+        output_rows=1, output_width=layer.output_width, kernel_rows=layer.kernel_rows,
+        kernel_width=layer.kernel_width, stride_rows=1, stride_width=layer.stride, dilation_rows=1,
+        dilation_width=layer.dilation, pad_rows=0, pad_width=layer.pad, is_swapped=False,
     )  # fmt: skip
 
 
@@ -27,8 +28,8 @@ def blocks_scratch(call: KernelCall, goal: Goal) -> int:
         call: of `kibi_conv2d_s8`.
         goal: of the code.
     """
-    window, size = window_of(call), _sizes(call)
-    few, most = blocks_scratch_bytes(window, window.channels // size["groups"], size["output_channels"])
+    window, layer = window_of(call), call.params_as(Conv2DS8Params)
+    few, most = blocks_scratch_bytes(window, window.channels // layer.groups, layer.output_channels)
     return most if goal is Goal.SPEED else few
 
 
@@ -39,14 +40,10 @@ def blocks_distance(call: KernelCall, blocks: Sequence[int]) -> int:
         call: of `kibi_conv2d_s8`.
         blocks: the pixels of each block of an output row, in order.
     """
-    window, channels = window_of(call), _sizes(call)["output_channels"]
+    window, channels = window_of(call), call.params_as(Conv2DS8Params).output_channels
     reads, first = [], 0
     for pixels in blocks:
         ahead = range(first, min(first + pixels, window.output_width))
         reads += [(window.first_inside(x) * window.channels, first * channels) for x in ahead]
         first += pixels
     return least_distance(reads)
-
-
-def _sizes(call: KernelCall) -> dict[str, int]:
-    return {param.name: param.value for param in call.params if isinstance(param.value, int)}

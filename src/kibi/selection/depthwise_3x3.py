@@ -1,13 +1,9 @@
 """DEPTHWISE_CONV_2D with windows of three by three, four channels at a time."""
 
-from kibi.ir import KernelCall, Param
+from kibi.ir import KernelCall
+from kibi.kernels.params.convolution import Depthwise3x3Params
 from kibi.selection.depthwise_blocks import Depthwise, blocks_of, depthwise, one_tap, packed, two_taps
 from kibi.selection.variant import Goal, Variant
-
-_KEPT = (
-    "input_width", "channels", "input_zero_point", "output_width", "output_zero_point", "activation_min",
-    "activation_max", "stride", "dilation", "pad",
-)  # fmt: skip
 
 
 def pack(call: KernelCall) -> KernelCall | None:
@@ -29,12 +25,12 @@ def _fits(layer: Depthwise) -> bool:
 
 
 def _packed(layer: Depthwise, call: KernelCall, kernel: str) -> KernelCall:
-    w = layer.weights[:, :, blocks_of(layer.size["channels"])]
+    w = layer.weights[:, :, blocks_of(layer.params.channels)]
     words = [
         *(two_taps(w[0, 0], w[1, 0]), two_taps(w[2, 0], w[2, 1]), two_taps(w[0, 1], w[1, 1])),
         *(two_taps(w[0, 2], w[1, 2]), one_tap(w[2, 2])),
     ]
-    params = (Param("blocks", packed(layer, words)), *(Param(name, layer.size[name]) for name in _KEPT))
+    params = Depthwise3x3Params(blocks=packed(layer, words), **layer.params.scalars_for(Depthwise3x3Params))
     return KernelCall(kernel, params, overlap_bytes=call.overlap_bytes)
 
 

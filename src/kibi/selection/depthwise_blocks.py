@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
+from kibi.kernels.params.convolution import DepthwiseS8Params
 from kibi.quant import requantize
 from kibi.selection.normalized_sums import doubled, normalized_sums, side_by_side
 from kibi.selection.sums import MOST_SIZE, SimpleSums
@@ -22,22 +23,22 @@ class Depthwise:
     Attributes:
         weights: `[kernel rows, kernel width, C]` s8.
         sums: constants of its channels.
-        size: the general call's integers, by name.
+        params: of the general call.
     """
 
     weights: NDArray[np.int8]
     sums: SimpleSums
-    size: dict[str, int]
+    params: DepthwiseS8Params
 
     def middles_are_inside(self) -> bool:
         """Whether the middle columns of all windows lie inside the input, where windows are three wide."""
-        first = self.size["dilation"] - self.size["pad"]
-        last = first + (self.size["output_width"] - 1) * self.size["stride"]
-        return first >= 0 and last < self.size["input_width"]
+        first = self.params.dilation - self.params.pad
+        last = first + (self.params.output_width - 1) * self.params.stride
+        return first >= 0 and last < self.params.input_width
 
     def has_relu(self) -> bool:
         """Whether the activation cuts off all outputs below the zero point."""
-        return self.size["activation_min"] >= self.size["output_zero_point"]
+        return self.params.activation_min >= self.params.output_zero_point
 
     def fits_halves(self) -> bool:
         """Whether all sums, scaled but for the last bit of the shift, fit 16 bits, signed, whatever the inputs."""
@@ -53,17 +54,15 @@ def depthwise(call: KernelCall) -> Depthwise | None:
     None where there are fewer than four channels, where a channel is not shifted to the right, and where its sums are not
     simple.
     """
-    size = {param.name: int(param.value) for param in call.params if isinstance(param.value, int)}
-    array = {param.name: param.value for param in call.params if isinstance(param.value, np.ndarray)}
-    channels = size["channels"]
-    if channels < BLOCK or max(size.values()) > MOST_SIZE:
+    params = call.params_as(DepthwiseS8Params)
+    if params.channels < BLOCK or max(params.scalars.values()) > MOST_SIZE:
         return None
-    taps = array["filter"].reshape(-1, channels).T.astype(np.int8)
-    found = normalized_sums(taps, array["bias"], array["multiplier"], array["shift"])
+    taps = params.filter.reshape(-1, params.channels).T.astype(np.int8)
+    found = normalized_sums(taps, params.bias, params.multiplier, params.shift)
     if found is None:
         return None
     weights, sums = found
-    return Depthwise(weights.T.reshape(size["kernel_rows"], size["kernel_width"], channels), sums, size)
+    return Depthwise(weights.T.reshape(params.kernel_rows, params.kernel_width, params.channels), sums, params)
 
 
 def blocks_of(channels: int) -> NDArray[np.int64]:
@@ -90,7 +89,7 @@ def packed(layer: Depthwise, weights: list[NDArray[np.int32]]) -> NDArray[np.int
         layer: the layer.
         weights: its words in the order of the kernel, `[blocks, …]` each.
     """
-    blocks = blocks_of(layer.size["channels"])
+    blocks = blocks_of(layer.params.channels)
     inverted = ~layer.sums.shift.astype(np.int32)
     words: NDArray[np.int32] = np.hstack(
         [layer.sums.bias[blocks], *weights, doubled(layer.sums)[blocks], inverted[blocks]]

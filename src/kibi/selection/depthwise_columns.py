@@ -1,13 +1,9 @@
 """DEPTHWISE_CONV_2D with any window, four channels at a time."""
 
-from kibi.ir import KernelCall, Param
+from kibi.ir import KernelCall
+from kibi.kernels.params.convolution import DepthwiseColumnsParams
 from kibi.selection.depthwise_blocks import blocks_of, depthwise, one_tap, packed, two_taps
 from kibi.selection.variant import Goal, Variant
-
-_KEPT = (
-    "input_width", "channels", "input_zero_point", "output_width", "output_zero_point", "activation_min",
-    "activation_max", "kernel_rows", "kernel_width", "stride", "dilation", "pad",
-)  # fmt: skip
 
 
 def pack(call: KernelCall) -> KernelCall | None:
@@ -21,7 +17,7 @@ def pack(call: KernelCall) -> KernelCall | None:
     for column in range(columns):
         words += [two_taps(weights[row, column], weights[row + 1, column]) for row in range(0, rows - 1, 2)]
         words += [one_tap(weights[-1, column])] * (rows % 2)
-    params = (Param("blocks", packed(layer, words)), *(Param(name, layer.size[name]) for name in _KEPT))
+    params = DepthwiseColumnsParams(blocks=packed(layer, words), **layer.params.scalars_for(DepthwiseColumnsParams))
     return KernelCall("kibi_depthwise_conv2d_s8_columns", params, overlap_bytes=call.overlap_bytes)
 
 

@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.ir import KernelCall, Param
+from kibi.dtypes import Array
+from kibi.ir import KernelCall
+from kibi.kernels.params.convolution import Conv2DS8Params
+from kibi.kernels.params.fully_connected import FullyConnectedBlocksParams, FullyConnectedS8Params
 from kibi.ops.overlap import least_distance
 from kibi.quant import wrap_s32
 from kibi.selection.halves import SUM_LIMIT, fit_words, halves, starts, words
@@ -39,29 +42,29 @@ class _Layer:
 
 def pack_fully_connected(call: KernelCall) -> KernelCall | None:
     """From a call of `kibi_fully_connected_s8`; None where sums or shifts are out of range."""
-    arrays, sizes = _values(call)
-    weights = arrays["filter"].reshape(sizes["output_channels"], sizes["pieces"], sizes["piece"])
-    scaling = (arrays["bias"], arrays["multiplier"], arrays["shift"])
-    return _packed(call, sizes, _Layer(weights, *scaling, sizes["vectors"], sizes["vectors_per_row"]))
+    given = call.params_as(FullyConnectedS8Params)
+    weights = _wide(given.filter).reshape(given.output_channels, given.pieces, given.piece)
+    scaling = (_wide(given.bias), _wide(given.multiplier), _wide(given.shift))
+    return _packed(call, given, _Layer(weights, *scaling, given.vectors, given.vectors_per_row))
 
 
 def pack_convolution(call: KernelCall) -> KernelCall | None:
     """From a call of `kibi_conv2d_s8` for rows of one pixel under a window whose columns are neighbours; else None."""
-    arrays, sizes = _values(call)
-    if sizes["output_width"] > 1 or sizes["groups"] > 1:
+    given = call.params_as(Conv2DS8Params)
+    if given.output_width > 1 or given.groups > 1:
         return None
-    columns = np.arange(sizes["kernel_width"]) * sizes["dilation"] - sizes["pad"]
-    inside = (columns >= 0) & (columns < sizes["input_width"])
+    columns = np.arange(given.kernel_width) * given.dilation - given.pad
+    inside = (columns >= 0) & (columns < given.input_width)
     read = columns[inside]
     if not np.array_equal(read, np.arange(max(1, len(read)))):
         return None
-    shape = (sizes["output_channels"], sizes["kernel_rows"], sizes["kernel_width"])
-    weights = arrays["filter"].reshape(*shape, -1)
+    shape = (given.output_channels, given.kernel_rows, given.kernel_width)
+    weights = _wide(given.filter).reshape(*shape, -1)
     # Columns outside hold the input's zero point, which the bias takes away again.
-    outside = weights[:, :, ~inside].sum(axis=(1, 2, 3)) * arrays["padding"][0]
-    bias = wrap_s32(arrays["bias"] + outside)
+    outside = weights[:, :, ~inside].sum(axis=(1, 2, 3)) * _wide(given.padding)[0]
+    bias = wrap_s32(_wide(given.bias) + outside)
     pieces = weights[:, :, inside].reshape(*shape[:2], -1)
-    return _packed(call, sizes, _Layer(pieces, bias, arrays["multiplier"], arrays["shift"]))
+    return _packed(call, given, _Layer(pieces, bias, _wide(given.multiplier), _wide(given.shift)))
 
 
 FULLY_CONNECTED_BLOCKS = (
@@ -71,16 +74,14 @@ FULLY_CONNECTED_BLOCKS = (
 )
 
 
-def _values(call: KernelCall) -> tuple[dict[str, NDArray[np.int64]], dict[str, int]]:
-    """The call's arrays and its integers."""
-    arrays = {param.name: param.value.astype(np.int64) for param in call.params if isinstance(param.value, np.ndarray)}
-    return arrays, {param.name: param.value for param in call.params if isinstance(param.value, int)}
+def _wide(values: Array) -> NDArray[np.int64]:
+    return values.astype(np.int64)
 
 
-def _packed(call: KernelCall, sizes: dict[str, int], given: _Layer) -> KernelCall | None:
-    channels, pieces, piece = given.weights.shape
-    layer = given if _is_bounded(given) else _simplified(given)
-    fours = np.pad(given.weights, ((0, 0), (0, 0), (0, -piece % 4))).reshape(channels, -1)
+def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, read: _Layer) -> KernelCall | None:
+    channels, pieces, piece = read.weights.shape
+    layer = read if _is_bounded(read) else _simplified(read)
+    fours = np.pad(read.weights, ((0, 0), (0, 0), (0, -piece % 4))).reshape(channels, -1)
     packed = halves(fours)
     if layer is None or layer.shift.max() >= 0 or not fit_words(packed):
         return None
@@ -91,20 +92,19 @@ def _packed(call: KernelCall, sizes: dict[str, int], given: _Layer) -> KernelCal
     if distance is not None and distance < least_distance(reads):
         return None
     scales = _scales(layer)
-    low, high = sizes["activation_min"], sizes["activation_max"]
-    params = (
-        Param("filter", _filter(starts(layer.bias, packed), words(packed))),
-        Param("scales", scales),
-        Param("scale_step", 12 if len(scales) > 3 else 0),
-        Param("piece", piece),
-        Param("pieces", pieces),
-        Param("vectors", layer.vectors),
-        Param("row_elements", layer.vectors_per_row * piece),
-        Param("output_channels", channels),
-        Param("rounding", 2 * sizes["output_zero_point"] + 1),
-        Param("clamps", int((low, high) != (-128, 127))),
-        Param("activation_min", low),
-        Param("activation_max", high),
+    params = FullyConnectedBlocksParams(
+        filter=_filter(starts(layer.bias, packed), words(packed)),
+        scales=scales,
+        scale_step=12 if len(scales) > 3 else 0,
+        piece=piece,
+        pieces=pieces,
+        vectors=layer.vectors,
+        row_elements=layer.vectors_per_row * piece,
+        output_channels=channels,
+        rounding=2 * given.output_zero_point + 1,
+        clamps=int((given.activation_min, given.activation_max) != (-128, 127)),
+        activation_min=given.activation_min,
+        activation_max=given.activation_max,
     )
     return KernelCall(_KERNEL, params, overlap_bytes=call.overlap_bytes)
 

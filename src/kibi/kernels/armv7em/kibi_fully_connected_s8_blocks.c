@@ -6,6 +6,20 @@
 #error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
 #endif
 
+/* Where the assembly reads the parameters. */
+KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, filter, 0);
+KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, scales, 4);
+KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, scale_step, 8);
+KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, piece, 12);
+KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, pieces, 16);
+KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, vectors, 20);
+KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, row_elements, 24);
+KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, output_channels, 28);
+KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, rounding, 32);
+KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, clamps, 36);
+KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, activation_min, 40);
+KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, activation_max, 44);
+
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 

@@ -39,6 +39,9 @@ void KIBI_ON_EVENT(uint32_t id);
 #define KIBI_ASSERT(condition) ((void)0)
 #endif
 
+/* Does not compile unless a field of a struct has that offset: for assembly, which reads fields by their offsets. */
+#define KIBI_FIELD_AT(type, field, offset) typedef char type##_##field##_is_at[offsetof(type, field) == (offset) ? 1 : -1]
+
 /* Marks functions that stay functions, so that a person can break on them and a profiler can see them. */
 #if defined(__GNUC__)
 #define KIBI_NOINLINE __attribute__((noinline))

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
+    int32_t elements; /* of a row */
 } kibi_abs_f32_params;
 
 /* output: [elements]; may be the input row itself, or begin below it.

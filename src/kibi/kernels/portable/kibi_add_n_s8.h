@@ -10,10 +10,10 @@ extern "C" {
 
 typedef struct {
     int32_t inputs;            /* 1 to 32 */
-    int32_t elements; /* of a row */
+    int32_t elements;          /* of a row */
     int32_t zero_point;        /* of the inputs */
-    int32_t output_multiplier; /* 0 … 2**31 - 1 */
-    int32_t output_shift;      /* -31 … 0 */
+    int32_t output_multiplier; /* 0 ... 2**31 - 1 */
+    int32_t output_shift;      /* -31 ... 0 */
     int32_t output_zero_point;
 } kibi_add_n_s8_params;
 

@@ -21,8 +21,8 @@ typedef struct {
     int32_t activation_min;
     int32_t activation_max;
     int32_t zero_point1;
-    int32_t multiplier1; /* 0 … 2**31 - 1, as all multipliers here */
-    int32_t shift1;      /* -31 … 0, as all shifts here */
+    int32_t multiplier1; /* 0 ... 2**31 - 1, as all multipliers here */
+    int32_t shift1;      /* -31 ... 0, as all shifts here */
     int32_t zero_point2;
     int32_t multiplier2;
     int32_t shift2;

@@ -9,9 +9,9 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t outer; /* elements in front of the axis */
-    int32_t size;  /* elements along it */
-    int32_t inner; /* elements behind it */
+    int32_t outer;  /* elements before the axis */
+    int32_t size;   /* elements along it */
+    int32_t inner;  /* elements after it */
     int32_t row_elements;
     int32_t is_max; /* 1: the largest, 0: the smallest */
 } kibi_arg_extreme_f32_params;

@@ -15,7 +15,7 @@ typedef struct {
     int32_t kernel_rows;
     int32_t kernel_width;
     int32_t stride; /* across; the rows' stride is in the pointers */
-    int32_t pad;    /* in front of the first column */
+    int32_t pad;    /* before the first column */
     float activation_min;
     float activation_max;
 } kibi_average_pool2d_f32_params;

@@ -9,22 +9,25 @@ extern "C" {
 #endif
 
 typedef struct {
-    const int32_t *matrices; /* [matrix_count][4]: pointer and element at which each of input 1, then of input 2, begins */
+    /* [matrix_count][4]: pointer and element at which each of input 1, then of input 2, begins */
+    const int32_t *matrices;
     int32_t matrix_count;
-    int32_t rows;    /* of a product */
-    int32_t columns; /* of a product */
-    int32_t depth;   /* elements that are multiplied and added up */
-    int32_t pointers1;    /* of input 1 */
-    int32_t row_pointers; /* pointers from one row of input 1 to the next */
-    int32_t depth1_pointers;
-    int32_t depth2_pointers;
-    int32_t column_pointers; /* pointers from one column of input 2 to the next */
-    int32_t row_step;        /* elements, likewise; where an axis takes pointers, 0 */
+    int32_t rows;              /* of a product */
+    int32_t columns;           /* of a product */
+    int32_t depth;             /* elements that are multiplied and added up */
+    int32_t pointers1;         /* pointers to pieces of input 1; those of input 2 follow */
+    int32_t row_pointers;      /* pointers from one row of input 1 to the next */
+    int32_t depth1_pointers;   /* pointers from one element of a row of input 1 to the next */
+    int32_t depth2_pointers;   /* pointers from one element of a column of input 2 to the next */
+    int32_t column_pointers;   /* pointers from one column of input 2 to the next */
+    int32_t row_step;          /* elements from one row of input 1 to the next; 0 where row_pointers is not */
+    /* elements from one element of a row of input 1 to the next; 0 where depth1_pointers is not */
     int32_t depth1_step;
+    /* elements from one element of a column of input 2 to the next; 0 where depth2_pointers is not */
     int32_t depth2_step;
-    int32_t column_step;
-    int32_t output_multiplier; /* 0 … 2**31 - 1 */
-    int32_t output_shift; /* -31 … 7 */
+    int32_t column_step;       /* elements from one column of input 2 to the next; 0 where column_pointers is not */
+    int32_t output_multiplier; /* 0 ... 2**31 - 1 */
+    int32_t output_shift;      /* -31 ... 7 */
 } kibi_batch_matmul_s16_params;
 
 /* output: [matrix_count][rows][columns]; does not overlap an input row.

@@ -10,8 +10,8 @@ extern "C" {
 
 typedef struct {
     int32_t elements1; /* of the first shape */
-    int32_t elements2;
-    int32_t elements; /* of the output: the larger of both */
+    int32_t elements2; /* of the second shape */
+    int32_t elements;  /* of the output: the larger of both */
 } kibi_broadcast_args_s64_params;
 
 /* output: [elements]; may overlap a shape of as many elements, or begin below it; below a shorter one it begins by at least as much

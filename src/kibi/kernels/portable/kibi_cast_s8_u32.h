@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
+    int32_t elements; /* of a row */
 } kibi_cast_s8_u32_params;
 
 /* output: [elements]; may overlap the input row where no element is written over one that is still to be read.

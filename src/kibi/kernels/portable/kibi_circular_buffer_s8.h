@@ -9,9 +9,9 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t pieces; /* of the newest slot */
+    int32_t pieces; /* pointers that hold the newest slot one after another */
     int32_t piece_bytes;
-    int32_t cycles; /* inferences of which the last gives outputs; at least 1 */
+    int32_t cycles; /* at least 1: of so many inferences the last one gives outputs */
 } kibi_circular_buffer_s8_params;
 
 /* output: [pieces][piece_bytes]; may overlap the slot of the memory in any way.

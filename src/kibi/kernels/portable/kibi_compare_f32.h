@@ -18,7 +18,7 @@ typedef struct {
     int32_t row_step2;
     int32_t piece_step2;
     int32_t step2;
-    int32_t relation; /* what makes an output 1: 1 less, 2 equal, 4 greater, 8 none of these, added up */
+    int32_t relation;    /* what makes an output 1: 1 less, 2 equal, 4 greater, 8 none of these, added up */
 } kibi_compare_f32_params;
 
 /* output: [pieces][elements] of 0 and 1; may be an input row of as many elements, or begin below it; does not overlap a row that

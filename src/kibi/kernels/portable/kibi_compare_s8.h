@@ -18,10 +18,10 @@ typedef struct {
     int32_t row_step2;
     int32_t piece_step2;
     int32_t step2;
-    int32_t relation; /* what makes an output 1: 1 less, 2 equal, 4 greater, 8 none of these, added up */
+    int32_t relation;    /* what makes an output 1: 1 less, 2 equal, 4 greater, 8 none of these, added up */
     int32_t zero_point1;
-    int32_t multiplier1; /* 0 … 2**31 - 1 */
-    int32_t shift1;      /* -31 … 0 */
+    int32_t multiplier1; /* 0 ... 2**31 - 1 */
+    int32_t shift1;      /* -31 ... 0 */
     int32_t zero_point2;
     int32_t multiplier2;
     int32_t shift2;

@@ -9,8 +9,8 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t repeats; /* how often the inputs take turns */
-    int32_t inputs;
+    int32_t repeats;       /* how often the inputs take turns */
+    int32_t inputs;        /* how many there are */
     const int32_t *pieces; /* [inputs][2]: pointers of an input; bytes that each gives in a turn */
 } kibi_concatenation_any_params;
 

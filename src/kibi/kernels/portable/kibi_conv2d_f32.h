@@ -15,12 +15,12 @@ typedef struct {
     int32_t input_channels;
     int32_t output_width;
     int32_t output_channels;
-    int32_t groups;
+    int32_t groups;      /* divides both channel counts */
     int32_t kernel_rows;
     int32_t kernel_width;
-    int32_t stride; /* across; the rows' stride and dilation are in the pointers */
-    int32_t dilation;
-    int32_t pad; /* in front of the first column */
+    int32_t stride;      /* across; the pointers to rows account for the stride and the dilation of rows */
+    int32_t dilation;    /* across */
+    int32_t pad;         /* columns of padding before the first input column */
     float activation_min;
     float activation_max;
 } kibi_conv2d_f32_params;

@@ -11,19 +11,20 @@ extern "C" {
 typedef struct {
     const int8_t *filter;      /* [output_channels][kernel_rows][kernel_width][input_channels / groups] */
     const int64_t *bias;       /* [output_channels], below 2**46 in magnitude */
-    const int32_t *multiplier; /* [output_channels], 0 … 2**31 - 1 */
-    const int8_t *shift;       /* [output_channels], -31 … 7 where is_wide, else -31 … 30 */
-    int32_t is_wide;           /* whether sums have 64 bits and are rounded once, or 32 and are rounded twice */
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 7 where is_wide, else -31 ... 30 */
+    /* 1: sums have 64 bits and are rounded once; 0: they have 32 bits and are rounded twice */
+    int32_t is_wide;
     int32_t input_width;
     int32_t input_channels;
     int32_t output_width;
     int32_t output_channels;
-    int32_t groups;
+    int32_t groups;            /* divides both channel counts */
     int32_t kernel_rows;
     int32_t kernel_width;
-    int32_t stride; /* across; the rows' stride and dilation are in the pointers */
-    int32_t dilation;
-    int32_t pad; /* in front of the first column */
+    int32_t stride;            /* across; the pointers to rows account for the stride and the dilation of rows */
+    int32_t dilation;          /* across */
+    int32_t pad;               /* columns of padding before the first input column */
     int32_t activation_min;
     int32_t activation_max;
 } kibi_conv2d_s16_params;

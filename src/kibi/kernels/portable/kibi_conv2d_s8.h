@@ -10,10 +10,13 @@ extern "C" {
 
 typedef struct {
     const int8_t *filter;      /* [output_channels][kernel_rows][kernel_width][input_channels / groups] */
-    const int32_t *bias;       /* [output_channels], with -input_zero_point * sum of the channel's filter in it */
-    const int32_t *multiplier; /* [output_channels], 0 … 2**31 - 1 */
-    const int8_t *shift;       /* [output_channels], -31 … 30 */
-    const int8_t *padding;     /* the input's zero point, for the most neighbouring columns of a window outside the input */
+    /* [output_channels], which includes -input_zero_point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 30 */
+    /* the input's zero point, once for each element of the most neighbouring columns of a window that are outside
+     * the input */
+    const int8_t *padding;
     int32_t input_width;
     int32_t input_channels;
     int32_t output_width;
@@ -21,13 +24,14 @@ typedef struct {
     int32_t output_zero_point;
     int32_t activation_min;
     int32_t activation_max;
-    int32_t groups;  /* divides both channel counts */
-    int32_t gathers; /* 1: windows are copied into scratch, two at a time; 0: they are read where they lie */
+    int32_t groups;            /* divides both channel counts */
+    /* 1: the kernel copies windows into scratch, two at a time; 0: it reads them in place */
+    int32_t gathers;
     int32_t kernel_rows;
     int32_t kernel_width;
-    int32_t stride;   /* across; the rows' stride is in the pointers */
-    int32_t dilation; /* across */
-    int32_t pad;      /* in front of the first column */
+    int32_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int32_t dilation;          /* across */
+    int32_t pad;               /* columns of padding before the first input column */
 } kibi_conv2d_s8_params;
 
 /* output: [output_width][output_channels]; may overlap an input row where no pixel is written over elements that are still

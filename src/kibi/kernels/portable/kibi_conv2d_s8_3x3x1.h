@@ -9,19 +9,20 @@ extern "C" {
 #endif
 
 typedef struct {
-    const int32_t *channels; /* [output_channels][8]: a bias, with -input_zero_point * sum of the channel's filter in it; the
-                                nine weights, row after row, in pairs, each a word with the first of them in the lower half;
-                                the multiplier, doubled, less 2**32 (it is 2**30 … 2**31 - 1); ~shift, the shift being to
-                                the right by at least 1 */
+    /* [output_channels][8]: a bias, which includes -input_zero_point * the sum of the channel's filter; five words
+     * with the nine weights, row after row, in pairs, the first of a pair in the lower half; the doubled multiplier
+     * minus 2**32, where the multiplier is 2**30 ... 2**31 - 1; ~shift, where the shift is to the right by at least
+     * 1 */
+    const int32_t *channels;
     int32_t input_width;
-    int32_t input_zero_point; /* -128 … 127 */
+    int32_t input_zero_point;  /* -128 ... 127 */
     int32_t output_width;
     int32_t output_channels;
-    int32_t output_zero_point; /* -128 … 127 */
-    int32_t activation_min;    /* -128 … 127 */
-    int32_t activation_max;    /* -128 … 127 */
-    int32_t stride;            /* across; the rows' stride is in the pointers */
-    int32_t pad;               /* in front of the first column */
+    int32_t output_zero_point; /* -128 ... 127 */
+    int32_t activation_min;    /* -128 ... 127 */
+    int32_t activation_max;    /* -128 ... 127 */
+    int32_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int32_t pad;               /* columns of padding before the first input column */
 } kibi_conv2d_s8_3x3x1_params;
 
 /* output: [output_width][output_channels]; may overlap an input row where no pixel is written over one that is still read: a

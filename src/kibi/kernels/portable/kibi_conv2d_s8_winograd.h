@@ -10,25 +10,27 @@ extern "C" {
 #endif
 
 typedef struct {
-    const int32_t *stream; /* what is read, in order, for each pair of channels: both biases, doubled; the sums a + b + c, then
-                              the differences a - b + c of the kernel's columns a, b, c; 2 * c; what scales; 2 * a; and again
-                              what scales. Weights are [kernel_rows][groups of four input channels][2][2] words, the elements
-                              0 and 2 of a group in the halves of the first, 1 and 3 in those of the second. What scales is
-                              ~shift of both in the two lowest bytes, and both multipliers. All is 0 for the channel behind an
-                              odd last one. The bias has -input_zero_point * sum of the channel's filter in it. Shifts are to
-                              the right by at least 1, and no sum reaches 2**30 in magnitude */
-    const int8_t *padding; /* the input's zero point, as often as there are input channels */
+    /* what the kernel reads, in order, for each pair of channels: both biases, doubled; the sums a + b + c, then the
+     * differences a - b + c of the kernel's columns a, b, c; 2 * c; the scaling; 2 * a; and the scaling again.
+     * Weights are [kernel_rows][groups of four input channels][2][2] words, with the elements 0 and 2 of a group in
+     * the halves of the first, 1 and 3 in those of the second. The scaling is ~shift of both channels in the two
+     * lowest bytes of a word, and both multipliers. Everything is 0 for the channel after an odd last one. The bias
+     * includes -input_zero_point * the sum of the channel's filter. Shifts are to the right by at least 1, and no
+     * sum reaches 2**30 in magnitude */
+    const int32_t *stream;
+    const int8_t *padding;  /* the input's zero point, once for each input channel */
     int32_t input_width;
     int32_t input_channels; /* a multiple of 4 */
     int32_t output_width;   /* at least 3 */
     int32_t output_channels;
     int32_t output_zero_point;
-    int32_t activation_min; /* -128 … 127 */
+    int32_t activation_min; /* -128 ... 127 */
     int32_t activation_max;
     int32_t kernel_rows;
-    int32_t pad;   /* columns in front of the first one */
-    int32_t tiles; /* of two pixels. 3: blocks of three tiles, and of two where two or four are left; 2: of two, where their
-                      number is even */
+    int32_t pad;            /* columns of padding before the first input column */
+    /* 3: blocks of three tiles of two pixels, and of two tiles where two or four are left; 2: blocks of two tiles,
+     * where the number of tiles is even */
+    int32_t tiles;
 } kibi_conv2d_s8_winograd_params;
 
 /* output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still

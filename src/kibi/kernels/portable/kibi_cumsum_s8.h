@@ -9,15 +9,15 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t outer; /* elements in front of the axis */
-    int32_t size;  /* elements along it */
-    int32_t inner; /* elements behind it */
+    int32_t outer;             /* elements before the axis */
+    int32_t size;              /* elements along it */
+    int32_t inner;             /* elements after it */
     int32_t row_elements;
-    int32_t is_exclusive; /* 1: an element is not part of its own sum */
-    int32_t is_reversed;  /* 1: sums begin at the axis's end */
+    int32_t is_exclusive;      /* 1: an element is not part of its own sum */
+    int32_t is_reversed;       /* 1: sums begin at the axis's end */
     int32_t zero_point;        /* of the input */
-    int32_t output_multiplier; /* 0 … 2**31 - 1 */
-    int32_t output_shift;      /* -31 … 0 */
+    int32_t output_multiplier; /* 0 ... 2**31 - 1 */
+    int32_t output_shift;      /* -31 ... 0 */
     int32_t output_zero_point;
 } kibi_cumsum_s8_params;
 

@@ -9,17 +9,17 @@ extern "C" {
 #endif
 
 typedef struct {
-    const float *filter; /* [kernel_rows][kernel_width][input_channels * depth_multiplier] */
-    const float *bias;   /* [input_channels * depth_multiplier] */
+    const float *filter;      /* [kernel_rows][kernel_width][input_channels * depth_multiplier] */
+    const float *bias;        /* [input_channels * depth_multiplier] */
     int32_t input_width;
     int32_t input_channels;
     int32_t depth_multiplier; /* output channels that read an input channel */
     int32_t output_width;
     int32_t kernel_rows;
     int32_t kernel_width;
-    int32_t stride; /* across; the rows' stride and dilation are in the pointers */
-    int32_t dilation;
-    int32_t pad; /* in front of the first column */
+    int32_t stride;           /* across; the pointers to rows account for the stride and the dilation of rows */
+    int32_t dilation;         /* across */
+    int32_t pad;              /* columns of padding before the first input column */
     float activation_min;
     float activation_max;
 } kibi_depthwise_conv2d_f32_params;

@@ -10,21 +10,21 @@ extern "C" {
 
 typedef struct {
     const int8_t *filter;      /* [kernel_rows][kernel_width][channels] */
-    const int32_t *bias;       /* [channels], with -input_zero_point * sum of the channel's filter in it */
-    const int32_t *multiplier; /* [channels], 0 … 2**31 - 1 */
-    const int8_t *shift;       /* [channels], -31 … 30 */
+    const int32_t *bias;       /* [channels], which includes -input_zero_point * the sum of the channel's filter */
+    const int32_t *multiplier; /* [channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [channels], -31 ... 30 */
     int32_t input_width;
     int32_t channels;
-    int32_t input_zero_point; /* -128 … 127 */
+    int32_t input_zero_point;  /* -128 ... 127 */
     int32_t output_width;
     int32_t output_zero_point;
     int32_t activation_min;
     int32_t activation_max;
     int32_t kernel_rows;
     int32_t kernel_width;
-    int32_t stride;   /* across; the rows' stride is in the pointers */
-    int32_t dilation; /* across */
-    int32_t pad;      /* in front of the first column */
+    int32_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int32_t dilation;          /* across */
+    int32_t pad;               /* columns of padding before the first input column */
 } kibi_depthwise_conv2d_s8_params;
 
 /* output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:

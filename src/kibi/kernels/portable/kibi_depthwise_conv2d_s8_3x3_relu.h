@@ -10,18 +10,20 @@ extern "C" {
 #endif
 
 typedef struct {
-    const int32_t *blocks; /* [blocks of four channels][30], see below; where channels are no multiple of four, the last
-                              block's are the last four, some of which the block before it has, too */
+    /* [blocks of four channels][30]; the kernel's header describes a block. Where the number of channels is not a
+     * multiple of four, the last block has the last four, some of which the block before it has, too */
+    const int32_t *blocks;
     int16_t input_width;
-    int16_t channels;         /* at least 4 */
-    int16_t input_zero_point; /* -128 … 127 */
+    int16_t channels;          /* at least 4 */
+    int16_t input_zero_point;  /* -128 ... 127 */
     int16_t output_width;
-    int16_t output_zero_point; /* -128 … 127 */
-    int16_t activation_min;    /* output_zero_point … 127 */
-    int16_t activation_max;    /* -128 … 127 */
-    int16_t stride;            /* across; the rows' stride is in the pointers */
+    int16_t output_zero_point; /* -128 ... 127 */
+    int16_t activation_min;    /* -128 ... 127 */
+    int16_t activation_max;    /* -128 ... 127 */
+    int16_t stride;            /* across; the pointers to rows account for the stride of rows */
     int16_t dilation;          /* across */
-    int16_t pad;               /* in front of the first column; the middle of every window lies inside the input */
+    /* columns of padding before the first input column; the middle of every window is inside the input */
+    int16_t pad;
 } kibi_depthwise_conv2d_s8_3x3_relu_params;
 
 /* A block: four biases, with -input_zero_point * sum of the channel's filter in them; then weights, in pairs, each a word for

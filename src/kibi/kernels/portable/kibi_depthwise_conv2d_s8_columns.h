@@ -9,20 +9,21 @@ extern "C" {
 #endif
 
 typedef struct {
-    const int32_t *blocks; /* [blocks of four channels][words], see below; where channels are no multiple of four, the last
-                              block's are the last four, some of which the block before it has, too */
+    /* [blocks of four channels][words]; the kernel's header describes a block. Where the number of channels is not a
+     * multiple of four, the last block has the last four, some of which the block before it has, too */
+    const int32_t *blocks;
     int16_t input_width;
-    int16_t channels;         /* at least 4 */
-    int16_t input_zero_point; /* -128 … 127 */
+    int16_t channels;          /* at least 4 */
+    int16_t input_zero_point;  /* -128 ... 127 */
     int16_t output_width;
-    int16_t output_zero_point; /* -128 … 127 */
-    int16_t activation_min;    /* -128 … 127 */
-    int16_t activation_max;    /* -128 … 127 */
+    int16_t output_zero_point; /* -128 ... 127 */
+    int16_t activation_min;    /* -128 ... 127 */
+    int16_t activation_max;    /* -128 ... 127 */
     int16_t kernel_rows;
     int16_t kernel_width;
-    int16_t stride;   /* across; the rows' stride is in the pointers */
-    int16_t dilation; /* across */
-    int16_t pad;      /* in front of the first column */
+    int16_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int16_t dilation;          /* across */
+    int16_t pad;               /* columns of padding before the first input column */
 } kibi_depthwise_conv2d_s8_columns_params;
 
 /* A block: four biases, with -input_zero_point * sum of the channel's filter in them; for each column of the window, left to

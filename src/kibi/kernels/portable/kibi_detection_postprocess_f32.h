@@ -11,20 +11,21 @@ extern "C" {
 typedef struct {
     int32_t boxes;           /* how many there are, which is the number of steps */
     int32_t classes;         /* that can be detected */
-    int32_t first_class;     /* where their scores begin in a row: behind those of the background, if there are any */
-    int32_t is_regular;      /* not 0: overlaps are looked for in each class by itself; 0: among the boxes' best classes */
+    int32_t first_class;     /* where their scores begin in a row: after those of the background, if there are any */
+    /* not 0: overlaps are looked for in each class by itself; 0: among the boxes' best classes */
+    int32_t is_regular;
     int32_t most;            /* detections, and places in the output */
-    int32_t most_of_a_class; /* detections, where that is so */
-    float y_scale;
+    int32_t most_of_a_class; /* detections of one class, if is_regular is not 0 */
+    float y_scale;           /* encoded boxes are divided by the scales */
     float x_scale;
     float h_scale;
     float w_scale;
     float least_score;       /* that a detection has */
     float most_overlap;      /* intersection over union of two detections; above 0 */
     int32_t classes_offset;  /* where in the output, in bytes, the classes begin */
-    int32_t scores_offset;
-    int32_t count_offset;
-    int32_t output_bytes;
+    int32_t scores_offset;   /* where the scores begin */
+    int32_t count_offset;    /* where the number of detections is */
+    int32_t output_bytes;    /* of the whole output */
 } kibi_detection_postprocess_f32_params;
 
 /* One box; the last step makes the output.

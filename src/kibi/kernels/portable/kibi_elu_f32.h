@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
+    int32_t elements; /* of a row */
 } kibi_elu_f32_params;
 
 /* output: [elements]; may begin at the input row, or below it.

@@ -9,12 +9,12 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t lookups; /* how many items are looked up */
-    int32_t items;   /* how many there are */
-    int32_t pieces;  /* of an item */
+    int32_t lookups;      /* how many items are looked up */
+    int32_t items;        /* how many the table has */
+    int32_t pieces;       /* of an item */
     int32_t elements;     /* of a piece */
-    int32_t row_elements; /* behind a pointer: a multiple of a piece */
-    float scale;
+    int32_t row_elements; /* of the table, at each pointer: a multiple of a piece */
+    float scale;          /* of the table */
 } kibi_embedding_lookup_s8_f32_params;
 
 /* output: [lookups][pieces][elements] floats; does not overlap an input row.

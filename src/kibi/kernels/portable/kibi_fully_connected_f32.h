@@ -9,12 +9,12 @@ extern "C" {
 #endif
 
 typedef struct {
-    const float *filter; /* [output_channels][depth] */
-    const float *bias;   /* [output_channels] */
-    int32_t depth;       /* elements of an input vector */
-    int32_t piece;       /* neighbouring elements of it */
-    int32_t pieces;      /* pieces of a vector: depth / piece */
-    int32_t vectors;
+    const float *filter;     /* [output_channels][depth] */
+    const float *bias;       /* [output_channels] */
+    int32_t depth;           /* elements of an input vector */
+    int32_t piece;           /* neighbouring elements of a vector that are read at once */
+    int32_t pieces;          /* pieces of a vector: depth / piece */
+    int32_t vectors;         /* input vectors, and output vectors, of a step */
     int32_t vectors_per_row; /* more than 1 only where pieces is 1; divides vectors */
     int32_t output_channels;
     float activation_min;

@@ -13,7 +13,7 @@ typedef struct {
     const float *bias;   /* [output_channels] */
     int32_t piece;       /* elements of a row */
     int32_t pieces;      /* rows of a vector */
-    int32_t vectors;
+    int32_t vectors;     /* input vectors, and output vectors, of all steps */
     int32_t output_channels;
     float activation_min;
     float activation_max;

@@ -10,13 +10,15 @@ extern "C" {
 
 typedef struct {
     const int8_t *filter;      /* [output_channels][pieces][piece] */
-    const int64_t *bias;       /* [output_channels], with -input zero point * sum of the channel's filter in it */
-    const int32_t *multiplier; /* [output_channels], 0 … 2**31 - 1 */
-    const int8_t *shift;       /* [output_channels], -31 … 7 where is_wide, else -31 … 30 */
-    int32_t is_wide;           /* whether sums have 64 bits and are rounded once, or 32 and are rounded twice */
+    /* [output_channels], which includes -input zero point * the sum of the channel's filter */
+    const int64_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 7 where is_wide, else -31 ... 30 */
+    /* 1: sums have 64 bits and are rounded once; 0: they have 32 bits and are rounded twice */
+    int32_t is_wide;
     int32_t piece;             /* elements of a row */
     int32_t pieces;            /* rows of a vector */
-    int32_t vectors;
+    int32_t vectors;           /* input vectors, and output vectors, of all steps */
     int32_t output_channels;
     int32_t output_zero_point;
     int32_t activation_min;

@@ -10,12 +10,13 @@ extern "C" {
 
 typedef struct {
     const int8_t *filter;      /* [output_channels][pieces][piece] */
-    const int32_t *bias;       /* [output_channels], with -input zero point * sum of the channel's filter in it */
-    const int32_t *multiplier; /* [output_channels], 0 … 2**31 - 1 */
-    const int8_t *shift;       /* [output_channels], -31 … 30 */
+    /* [output_channels], which includes -input zero point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 30 */
     int32_t piece;             /* elements of a row */
     int32_t pieces;            /* rows of a vector */
-    int32_t vectors;
+    int32_t vectors;           /* input vectors, and output vectors, of all steps */
     int32_t output_channels;
     int32_t output_zero_point;
     int32_t activation_min;

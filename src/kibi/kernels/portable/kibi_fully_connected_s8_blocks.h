@@ -14,17 +14,22 @@ extern "C" {
  * last, a word for each channel of weights in halves, as kibi_halves_s8.h adds them up. So a channel starts from 256 times its
  * bias, with -input zero point * sum of its weights in it, minus 127 times the sum of its second weights. */
 typedef struct {
+    /* blocks of channels, with what their sums start from; the kernel's header describes a block */
     const int32_t *filter;
-    const int32_t *scales; /* of two channels: in the lower two bytes how many bits are shifted out of the products, all but
-                            * one, 0 … 30, and multipliers, 0 … 2**31 - 1; of the next two, or of all the same */
-    int32_t scale_step;    /* bytes from two channels to the next two: 12 or 0 */
+    /* for two channels: a word with ~shift of both in its two lowest bytes, each 0 ... 30, where shifts are to the
+     * right by at least 1; and both multipliers, 0 ... 2**31 - 1; then those of the next two channels, or the same
+     * three words are those of all */
+    const int32_t *scales;
+    /* bytes from the words of two channels to those of the next two: 12, or 0 where all channels share them */
+    int32_t scale_step;
     int32_t piece;         /* neighbouring elements of an input vector */
-    int32_t pieces;        /* of a vector */
-    int32_t vectors;
-    int32_t row_elements; /* of the vectors that lie one after another: more than piece only where pieces is 1 */
+    int32_t pieces;        /* pieces of a vector */
+    int32_t vectors;       /* input vectors, and output vectors, of a step */
+    int32_t row_elements;  /* elements that follow one another in memory: more than piece only where pieces is 1 */
     int32_t output_channels;
-    int32_t rounding; /* twice the output's zero point, plus 1 */
-    int32_t clamps;   /* 0: the activation's range is that of int8 */
+    int32_t rounding;      /* twice the output's zero point, plus 1 */
+    /* 0: outputs are clamped to the range of int8 alone; 1: to activation_min ... activation_max */
+    int32_t clamps;
     int32_t activation_min;
     int32_t activation_max;
 } kibi_fully_connected_s8_blocks_params;

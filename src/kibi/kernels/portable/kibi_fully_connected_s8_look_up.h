@@ -9,18 +9,19 @@ extern "C" {
 #endif
 
 typedef struct {
-    const int8_t *indices;     /* of [output_channels][depth] values, packed: see kibi_look_up_s8.h */
-    const int8_t *tables;      /* the values of each channel, or of all */
-    const int32_t *bias;       /* [output_channels], with -input zero point * sum of the channel's filter in it */
-    const int32_t *multiplier; /* [output_channels], 0 … 2**31 - 1 */
-    const int8_t *shift;       /* [output_channels], -31 … 30 */
-    int32_t bits;              /* of an index, 1 … 7 */
-    int32_t values;            /* from one channel's table to the next; 0: there is one for all */
+    const int8_t *indices;     /* of [output_channels][depth] values, packed as kibi_look_up_s8.h says */
+    const int8_t *tables;      /* the values of each channel, or those that all channels share */
+    /* [output_channels], which includes -input zero point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 30 */
+    int32_t bits;              /* bits of an index, 1 ... 7 */
+    int32_t values;            /* values from one channel's table to the next; 0: all channels share one table */
     int32_t depth;             /* elements of an input vector */
-    int32_t piece;             /* neighbouring elements of it */
+    int32_t piece;             /* neighbouring elements of a vector that are read at once */
     int32_t pieces;            /* pieces of a vector: depth / piece */
-    int32_t vectors;
-    int32_t vectors_per_row; /* more than 1 only where pieces is 1; divides vectors */
+    int32_t vectors;           /* input vectors, and output vectors, of a step */
+    int32_t vectors_per_row;   /* more than 1 only where pieces is 1; divides vectors */
     int32_t output_channels;
     int32_t output_zero_point;
     int32_t activation_min;

@@ -9,18 +9,18 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t batches; /* parts of the table and of the numbers that belong together */
-    int32_t outer;   /* parts of a batch of the table, for each of which all its numbers count */
-    int32_t lookups; /* of a batch */
-    int32_t depth;   /* numbers of a lookup, whose sum of products with strides is the item */
-    const int32_t *strides; /* [depth] */
-    int32_t items; /* of a part of the table */
-    int32_t pieces;  /* of an item */
-    int32_t bytes;   /* of a piece */
-    int32_t row_bytes; /* behind a pointer to the table: a multiple of a piece */
-    int32_t number_row_elements; /* behind a pointer to numbers */
-    int32_t table;   /* which pointer is the table's first, and which the numbers' */
-    int32_t numbers;
+    int32_t batches;             /* parts of the table and of the numbers that belong together */
+    int32_t outer;               /* parts of a batch of the table; all numbers of the batch apply to each */
+    int32_t lookups;             /* of a batch */
+    int32_t depth;               /* numbers of a lookup; the item is the sum of their products with the strides */
+    const int32_t *strides;      /* [depth] */
+    int32_t items;               /* of a part of the table */
+    int32_t pieces;              /* of an item */
+    int32_t bytes;               /* of a piece */
+    int32_t row_bytes;           /* of the table, at each pointer: a multiple of a piece */
+    int32_t number_row_elements; /* numbers at each pointer to numbers */
+    int32_t table;               /* which of the rows' pointers is the table's first */
+    int32_t numbers;             /* which of the rows' pointers is the first to numbers */
 } kibi_gather_any_params;
 
 /* output: [batches][outer][lookups][pieces][bytes]; does not overlap an input row.

@@ -10,12 +10,13 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t inputs;             /* how many are passed to the bodies */
-    int32_t outputs;
-    const int32_t *pieces;      /* [inputs + outputs][2]: of an input its rows and their bytes; of an output where in `output`
-                                 * it begins, and its bytes */
-    const kibi_body *then_body; /* where the condition is not 0 */
-    const kibi_body *else_body;
+    int32_t inputs;             /* tensors that are passed to the subgraphs */
+    int32_t outputs;            /* tensors that the node gives */
+    /* [inputs + outputs][2]: of an input the number of its rows and the bytes of each; of an output the byte where
+     * it begins in the node's output, and its bytes */
+    const int32_t *pieces;
+    const kibi_body *then_body; /* runs where the condition is not 0 */
+    const kibi_body *else_body; /* runs where the condition is 0 */
 } kibi_if_any_params;
 
 /* output: the outputs, each where the table says; zeros between several.

@@ -12,8 +12,8 @@ typedef struct {
     int32_t elements;
     int32_t zero_point;
     int32_t output_zero_point;
-    int32_t multiplier;       /* of inputs that are not negative: 0 … 2**31 - 1 */
-    int32_t shift;            /* -31 … 30; negative is to the right */
+    int32_t multiplier;       /* of inputs that are not negative: 0 ... 2**31 - 1 */
+    int32_t shift;            /* -31 ... 30; negative is to the right */
     int32_t alpha_multiplier; /* of those that are */
     int32_t alpha_shift;
     int32_t alpha_sign;       /* 1 or -1 */

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct {
-    const int8_t *table; /* [256], the outputs for -128 … 127 */
+    const int8_t *table; /* [256], the outputs for -128 ... 127 */
     int32_t elements;
 } kibi_lookup_s8_params;
 

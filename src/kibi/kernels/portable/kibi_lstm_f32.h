@@ -10,20 +10,20 @@ extern "C" {
 
 /* Of four gates comes first the input's, then the forget, the cell's and the output's. */
 typedef struct {
-    const float *input_to_input; /* [units][depth] */
-    const float *input_to_forget;
-    const float *input_to_cell;
-    const float *input_to_output;
-    const float *recurrent_to_input; /* [units][units] */
-    const float *recurrent_to_forget;
-    const float *recurrent_to_cell;
-    const float *recurrent_to_output;
-    const float *input_bias; /* [4][units] */
+    const float *input_to_input;      /* [units][depth] */
+    const float *input_to_forget;     /* [units][depth] */
+    const float *input_to_cell;       /* [units][depth] */
+    const float *input_to_output;     /* [units][depth] */
+    const float *recurrent_to_input;  /* [units][units] */
+    const float *recurrent_to_forget; /* [units][units] */
+    const float *recurrent_to_cell;   /* [units][units] */
+    const float *recurrent_to_output; /* [units][units] */
+    const float *input_bias;          /* [4][units], of the gates input, forget, cell and output */
     int32_t batches;
-    int32_t times; /* vectors of a batch in this call */
-    int32_t depth; /* elements of an input vector */
+    int32_t times;                    /* vectors of a batch in this call */
+    int32_t depth;                    /* elements of an input vector */
     int32_t units;
-    float cell_min;
+    float cell_min;                   /* the cell is clamped to cell_min ... cell_max */
     float cell_max;
 } kibi_lstm_f32_params;
 

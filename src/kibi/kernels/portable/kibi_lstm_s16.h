@@ -10,33 +10,34 @@ extern "C" {
 
 /* Of four gates comes first the input's, then the forget, the cell's and the output's. */
 typedef struct {
-    const int8_t *input_to_input; /* [units][depth] */
-    const int8_t *input_to_forget;
-    const int8_t *input_to_cell;
-    const int8_t *input_to_output;
-    const int8_t *recurrent_to_input; /* [units][units] */
-    const int8_t *recurrent_to_forget;
-    const int8_t *recurrent_to_cell;
-    const int8_t *recurrent_to_output;
-    const int64_t *input_bias; /* [4][units] */
-    const int32_t *input_multiplier; /* [4], 0 … 2**31 - 1 */
-    const int8_t *input_shift;       /* [4], -31 … 7 */
-    const int32_t *recurrent_multiplier;
-    const int8_t *recurrent_shift;
+    const int8_t *input_to_input;        /* [units][depth] */
+    const int8_t *input_to_forget;       /* [units][depth] */
+    const int8_t *input_to_cell;         /* [units][depth] */
+    const int8_t *input_to_output;       /* [units][depth] */
+    const int8_t *recurrent_to_input;    /* [units][units] */
+    const int8_t *recurrent_to_forget;   /* [units][units] */
+    const int8_t *recurrent_to_cell;     /* [units][units] */
+    const int8_t *recurrent_to_output;   /* [units][units] */
+    const int64_t *input_bias;           /* [4][units], of the gates input, forget, cell and output */
+    const int32_t *input_multiplier;     /* [4], 0 ... 2**31 - 1 */
+    const int8_t *input_shift;           /* [4], -31 ... 7 */
+    const int32_t *recurrent_multiplier; /* [4], 0 ... 2**31 - 1 */
+    const int8_t *recurrent_shift;       /* [4], -31 ... 7 */
     int32_t batches;
-    int32_t times; /* vectors of a batch in this call */
-    int32_t depth; /* elements of an input vector */
+    int32_t times;                       /* vectors of a batch in this call */
+    int32_t depth;                       /* elements of an input vector */
     int32_t units;
-    int32_t forget_multiplier;
+    int32_t forget_multiplier;           /* scales the products of the forget gate and the cell */
     int32_t forget_shift;
-    int32_t update_multiplier;
+    int32_t update_multiplier;           /* scales the products of the input gate and the cell gate */
     int32_t update_shift;
-    int32_t output_multiplier;
+    int32_t output_multiplier;           /* scales the products of the output gate and the cell's tangent */
     int32_t output_shift;
-    int32_t cell_min;
+    int32_t cell_min;                    /* the cell is clamped to cell_min ... cell_max */
     int32_t cell_max;
-    int32_t tanh_multiplier; /* a cell times this is below 2**31 in magnitude */
-    int32_t tanh_shift;      /* 0 … 15 */
+    /* a cell is multiplied by it for its tangent; the product is below 2**31 in magnitude */
+    int32_t tanh_multiplier;
+    int32_t tanh_shift;                  /* 0 ... 15: the product is shifted to the right */
 } kibi_lstm_s16_params;
 
 /* output: [batches][times][units]; may overlap the input where no unit is written over a vector that is still read: a vector of

@@ -18,7 +18,7 @@ typedef struct {
     int32_t step3;
     int32_t steps; /* rows of the input */
     int32_t output_elements;
-    float count; /* elements of each mean */
+    float count;   /* elements of each mean */
 } kibi_mean_f32_params;
 
 /* output: [output_elements], written by the last call; may overlap the input row, which is read before.

@@ -9,19 +9,19 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t pieces;      /* parts of an output row: 1, or its columns */
-    int32_t elements;    /* of a piece of the output */
-    int32_t rows1;       /* pointers of input 1: 1, or one for each piece */
-    int32_t row_step1;   /* pointers from one piece to the next: 0 or 1 */
-    int32_t piece_step1; /* elements from one piece to the next */
-    int32_t step1;       /* elements from one element to the next: 0 or 1 */
+    int32_t pieces;            /* parts of an output row: 1, or its columns */
+    int32_t elements;          /* of a piece of the output */
+    int32_t rows1;             /* pointers of input 1: 1, or one for each piece */
+    int32_t row_step1;         /* pointers from one piece to the next: 0 or 1 */
+    int32_t piece_step1;       /* elements from one piece to the next */
+    int32_t step1;             /* elements from one element to the next: 0 or 1 */
     int32_t row_step2;
     int32_t piece_step2;
     int32_t step2;
     int32_t activation_min;
     int32_t activation_max;
-    int32_t output_multiplier; /* 0 … 2**31 - 1 */
-    int32_t output_shift;      /* -31 … 30; negative is to the right */
+    int32_t output_multiplier; /* 0 ... 2**31 - 1 */
+    int32_t output_shift;      /* -31 ... 30; negative is to the right */
 } kibi_mul_s16_params;
 
 /* output: [pieces][elements]; may be an input row of as many elements, or begin below it; does not overlap a row that

@@ -9,14 +9,14 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t pieces;   /* pointers that hold the input row one after another */
-    int32_t width;    /* columns in each piece */
-    int32_t channels; /* of the input */
-    int32_t before_width;
-    int32_t after_width;
-    int32_t before_channels;
-    int32_t after_channels;
-    int32_t value;
+    int32_t pieces;          /* pointers that hold the input row one after another */
+    int32_t width;           /* columns in each piece */
+    int32_t channels;        /* of the input */
+    int32_t before_width;    /* columns added before the input's */
+    int32_t after_width;     /* columns added after the input's */
+    int32_t before_channels; /* channels added before the input's, in each of its columns */
+    int32_t after_channels;  /* channels added after the input's, in each of its columns */
+    int32_t value;           /* of all that is added, -128 ... 127 */
 } kibi_pad_s16_params;
 
 /* output: [before_width + pieces * width + after_width][before_channels + channels + after_channels]; may overlap an

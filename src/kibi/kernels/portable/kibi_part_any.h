@@ -10,7 +10,7 @@ extern "C" {
 
 typedef struct {
     int32_t offset; /* of the first byte in the bundle */
-    int32_t bytes;
+    int32_t bytes;  /* how many are copied */
 } kibi_part_any_params;
 
 /* output: [bytes].

@@ -9,12 +9,13 @@ extern "C" {
 #endif
 
 typedef struct {
-    const int32_t *outer; /* [outer_count][2]: pointer, place in its row */
+    const int32_t *outer;  /* [outer_count][2]: pointer, and place in its row, counted in elements */
     int32_t outer_count;
-    const int32_t *inner; /* [inner_count][2]: the same, to be added; where the place is below 0, the run is filled */
+    /* [inner_count][2]: the same, to be added; where the sum of the places is below 0, the run is filled */
+    const int32_t *inner;
     int32_t inner_count;
-    int32_t elements; /* of a run */
-    const int16_t *filler; /* [1] */
+    int32_t elements;      /* of a run */
+    const int16_t *filler; /* [1]: the element that runs are filled with */
 } kibi_pick_s16_params;
 
 /* output: [outer_count][inner_count][elements]; may overlap an input row where no run is written over one that is still to be

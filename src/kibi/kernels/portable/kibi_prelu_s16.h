@@ -20,8 +20,8 @@ typedef struct {
     int32_t step2;
     int32_t zero_point1;
     int32_t zero_point2;
-    int32_t multiplier1; /* of inputs that are not negative: 0 … 2**31 - 1 */
-    int32_t shift1;      /* -31 … 30; negative is to the right */
+    int32_t multiplier1; /* of inputs that are not negative: 0 ... 2**31 - 1 */
+    int32_t shift1;      /* -31 ... 30; negative is to the right */
     int32_t multiplier2; /* of products of input and slope */
     int32_t shift2;
     int32_t output_zero_point;

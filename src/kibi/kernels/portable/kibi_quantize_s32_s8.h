@@ -12,8 +12,8 @@ typedef struct {
     int32_t elements;
     int32_t zero_point; /* above -2**31 */
     int32_t output_zero_point;
-    int32_t multiplier; /* 0 … 2**31 - 1 */
-    int32_t shift;      /* -31 … 30; negative is to the right */
+    int32_t multiplier; /* 0 ... 2**31 - 1 */
+    int32_t shift;      /* -31 ... 30; negative is to the right */
 } kibi_quantize_s32_s8_params;
 
 /* output: [elements]; may begin at the input row, or below it.

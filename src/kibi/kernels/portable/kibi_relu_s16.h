@@ -10,8 +10,8 @@ extern "C" {
 
 typedef struct {
     int32_t elements;
-    int32_t multiplier; /* 0 … 2**31 - 1 */
-    int32_t shift;      /* -31 … 30; negative is to the right */
+    int32_t multiplier; /* 0 ... 2**31 - 1 */
+    int32_t shift;      /* -31 ... 30; negative is to the right */
 } kibi_relu_s16_params;
 
 /* output: [elements]; may be the input row itself, or begin below it.

@@ -9,12 +9,13 @@ extern "C" {
 #endif
 
 typedef struct {
-    const int32_t *rows;        /* [row_count][4]: pointer and place of the neighbour in front, and of the one behind */
-    const float *row_weights;   /* [row_count], of the one behind */
-    int32_t row_count;
-    const int32_t *columns;     /* [column_count][4]: the same, to be added */
-    const float *column_weights;
-    int32_t column_count;
+    /* [row_count][4]: pointer and place of the first neighbour of an output row, then of its second neighbour */
+    const int32_t *rows;
+    const float *row_weights;    /* [row_count], of the second neighbour */
+    int32_t row_count;           /* rows of the output */
+    const int32_t *columns;      /* [column_count][4]: the same for an output column, to be added */
+    const float *column_weights; /* [column_count], of the second neighbour */
+    int32_t column_count;        /* columns of the output */
     int32_t channels;
 } kibi_resize_bilinear_f32_params;
 

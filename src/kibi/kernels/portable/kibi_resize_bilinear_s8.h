@@ -9,13 +9,14 @@ extern "C" {
 #endif
 
 typedef struct {
-    const int32_t *rows; /* [row_count][3]: pointers to the two neighbours, weight of the second in 1/1024 */
-    int32_t row_count;
-    const int32_t *columns; /* [column_count][3]: first elements of the two neighbours in their rows, weight of the second */
-    int32_t column_count;
+    const int32_t *rows;    /* [row_count][3]: pointers to the two neighbours, weight of the second in 1/1024 */
+    int32_t row_count;      /* rows of the output that a step makes */
+    /* [column_count][3]: first elements of the two neighbours in their rows, weight of the second in 1/1024 */
+    const int32_t *columns;
+    int32_t column_count;   /* columns of the output */
     int32_t channels;
-    int32_t row_step;    /* elements of the output from row to row */
-    int32_t column_step; /* and from column to column */
+    int32_t row_step;       /* elements of the output from row to row */
+    int32_t column_step;    /* elements of the output from column to column */
 } kibi_resize_bilinear_s8_params;
 
 /* output: [row_count * column_count][channels], which the steps lead through; may not overlap an input row.

@@ -10,8 +10,8 @@ extern "C" {
 
 typedef struct {
     int32_t elements;
-    int32_t multiplier; /* 0 … 2**31 - 1; with the shift, from inverse roots with 20 fraction bits to the output's scale */
-    int32_t shift;      /* -31 … 30; negative is to the right; a left shift wraps */
+    int32_t multiplier; /* 0 ... 2**31 - 1 */
+    int32_t shift;      /* -31 ... 30; negative is to the right */
 } kibi_rsqrt_s16_params;
 
 /* output: [elements]; may be the input row itself, or begin below it; 32767 where the input is 0 or negative.

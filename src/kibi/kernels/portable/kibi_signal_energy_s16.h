@@ -10,8 +10,8 @@ extern "C" {
 
 typedef struct {
     int32_t elements; /* of the output */
-    int32_t start;    /* the first that is made; those in front of it are 0 */
-    int32_t end;      /* behind the last; those from here on are 0 */
+    int32_t start;    /* first element that is computed; those before it are 0 */
+    int32_t end;      /* first element after those that are computed; from it on all are 0 */
 } kibi_signal_energy_s16_params;
 
 /* output: [elements]; may be the input, or lie below it.

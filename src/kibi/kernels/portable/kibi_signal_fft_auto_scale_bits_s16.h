@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
+    int32_t elements; /* of a row */
 } kibi_signal_fft_auto_scale_bits_s16_params;
 
 /* output: [1]; may overlap the input.

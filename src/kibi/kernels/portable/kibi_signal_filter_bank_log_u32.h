@@ -10,9 +10,9 @@ extern "C" {
 
 typedef struct {
     int32_t elements;
-    int32_t correction_bits; /* 0 to 31 */
+    int32_t correction_bits; /* 0 to 31: the input is shifted to the left */
     int32_t output_scale;
-    const int16_t *curve; /* [129]: how much log2(1 + k / 128) exceeds k / 128, with 16 bits behind the point */
+    const int16_t *curve;    /* [129]: by how much log2(1 + k / 128) exceeds k / 128, with 16 fraction bits */
 } kibi_signal_filter_bank_log_u32_params;
 
 /* output: [elements]; may be the input, or lie below it.

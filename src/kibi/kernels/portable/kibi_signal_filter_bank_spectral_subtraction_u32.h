@@ -10,15 +10,16 @@ extern "C" {
 
 typedef struct {
     int32_t elements;
-    int32_t noise_offset; /* bytes of each output, and zeros behind it */
-    int32_t clamps; /* whether the estimate is cut to the signal */
-    int32_t smoothing;
-    int32_t one_minus_smoothing;
-    int32_t alternate_smoothing; /* of odd channels */
-    int32_t alternate_one_minus_smoothing;
-    int32_t min_signal_remaining;
-    int32_t smoothing_bits;            /* 0 to 31 */
-    int32_t spectral_subtraction_bits; /* 0 to 63 */
+    /* bytes of each output with the zeros after it; the estimates begin there */
+    int32_t noise_offset;
+    int32_t clamps;                        /* not 0: the estimate that is kept is at most the shifted signal */
+    int32_t smoothing;                     /* factor of the signal, for even channels */
+    int32_t one_minus_smoothing;           /* factor of the last estimate, for even channels */
+    int32_t alternate_smoothing;           /* factor of the signal, for odd channels */
+    int32_t alternate_one_minus_smoothing; /* factor of the last estimate, for odd channels */
+    int32_t min_signal_remaining;          /* factor of the signal; the output is at least the product */
+    int32_t smoothing_bits;                /* 0 to 31: the signal is shifted to the left before it is multiplied */
+    int32_t spectral_subtraction_bits;     /* 0 to 63: products with the factors are shifted to the right */
 } kibi_signal_filter_bank_spectral_subtraction_u32_params;
 
 /* output: [elements] uint32_t, and at noise_offset as many, the estimates; lies apart from the input, anywhere.

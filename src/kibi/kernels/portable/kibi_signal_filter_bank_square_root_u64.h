@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
+    int32_t elements; /* of a row */
 } kibi_signal_filter_bank_square_root_u64_params;
 
 /* output: [elements] uint32_t; may be an input, or lie below it.

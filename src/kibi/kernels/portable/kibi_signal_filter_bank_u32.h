@@ -9,12 +9,12 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t channels;
-    const int16_t *weights;
-    const int16_t *unweights;
-    const int16_t *frequency_starts; /* [channels + 1] */
-    const int16_t *weight_starts;    /* [channels + 1] */
-    const int16_t *widths;           /* [channels + 1] */
+    int32_t channels;                /* bands */
+    const int16_t *weights;          /* factors of the band that ends with a stretch */
+    const int16_t *unweights;        /* factors of the band that begins with a stretch, as many */
+    const int16_t *frequency_starts; /* [channels + 1], the first energy of each stretch */
+    const int16_t *weight_starts;    /* [channels + 1], the first weight and unweight of each stretch */
+    const int16_t *widths;           /* [channels + 1], energies of each stretch */
 } kibi_signal_filter_bank_u32_params;
 
 /* output: [channels]; lies apart from the input.

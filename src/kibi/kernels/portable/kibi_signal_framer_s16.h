@@ -10,11 +10,11 @@ extern "C" {
 
 typedef struct {
     int32_t lines;
-    int32_t frames; /* of each line */
-    int32_t size;   /* of a frame */
-    int32_t step;   /* samples from one frame to the next */
-    int32_t kept;   /* the most samples of a line that stay; less than size */
-    int32_t valid_offset;
+    int32_t frames;       /* of each line */
+    int32_t size;         /* of a frame */
+    int32_t step;         /* samples from one frame to the next */
+    int32_t kept;         /* the most samples of a line that stay; less than size */
+    int32_t valid_offset; /* byte of the output that says whether all frames are complete */
 } kibi_signal_framer_s16_params;
 
 /* output: [lines][frames][size] int16_t, and at valid_offset 8 bytes: 1, or 0 where a frame is not complete, which is 0 then;

@@ -10,11 +10,11 @@ extern "C" {
 
 typedef struct {
     int32_t lines;
-    int32_t points;         /* n, half of the real numbers; of the factors 2 to 5 alone */
+    int32_t points;           /* n, half as many as real numbers; it has no prime factors but 2, 3 and 5 */
     int32_t stage_count;
-    const int32_t *stages;  /* [stage_count][2]: the radix, and the points of each of its parts */
-    const int32_t *twiddles;  /* [n][2] */
-    const int32_t *half_turn; /* [n / 2][2] */
+    const int32_t *stages;    /* [stage_count][2]: the radix, and the points of each of its parts */
+    const int32_t *twiddles;  /* [n][2]: roots of unity */
+    const int32_t *half_turn; /* [n / 2][2]: roots of unity that lead from the real transform to the complex one */
 } kibi_signal_irfft_s32_params;
 
 /* output: [lines][2 * n]; lies apart from the input.

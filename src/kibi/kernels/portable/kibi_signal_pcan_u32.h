@@ -10,7 +10,7 @@ extern "C" {
 
 typedef struct {
     int32_t elements;
-    int32_t snr_shift;       /* 0 to 63 */
+    int32_t snr_shift;       /* 0 to 63: the product with the gain is shifted to the right */
     const int16_t *gain_lut; /* [125] */
 } kibi_signal_pcan_u32_params;
 

@@ -11,11 +11,11 @@ extern "C" {
 typedef struct {
     int32_t lines;
     int32_t input_elements; /* at most 2 * points; what is missing is 0 */
-    int32_t points;         /* n, half of the real numbers; of the factors 2 to 5 alone */
+    int32_t points;         /* n, half as many as real numbers; it has no prime factors but 2, 3 and 5 */
     int32_t stage_count;
     const int32_t *stages;  /* [stage_count][2]: the radix, and the points of each of its parts */
-    const float *twiddles;  /* [n][2] */
-    const float *half_turn; /* [n / 2][2] */
+    const float *twiddles;  /* [n][2]: roots of unity */
+    const float *half_turn; /* [n / 2][2]: roots of unity that lead from the complex transform to the real one */
 } kibi_signal_rfft_f32_params;
 
 /* output: [lines][n + 1][2]; lies apart from the input.

@@ -9,11 +9,11 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t channels;
-    int32_t left; /* copies in front of the first frame */
-    int32_t kept; /* the most frames that stay; one less than a stack has */
-    int32_t step; /* frames from one stack to the next; 1 to kept + 1 */
-    int32_t valid_offset;
+    int32_t channels;     /* of a frame */
+    int32_t left;         /* copies of the first frame that come before it */
+    int32_t kept;         /* the most frames that stay; one less than a stack has */
+    int32_t step;         /* frames from one stack to the next; 1 to kept + 1 */
+    int32_t valid_offset; /* byte of the output that says whether the stack is complete */
 } kibi_signal_stacker_s16_params;
 
 /* output: [kept + 1][channels] int16_t, and at valid_offset 8 bytes: 1, or 0 where the stack is not complete, which is 0

@@ -9,9 +9,9 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
-    int32_t size; /* of the window; divides elements */
-    int32_t shift_bits; /* 0 to 31 */
+    int32_t elements;       /* of a row */
+    int32_t size;           /* of the window; divides elements */
+    int32_t shift_bits;     /* 0 to 31 */
     const int16_t *weights; /* [size] */
 } kibi_signal_window_s16_params;
 

@@ -9,10 +9,10 @@ extern "C" {
 #endif
 
 typedef struct {
-    const int32_t *exponentials; /* [differences], exp of the scaled -0, -1, … as Q0.31; those behind count as 0 */
-    int32_t differences;         /* 1 … 256 */
+    const int32_t *exponentials; /* [differences], exp of the scaled -0, -1, ... as Q0.31; those after count as 0 */
+    int32_t differences;         /* 1 ... 256 */
     int32_t vectors;
-    int32_t depth; /* elements of a vector, 1 … 2048 */
+    int32_t depth;               /* elements of a vector, 1 ... 2048 */
 } kibi_softmax_s8_s16_params;
 
 /* output: [vectors][depth], scale 1/65536, zero point -32768; may overlap the input row where it begins at

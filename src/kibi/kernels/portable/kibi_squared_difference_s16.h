@@ -9,24 +9,24 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t pieces;      /* parts of an output row: 1, or its columns */
-    int32_t elements;    /* of a piece of the output */
-    int32_t rows1;       /* pointers of input 1: 1, or one for each piece */
-    int32_t row_step1;   /* pointers from one piece to the next: 0 or 1 */
-    int32_t piece_step1; /* elements from one piece to the next */
-    int32_t step1;       /* elements from one element to the next: 0 or 1 */
+    int32_t pieces;       /* parts of an output row: 1, or its columns */
+    int32_t elements;     /* of a piece of the output */
+    int32_t rows1;        /* pointers of input 1: 1, or one for each piece */
+    int32_t row_step1;    /* pointers from one piece to the next: 0 or 1 */
+    int32_t piece_step1;  /* elements from one piece to the next */
+    int32_t step1;        /* elements from one element to the next: 0 or 1 */
     int32_t row_step2;
     int32_t piece_step2;
     int32_t step2;
     int32_t zero_point1;
-    int32_t multiplier1; /* 0 … 2**31 - 1, as all multipliers here */
-    int32_t shift1;      /* -31 … 0 */
+    int32_t multiplier1;  /* 0 ... 2**31 - 1, as all multipliers here */
+    int32_t shift1;       /* -31 ... 0 */
     int32_t zero_point2;
     int32_t multiplier2;
     int32_t shift2;
     int32_t output_zero_point;
     int32_t output_multiplier;
-    int32_t output_shift; /* -31 … 30 */
+    int32_t output_shift; /* -31 ... 30 */
 } kibi_squared_difference_s16_params;
 
 /* output: [pieces][elements]; may be an input row of as many elements, or begin below it; does not overlap a row that

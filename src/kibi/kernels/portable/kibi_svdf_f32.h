@@ -13,14 +13,14 @@ typedef struct {
     const float *weights_time;    /* [filters][memory] */
     const float *bias;            /* [units] */
     int32_t batches;
-    int32_t depth; /* elements of an input vector */
+    int32_t depth;                /* elements of an input vector */
     int32_t units;
     int32_t filters_per_unit;
-    int32_t memory; /* newest results of a filter that are kept */
-    int32_t has_activation; /* 0: outputs are the sums, and the fields below are not read */
+    int32_t memory;               /* results of each filter that are kept: the newest ones */
+    int32_t has_activation;       /* 0: outputs are the sums, and the kernel does not read the fields below */
     float activation_min;
     float activation_max;
-    float activation_of_nan; /* the output for a sum that is no number */
+    float activation_of_nan;      /* the output where the sum is a NaN */
 } kibi_svdf_f32_params;
 
 /* output: [batches][units]; may overlap the input where no unit is written over a vector that is still read: a vector of the

@@ -10,18 +10,18 @@ extern "C" {
 
 typedef struct {
     const int8_t *weights_feature; /* [filters][depth] */
-    const int32_t *feature_bias;   /* [filters], -input zero point * sum of the filter's weights */
+    const int32_t *feature_bias;   /* [filters], -input zero point * the sum of the filter's weights */
     const int16_t *weights_time;   /* [filters][memory] */
     const int32_t *bias;           /* [units] */
     int32_t batches;
-    int32_t depth; /* elements of an input vector */
+    int32_t depth;                 /* elements of an input vector */
     int32_t units;
     int32_t filters_per_unit;
-    int32_t memory; /* newest results of a filter that are kept */
-    int32_t feature_multiplier; /* 0 … 2**31 - 1 */
-    int32_t feature_shift;      /* -31 … 30 */
-    int32_t output_multiplier;
-    int32_t output_shift;
+    int32_t memory;                /* results of each filter that are kept: the newest ones */
+    int32_t feature_multiplier;    /* 0 ... 2**31 - 1 */
+    int32_t feature_shift;         /* -31 ... 30 */
+    int32_t output_multiplier;     /* 0 ... 2**31 - 1 */
+    int32_t output_shift;          /* -31 ... 30 */
     int32_t output_zero_point;
 } kibi_svdf_s8_s16_params;
 

@@ -10,8 +10,8 @@ extern "C" {
 
 typedef struct {
     int32_t elements;
-    int32_t factor;      /* 0 … 2**31 - 1; with the shift, to units of 1/12288; a product beyond 32 bits wraps */
-    int32_t right_shift; /* 0 … 31; 0 where the factor is above 32767 */
+    int32_t factor;      /* 0 ... 2**31 - 1; with the shift, to units of 1/12288; a product beyond 32 bits wraps */
+    int32_t right_shift; /* 0 ... 31; 0 where the factor is above 32767 */
 } kibi_tanh_s16_params;
 
 /* output: [elements], in units of 2**-15; may begin at the input row, or below it.

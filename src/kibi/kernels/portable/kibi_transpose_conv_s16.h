@@ -11,22 +11,22 @@ extern "C" {
 typedef struct {
     const int8_t *filter;      /* [output_channels][kernel_rows][kernel_width][input_channels] */
     const int64_t *bias;       /* [output_channels], below 2**46 in magnitude */
-    const int32_t *multiplier; /* [output_channels], 0 … 2**31 - 1 */
-    const int8_t *shift;       /* [output_channels], -31 … 7 */
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 7 */
     int32_t input_width;
     int32_t input_channels;
     int32_t output_width;
     int32_t output_channels;
-    int32_t rows_made;  /* output rows of a step */
-    int32_t row_count;  /* input rows that a step reads */
-    int32_t row_offset; /* row r meets output row j under kernel row j + row_offset - r * stride_rows */
+    int32_t rows_made;         /* output rows that a step makes */
+    int32_t row_count;         /* input rows that a step reads */
+    int32_t row_offset;        /* row r meets output row j under kernel row j + row_offset - r * stride_rows */
     int32_t kernel_rows;
     int32_t kernel_width;
     int32_t stride_rows;
-    int32_t stride; /* across: column ix meets output column x under kernel column x + pad - ix * stride */
-    int32_t pad;
-    int32_t pointer_step; /* pointers from a column to the next: 0, or 1 where each column has its own */
-    int32_t column_step;  /* elements from a column to the next behind the same pointer */
+    int32_t stride;            /* across: column ix meets output column x under kernel column x + pad - ix * stride */
+    int32_t pad;               /* columns of the first pixel's window before the output */
+    int32_t pointer_step;      /* pointers from a column to the next: 0, or 1 where each column has its own */
+    int32_t column_step;       /* elements from a column to the next after the same pointer */
     int32_t activation_min;
     int32_t activation_max;
 } kibi_transpose_conv_s16_params;

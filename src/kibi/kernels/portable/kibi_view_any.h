@@ -9,11 +9,12 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t bytes;         /* of a piece: neighbours in the input and in the output */
-    int32_t first_pointer; /* where the first piece begins */
-    int32_t first_byte;
-    int32_t axes;         /* 1 to 8 */
-    const int32_t *loops; /* [axes][3], the outermost first: steps, at least 1; pointers and bytes from one step to the next */
+    int32_t bytes;         /* of a piece, which is contiguous in the input and in the output */
+    int32_t first_pointer; /* number of the pointer to the row of the first piece */
+    int32_t first_byte;    /* where the first piece begins in that row */
+    int32_t axes;          /* loops, 1 to 8 */
+    /* [axes][3], the outermost first: steps, at least 1; pointers and bytes from one step to the next */
+    const int32_t *loops;
 } kibi_view_any_params;
 
 /* output: [steps of axis 0]…[steps of the last axis][bytes]; may overlap an input row where no piece is written over one

@@ -15,12 +15,13 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t inputs;             /* how many tensors are carried */
-    int32_t outputs;            /* as many */
-    const int32_t *pieces;      /* [inputs + outputs][2]: of an input its rows and their bytes; of an output where in `output`
-                                 * it begins, and its bytes */
+    int32_t inputs;             /* tensors that are passed to the subgraphs */
+    int32_t outputs;            /* tensors that the node gives */
+    /* [inputs + outputs][2]: of an input the number of its rows and the bytes of each; of an output the byte where
+     * it begins in the node's output, and its bytes */
+    const int32_t *pieces;
     const kibi_body *condition; /* its first output is one byte: not 0 for another turn */
-    const kibi_body *body;
+    const kibi_body *body;      /* one turn */
 } kibi_while_any_params;
 
 /* output: the outputs, each where the table says, with zeros between several; what is carried lies here between two turns.

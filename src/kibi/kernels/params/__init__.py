@@ -1,0 +1,39 @@
+"""The parameters of kernels, a class for each C struct; the modules are families of kernels.
+
+`PARAMS` has the class of each of Kibi's own kernels, by the kernel's name.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kibi.kernels.params import (
+    binary,
+    control,
+    convolution,
+    detection,
+    fully_connected,
+    movement,
+    normalization,
+    pooling,
+    recurrent,
+    reductions,
+    resize,
+    signal,
+    unary,
+)
+from kibi.kernels.params.description import Field, Kind, Params, array, number, subgraph
+
+_FAMILIES = (
+    binary, control, convolution, detection, fully_connected, movement, normalization, pooling, recurrent, reductions,
+    resize, signal, unary,
+)  # fmt: skip
+PARAMS: Mapping[str, type[Params]] = MappingProxyType(
+    {
+        kernel: kind
+        for family in _FAMILIES
+        for kind in vars(family).values()
+        if isinstance(kind, type) and issubclass(kind, Params)
+        for kernel in kind.kernels
+    }
+)
+__all__ = ["PARAMS", "Field", "Kind", "Params", "array", "number", "subgraph"]

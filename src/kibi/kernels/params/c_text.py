@@ -1,0 +1,68 @@
+"""Parameter structs as text in C: the definition in a kernel's header, and checks of its layout."""
+
+from kibi.kernels.params.description import Field, Params
+from kibi.kernels.params.layout import Layout
+from kibi.text.c import LINE_WIDTH, CCode, code, comment, lines, remark, word
+
+_INDENT = "    "
+_POINTER_BYTES = (4, 8)
+
+
+def struct_text(kernel: str, kind: type[Params]) -> CCode:
+    """Returns the definition of `<kernel>_params`, with what each field means."""
+    width = max((len(_declared(each).text) for each in kind.fields if each.meaning), default=0)
+    return code(
+        "typedef struct {\n$fields} ${kernel}_params;\n",
+        fields=lines(_field_text(each, width) for each in kind.fields),
+        kernel=word(kernel),
+    )
+
+
+def _declared(field: Field) -> CCode:
+    pattern = "    const $of *$name;" if field.is_pointer else "    $of $name;"
+    return code(pattern, of=word(field.type), name=word(field.name))
+
+
+def _field_text(field: Field, width: int) -> CCode:
+    """Returns a field, with its meaning after it, beginning in the column `width`, or before it where that is long."""
+    declared = _declared(field)
+    if not field.meaning:
+        return code("$declared\n", declared=declared)
+    meaning = field.meaning.replace("…", "...")
+    gap = code(" ").join([code("")] * (width + 2 - len(declared.text)))
+    after = code("$declared$gap$meaning\n", declared=declared, gap=gap, meaning=remark(meaning))
+    if len(after.text) <= LINE_WIDTH:
+        return after
+    return code("$meaning$declared\n", meaning=comment(meaning, _INDENT), declared=declared)
+
+
+def layout_checks(kernel: str, kind: type[Params]) -> CCode:
+    """Returns C that does not compile unless `<kernel>_params` has the size and the offsets that `Layout` says.
+
+    It needs the kernel's header, `stddef.h` and `stdint.h`.
+    """
+    return lines(_checks_of(kernel, kind, pointer_bytes) for pointer_bytes in _POINTER_BYTES)
+
+
+def _checks_of(kernel: str, kind: type[Params], pointer_bytes: int) -> CCode:
+    layout, name = Layout.of(kind, pointer_bytes), word(kernel)
+    offsets = lines(
+        code(
+            "typedef char ${kernel}_has_${field}_at_$offset[offsetof(${kernel}_params, $field) == $offset ? 1 : -1];\n",
+            kernel=name,
+            field=word(each.name),
+            offset=offset,
+        )
+        for each, offset in zip(kind.fields, layout.offsets, strict=True)
+    )
+    return code(
+        """\
+#if UINTPTR_MAX == $most
+${offsets}typedef char ${kernel}_has_${size}_bytes[sizeof(${kernel}_params) == $size ? 1 : -1];
+#endif
+""",
+        most=word("UINT32_MAX" if pointer_bytes == _POINTER_BYTES[0] else "UINT64_MAX"),
+        offsets=offsets,
+        kernel=name,
+        size=layout.size_bytes,
+    )

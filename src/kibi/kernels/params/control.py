@@ -1,0 +1,38 @@
+"""Parameters of the kernels that decide what runs, and how often: branches, loops, and buffers of a stream."""
+
+from kibi.dtypes import Array, DType
+from kibi.kernels.params.description import Params, array, number, subgraph
+
+
+class CircularBufferParams(Params, kernels=("kibi_circular_buffer_s8",)):
+    """CIRCULAR_BUFFER: the newest slots of a stream; each call makes one slot of the output."""
+
+    pieces: int = number(DType.S32, "pointers that hold the newest slot one after another")
+    piece_bytes: int = number(DType.S32)
+    cycles: int = number(DType.S32, "at least 1: of so many inferences the last one gives outputs")
+
+
+class ControlFlowParams(Params):
+    """What IF and WHILE have in common: how tensors are passed to subgraphs and back."""
+
+    inputs: int = number(DType.S32, "tensors that are passed to the subgraphs")
+    outputs: int = number(DType.S32, "tensors that the node gives")
+    pieces: Array = array(
+        DType.S32,
+        "[inputs + outputs][2]: of an input the number of its rows and the bytes of each; of an output the byte where it begins"
+        " in the node's output, and its bytes",
+    )
+
+
+class IfParams(ControlFlowParams, kernels=("kibi_if_any",)):
+    """IF: one inference of one of two subgraphs."""
+
+    then_body: None = subgraph("runs where the condition is not 0")
+    else_body: None = subgraph("runs where the condition is 0")
+
+
+class WhileParams(ControlFlowParams, kernels=("kibi_while_any",)):
+    """WHILE: inferences of a subgraph, one after another, as long as another subgraph says so; it has as many outputs as inputs."""
+
+    condition: None = subgraph("its first output is one byte: not 0 for another turn")
+    body: None = subgraph("one turn")

@@ -1,0 +1,473 @@
+"""Parameters of the kernels of CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV."""
+
+from kibi.dtypes import Array, DType
+from kibi.kernels.params.description import Params, array, number
+
+
+class Conv2DLanesParams(Params, kernels=("kibi_conv2d_s8_lanes",)):
+    """CONV_2D of s8, or FULLY_CONNECTED as one, sixteen channels at once in vectors of this machine."""
+
+    filter: Array = array(DType.S8, "[channels / 16][elements / 2][16][2]")
+    bias: Array = array(DType.S32, "[channels], which includes -input_zero_point * the sum of the channel's filter")
+    multiplier: Array = array(DType.S32, "[channels], 0 … 2**31 - 1")
+    left: Array = array(DType.S32, "[channels], 0 … 30: the sum is shifted to the left")
+    right: Array = array(
+        DType.S32, "[channels], 0 … 31: the product with the multiplier is shifted to the right, and rounded"
+    )
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    input_zero_point: int = number(DType.S32, "-128 … 127")
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+
+
+class DepthwiseLanesParams(Params, kernels=("kibi_depthwise_conv2d_s8_lanes",)):
+    """DEPTHWISE_CONV_2D of s8 with multiplier 1, sixteen channels at once in vectors of this machine."""
+
+    filter: Array = array(DType.S8, "[channels / 16][kernel_rows][kernel_width][16]")
+    bias: Array = array(DType.S32, "[channels], which includes -input_zero_point * the sum of the channel's filter")
+    multiplier: Array = array(DType.S32, "[channels], 0 … 2**31 - 1")
+    left: Array = array(DType.S32, "[channels], 0 … 30: the sum is shifted to the left")
+    right: Array = array(
+        DType.S32, "[channels], 0 … 31: the product with the multiplier is shifted to the right, and rounded"
+    )
+    input_width: int = number(DType.S32)
+    channels: int = number(DType.S32)
+    input_zero_point: int = number(DType.S32, "-128 … 127")
+    output_width: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+
+
+class Conv2DF32Params(Params, kernels=("kibi_conv2d_f32",)):
+    """CONV_2D of f32, any geometry."""
+
+    filter: Array = array(DType.F32, "[output_channels][kernel_rows][kernel_width][input_channels / groups]")
+    bias: Array = array(DType.F32, "[output_channels]")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    groups: int = number(DType.S32, "divides both channel counts")
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride and the dilation of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    activation_min: float = number(DType.F32)
+    activation_max: float = number(DType.F32)
+
+
+class Conv2DS16Params(Params, kernels=("kibi_conv2d_s16",)):
+    """CONV_2D of s16 elements and s8 weights, any geometry."""
+
+    filter: Array = array(DType.S8, "[output_channels][kernel_rows][kernel_width][input_channels / groups]")
+    bias: Array = array(DType.S64, "[output_channels], below 2**46 in magnitude")
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 7 where is_wide, else -31 … 30")
+    is_wide: int = number(
+        DType.S32, "1: sums have 64 bits and are rounded once; 0: they have 32 bits and are rounded twice"
+    )
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    groups: int = number(DType.S32, "divides both channel counts")
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride and the dilation of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+
+
+class Conv2DS8Params(Params, kernels=("kibi_conv2d_s8",)):
+    """CONV_2D of s8, any geometry; also DEPTHWISE_CONV_2D with a multiplier above 1."""
+
+    filter: Array = array(DType.S8, "[output_channels][kernel_rows][kernel_width][input_channels / groups]")
+    bias: Array = array(
+        DType.S32, "[output_channels], which includes -input_zero_point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 30")
+    padding: Array = array(
+        DType.S8,
+        "the input's zero point, once for each element of the most neighbouring columns of a window that are outside "
+        "the input",
+    )
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    groups: int = number(DType.S32, "divides both channel counts")
+    gathers: int = number(
+        DType.S32, "1: the kernel copies windows into scratch, two at a time; 0: it reads them in place"
+    )
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+
+
+class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
+    """CONV_2D of s8 with a window of three by three on one input channel."""
+
+    channels: Array = array(
+        DType.S32,
+        "[output_channels][8]: a bias, which includes -input_zero_point * the sum of the channel's filter; five words "
+        "with the nine weights, row after row, in pairs, the first of a pair in the lower half; the doubled "
+        "multiplier minus 2**32, where the multiplier is 2**30 … 2**31 - 1; ~shift, where the shift is to the right "
+        "by at least 1",
+    )
+    input_width: int = number(DType.S32)
+    input_zero_point: int = number(DType.S32, "-128 … 127")
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32, "-128 … 127")
+    activation_min: int = number(DType.S32, "-128 … 127")
+    activation_max: int = number(DType.S32, "-128 … 127")
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+
+
+class Conv2DBlocksParams(Params, kernels=("kibi_conv2d_s8_blocks",)):
+    """CONV_2D of s8 in blocks of two channels and two to four pixels."""
+
+    filter: Array = array(
+        DType.S32,
+        "[pairs of channels][groups of four elements][2]: each word has four weights in halves, in the order in which "
+        "kibi_halves_s8.h adds them up; zeros follow a window's last element, and fill the channel after an odd last "
+        "one. Where the number of input channels is not a multiple of four, the whole fours of each of a window's "
+        "rows come first, then the rests of all rows, side by side",
+    )
+    channels: Array = array(
+        DType.S32,
+        "[pairs of channels][5]: the numbers from which both sums start, both multipliers, and ~shift of both in the "
+        "two lowest bytes. A sum starts from 256 times the bias, which includes -input_zero_point * the sum of the "
+        "channel's filter, minus 127 times the sum of the channel's second weights. Shifts are to the right by at "
+        "least 1, and no true sum reaches 2**23 in magnitude",
+    )
+    padding: Array = array(
+        DType.S8,
+        "the input's zero point, once for each element of the most neighbouring columns of a window that are outside "
+        "the input",
+    )
+    input_width: int = number(DType.S16)
+    input_channels: int = number(DType.S16)
+    output_width: int = number(DType.S16, "at least 2")
+    output_channels: int = number(DType.S16)
+    output_zero_point: int = number(DType.S16)
+    activation_min: int = number(DType.S16, "-128 … 127")
+    activation_max: int = number(DType.S16)
+    kernel_rows: int = number(DType.S16)
+    kernel_width: int = number(DType.S16)
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S16, "across")
+    pad: int = number(DType.S16, "columns of padding before the first input column")
+    pixels: int = number(
+        DType.S16,
+        "4: blocks of four pixels, and of three and two for the rest; 3: blocks of three, and of two for the rest; 2: "
+        "blocks of two, where the output's width is even",
+    )
+
+
+class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
+    """CONV_2D of s8 with a kernel three columns wide, in blocks of pixels that share the columns they read."""
+
+    stream: Array = array(
+        DType.S32,
+        "what the kernel reads, in order: for each pass over the kernel's rows and the input's channels, and in it "
+        "for each pair of output channels: in the first pass the numbers from which both sums start; the weights of "
+        "the pass, as [rows_at_once][groups of four of channels_at_once][3][2] words of four weights in halves, in "
+        "the order in which kibi_halves_s8.h adds them up; in the last pass ~shift of both in the two lowest bytes, "
+        "and both multipliers. Everything is 0 for the channel after an odd last one. A sum starts from 256 times the "
+        "bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of the "
+        "channel's second weights. Shifts are to the right by at least 1, and no true sum reaches 2**23 in magnitude",
+    )
+    padding: Array = array(DType.S8, "the input's zero point, once for each input channel")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32, "a multiple of 4")
+    output_width: int = number(DType.S32, "at least 2")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32, "-128 … 127")
+    activation_max: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    rows_at_once: int = number(DType.S32, "kernel rows in one pass: all, or 1")
+    channels_at_once: int = number(
+        DType.S32, "input channels in one pass: all, or, of one row, a multiple of 4 that divides them"
+    )
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    pixels: int = number(
+        DType.S32,
+        "3: blocks of three pixels, and of two where one or two times two are left; 2: blocks of two, where the "
+        "output's width is even",
+    )
+
+
+class Conv2DLookUpParams(Params, kernels=("kibi_conv2d_s8_look_up",)):
+    """CONV_2D of s8 with a filter of indices into tables."""
+
+    indices: Array = array(
+        DType.S8,
+        "of [output_channels][kernel_rows][kernel_width][input_channels] values, packed as kibi_look_up_s8.h says",
+    )
+    tables: Array = array(DType.S8, "the values of each channel, or those that all channels share")
+    bias: Array = array(
+        DType.S32, "[output_channels], which includes -input_zero_point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 30")
+    padding: Array = array(
+        DType.S8,
+        "the input's zero point, once for each element of the most neighbouring columns of a window that are outside "
+        "the input",
+    )
+    bits: int = number(DType.S32, "bits of an index, 1 … 7")
+    values: int = number(DType.S32, "values from one channel's table to the next; 0: all channels share one table")
+    at_once: int = number(DType.S32, "output channels whose filters are decoded together")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    gathers: int = number(
+        DType.S32, "1: the kernel copies windows into scratch, two at a time; 0: it reads them in place"
+    )
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+
+
+class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
+    """CONV_2D of s8 with a kernel three columns wide, by Winograd's F(2,3) in exact integers: two pixels from four products."""
+
+    stream: Array = array(
+        DType.S32,
+        "what the kernel reads, in order, for each pair of channels: both biases, doubled; the sums a + b + c, then "
+        "the differences a - b + c of the kernel's columns a, b, c; 2 * c; the scaling; 2 * a; and the scaling again. "
+        "Weights are [kernel_rows][groups of four input channels][2][2] words, with the elements 0 and 2 of a group "
+        "in the halves of the first, 1 and 3 in those of the second. The scaling is ~shift of both channels in the "
+        "two lowest bytes of a word, and both multipliers. Everything is 0 for the channel after an odd last one. The "
+        "bias includes -input_zero_point * the sum of the channel's filter. Shifts are to the right by at least 1, "
+        "and no sum reaches 2**30 in magnitude",
+    )
+    padding: Array = array(DType.S8, "the input's zero point, once for each input channel")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32, "a multiple of 4")
+    output_width: int = number(DType.S32, "at least 3")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32, "-128 … 127")
+    activation_max: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    tiles: int = number(
+        DType.S32,
+        "3: blocks of three tiles of two pixels, and of two tiles where two or four are left; 2: blocks of two tiles, "
+        "where the number of tiles is even",
+    )
+
+
+class DepthwiseF32Params(Params, kernels=("kibi_depthwise_conv2d_f32",)):
+    """DEPTHWISE_CONV_2D of f32."""
+
+    filter: Array = array(DType.F32, "[kernel_rows][kernel_width][input_channels * depth_multiplier]")
+    bias: Array = array(DType.F32, "[input_channels * depth_multiplier]")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    depth_multiplier: int = number(DType.S32, "output channels that read an input channel")
+    output_width: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride and the dilation of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    activation_min: float = number(DType.F32)
+    activation_max: float = number(DType.F32)
+
+
+class DepthwiseS16Params(Params, kernels=("kibi_depthwise_conv2d_s16",)):
+    """DEPTHWISE_CONV_2D of s16 elements and s8 weights."""
+
+    filter: Array = array(DType.S8, "[kernel_rows][kernel_width][input_channels * depth_multiplier]")
+    bias: Array = array(DType.S64, "[input_channels * depth_multiplier], below 2**46 in magnitude")
+    multiplier: Array = array(DType.S32, "[input_channels * depth_multiplier], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[input_channels * depth_multiplier], -31 … 7 where is_wide, else -31 … 30")
+    is_wide: int = number(
+        DType.S32, "1: sums have 64 bits and are rounded once; 0: they have 32 bits and are rounded twice"
+    )
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    depth_multiplier: int = number(DType.S32, "output channels that read an input channel")
+    output_width: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride and the dilation of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+
+
+class DepthwiseS8Params(Params, kernels=("kibi_depthwise_conv2d_s8",)):
+    """DEPTHWISE_CONV_2D of s8 with multiplier 1."""
+
+    filter: Array = array(DType.S8, "[kernel_rows][kernel_width][channels]")
+    bias: Array = array(DType.S32, "[channels], which includes -input_zero_point * the sum of the channel's filter")
+    multiplier: Array = array(DType.S32, "[channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[channels], -31 … 30")
+    input_width: int = number(DType.S32)
+    channels: int = number(DType.S32)
+    input_zero_point: int = number(DType.S32, "-128 … 127")
+    output_width: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+
+
+class Depthwise3x3Params(Params, kernels=("kibi_depthwise_conv2d_s8_3x3", "kibi_depthwise_conv2d_s8_3x3_relu")):
+    """DEPTHWISE_CONV_2D of s8 with multiplier 1 and a window of three by three, four channels at a time."""
+
+    blocks: Array = array(
+        DType.S32,
+        "[blocks of four channels][30]; the kernel's header describes a block. Where the number of channels is not a "
+        "multiple of four, the last block has the last four, some of which the block before it has, too",
+    )
+    input_width: int = number(DType.S16)
+    channels: int = number(DType.S16, "at least 4")
+    input_zero_point: int = number(DType.S16, "-128 … 127")
+    output_width: int = number(DType.S16)
+    output_zero_point: int = number(DType.S16, "-128 … 127")
+    activation_min: int = number(DType.S16, "-128 … 127")
+    activation_max: int = number(DType.S16, "-128 … 127")
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S16, "across")
+    pad: int = number(
+        DType.S16, "columns of padding before the first input column; the middle of every window is inside the input"
+    )
+
+
+class DepthwiseColumnsParams(Params, kernels=("kibi_depthwise_conv2d_s8_columns",)):
+    """DEPTHWISE_CONV_2D of s8 with multiplier 1 and any window, four channels at a time."""
+
+    blocks: Array = array(
+        DType.S32,
+        "[blocks of four channels][words]; the kernel's header describes a block. Where the number of channels is not "
+        "a multiple of four, the last block has the last four, some of which the block before it has, too",
+    )
+    input_width: int = number(DType.S16)
+    channels: int = number(DType.S16, "at least 4")
+    input_zero_point: int = number(DType.S16, "-128 … 127")
+    output_width: int = number(DType.S16)
+    output_zero_point: int = number(DType.S16, "-128 … 127")
+    activation_min: int = number(DType.S16, "-128 … 127")
+    activation_max: int = number(DType.S16, "-128 … 127")
+    kernel_rows: int = number(DType.S16)
+    kernel_width: int = number(DType.S16)
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S16, "across")
+    pad: int = number(DType.S16, "columns of padding before the first input column")
+
+
+class TransposeConvF32Params(Params, kernels=("kibi_transpose_conv_f32",)):
+    """TRANSPOSE_CONV of f32."""
+
+    filter: Array = array(DType.F32, "[output_channels][kernel_rows][kernel_width][input_channels]")
+    bias: Array = array(DType.F32, "[output_channels]")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    rows_made: int = number(DType.S32, "output rows that a step makes")
+    row_count: int = number(DType.S32, "input rows that a step reads")
+    row_offset: int = number(DType.S32, "row r meets output row j under kernel row j + row_offset - r * stride_rows")
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride_rows: int = number(DType.S32)
+    stride: int = number(DType.S32, "across: column ix meets output column x under kernel column x + pad - ix * stride")
+    pad: int = number(DType.S32, "columns of the first pixel's window before the output")
+    pointer_step: int = number(DType.S32, "pointers from a column to the next: 0, or 1 where each column has its own")
+    column_step: int = number(DType.S32, "elements from a column to the next after the same pointer")
+    activation_min: float = number(DType.F32)
+    activation_max: float = number(DType.F32)
+
+
+class TransposeConvS16Params(Params, kernels=("kibi_transpose_conv_s16",)):
+    """TRANSPOSE_CONV of s16 elements and s8 weights."""
+
+    filter: Array = array(DType.S8, "[output_channels][kernel_rows][kernel_width][input_channels]")
+    bias: Array = array(DType.S64, "[output_channels], below 2**46 in magnitude")
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 7")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    rows_made: int = number(DType.S32, "output rows that a step makes")
+    row_count: int = number(DType.S32, "input rows that a step reads")
+    row_offset: int = number(DType.S32, "row r meets output row j under kernel row j + row_offset - r * stride_rows")
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride_rows: int = number(DType.S32)
+    stride: int = number(DType.S32, "across: column ix meets output column x under kernel column x + pad - ix * stride")
+    pad: int = number(DType.S32, "columns of the first pixel's window before the output")
+    pointer_step: int = number(DType.S32, "pointers from a column to the next: 0, or 1 where each column has its own")
+    column_step: int = number(DType.S32, "elements from a column to the next after the same pointer")
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+
+
+class TransposeConvS8Params(Params, kernels=("kibi_transpose_conv_s8",)):
+    """TRANSPOSE_CONV of s8."""
+
+    filter: Array = array(DType.S8, "[output_channels][kernel_rows][kernel_width][input_channels]")
+    bias: Array = array(DType.S32, "[output_channels]")
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 30")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    rows_made: int = number(DType.S32, "output rows that a step makes")
+    row_count: int = number(DType.S32, "input rows that a step reads")
+    row_offset: int = number(DType.S32, "row r meets output row j under kernel row j + row_offset - r * stride_rows")
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride_rows: int = number(DType.S32)
+    stride: int = number(DType.S32, "across: column ix meets output column x under kernel column x + pad - ix * stride")
+    pad: int = number(DType.S32, "columns of the first pixel's window before the output")
+    pointer_step: int = number(DType.S32, "pointers from a column to the next: 0, or 1 where each column has its own")
+    column_step: int = number(DType.S32, "elements from a column to the next after the same pointer")
+    input_zero_point: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)

@@ -1,0 +1,31 @@
+"""Parameters of the kernel that chooses detections: TFLite_Detection_PostProcess."""
+
+from kibi.dtypes import DType
+from kibi.kernels.params.description import Params, number
+
+
+class DetectionPostprocessParams(Params, kernels=("kibi_detection_postprocess_f32",)):
+    """TFLite_Detection_PostProcess: boxes are decoded step by step; the last step chooses the best detections."""
+
+    boxes: int = number(DType.S32, "how many there are, which is the number of steps")
+    classes: int = number(DType.S32, "that can be detected")
+    first_class: int = number(
+        DType.S32,
+        "where their scores begin in a row: after those of the background, if there are any",
+    )
+    is_regular: int = number(
+        DType.S32,
+        "not 0: overlaps are looked for in each class by itself; 0: among the boxes' best classes",
+    )
+    most: int = number(DType.S32, "detections, and places in the output")
+    most_of_a_class: int = number(DType.S32, "detections of one class, if is_regular is not 0")
+    y_scale: float = number(DType.F32, "encoded boxes are divided by the scales")
+    x_scale: float = number(DType.F32)
+    h_scale: float = number(DType.F32)
+    w_scale: float = number(DType.F32)
+    least_score: float = number(DType.F32, "that a detection has")
+    most_overlap: float = number(DType.F32, "intersection over union of two detections; above 0")
+    classes_offset: int = number(DType.S32, "where in the output, in bytes, the classes begin")
+    scores_offset: int = number(DType.S32, "where the scores begin")
+    count_offset: int = number(DType.S32, "where the number of detections is")
+    output_bytes: int = number(DType.S32, "of the whole output")

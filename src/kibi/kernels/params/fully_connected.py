@@ -1,0 +1,216 @@
+"""Parameters of the kernels that multiply matrices: FULLY_CONNECTED and BATCH_MATMUL."""
+
+from kibi.dtypes import Array, DType
+from kibi.kernels.params.description import Params, array, number
+
+
+class BatchMatMulParams(Params):
+    """The geometry of BATCH_MATMUL, which all its kernels take first."""
+
+    matrices: Array = array(
+        DType.S32, "[matrix_count][4]: pointer and element at which each of input 1, then of input 2, begins"
+    )
+    matrix_count: int = number(DType.S32)
+    rows: int = number(DType.S32, "of a product")
+    columns: int = number(DType.S32, "of a product")
+    depth: int = number(DType.S32, "elements that are multiplied and added up")
+    pointers1: int = number(DType.S32, "pointers to pieces of input 1; those of input 2 follow")
+    row_pointers: int = number(DType.S32, "pointers from one row of input 1 to the next")
+    depth1_pointers: int = number(DType.S32, "pointers from one element of a row of input 1 to the next")
+    depth2_pointers: int = number(DType.S32, "pointers from one element of a column of input 2 to the next")
+    column_pointers: int = number(DType.S32, "pointers from one column of input 2 to the next")
+    row_step: int = number(DType.S32, "elements from one row of input 1 to the next; 0 where row_pointers is not")
+    depth1_step: int = number(
+        DType.S32, "elements from one element of a row of input 1 to the next; 0 where depth1_pointers is not"
+    )
+    depth2_step: int = number(
+        DType.S32, "elements from one element of a column of input 2 to the next; 0 where depth2_pointers is not"
+    )
+    column_step: int = number(
+        DType.S32, "elements from one column of input 2 to the next; 0 where column_pointers is not"
+    )
+
+
+class BatchMatMulF32Params(BatchMatMulParams, kernels=("kibi_batch_matmul_f32",)):
+    """BATCH_MATMUL of f32."""
+
+
+class BatchMatMulS16Params(BatchMatMulParams, kernels=("kibi_batch_matmul_s16",)):
+    """BATCH_MATMUL of s16."""
+
+    output_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
+    output_shift: int = number(DType.S32, "-31 … 7")
+
+
+class BatchMatMulS8Params(BatchMatMulParams, kernels=("kibi_batch_matmul_s8",)):
+    """BATCH_MATMUL of s8."""
+
+    output_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
+    output_shift: int = number(DType.S32, "-31 … 30")
+    zero_point1: int = number(DType.S32, "of input 1")
+    zero_point2: int = number(DType.S32, "of input 2")
+    output_zero_point: int = number(DType.S32)
+
+
+class FullyConnectedF32Params(Params, kernels=("kibi_fully_connected_f32",)):
+    """FULLY_CONNECTED of f32, given whole vectors."""
+
+    filter: Array = array(DType.F32, "[output_channels][depth]")
+    bias: Array = array(DType.F32, "[output_channels]")
+    depth: int = number(DType.S32, "elements of an input vector")
+    piece: int = number(DType.S32, "neighbouring elements of a vector that are read at once")
+    pieces: int = number(DType.S32, "pieces of a vector: depth / piece")
+    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
+    vectors_per_row: int = number(DType.S32, "more than 1 only where pieces is 1; divides vectors")
+    output_channels: int = number(DType.S32)
+    activation_min: float = number(DType.F32)
+    activation_max: float = number(DType.F32)
+
+
+class FullyConnectedF32AccumulateParams(Params, kernels=("kibi_fully_connected_f32_accumulate",)):
+    """FULLY_CONNECTED of f32, given the rows of vectors step by step."""
+
+    filter: Array = array(DType.F32, "[output_channels][pieces][piece]")
+    bias: Array = array(DType.F32, "[output_channels]")
+    piece: int = number(DType.S32, "elements of a row")
+    pieces: int = number(DType.S32, "rows of a vector")
+    vectors: int = number(DType.S32, "input vectors, and output vectors, of all steps")
+    output_channels: int = number(DType.S32)
+    activation_min: float = number(DType.F32)
+    activation_max: float = number(DType.F32)
+
+
+class FullyConnectedS16Params(Params, kernels=("kibi_fully_connected_s16",)):
+    """FULLY_CONNECTED of s16 elements and s8 weights, given whole vectors."""
+
+    filter: Array = array(DType.S8, "[output_channels][depth]")
+    bias: Array = array(
+        DType.S64, "[output_channels], which includes -input zero point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 7 where is_wide, else -31 … 30")
+    is_wide: int = number(
+        DType.S32, "1: sums have 64 bits and are rounded once; 0: they have 32 bits and are rounded twice"
+    )
+    depth: int = number(DType.S32, "elements of an input vector")
+    piece: int = number(DType.S32, "neighbouring elements of a vector that are read at once")
+    pieces: int = number(DType.S32, "pieces of a vector: depth / piece")
+    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
+    vectors_per_row: int = number(DType.S32, "more than 1 only where pieces is 1; divides vectors")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+
+
+class FullyConnectedS16AccumulateParams(Params, kernels=("kibi_fully_connected_s16_accumulate",)):
+    """FULLY_CONNECTED of s16 elements and s8 weights, given the rows of vectors step by step."""
+
+    filter: Array = array(DType.S8, "[output_channels][pieces][piece]")
+    bias: Array = array(
+        DType.S64, "[output_channels], which includes -input zero point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 7 where is_wide, else -31 … 30")
+    is_wide: int = number(
+        DType.S32, "1: sums have 64 bits and are rounded once; 0: they have 32 bits and are rounded twice"
+    )
+    piece: int = number(DType.S32, "elements of a row")
+    pieces: int = number(DType.S32, "rows of a vector")
+    vectors: int = number(DType.S32, "input vectors, and output vectors, of all steps")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+
+
+class FullyConnectedS8Params(Params, kernels=("kibi_fully_connected_s8",)):
+    """FULLY_CONNECTED of s8, given whole vectors."""
+
+    filter: Array = array(DType.S8, "[output_channels][depth]")
+    bias: Array = array(
+        DType.S32, "[output_channels], which includes -input zero point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 30")
+    depth: int = number(DType.S32, "elements of an input vector")
+    piece: int = number(DType.S32, "neighbouring elements of a vector that are read at once")
+    pieces: int = number(DType.S32, "pieces of a vector: depth / piece")
+    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
+    vectors_per_row: int = number(DType.S32, "more than 1 only where pieces is 1; divides vectors")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+
+
+class FullyConnectedS8AccumulateParams(Params, kernels=("kibi_fully_connected_s8_accumulate",)):
+    """FULLY_CONNECTED of s8, given the rows of vectors step by step."""
+
+    filter: Array = array(DType.S8, "[output_channels][pieces][piece]")
+    bias: Array = array(
+        DType.S32, "[output_channels], which includes -input zero point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 30")
+    piece: int = number(DType.S32, "elements of a row")
+    pieces: int = number(DType.S32, "rows of a vector")
+    vectors: int = number(DType.S32, "input vectors, and output vectors, of all steps")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+
+
+class FullyConnectedBlocksParams(Params, kernels=("kibi_fully_connected_s8_blocks",)):
+    """FULLY_CONNECTED of s8, or CONV_2D to rows of one pixel, in blocks of up to eight channels."""
+
+    filter: Array = array(
+        DType.S32, "blocks of channels, with what their sums start from; the kernel's header describes a block"
+    )
+    scales: Array = array(
+        DType.S32,
+        "for two channels: a word with ~shift of both in its two lowest bytes, each 0 … 30, where shifts are to the "
+        "right by at least 1; and both multipliers, 0 … 2**31 - 1; then those of the next two channels, or the same "
+        "three words are those of all",
+    )
+    scale_step: int = number(
+        DType.S32,
+        "bytes from the words of two channels to those of the next two: 12, or 0 where all channels share them",
+    )
+    piece: int = number(DType.S32, "neighbouring elements of an input vector")
+    pieces: int = number(DType.S32, "pieces of a vector")
+    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
+    row_elements: int = number(
+        DType.S32, "elements that follow one another in memory: more than piece only where pieces is 1"
+    )
+    output_channels: int = number(DType.S32)
+    rounding: int = number(DType.S32, "twice the output's zero point, plus 1")
+    clamps: int = number(
+        DType.S32, "0: outputs are clamped to the range of int8 alone; 1: to activation_min … activation_max"
+    )
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+
+
+class FullyConnectedLookUpParams(Params, kernels=("kibi_fully_connected_s8_look_up",)):
+    """FULLY_CONNECTED of s8 with a filter of indices into tables."""
+
+    indices: Array = array(DType.S8, "of [output_channels][depth] values, packed as kibi_look_up_s8.h says")
+    tables: Array = array(DType.S8, "the values of each channel, or those that all channels share")
+    bias: Array = array(
+        DType.S32, "[output_channels], which includes -input zero point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 30")
+    bits: int = number(DType.S32, "bits of an index, 1 … 7")
+    values: int = number(DType.S32, "values from one channel's table to the next; 0: all channels share one table")
+    depth: int = number(DType.S32, "elements of an input vector")
+    piece: int = number(DType.S32, "neighbouring elements of a vector that are read at once")
+    pieces: int = number(DType.S32, "pieces of a vector: depth / piece")
+    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
+    vectors_per_row: int = number(DType.S32, "more than 1 only where pieces is 1; divides vectors")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)

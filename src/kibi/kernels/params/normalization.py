@@ -1,0 +1,79 @@
+"""Parameters of kernels that normalize vectors."""
+
+from kibi.dtypes import Array, DType
+from kibi.kernels.params.description import Params, array, number
+
+
+class VectorsParams(
+    Params,
+    kernels=(
+        "kibi_l2_normalization_f32",
+        "kibi_log_softmax_f32",
+    ),
+):
+    """L2_NORMALIZATION and LOG_SOFTMAX of f32."""
+
+    vectors: int = number(DType.S32)
+    depth: int = number(DType.S32, "elements of a vector, 1 or more")
+
+
+class L2NormalizationS8Params(Params, kernels=("kibi_l2_normalization_s8",)):
+    """L2_NORMALIZATION of s8."""
+
+    vectors: int = number(DType.S32)
+    depth: int = number(DType.S32, "elements of a vector, 1 … 33025")
+    zero_point: int = number(DType.S32)
+
+
+class LogSoftmaxS8Params(Params, kernels=("kibi_log_softmax_s8",)):
+    """LOG_SOFTMAX of s8."""
+
+    vectors: int = number(DType.S32)
+    depth: int = number(DType.S32, "elements of a vector, 1 … 2048")
+    exponentials: Array = array(
+        DType.S32,
+        "[differences], exp of the scaled -0, -1, … as Q0.31; those after count as 0",
+    )
+    differences: int = number(DType.S32, "1 … 256")
+    multiplier: int = number(DType.S32, "of differences, to Q5.26: 2**30 … 2**31 - 1")
+    shift: int = number(DType.S32, "1 … 30")
+    inverse_multiplier: int = number(DType.S32, "and back: 2**30 … 2**31 - 1")
+    inverse_shift: int = number(DType.S32, "-31 … 0")
+    least_difference: int = number(DType.S32, "differences up to this one, below 0, give -128")
+
+
+class SoftmaxF32Params(Params, kernels=("kibi_softmax_f32",)):
+    """SOFTMAX of f32."""
+
+    beta: float = number(DType.F32)
+    vectors: int = number(DType.S32)
+    depth: int = number(DType.S32, "elements of a vector, 1 or more")
+
+
+class SoftmaxS16Params(Params, kernels=("kibi_softmax_s16",)):
+    """SOFTMAX of s16, by two tables."""
+
+    exponentials: Array = array(DType.S16, "[513], exp(10 * k / 512 - 10) in units of 2**-15")
+    reciprocals: Array = array(DType.S16, "[513], 1 / (1 + k / 512), likewise")
+    multiplier: int = number(DType.S32, "of differences, to units of 10/65535: 0 … 2**31 - 1")
+    shift: int = number(DType.S32, "-31 … 30; negative is to the right")
+    vectors: int = number(DType.S32)
+    depth: int = number(DType.S32, "elements of a vector, 1 … 65536")
+
+
+class SoftmaxS8Params(
+    Params,
+    kernels=(
+        "kibi_softmax_s8",
+        "kibi_softmax_s8_s16",
+    ),
+):
+    """SOFTMAX of s8, with outputs of s8 or s16."""
+
+    exponentials: Array = array(
+        DType.S32,
+        "[differences], exp of the scaled -0, -1, … as Q0.31; those after count as 0",
+    )
+    differences: int = number(DType.S32, "1 … 256")
+    vectors: int = number(DType.S32)
+    depth: int = number(DType.S32, "elements of a vector, 1 … 2048")

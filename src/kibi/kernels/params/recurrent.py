@@ -1,0 +1,154 @@
+"""Parameters of the kernels of layers that remember: UNIDIRECTIONAL_SEQUENCE_LSTM and SVDF."""
+
+from kibi.dtypes import Array, DType
+from kibi.kernels.params.description import Params, array, number
+
+
+class LstmF32Params(Params, kernels=("kibi_lstm_f32",)):
+    """UNIDIRECTIONAL_SEQUENCE_LSTM of f32."""
+
+    input_to_input: Array = array(DType.F32, "[units][depth]")
+    input_to_forget: Array = array(DType.F32, "[units][depth]")
+    input_to_cell: Array = array(DType.F32, "[units][depth]")
+    input_to_output: Array = array(DType.F32, "[units][depth]")
+    recurrent_to_input: Array = array(DType.F32, "[units][units]")
+    recurrent_to_forget: Array = array(DType.F32, "[units][units]")
+    recurrent_to_cell: Array = array(DType.F32, "[units][units]")
+    recurrent_to_output: Array = array(DType.F32, "[units][units]")
+    input_bias: Array = array(DType.F32, "[4][units], of the gates input, forget, cell and output")
+    batches: int = number(DType.S32)
+    times: int = number(DType.S32, "vectors of a batch in this call")
+    depth: int = number(DType.S32, "elements of an input vector")
+    units: int = number(DType.S32)
+    cell_min: float = number(DType.F32, "the cell is clamped to cell_min … cell_max")
+    cell_max: float = number(DType.F32)
+
+
+class LstmS16Params(Params, kernels=("kibi_lstm_s16",)):
+    """UNIDIRECTIONAL_SEQUENCE_LSTM of s16, with cells of s16 and weights of s8."""
+
+    input_to_input: Array = array(DType.S8, "[units][depth]")
+    input_to_forget: Array = array(DType.S8, "[units][depth]")
+    input_to_cell: Array = array(DType.S8, "[units][depth]")
+    input_to_output: Array = array(DType.S8, "[units][depth]")
+    recurrent_to_input: Array = array(DType.S8, "[units][units]")
+    recurrent_to_forget: Array = array(DType.S8, "[units][units]")
+    recurrent_to_cell: Array = array(DType.S8, "[units][units]")
+    recurrent_to_output: Array = array(DType.S8, "[units][units]")
+    input_bias: Array = array(DType.S64, "[4][units], of the gates input, forget, cell and output")
+    input_multiplier: Array = array(DType.S32, "[4], 0 … 2**31 - 1")
+    input_shift: Array = array(DType.S8, "[4], -31 … 7")
+    recurrent_multiplier: Array = array(DType.S32, "[4], 0 … 2**31 - 1")
+    recurrent_shift: Array = array(DType.S8, "[4], -31 … 7")
+    batches: int = number(DType.S32)
+    times: int = number(DType.S32, "vectors of a batch in this call")
+    depth: int = number(DType.S32, "elements of an input vector")
+    units: int = number(DType.S32)
+    forget_multiplier: int = number(DType.S32, "scales the products of the forget gate and the cell")
+    forget_shift: int = number(DType.S32)
+    update_multiplier: int = number(DType.S32, "scales the products of the input gate and the cell gate")
+    update_shift: int = number(DType.S32)
+    output_multiplier: int = number(DType.S32, "scales the products of the output gate and the cell's tangent")
+    output_shift: int = number(DType.S32)
+    cell_min: int = number(DType.S32, "the cell is clamped to cell_min … cell_max")
+    cell_max: int = number(DType.S32)
+    tanh_multiplier: int = number(
+        DType.S32, "a cell is multiplied by it for its tangent; the product is below 2**31 in magnitude"
+    )
+    tanh_shift: int = number(DType.S32, "0 … 15: the product is shifted to the right")
+
+
+class LstmS8Params(Params, kernels=("kibi_lstm_s8",)):
+    """UNIDIRECTIONAL_SEQUENCE_LSTM of s8, with cells of s16."""
+
+    input_to_input: Array = array(DType.S8, "[units][depth]")
+    input_to_forget: Array = array(DType.S8, "[units][depth]")
+    input_to_cell: Array = array(DType.S8, "[units][depth]")
+    input_to_output: Array = array(DType.S8, "[units][depth]")
+    recurrent_to_input: Array = array(DType.S8, "[units][units]")
+    recurrent_to_forget: Array = array(DType.S8, "[units][units]")
+    recurrent_to_cell: Array = array(DType.S8, "[units][units]")
+    recurrent_to_output: Array = array(DType.S8, "[units][units]")
+    input_bias: Array = array(
+        DType.S32,
+        "[4][units], of the gates input, forget, cell and output, which includes -zero point of the input * the sum "
+        "of the weights",
+    )
+    recurrent_bias: Array = array(DType.S32, "[4][units], -zero point of the hidden state * the sum of the weights")
+    input_multiplier: Array = array(DType.S32, "[4], 0 … 2**31 - 1")
+    input_shift: Array = array(DType.S8, "[4], -31 … 30")
+    recurrent_multiplier: Array = array(DType.S32, "[4], 0 … 2**31 - 1")
+    recurrent_shift: Array = array(DType.S8, "[4], -31 … 30")
+    batches: int = number(DType.S32)
+    times: int = number(DType.S32, "vectors of a batch in this call")
+    depth: int = number(DType.S32, "elements of an input vector")
+    units: int = number(DType.S32)
+    forget_multiplier: int = number(DType.S32, "scales the products of the forget gate and the cell")
+    forget_shift: int = number(DType.S32)
+    update_multiplier: int = number(DType.S32, "scales the products of the input gate and the cell gate")
+    update_shift: int = number(DType.S32)
+    output_multiplier: int = number(DType.S32, "scales the products of the output gate and the cell's tangent")
+    output_shift: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    cell_min: int = number(DType.S32, "the cell is clamped to cell_min … cell_max")
+    cell_max: int = number(DType.S32)
+    tanh_multiplier: int = number(
+        DType.S32, "a cell is multiplied by it for its tangent; the product is below 2**31 in magnitude"
+    )
+    tanh_shift: int = number(DType.S32, "0 … 15: the product is shifted to the right")
+
+
+class SvdfF32Params(Params, kernels=("kibi_svdf_f32",)):
+    """SVDF of f32."""
+
+    weights_feature: Array = array(DType.F32, "[filters][depth]")
+    weights_time: Array = array(DType.F32, "[filters][memory]")
+    bias: Array = array(DType.F32, "[units]")
+    batches: int = number(DType.S32)
+    depth: int = number(DType.S32, "elements of an input vector")
+    units: int = number(DType.S32)
+    filters_per_unit: int = number(DType.S32)
+    memory: int = number(DType.S32, "results of each filter that are kept: the newest ones")
+    has_activation: int = number(DType.S32, "0: outputs are the sums, and the kernel does not read the fields below")
+    activation_min: float = number(DType.F32)
+    activation_max: float = number(DType.F32)
+    activation_of_nan: float = number(DType.F32, "the output where the sum is a NaN")
+
+
+class SvdfS8Params(Params, kernels=("kibi_svdf_s8",)):
+    """SVDF of s8 with a state of s8."""
+
+    weights_feature: Array = array(DType.S8, "[filters][depth]")
+    feature_bias: Array = array(DType.S32, "[filters], -input zero point * the sum of the filter's weights")
+    weights_time: Array = array(DType.S8, "[filters][memory]")
+    bias: Array = array(DType.S32, "[units]")
+    batches: int = number(DType.S32)
+    depth: int = number(DType.S32, "elements of an input vector")
+    units: int = number(DType.S32)
+    filters_per_unit: int = number(DType.S32)
+    memory: int = number(DType.S32, "results of each filter that are kept: the newest ones")
+    state_zero_point: int = number(DType.S32)
+    feature_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
+    feature_shift: int = number(DType.S32, "-31 … 30")
+    output_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
+    output_shift: int = number(DType.S32, "-31 … 30")
+    output_zero_point: int = number(DType.S32)
+
+
+class SvdfS8S16Params(Params, kernels=("kibi_svdf_s8_s16",)):
+    """SVDF of s8 with a state, and weights over time, of s16."""
+
+    weights_feature: Array = array(DType.S8, "[filters][depth]")
+    feature_bias: Array = array(DType.S32, "[filters], -input zero point * the sum of the filter's weights")
+    weights_time: Array = array(DType.S16, "[filters][memory]")
+    bias: Array = array(DType.S32, "[units]")
+    batches: int = number(DType.S32)
+    depth: int = number(DType.S32, "elements of an input vector")
+    units: int = number(DType.S32)
+    filters_per_unit: int = number(DType.S32)
+    memory: int = number(DType.S32, "results of each filter that are kept: the newest ones")
+    feature_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
+    feature_shift: int = number(DType.S32, "-31 … 30")
+    output_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
+    output_shift: int = number(DType.S32, "-31 … 30")
+    output_zero_point: int = number(DType.S32)

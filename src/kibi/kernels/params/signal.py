@@ -1,0 +1,175 @@
+"""Parameters of the kernels of the Signal operators: TFLM's front end for speech."""
+
+from kibi.dtypes import Array, DType
+from kibi.kernels.params.description import Params, array, number
+
+
+class DelayParams(Params, kernels=("kibi_signal_delay_s16",)):
+    """SignalDelay: each line, some samples later."""
+
+    lines: int = number(DType.S32)
+    size: int = number(DType.S32, "samples of a line")
+    delay: int = number(DType.S32, "in samples")
+
+
+class EnergyParams(Params, kernels=("kibi_signal_energy_s16",)):
+    """SignalEnergy: the sum of the squares of a complex number's parts, for a range of frequencies."""
+
+    elements: int = number(DType.S32, "of the output")
+    start: int = number(DType.S32, "first element that is computed; those before it are 0")
+    end: int = number(DType.S32, "first element after those that are computed; from it on all are 0")
+
+
+class FilterBankLogParams(Params, kernels=("kibi_signal_filter_bank_log_u32",)):
+    """SignalFilterBankLog: natural logarithms of shifted numbers, times a scale."""
+
+    elements: int = number(DType.S32)
+    correction_bits: int = number(DType.S32, "0 to 31: the input is shifted to the left")
+    output_scale: int = number(DType.S32)
+    curve: Array = array(DType.S16, "[129]: by how much log2(1 + k / 128) exceeds k / 128, with 16 fraction bits")
+
+
+class SpectralSubtractionParams(Params, kernels=("kibi_signal_filter_bank_spectral_subtraction_u32",)):
+    """SignalFilterBankSpectralSubtraction: a signal less an estimate of its noise, and the new estimate."""
+
+    elements: int = number(DType.S32)
+    noise_offset: int = number(DType.S32, "bytes of each output with the zeros after it; the estimates begin there")
+    clamps: int = number(DType.S32, "not 0: the estimate that is kept is at most the shifted signal")
+    smoothing: int = number(DType.S32, "factor of the signal, for even channels")
+    one_minus_smoothing: int = number(DType.S32, "factor of the last estimate, for even channels")
+    alternate_smoothing: int = number(DType.S32, "factor of the signal, for odd channels")
+    alternate_one_minus_smoothing: int = number(DType.S32, "factor of the last estimate, for odd channels")
+    min_signal_remaining: int = number(DType.S32, "factor of the signal; the output is at least the product")
+    smoothing_bits: int = number(DType.S32, "0 to 31: the signal is shifted to the left before it is multiplied")
+    spectral_subtraction_bits: int = number(DType.S32, "0 to 63: products with the factors are shifted to the right")
+
+
+class FilterBankParams(Params, kernels=("kibi_signal_filter_bank_u32",)):
+    """SignalFilterBank: sums of energies in bands, each of which shares one stretch of energies with the next band."""
+
+    channels: int = number(DType.S32, "bands")
+    weights: Array = array(DType.S16, "factors of the band that ends with a stretch")
+    unweights: Array = array(DType.S16, "factors of the band that begins with a stretch, as many")
+    frequency_starts: Array = array(DType.S16, "[channels + 1], the first energy of each stretch")
+    weight_starts: Array = array(DType.S16, "[channels + 1], the first weight and unweight of each stretch")
+    widths: Array = array(DType.S16, "[channels + 1], energies of each stretch")
+
+
+class FramerParams(Params, kernels=("kibi_signal_framer_s16",)):
+    """SignalFramer: overlapping frames of lines of samples, some of which stay for the next inference."""
+
+    lines: int = number(DType.S32)
+    frames: int = number(DType.S32, "of each line")
+    size: int = number(DType.S32, "of a frame")
+    step: int = number(DType.S32, "samples from one frame to the next")
+    kept: int = number(DType.S32, "the most samples of a line that stay; less than size")
+    valid_offset: int = number(DType.S32, "byte of the output that says whether all frames are complete")
+
+
+class OverlapAddParams(Params, kernels=("kibi_signal_overlap_add_f32", "kibi_signal_overlap_add_s16")):
+    """SignalOverlapAdd: sums of overlapping frames."""
+
+    lines: int = number(DType.S32)
+    frames: int = number(DType.S32, "of each line")
+    size: int = number(DType.S32, "of a frame")
+    step: int = number(DType.S32, "1 to size: elements from one frame to the next")
+
+
+class PcanParams(Params, kernels=("kibi_signal_pcan_u32",)):
+    """SignalPCAN: each channel times a gain that follows from its noise, then compressed."""
+
+    elements: int = number(DType.S32)
+    snr_shift: int = number(DType.S32, "0 to 63: the product with the gain is shifted to the right")
+    gain_lut: Array = array(DType.S16, "[125]")
+
+
+class IrfftParams(Params):
+    """What the kernels of SignalIrfft have in common: lines of real numbers, from their spectra."""
+
+    lines: int = number(DType.S32)
+    points: int = number(DType.S32, "n, half as many as real numbers; it has no prime factors but 2, 3 and 5")
+    stage_count: int = number(DType.S32)
+    stages: Array = array(DType.S32, "[stage_count][2]: the radix, and the points of each of its parts")
+
+
+class IrfftF32Params(IrfftParams, kernels=("kibi_signal_irfft_f32",)):
+    """SignalIrfft of f32."""
+
+    twiddles: Array = array(DType.F32, "[n][2]: roots of unity")
+    half_turn: Array = array(
+        DType.F32, "[n / 2][2]: roots of unity that lead from the real transform to the complex one"
+    )
+
+
+class IrfftS16Params(IrfftParams, kernels=("kibi_signal_irfft_s16",)):
+    """SignalIrfft of s16."""
+
+    twiddles: Array = array(DType.S16, "[n][2]: roots of unity")
+    half_turn: Array = array(
+        DType.S16, "[n / 2][2]: roots of unity that lead from the real transform to the complex one"
+    )
+
+
+class IrfftS32Params(IrfftParams, kernels=("kibi_signal_irfft_s32",)):
+    """SignalIrfft of s32."""
+
+    twiddles: Array = array(DType.S32, "[n][2]: roots of unity")
+    half_turn: Array = array(
+        DType.S32, "[n / 2][2]: roots of unity that lead from the real transform to the complex one"
+    )
+
+
+class RfftParams(Params):
+    """What the kernels of SignalRfft have in common: spectra of lines of real numbers."""
+
+    lines: int = number(DType.S32)
+    input_elements: int = number(DType.S32, "at most 2 * points; what is missing is 0")
+    points: int = number(DType.S32, "n, half as many as real numbers; it has no prime factors but 2, 3 and 5")
+    stage_count: int = number(DType.S32)
+    stages: Array = array(DType.S32, "[stage_count][2]: the radix, and the points of each of its parts")
+
+
+class RfftF32Params(RfftParams, kernels=("kibi_signal_rfft_f32",)):
+    """SignalRfft of f32."""
+
+    twiddles: Array = array(DType.F32, "[n][2]: roots of unity")
+    half_turn: Array = array(
+        DType.F32, "[n / 2][2]: roots of unity that lead from the complex transform to the real one"
+    )
+
+
+class RfftS16Params(RfftParams, kernels=("kibi_signal_rfft_s16",)):
+    """SignalRfft of s16."""
+
+    twiddles: Array = array(DType.S16, "[n][2]: roots of unity")
+    half_turn: Array = array(
+        DType.S16, "[n / 2][2]: roots of unity that lead from the complex transform to the real one"
+    )
+
+
+class RfftS32Params(RfftParams, kernels=("kibi_signal_rfft_s32",)):
+    """SignalRfft of s32."""
+
+    twiddles: Array = array(DType.S32, "[n][2]: roots of unity")
+    half_turn: Array = array(
+        DType.S32, "[n / 2][2]: roots of unity that lead from the complex transform to the real one"
+    )
+
+
+class StackerParams(Params, kernels=("kibi_signal_stacker_s16",)):
+    """SignalStacker: stacks of neighbouring frames, some of which stay for the next inference."""
+
+    channels: int = number(DType.S32, "of a frame")
+    left: int = number(DType.S32, "copies of the first frame that come before it")
+    kept: int = number(DType.S32, "the most frames that stay; one less than a stack has")
+    step: int = number(DType.S32, "frames from one stack to the next; 1 to kept + 1")
+    valid_offset: int = number(DType.S32, "byte of the output that says whether the stack is complete")
+
+
+class WindowParams(Params, kernels=("kibi_signal_window_s16",)):
+    """SignalWindow: samples times the weights of a window, shifted to the right."""
+
+    elements: int = number(DType.S32, "of a row")
+    size: int = number(DType.S32, "of the window; divides elements")
+    shift_bits: int = number(DType.S32, "0 to 31")
+    weights: Array = array(DType.S16, "[size]")
