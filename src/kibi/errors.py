@@ -84,19 +84,22 @@ class Problem:
         remedy: what the user can do, one sentence, or empty.
         operator: index of the operator in the model file, or None.
         tensor: name of the tensor, or None.
+        line: of the graph's text, where the operator is; or empty.
     """
 
     what: str
     remedy: str = ""
     operator: int | None = None
     tensor: str | None = None
+    line: str = ""
 
     def __str__(self) -> str:
         where = [] if self.operator is None else [f"operator {self.operator}"]
         where += [] if self.tensor is None else [f"tensor {shortened(self.tensor)!r}"]
         what, remedy = _cut(self.what, _LONGEST_WHAT), _cut(self.remedy, _LONGEST_WHAT)
         text = f"{', '.join(where)}: {what}" if where else what
-        return f"{text}. {remedy}." if remedy else f"{text}."
+        told = f"{text}. {remedy}." if remedy else f"{text}."
+        return f"{told}\n    In: {_cut(self.line, _LONGEST_WHAT)}" if self.line else told
 
 
 class ModelError(KibiError):

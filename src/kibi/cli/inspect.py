@@ -24,6 +24,12 @@ def inspect(
     passes: Annotated[
         bool, typer.Option("--passes", help="Show what the lossless passes change, why, and what it saves.")
     ] = False,
+    text: Annotated[
+        bool,
+        typer.Option(
+            "--text", help="Print the graph as text, a line for each operator; of large constants the digest alone."
+        ),
+    ] = False,
     signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     as_json: AsJson = False,
@@ -34,15 +40,21 @@ def inspect(
     a list of all that is unsupported.
     """
     import kibi  # noqa: PLC0415 - verbs pay for what they use, here and in the other files
+    from kibi.ir.text import graph_text  # noqa: PLC0415
     from kibi.passes import simplify  # noqa: PLC0415
     from kibi.reports.inspection import inspect as look  # noqa: PLC0415
     from kibi.reports.inspection import passes_record  # noqa: PLC0415
 
     if without_pass and not passes:
         raise InputError("the model is shown as it is, without any pass. Give --passes, or leave --without-pass out.")
+    if text and as_json:
+        raise InputError("--text and --json are two ways to show a model. Give one of them.")
     graph = kibi.load(model, signature)
     simplified = simplify(graph, without_pass or ()) if passes else None
-    if as_json:
+    if text:
+        shown = graph_text(graph if simplified is None else simplified.graph, elements=False)
+        output().print(shown, end="", soft_wrap=True)
+    elif as_json:
         print_json({**look(graph).to_dict(), **({"passes": passes_record(simplified)} if simplified else {})})
     elif simplified is None:
         show_inspection(output(), look(graph))

@@ -108,9 +108,9 @@ class TensorType:
         return f"{list(self.shape)} {self.dtype}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
-    """One tensor of a graph.
+    """One tensor of a graph. Two are equal where all is equal, the elements of constants and variables bit for bit.
 
     Attributes:
         index: its index in the graph, which is its index in the model file; those that no file holds come last.
@@ -129,13 +129,38 @@ class Tensor:
     index: int
     name: str
     type: TensorType
-    data: Array | None = field(default=None, compare=False, repr=False)
+    data: Array | None = field(default=None, repr=False)
     is_supplied: bool = False
     is_variable: bool = False
-    initial: Array | None = field(default=None, compare=False, repr=False)
+    initial: Array | None = field(default=None, repr=False)
     is_int4: bool = False
     next_of: int | None = None
-    look_up: LookUp | None = field(default=None, compare=False, repr=False)
+    look_up: LookUp | None = field(default=None, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tensor):
+            return NotImplemented
+        if self is other:
+            return True
+        if self._facts != other._facts:
+            return False
+        arrays = zip(self._arrays, other._arrays, strict=True)
+        return all(same_elements(one, another) for one, another in arrays)
+
+    def __hash__(self) -> int:
+        return hash(self._facts)
+
+    @property
+    def _facts(self) -> tuple[object, ...]:
+        """All but arrays."""
+        bits = self.looked_up.bits if self.looked_up is not None else None
+        flags = (self.is_supplied, self.is_variable, self.is_int4)
+        return (self.index, self.name, self.type, *flags, self.next_of, bits)
+
+    @property
+    def _arrays(self) -> tuple[Array | None, ...]:
+        used = self.looked_up
+        return (self.data, self.initial, *((used.indices, used.tables) if used is not None else (None, None)))
 
     @property
     def is_constant(self) -> bool:
@@ -175,3 +200,10 @@ class Tensor:
         if self.type.quantization is None:
             raise ValueError(f"tensor {self.name!r} is not quantized")
         return self.type.quantization
+
+
+def same_elements(one: Array | None, other: Array | None) -> bool:
+    """True if two arrays have the same type, shape and bits, or both are None."""
+    if one is other or one is None or other is None:
+        return one is other
+    return (one.dtype, one.shape) == (other.dtype, other.shape) and one.tobytes() == other.tobytes()

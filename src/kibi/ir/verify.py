@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from kibi.errors import ModelError, Problem
 from kibi.ir.graph import Graph, Node, Site
 from kibi.ir.operator import OperatorError
 from kibi.ir.stops import stops
+from kibi.ir.text.printing import node_text
 from kibi.ir.versions import overwrite_problems, version_problems
 
 _MOST_BODIES = 1024
@@ -28,7 +30,9 @@ def verify(graph: Graph) -> Graph:
     """
     problems = tuple(_structure(graph))
     if not problems:
-        problems = tuple(problem for node in graph.nodes for problem in _node(graph, node))
+        problems = tuple(
+            replace(problem, line=node_text(graph, node)) for node in graph.nodes for problem in _node(graph, node)
+        )
     if not problems:
         problems = tuple(_long_nodes(graph)) or tuple(overwrite_problems(graph))
     if problems:

@@ -13,6 +13,7 @@ from kibi.ir import Operator
 from kibi.ops.custom_operator import CustomOperator, CustomOptions, check_custom
 from kibi.ops.part import Part
 from kibi.ops.plugins import installed, load_plugin
+from kibi.ops.receive import Receive
 
 _OPERATORS: dict[str, type[Operator]] = {}
 _CUSTOM: dict[str, CustomOperator] = {}
@@ -102,6 +103,12 @@ def custom_operators() -> Mapping[str, CustomOperator]:
         for code in installed():
             find_custom(code)
         return MappingProxyType(dict(sorted(_CUSTOM.items())))
+
+
+def operators_by_name() -> Mapping[str, type[Operator]]:
+    """Returns every operator that a graph can have, by name: Kibi's own, those that passes and importers make, and custom ones."""
+    custom = {each.operator.name: each.operator for each in custom_operators().values()}
+    return {**custom, **{kind.name: kind for kind in (Part, Receive)}, **_OPERATORS}
 
 
 def _add(code: str, custom: CustomOperator) -> None:
