@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.table import Table
 
 from kibi.dtypes import Array
-from kibi.oracle import Oracle
-from kibi.oracle.arena import ArenaUse, arena_uses, kernel_scratch
-from kibi.planner.embedding import embed_plan
+from kibi.tflm import Oracle
+from kibi.tflm.arena import ArenaUse, arena_uses, kernel_scratch
+from kibi.tflm.embedding import embed_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 ZOO = Path(os.environ.get("KIBI_ZOO", ROOT.parent / "shared" / "zoo"))

@@ -5,9 +5,9 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.ir import Graph, Node, Quantization, Tensor, TensorType, verify
 from kibi.ops.attributes import Padding
-from kibi.ops.conv2d import Conv2D
-from kibi.ops.depthwise_conv2d import DepthwiseConv2D
-from kibi.ops.fully_connected import FullyConnected
+from kibi.ops.linear.fully_connected import FullyConnected
+from kibi.ops.windows.conv2d import Conv2D
+from kibi.ops.windows.depthwise_conv2d import DepthwiseConv2D
 
 _SHAPES: dict[str, tuple[Conv2D | DepthwiseConv2D | FullyConnected, tuple[int, ...], tuple[int, ...], int]] = {
     "pw": (Conv2D(), (1, 25, 5, 64), (64, 1, 1, 64), 0),

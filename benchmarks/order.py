@@ -23,9 +23,9 @@ import kibi
 from kibi.dtypes import Array, DType
 from kibi.errors import KibiError
 from kibi.ir import Graph, KernelCall, Node, Operator, RowAccess, Rows, Site, Tensor, TensorType
-from kibi.planner.precedence import precedence
-from kibi.planner.row_order import row_order, whole_order
-from kibi.planner.topological import smallest_peak_order
+from kibi.planner.order.precedence import precedence
+from kibi.planner.order.row_order import row_order, whole_order
+from kibi.planner.order.topological import smallest_peak_order
 
 ROOT = Path(__file__).resolve().parent.parent
 ZOO = Path(os.environ.get("KIBI_ZOO", ROOT.parent / "shared" / "zoo"))

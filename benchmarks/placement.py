@@ -16,10 +16,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from kibi.planner.placement import place_items
-from kibi.planner.placement_check import check_offsets
+from kibi.planner.placement.check import check_offsets
+from kibi.planner.placement.items import Item
+from kibi.planner.placement.placing import place_items
 from kibi.planner.placement_file import read_instance
-from kibi.planner.placement_items import Item
 
 ROOT = Path(__file__).resolve().parent.parent
 PLANNING = Path(os.environ.get("KIBI_ZOO", ROOT.parent / "shared" / "zoo")).parent / "planning"

@@ -37,6 +37,7 @@ def written() -> Mapping[Path, Callable[[], str]]:
         "first_rows.svg",
         "rows.svg",
         "recording.svg",
+        "packages.svg",
     ):
         made[docs / "images" / name] = lambda name=name: _PICTURES()[name]  # type: ignore[misc]  # as above
     for path in (_README, ROOT / "CONTRIBUTING.md", *sorted(docs.glob("*.md"))):

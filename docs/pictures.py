@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from packages import packages_picture
+
 import kibi
 import kibi.demo
 from kibi.cli.variants import VARIANTS
+from kibi.eager.memory import Handle, HandleArena, Kind, Recording
 from kibi.planner import PlannedModel, Run
 from kibi.reports.memory_comparison_svg import memory_comparison_svg
 from kibi.reports.memory_plot import Plot, clear_boxes, shared_stripes
@@ -14,7 +17,6 @@ from kibi.reports.memory_svg import memory_svg
 from kibi.reports.memory_timeline import legend, operator
 from kibi.reports.plan_comparison import ComparedPlan
 from kibi.reports.recording_svg import recording_svg
-from kibi.runtime.memory import Handle, HandleArena, Kind, Recording
 from kibi.text.markup import Markup
 
 _BLUE, _GREEN, _GREY, _INK = "#77aadd", "#44bb99", "#dddddd", "#222222"
@@ -41,6 +43,7 @@ def pictures() -> Mapping[str, str]:
         "first_rows.svg": _first_rows_picture(model, by_rows),
         "rows.svg": _rows_picture(),
         "recording.svg": _recording_picture(),
+        "packages.svg": packages_picture(),
     }
 
 

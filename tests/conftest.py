@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from kibi.oracle import Oracle
+from kibi.tflm import Oracle
 from tests.support.oracle import check_oracle
 from tests.support.zoo import check_zoo
 

@@ -18,11 +18,11 @@ from kibi.targets import target as target_named
 if TYPE_CHECKING:
     from kibi.codegen import Library
     from kibi.engines.tuning import Tuning
-    from kibi.planner.embedding import Embedding
     from kibi.planner.plan import Plan, Run
-    from kibi.planner.region_file import Region
+    from kibi.planner.regions.file import Region
     from kibi.reports.measurement import Measurement
     from kibi.reports.verification import Verification
+    from kibi.tflm.embedding import Embedding
 
 _DEFAULT_TARGET = "cortex-m4"
 
@@ -141,7 +141,7 @@ def plan(
         )
     from kibi.planner import granularity_named, handover_named  # noqa: PLC0415
     from kibi.planner import plan as make  # noqa: PLC0415
-    from kibi.planner.region_file import load_regions  # noqa: PLC0415
+    from kibi.planner.regions.file import load_regions  # noqa: PLC0415
     from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
     from kibi.selection import goal_named  # noqa: PLC0415
 
@@ -193,7 +193,7 @@ def embed(
     from kibi.errors import InputError  # noqa: PLC0415
     from kibi.files import check_path, write_file  # noqa: PLC0415
     from kibi.frontends.source import read_source  # noqa: PLC0415
-    from kibi.planner.embedding import embed_plan  # noqa: PLC0415
+    from kibi.tflm.embedding import embed_plan  # noqa: PLC0415
 
     place = check_path(path, "the path of the copy")
     source = model.path if isinstance(model, Graph) else Path(model)
@@ -416,7 +416,7 @@ def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool)
     from kibi.errors import PlanError  # noqa: PLC0415
     from kibi.frontends.source import read_source  # noqa: PLC0415
     from kibi.frontends.tflite.offline_plan import ONLINE, read_offline_plan  # noqa: PLC0415
-    from kibi.planner.offline_plan import plan_offline  # noqa: PLC0415
+    from kibi.tflm.offline_plan import plan_offline  # noqa: PLC0415
 
     if not alone:
         what = "a plan in a model file has an order, one arena, and inputs and outputs that are stored"

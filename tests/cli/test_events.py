@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kibi.runtime.events import declare_error, declare_event, encode_ids, event_id
+from kibi.eager.events import declare_error, declare_event, encode_ids, event_id
 from tests.cli.conftest import Kibi
 
 

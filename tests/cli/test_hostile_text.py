@@ -75,7 +75,7 @@ def test_names_of_events_steer_no_terminal(kibi: Kibi, tmp_path: Path) -> None:
     """Declared in Python, a name may hold anything but what no encoding has."""
     source = tmp_path / f"a{_STEERS}.py"
     source.write_text(
-        f"from kibi.runtime.events import declare_event\nA = declare_event({_STEERS!a})\n", encoding="utf-8"
+        f"from kibi.eager.events import declare_event\nA = declare_event({_STEERS!a})\n", encoding="utf-8"
     )
     found = kibi("events", source)
     assert "1 events" in found.out or found.out.count("red") == 1

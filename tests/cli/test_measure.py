@@ -68,7 +68,7 @@ def test_measure_that_is_not_bit_exact_ends_in_the_code_of_a_mismatch(
 ) -> None:
     """The figures are printed all the same, and say no."""
     monkeypatch.setattr("kibi.reports.measurement.same_bits", lambda *_: False)
-    monkeypatch.setattr("kibi.oracle.available", lambda: False)
+    monkeypatch.setattr("kibi.tflm.available", lambda: False)
     done = kibi("measure", glyphs, "--json")
     assert done.code == 10
     assert done.record["bit_exact"] is False

@@ -76,8 +76,8 @@ def crashing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A build of TFLM that crashes on every model."""
     script = tmp_path / "worker.py"
     script.write_text(_CRASHING, encoding="utf-8")
-    monkeypatch.setattr("kibi.oracle.worker.__file__", str(script))
-    for module in ("kibi.oracle", "kibi.oracle.oracle", "kibi.reports.verification"):
+    monkeypatch.setattr("kibi.tflm.worker.__file__", str(script))
+    for module in ("kibi.tflm", "kibi.tflm.oracle", "kibi.reports.verification"):
         monkeypatch.setattr(f"{module}.available", lambda: True)
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import kibi
+from kibi.eager.event_scan import scan
+from kibi.eager.handlers import ErrorHandler
+from kibi.eager.inference_events import ERRORS, EVENTS
 from kibi.runtime import seeded_inputs
-from kibi.runtime.event_scan import scan
-from kibi.runtime.handlers import ErrorHandler
-from kibi.runtime.inference_events import ERRORS, EVENTS
 from kibi.toolchain import build_program
 from tests.engines.networks import residual_network
 

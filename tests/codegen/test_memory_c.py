@@ -7,7 +7,7 @@ import pytest
 
 import kibi
 from kibi.ir import Graph
-from kibi.planner.region_file import Region
+from kibi.planner.regions.file import Region
 from kibi.toolchain import compile_objects
 from tests.ops.comparison import graph_of
 from tests.support.operator_models import s8_case

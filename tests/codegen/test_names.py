@@ -13,7 +13,7 @@ from kibi.errors import InputError, PlanError
 from kibi.ir import Graph
 from kibi.planner import PlannedModel, validate
 from kibi.planner.plan import Plan
-from kibi.planner.region_file import Region, check_regions
+from kibi.planner.regions.file import Region, check_regions
 from tests.engines.networks import residual_network
 
 _REGIONS = (Region("fast", 1 << 9, 1.0), Region("slow", 1 << 20, 2.0))

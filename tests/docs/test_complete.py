@@ -60,7 +60,7 @@ def test_layers_are_those_of_the_contributing_guide() -> None:
     picture = text.partition("```text\n")[2].partition("```")[0]
     layers = [tuple(re.findall(r"\w+", part)) for part in picture.split("<")]
     enforced = [tuple(name for name in names if name not in ("version", "__main__")) for names in LAYERS]
-    assert layers == enforced
+    assert layers == [names for names in enforced if names]
 
 
 def test_make_targets_that_documents_name_exist() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kibi
-from kibi import oracle
+from kibi import tflm as oracle
 from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import InputError

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from kibi.emulator import Core
-from kibi.oracle import Oracle
 from kibi.targets import target
+from kibi.tflm import Oracle
 from kibi.toolchain import build_image, build_program
 from tests.support import zoo
 

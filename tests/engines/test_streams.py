@@ -11,8 +11,8 @@ from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
-from kibi.oracle import Oracle
 from kibi.runtime import Interpreter
+from kibi.tflm import Oracle
 from tests.support.choices import Seeded
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.variable_models import call_once, handle, initialized, stream

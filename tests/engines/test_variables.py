@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kibi
-from kibi import oracle
+from kibi import tflm as oracle
 from kibi.dtypes import DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.runtime import seeded_inputs

@@ -11,9 +11,9 @@ import kibi
 from kibi.dtypes import Array
 from kibi.errors import ModelError
 from kibi.ir import Graph
-from kibi.oracle import Oracle
 from kibi.planner import plan
 from kibi.targets import target
+from kibi.tflm import Oracle
 from tests.ops.batch import Batch
 from tests.support import zoo
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import kibi
-from kibi.oracle import Oracle
 from kibi.runtime import seeded_inputs
+from kibi.tflm import Oracle
 from kibi.toolchain import build_program
 from tests.support.zoo import requires_zoo, zoo_path
 from tests.toolchain.tools import check_gcc

@@ -22,7 +22,7 @@ from kibi.codegen import generate
 from kibi.errors import InternalError, KibiError
 from kibi.ir import Graph
 from kibi.planner import Plan, PlannedModel, validate
-from kibi.planner.region_file import read_regions
+from kibi.planner.regions.file import read_regions
 from kibi.selection import Goal
 from tests.fuzz import byte_mutations, model_mutations, text_cases
 from tests.fuzz.c_calls import random_calls

@@ -38,7 +38,7 @@ KIBI_EVENT(Never);
 #endif
 // KIBI_EVENT(Commented)
 """
-_PYTHON_EVENTS = """from kibi.runtime.events import event, error
+_PYTHON_EVENTS = """from kibi.eager.events import event, error
 
 CameraReady = event("CameraReady")
 LineLost = error("LineLost")

@@ -7,7 +7,7 @@ import pytest
 
 import kibi
 from kibi.ir import Graph, KernelCall
-from kibi.ops.convolution_blocks import block_bytes, block_pixels, block_sizes
+from kibi.ops.windows.convolution_blocks import block_bytes, block_pixels, block_sizes
 from kibi.quant import requantize
 from kibi.selection import Goal
 from kibi.selection.conv2d_blocks import pack

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
-from kibi.oracle import Oracle
 from kibi.runtime import Interpreter
+from kibi.tflm import Oracle
 from tests.support.operator_models import Case
 
 

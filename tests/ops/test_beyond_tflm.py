@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from kibi.dtypes import Array, DType
+from kibi.eager.tensors import BufferTensor
 from kibi.errors import InputError, ModelError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import TensorType
 from kibi.ops import Add
 from kibi.runtime import Interpreter
-from kibi.runtime.tensors import BufferTensor
 from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _TABLE = np.arange(1, 13, dtype=np.float32).reshape(4, 3)

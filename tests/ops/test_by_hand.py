@@ -10,14 +10,10 @@ import pytest
 
 from kibi import ops
 from kibi.dtypes import Array, DType
-from kibi.errors import EventError, InputError
-from kibi.ir import Graph, Operator, OperatorError, Quantization, Rows, Site, TensorType
-from kibi.ops.receive import Receive
-from kibi.runtime import Interpreter
-from kibi.runtime.context import Context
-from kibi.runtime.handlers import ErrorHandler
-from kibi.runtime.memory import HandleArena
-from kibi.runtime.tensors import (
+from kibi.eager.context import Context
+from kibi.eager.handlers import ErrorHandler
+from kibi.eager.memory import HandleArena
+from kibi.eager.tensors import (
     BufferTensor,
     CameraTensor,
     FileTensor,
@@ -26,6 +22,10 @@ from kibi.runtime.tensors import (
     RowTensor,
     TensorInterface,
 )
+from kibi.errors import EventError, InputError
+from kibi.ir import Graph, Operator, OperatorError, Quantization, Rows, Site, TensorType
+from kibi.ops.control.receive import Receive
+from kibi.runtime import Interpreter
 from tests.ops.comparison import assert_same, graph_of
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS

@@ -11,8 +11,8 @@ from kibi.errors import ModelError, OracleError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph, verify
 from kibi.ops import operators
-from kibi.oracle import Oracle
 from kibi.runtime import Interpreter
+from kibi.tflm import Oracle
 from tests.ops.comparison import assert_same_as_tflm, graph_of, outputs_of, python_outputs_of
 from tests.support.choices import Choices, Seeded
 from tests.support.operator_models import OPERATOR_MODELS, Case

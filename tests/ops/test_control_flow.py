@@ -13,10 +13,10 @@ from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import ModelError, PlanError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
-from kibi.oracle import Oracle, available
 from kibi.passes import expose_intermediates
 from kibi.planner import Plan, PlannedModel, validate
 from kibi.runtime import Interpreter
+from kibi.tflm import Oracle, available
 from tests.ops.comparison import assert_same, graph_of
 from tests.support.choices import Seeded
 from tests.support.control_models import CONTROL_MODELS

@@ -4,8 +4,8 @@ import pytest
 
 from kibi.ir import KernelCall
 from kibi.kernels.params.convolution import Conv2DS8Params
-from kibi.ops.conv2d import Conv2D
-from kibi.ops.convolution_blocks import blocks_scratch_bytes
+from kibi.ops.windows.conv2d import Conv2D
+from kibi.ops.windows.convolution_blocks import blocks_scratch_bytes
 from kibi.selection import Goal
 from kibi.selection.convolution_call import blocks_scratch
 from tests.ops.comparison import graph_of

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kibi.ops.convolution_blocks import (
+from kibi.ops.windows.convolution_blocks import (
     block_pixels,
     blocks_scratch_bytes,
     partitions,
@@ -12,7 +12,7 @@ from kibi.ops.convolution_blocks import (
     shares_columns,
     tiles_of_block,
 )
-from kibi.ops.window import Window
+from kibi.ops.windows.window import Window
 
 _LAYER = Window(
     batches=1, input_rows=8, input_width=8, channels=64, output_rows=8, output_width=8, kernel_rows=3, kernel_width=3,

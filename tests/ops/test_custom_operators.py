@@ -18,6 +18,7 @@ from flatbuffers import flexbuffers
 import kibi
 from kibi import ops
 from kibi.dtypes import Array, DType
+from kibi.eager.tensors import BufferTensor, CameraTensor
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import InputError, InternalError, ModelError
 from kibi.frontends.tflite import parse_tflite
@@ -25,8 +26,7 @@ from kibi.ir import Graph, Operator, OperatorError
 from kibi.kernels import find
 from kibi.kernels.headers import struct_fields
 from kibi.ops import CustomOptions, is_custom
-from kibi.ops.flexbuffer import read_flexbuffer
-from kibi.runtime.tensors import BufferTensor, CameraTensor
+from kibi.ops.custom.flexbuffer import read_flexbuffer
 from tests.support.tflite_builder import ModelBuilder
 
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "custom_operator"

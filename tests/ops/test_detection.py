@@ -10,8 +10,8 @@ from kibi.dtypes import DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import ModelError, OracleError
 from kibi.frontends.tflite import parse_tflite
-from kibi.oracle import Oracle
 from kibi.runtime import Interpreter
+from kibi.tflm import Oracle
 from tests.ops.comparison import assert_same, graph_of
 from tests.support.detection_models import model
 

@@ -8,11 +8,11 @@ import pytest
 
 from kibi.dtypes import Array, DType
 from kibi.ir import Graph
-from kibi.oracle import Oracle
 from kibi.planner import plan
 from kibi.runtime import Interpreter
 from kibi.selection import Goal
 from kibi.targets import target
+from kibi.tflm import Oracle
 from tests.ops.batch import Batch
 from tests.ops.comparison import assert_same, graph_of
 from tests.support.case import Case

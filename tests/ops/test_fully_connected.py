@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kibi
-from kibi import oracle
+from kibi import tflm as oracle
 from kibi.dtypes import DType
 from tests.support.oracle import requires_oracle
 from tests.support.tflite_builder import ModelBuilder

@@ -11,11 +11,11 @@ from kibi.dtypes import Array, DType
 from kibi.errors import ArenaError
 from kibi.ir import Graph
 from kibi.ops import operators
-from kibi.oracle import Oracle
 from kibi.planner import Plan, plan
 from kibi.runtime import Interpreter
 from kibi.selection import Goal
 from kibi.targets import target
+from kibi.tflm import Oracle
 from tests.ops.batch import CANARY, Batch, Outcome
 from tests.ops.comparison import (
     assert_same,

@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kibi.dtypes import DType
+from kibi.eager.tensors import BufferTensor
 from kibi.errors import InputError, ModelError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph, TensorType
 from kibi.ops import Concatenation
-from kibi.oracle import Oracle
 from kibi.passes import expose_intermediates
 from kibi.planner import plan, validate
 from kibi.runtime import Interpreter
-from kibi.runtime.tensors import BufferTensor
 from kibi.targets import target
+from kibi.tflm import Oracle
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.orders import interleaved
 from tests.support.choices import Choices, Drawn, elements

@@ -12,10 +12,10 @@ import pytest
 import kibi
 from kibi.dtypes import Array, DType
 from kibi.ops import operators
-from kibi.oracle import Oracle
 from kibi.planner import plan
 from kibi.runtime import Interpreter, seeded_inputs
 from kibi.targets import target
+from kibi.tflm import Oracle
 from tests.ops.batch import Batch
 from tests.ops.comparison import assert_same, assert_same_as_tflm, graph_of, outputs_of, python_outputs_of
 from tests.support.case import Case, one

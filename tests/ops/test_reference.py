@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from kibi.dtypes import DType
 from kibi.ops import operators
-from kibi.oracle import Oracle
 from kibi.planner import plan, validate
 from kibi.runtime import Interpreter
 from kibi.targets import target
+from kibi.tflm import Oracle
 from tests.ops.comparison import assert_same, assert_same_as_tflm, graph_of, outputs_of, python_outputs_of
 from tests.ops.orders import interleaved
 from tests.support.choices import Seeded

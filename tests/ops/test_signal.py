@@ -11,10 +11,10 @@ from flatbuffers import flexbuffers
 from kibi.dtypes import Array, DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
-from kibi.oracle import Oracle
 from kibi.planner import plan
 from kibi.runtime import Interpreter
 from kibi.targets import target
+from kibi.tflm import Oracle
 from tests.ops.batch import Batch
 from tests.ops.comparison import graph_of, python_outputs_of
 from tests.support.choices import Seeded

@@ -5,10 +5,10 @@ import pytest
 
 from kibi.dtypes import DType
 from kibi.ir import Graph
-from kibi.oracle import Oracle
 from kibi.planner import plan, validate
 from kibi.runtime import Interpreter
 from kibi.targets import target
+from kibi.tflm import Oracle
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.orders import interleaved
 from tests.support.case import Case

@@ -10,11 +10,11 @@ from kibi.dtypes import Array, DType
 from kibi.engines import HostEngine
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
-from kibi.oracle import Oracle
 from kibi.passes import simplify
 from kibi.planner import Granularity, plan, validate
 from kibi.runtime import Interpreter
 from kibi.targets import target
+from kibi.tflm import Oracle
 from tests.ops.orders import interleaved
 from tests.support.choices import Seeded
 from tests.support.tflite_builder import ModelBuilder

@@ -8,9 +8,9 @@ import pytest
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
-from kibi.ops import lstm_floats, lstm_integers
 from kibi.ops.attributes import Activation
-from kibi.ops.pooling import Spans
+from kibi.ops.recurrent import lstm_floats, lstm_integers
+from kibi.ops.windows.pooling import Spans
 from kibi.runtime import Interpreter, seeded_inputs
 from tests.support.tflite_builder import ModelBuilder
 

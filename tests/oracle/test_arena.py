@@ -4,7 +4,7 @@ import pytest
 
 from kibi.frontends.tflite.excerpt import single_operator
 from kibi.frontends.tflite.outline import read_outline
-from kibi.oracle.arena import ArenaUse, arena_uses, kernel_scratch
+from kibi.tflm.arena import ArenaUse, arena_uses, kernel_scratch
 from tests.support.offline_models import branches, with_offsets
 from tests.support.zoo import model_path
 

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from kibi.oracle.child import FILE_BYTES, MEMORY_BYTES, Child
+from kibi.tflm.child import FILE_BYTES, MEMORY_BYTES, Child
 
 _FACTS = """
 import json, os, resource, sys

@@ -11,7 +11,7 @@ import pytest
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError, OracleError
-from kibi.oracle import Oracle
+from kibi.tflm import Oracle
 from tests.support.oracle import requires_oracle
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.zoo import GOLDEN_RUNS, catalog, digest, fingerprint, goldens, model_path, requires_zoo, seeded_runs
@@ -155,7 +155,7 @@ def test_run_past_its_time_is_an_oracle_error() -> None:
 
 def test_run_without_tflm_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where TFLM is not installed the error tells the command that installs it."""
-    monkeypatch.setattr("kibi.oracle.oracle.available", lambda: False)
+    monkeypatch.setattr("kibi.tflm.oracle.available", lambda: False)
     with Oracle() as oracle, pytest.raises(OracleError, match="pip install"):
         oracle.run(_relu(), [])
 
@@ -163,8 +163,8 @@ def test_run_without_tflm_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch
 def test_import_loads_neither_tflm_nor_the_oracle() -> None:
     """`import kibi` leaves the oracle alone, and the oracle leaves TFLM to its child."""
     code = (
-        "import kibi, sys; assert 'kibi.oracle' not in sys.modules; "
-        "import kibi.oracle; kibi.oracle.available(); assert 'tflite_micro' not in sys.modules"
+        "import kibi, sys; assert 'kibi.tflm' not in sys.modules; "
+        "import kibi.tflm; kibi.tflm.available(); assert 'tflite_micro' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

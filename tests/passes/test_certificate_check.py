@@ -12,11 +12,11 @@ from kibi.errors import MismatchError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph, Quantization
 from kibi.ops import Activation, Conv2D, Padding
-from kibi.passes.certificate_check import check_certificate
-from kibi.passes.channel_removal import remove_channels
-from kibi.passes.constant_certificate import Certificate, Removal
-from kibi.passes.constant_channels import Folding, drop_constant_channels, fold_constant_channels
-from kibi.passes.interval_check import checked_ends
+from kibi.passes.constant_channels.certificate import Certificate, Removal
+from kibi.passes.constant_channels.certificate_check import check_certificate
+from kibi.passes.constant_channels.interval_check import checked_ends
+from kibi.passes.constant_channels.pass_ import Folding, drop_constant_channels, fold_constant_channels
+from kibi.passes.constant_channels.removal import remove_channels
 from tests.passes.sparse_networks import answers, inputs_of, sparse_graph, sparse_graphs
 from tests.support.choices import Seeded
 from tests.support.tflite_builder import Attribute, ModelBuilder

@@ -14,9 +14,9 @@ import kibi
 from kibi.dtypes import Array, DType
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph, Tensor
-from kibi.passes.channel_intervals import intervals
-from kibi.passes.constant_channels import Folding, fold_constant_channels
-from kibi.passes.interval_check import checked_ends
+from kibi.passes.constant_channels.interval_check import checked_ends
+from kibi.passes.constant_channels.intervals import intervals
+from kibi.passes.constant_channels.pass_ import Folding, fold_constant_channels
 from tests.passes.sparse_networks import SparseNetwork, answers, inputs_of, sparse_graph, sparse_graphs
 from tests.support import zoo
 from tests.support.choices import Seeded

@@ -13,11 +13,11 @@ from kibi.errors import InputError, ModelError
 from kibi.frontends.tflite import parse_tflite
 from kibi.frontends.tflite.importers import RESOLVED
 from kibi.ops import Relu, operators
-from kibi.oracle import Oracle
 from kibi.passes import PASSES, simplify
 from kibi.planner import Granularity, plan
 from kibi.runtime import Interpreter, seeded_inputs
 from kibi.targets import target
+from kibi.tflm import Oracle
 from tests.ops.batch import Batch
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.orders import interleaved

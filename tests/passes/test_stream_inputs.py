@@ -4,7 +4,7 @@ import pytest
 
 from kibi.errors import ModelError
 from kibi.ir import Graph, Node, verify
-from kibi.ops.receive import Receive
+from kibi.ops.control.receive import Receive
 from kibi.passes import stream_inputs, supply_tensors
 from tests.engines.networks import residual_network, two_input_network
 

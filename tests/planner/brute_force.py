@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kibi.planner.placement_items import Item, PairRule
+from kibi.planner.placement.items import Item, PairRule
 
 
 def used(item: Item, moment: int) -> range:

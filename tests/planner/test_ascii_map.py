@@ -10,7 +10,7 @@ from kibi.frontends.tflite import parse_tflite
 from kibi.frontends.tflite.outline import read_outline
 from kibi.planner import PlannedModel
 from kibi.planner.ascii_map import memory_ascii, print_memory_plan
-from kibi.planner.tflm_plan import tflm_own_plan, tflm_plan
+from kibi.tflm.tflm_plan import tflm_own_plan, tflm_plan
 from tests.support.offline_models import branches
 
 

@@ -13,7 +13,7 @@ from kibi.ir import Graph, KernelCall, Operator, Site
 from kibi.planner import Plan, plan, validate
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
-from kibi.planner.order import file_order
+from kibi.planner.order.orders import file_order
 from kibi.planner.planning import Granularity
 from kibi.targets import target
 from tests.planner.networks import Sum, Window, by_row, graph

@@ -13,9 +13,9 @@ from kibi.frontends.tflite.offline_plan import read_offline_plan
 from kibi.frontends.tflite.outline import read_outline
 from kibi.ir import Graph
 from kibi.planner import validate
-from kibi.planner.offline_plan import plan_offline
-from kibi.planner.tflm_plan import offsets_of, tflm_own_plan, tflm_plan
 from kibi.targets import target
+from kibi.tflm.offline_plan import plan_offline
+from kibi.tflm.tflm_plan import offsets_of, tflm_own_plan, tflm_plan
 from tests.support.offline_models import branches, with_offsets
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.zoo import catalog, model_path

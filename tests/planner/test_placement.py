@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kibi.errors import PlanError
 from kibi.planner import Buffer, Placement, place
-from kibi.planner.placement import Status
+from kibi.planner.placement.placing import Status
 
 
 def _buffer(size_bytes: int, start: int, end: int, alignment: int = 1) -> Buffer:

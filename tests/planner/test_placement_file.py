@@ -3,10 +3,10 @@
 import pytest
 
 from kibi.errors import InternalError, PlanError
-from kibi.planner.placement import place_items
-from kibi.planner.placement_check import check_offsets
+from kibi.planner.placement.check import check_offsets
+from kibi.planner.placement.items import Gap, Item
+from kibi.planner.placement.placing import place_items
 from kibi.planner.placement_file import read_instance, write_instance
-from kibi.planner.placement_items import Gap, Item
 
 EXAMPLE = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n"
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kibi.errors import PlanError, ToolchainError
-from kibi.planner.placement import Solution, Status, place_items
-from kibi.planner.placement_items import Gap, Item, PairRule
-from kibi.planner.placement_native import Native
-from kibi.planner.placement_problem import Problem
-from kibi.planner.placement_strategy import Ending, ItemRule, SectionRule, Strategy
+from kibi.planner.placement.items import Gap, Item, PairRule
+from kibi.planner.placement.native import Native
+from kibi.planner.placement.placing import Solution, Status, place_items
+from kibi.planner.placement.problem import Problem
+from kibi.planner.placement.strategy import Ending, ItemRule, SectionRule, Strategy
 from tests.planner.brute_force import is_right, optimum
 
 STRATEGIES = [Strategy(section, item) for section in SectionRule for item in ItemRule]
@@ -160,7 +160,7 @@ def test_place_items_without_compiler_keeps_the_greedy_result(monkeypatch: pytes
     def fail(problem: Problem) -> None:
         raise ToolchainError(f"no compiler for {problem.items} items")
 
-    monkeypatch.setattr("kibi.planner.placement.Native", fail)
+    monkeypatch.setattr("kibi.planner.placement.placing.Native", fail)
     lives = ((53, 9, 12), (17, 4, 11), (60, 6, 8), (22, 1, 5), (30, 2, 9), (35, 8, 10))
     items = [Item(start, end, size) for size, start, end in lives]
     found = place_items(items)

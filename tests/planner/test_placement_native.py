@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kibi.planner.placement import Status, place_items
-from kibi.planner.placement_check import check_offsets
+from kibi.planner.placement.check import check_offsets
+from kibi.planner.placement.items import Item
+from kibi.planner.placement.native import SOURCES
+from kibi.planner.placement.placing import Status, place_items
 from kibi.planner.placement_file import Instance, read_instance
-from kibi.planner.placement_items import Item
-from kibi.planner.placement_native import SOURCES
 from kibi.toolchain import build_program
 from tests.support.zoo import zoo_path
 from tests.toolchain.tools import check_gcc

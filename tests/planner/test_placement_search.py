@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kibi.errors import PlanError
-from kibi.planner.better_orders import better_orders
-from kibi.planner.placement import Status, place_items
-from kibi.planner.placement_items import MOST_BYTES, Gap, Item
-from kibi.planner.placement_native import Native
-from kibi.planner.placement_problem import Problem
-from kibi.planner.placement_progress import Progress, Target
-from kibi.planner.placement_search import greedy
+from kibi.planner.order.better_orders import better_orders
+from kibi.planner.placement.items import MOST_BYTES, Gap, Item
+from kibi.planner.placement.native import Native
+from kibi.planner.placement.placing import Status, place_items
+from kibi.planner.placement.problem import Problem
+from kibi.planner.placement.progress import Progress, Target
+from kibi.planner.placement.search import greedy
 from tests.planner.brute_force import is_right, optimum
 
 

@@ -6,13 +6,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kibi.planner.placement import Status, place_items
-from kibi.planner.placement_items import Gap, Item, PairRule
-from kibi.planner.placement_mirror import Mirror, is_better_mirrored, mirrored
-from kibi.planner.placement_native import Native
-from kibi.planner.placement_problem import Problem
-from kibi.planner.placement_strategy import Ending, ItemRule, SectionRule, Strategy
-from kibi.planner.placement_sweep import backwards, ways
+from kibi.planner.placement.items import Gap, Item, PairRule
+from kibi.planner.placement.mirror import Mirror, is_better_mirrored, mirrored
+from kibi.planner.placement.native import Native
+from kibi.planner.placement.placing import Status, place_items
+from kibi.planner.placement.problem import Problem
+from kibi.planner.placement.strategy import Ending, ItemRule, SectionRule, Strategy
+from kibi.planner.placement.sweep import backwards, ways
 from tests.planner.brute_force import is_right, optimum
 
 _SECTIONS, _RULES = tuple(SectionRule), tuple(ItemRule)

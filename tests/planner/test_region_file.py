@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kibi.errors import PlanError
-from kibi.planner.region_file import Region, load_regions, read_regions
+from kibi.planner.regions.file import Region, load_regions, read_regions
 
 TWO = """
 [[region]]

@@ -19,9 +19,9 @@ from kibi.ir import Graph, KernelCall, Operator, Site
 from kibi.kernels.params import Params, array
 from kibi.planner import Buffer, Granularity, Handover, Plan, PlannedModel, place, plan, validate
 from kibi.planner.in_place import in_place_rules
-from kibi.planner.placement_items import PairRule
-from kibi.planner.region_file import Region
-from kibi.planner.regions import assign_regions
+from kibi.planner.placement.items import PairRule
+from kibi.planner.regions.file import Region
+from kibi.planner.regions.planning import assign_regions
 from kibi.targets import target
 from tests.planner.networks import Window, by_row, chain, constant, graph, residual, tallied
 

@@ -12,13 +12,13 @@ from kibi.errors import PlanError
 from kibi.ir import Graph, Operator
 from kibi.passes import stream_inputs
 from kibi.planner import Granularity, Run, lifetimes, plan, validate
-from kibi.planner.by_row import worth_splitting
-from kibi.planner.row_bound import row_bound
-from kibi.planner.row_cuts import best_cuts
-from kibi.planner.row_levels import live_levels
-from kibi.planner.row_order import row_order, row_orders, whole_order
-from kibi.planner.row_search import best_order, better_order
-from kibi.planner.row_steps import row_steps
+from kibi.planner.order.by_row import worth_splitting
+from kibi.planner.order.row_bound import row_bound
+from kibi.planner.order.row_cuts import best_cuts
+from kibi.planner.order.row_levels import live_levels
+from kibi.planner.order.row_order import row_order, row_orders, whole_order
+from kibi.planner.order.row_search import best_order, better_order
+from kibi.planner.order.row_steps import row_steps
 from kibi.runtime import seeded_inputs
 from tests.engines.networks import residual_network
 from tests.planner.networks import Sum, Total, Window, chain, graph, random_network, residual, tallied

@@ -12,7 +12,7 @@ import kibi
 from kibi.errors import PlanError
 from kibi.planner import Plan, validate
 from kibi.planner.plan import load_plan
-from kibi.planner.region_file import Region
+from kibi.planner.regions.file import Region
 from tests.planner.networks import residual
 
 _VALUES: tuple[Any, ...] = (

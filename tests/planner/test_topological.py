@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
-from kibi.planner import closed_sets, file_order, lifetimes
-from kibi.planner.closed_sets import Stretch, beam, search
-from kibi.planner.least_context import least_context
-from kibi.planner.local_search import improve
-from kibi.planner.precedence import precedence
-from kibi.planner.topological import TopologicalOrder, smallest_peak_order
+from kibi.planner import file_order, lifetimes
+from kibi.planner.order import closed_sets
+from kibi.planner.order.closed_sets import Stretch, beam, search
+from kibi.planner.order.least_context import least_context
+from kibi.planner.order.local_search import improve
+from kibi.planner.order.precedence import precedence
+from kibi.planner.order.topological import TopologicalOrder, smallest_peak_order
 from tests.planner.networks import chain, residual
 from tests.support.choices import Choices, Drawn, Seeded
 from tests.support.loose_models import load_loosely, opaque_graph

@@ -11,11 +11,11 @@ from kibi.ir import Graph, in_order, overwrites, verify
 from kibi.passes import simplify
 from kibi.planner import plan
 from kibi.planner.lifetimes import lifetimes
+from kibi.planner.order.precedence import precedence
+from kibi.planner.order.row_order import row_orders
+from kibi.planner.order.topological import smallest_peak_order
 from kibi.planner.plan import Run
-from kibi.planner.precedence import precedence
-from kibi.planner.row_order import row_orders
 from kibi.planner.simulation import simulate
-from kibi.planner.topological import smallest_peak_order
 from kibi.targets import target
 from tests.ops.orders import spread
 from tests.support.choices import Seeded

@@ -11,12 +11,14 @@ import kibi
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
-from kibi.planner import Plan, Run, placement, placement_search, validate
-from kibi.planner.first_fit import first_fit, orders
-from kibi.planner.placement import Task, place
-from kibi.planner.placement_items import Gap, Item, PairRule
-from kibi.planner.placement_native import Native
-from kibi.planner.placement_problem import Problem
+from kibi.planner import Plan, Run, validate
+from kibi.planner.placement import placing as placement
+from kibi.planner.placement import search as placement_search
+from kibi.planner.placement.first_fit import first_fit, orders
+from kibi.planner.placement.items import Gap, Item, PairRule
+from kibi.planner.placement.native import Native
+from kibi.planner.placement.placing import Task, place
+from kibi.planner.placement.problem import Problem
 from kibi.planner.plan import Buffer
 from kibi.runtime.arena import Arena
 from tests.support.tflite_builder import ModelBuilder

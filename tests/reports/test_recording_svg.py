@@ -4,9 +4,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from kibi.eager.handlers import NullHandler
+from kibi.eager.memory import Handle, HandleArena, Kind, LinearArena, Recording
 from kibi.reports.recording_svg import recording_svg
-from kibi.runtime.handlers import NullHandler
-from kibi.runtime.memory import Handle, HandleArena, Kind, LinearArena, Recording
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kibi.arrays.array_files import ArrayFileError, ArrayType, open_archive, read_array
 from kibi.dtypes import Array
 from kibi.files import open_binary
-from kibi.runtime.array_files import ArrayFileError, ArrayType, open_archive, read_array
 
 ARRAYS = [
     np.arange(6).reshape(2, 3),

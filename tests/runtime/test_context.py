@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from kibi.dtypes import DType
+from kibi.eager.context import Context, current_context, default_context
+from kibi.eager.events import declare_error
+from kibi.eager.handlers import ErrorHandler
+from kibi.eager.memory import HandleArena, Kind, LinearArena, Recording
+from kibi.eager.tensors import RamTensor
 from kibi.errors import EventError, InputError, InternalError
 from kibi.ir import TensorType
-from kibi.runtime.context import Context, current_context, default_context
-from kibi.runtime.events import declare_error
-from kibi.runtime.handlers import ErrorHandler
-from kibi.runtime.memory import HandleArena, Kind, LinearArena, Recording
-from kibi.runtime.tensors import RamTensor
 
 BYTES = TensorType((2, 8), DType.S8)
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kibi.eager.event_log import decode_log, is_text
+from kibi.eager.event_scan import EventMap, scan, scan_c, scan_python
+from kibi.eager.events import Severity, declare_error, declare_event, encode_ids, event_id, fnv1a
 from kibi.errors import InputError
-from kibi.runtime.event_log import decode_log, is_text
-from kibi.runtime.event_scan import EventMap, scan, scan_c, scan_python
-from kibi.runtime.events import Severity, declare_error, declare_event, encode_ids, event_id, fnv1a
 
 
 def _names(text: str) -> list[tuple[str, int]]:
@@ -113,8 +113,8 @@ def test_scan_c_else_of_if_0_is_code() -> None:
 def test_scan_python_finds_calls_by_any_of_their_names() -> None:
     """Plain, as an attribute, renamed at import; constant names alone."""
     text = """
-from kibi.runtime.events import declare_error as error
-from kibi.runtime import events
+from kibi.eager.events import declare_error as error
+from kibi.eager import events
 A = events.declare_event("A", "what it means")
 B = error("B")
 C = declare_event(name="C")

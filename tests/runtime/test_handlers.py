@@ -5,9 +5,9 @@ from threading import Thread
 
 import pytest
 
+from kibi.eager.events import Event, declare_error, declare_event
+from kibi.eager.handlers import ErrorHandler, LoggingHandler, NullHandler
 from kibi.errors import EventError
-from kibi.runtime.events import Event, declare_error, declare_event
-from kibi.runtime.handlers import ErrorHandler, LoggingHandler, NullHandler
 
 Tick = declare_event("Tick")
 Broken = declare_error("Broken", "something broke")

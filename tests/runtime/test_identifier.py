@@ -1,7 +1,7 @@
 """Identifiers are names that compare as integers."""
 
-from kibi.runtime.events import fnv1a
-from kibi.runtime.identifier import Identifier
+from kibi.eager.events import fnv1a
+from kibi.eager.identifier import Identifier
 
 
 def test_identifier_compares_by_hash() -> None:

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from kibi import demo, load
+from kibi.arrays.images import image_array, pixel_values, read_image
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
-from kibi.runtime.images import image_array, pixel_values, read_image
 from tests.support.tflite_builder import ModelBuilder
 
 ALL_PIXELS = np.arange(256, dtype=np.uint8)

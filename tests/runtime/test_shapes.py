@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kibi.eager.shapes import TensorShape
 from kibi.errors import InputError
-from kibi.runtime.shapes import TensorShape
 
 SHAPES = st.lists(st.integers(1, 5), min_size=0, max_size=4)
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kibi.dtypes import DType
+from kibi.eager.values import ByteOrder, IntegralValue, encode, ordered
 from kibi.errors import InputError
-from kibi.runtime.values import ByteOrder, IntegralValue, encode, ordered
 
 
 class _Bytes:

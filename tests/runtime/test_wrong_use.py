@@ -12,12 +12,13 @@ import pytest
 
 import kibi
 from kibi.dtypes import Array, DType
+from kibi.eager import events as runtime_events
+from kibi.eager import tensors
+from kibi.eager.context import Context
+from kibi.eager.memory import HandleArena, LinearArena, PageAllocator
 from kibi.errors import ArenaError, InputError, InternalError, KibiError
 from kibi.ir import TensorType
-from kibi.runtime import events as runtime_events
-from kibi.runtime import quantize_real, seeded_inputs, tensors
-from kibi.runtime.context import Context
-from kibi.runtime.memory import HandleArena, LinearArena, PageAllocator
+from kibi.runtime import quantize_real, seeded_inputs
 from tests.engines.networks import residual_network, two_input_network
 from tests.ops.comparison import assert_same
 

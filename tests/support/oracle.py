@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from kibi import oracle
+from kibi import tflm as oracle
 
 requires_oracle = pytest.mark.oracle
 """Marks a test that needs TFLM's Python build; a test that takes the `oracle` fixture is marked by itself."""

@@ -9,7 +9,7 @@ import pytest
 import tflite
 
 from kibi.dtypes import Array, DType
-from kibi.oracle import Oracle
+from kibi.tflm import Oracle
 from tests.support.tflite_builder import Attribute, ModelBuilder
 
 

@@ -12,12 +12,13 @@ import pytest
 
 import kibi
 from kibi.codegen import Library, generate
+from kibi.eager.memory import Kind, LinearArena, Recording
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph, Signature
 from kibi.planner import PlannedModel
 from kibi.planner.ascii_map import memory_ascii
 from kibi.planner.plan import Plan
-from kibi.planner.region_file import Region
+from kibi.planner.regions.file import Region
 from kibi.reports.memory_comparison_svg import memory_comparison_svg
 from kibi.reports.memory_picture import memory_picture
 from kibi.reports.memory_svg import memory_svg
@@ -26,7 +27,6 @@ from kibi.reports.pareto_svg import pareto_svg
 from kibi.reports.plan_comparison import ComparedPlan
 from kibi.reports.plan_record import plan_record
 from kibi.reports.recording_svg import recording_svg
-from kibi.runtime.memory import Kind, LinearArena, Recording
 from kibi.text.json import json_text
 from kibi.toolchain import compile_objects
 from tests.engines.networks import residual_network, two_input_network

@@ -122,7 +122,7 @@ def _section(console: "Console", number: int, title: str, text: str) -> None:
 
 def _quantized(graph: "Graph", image: "NDArray[np.uint8]") -> "Array":
     """A drawing as the input takes it."""
-    from kibi.runtime.images import image_array  # noqa: PLC0415
+    from kibi.arrays.images import image_array  # noqa: PLC0415
 
     return image_array(graph, graph.tensors[graph.inputs[0]], image)
 

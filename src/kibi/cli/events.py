@@ -15,8 +15,8 @@ from kibi.files import read_file
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kibi.runtime.event_log import LoggedEvent
-    from kibi.runtime.event_scan import EventMap
+    from kibi.eager.event_log import LoggedEvent
+    from kibi.eager.event_scan import EventMap
 
 _WIDTHS = (1, 2, 4)
 _MOST_LOG_BYTES = 64 << 20
@@ -41,7 +41,7 @@ def events(
     with an error where that is so at the chosen width. With --decode: the names of an id such as 0x1f2e, or of those in
     a log: text, or the ids themselves one behind another.
     """
-    from kibi.runtime.event_scan import scan  # noqa: PLC0415
+    from kibi.eager.event_scan import scan  # noqa: PLC0415
 
     if width not in _WIDTHS:
         raise typer.BadParameter(f"{width} is none of 1, 2 and 4.", param_hint="--width")
@@ -69,7 +69,7 @@ def _decoded(found: "EventMap", text: str, width: int) -> tuple[bool, "tuple[Log
     Raises:
         InputError: it is neither a file nor an id of that width.
     """
-    from kibi.runtime.event_log import LoggedEvent, decode_id, decode_log  # noqa: PLC0415
+    from kibi.eager.event_log import LoggedEvent, decode_id, decode_log  # noqa: PLC0415
 
     if os.path.exists(text):  # noqa: PTH110 - says no to what can be no path, where pathlib raises
         log = read_file(text, _MOST_LOG_BYTES, InputError, "Give a log that can be read.")

@@ -14,7 +14,7 @@ from kibi.files import read_text, write_file
 from kibi.text.json import with_own_keys
 
 if TYPE_CHECKING:
-    from kibi.planner.placement import Solution
+    from kibi.planner.placement.placing import Solution
     from kibi.planner.placement_file import Instance
 
 _MOST_BYTES = 64 << 20
@@ -53,8 +53,8 @@ def place(
     offset (a fixed one). Each buffer lives from lower to before upper. The answer is checked before it is printed: the
     best placement found, and whether it is proven that none is lower, or that none fits.
     """
-    from kibi.planner.placement import place_items  # noqa: PLC0415
-    from kibi.planner.placement_check import check_offsets  # noqa: PLC0415
+    from kibi.planner.placement.check import check_offsets  # noqa: PLC0415
+    from kibi.planner.placement.placing import place_items  # noqa: PLC0415
     from kibi.planner.placement_file import read_instance, write_instance  # noqa: PLC0415
 
     problem = read_instance(
@@ -91,7 +91,7 @@ def _refuse(found: "Solution", capacity: int | None) -> None:
 
 def _answer(found: "Solution") -> str:
     """One of three: optimal; feasible, with a lower bound, whether within the capacity or not; infeasible. Each is proven."""
-    from kibi.planner.placement import Status  # noqa: PLC0415
+    from kibi.planner.placement.placing import Status  # noqa: PLC0415
 
     status = Status.FEASIBLE if found.status is Status.UNDECIDED else found.status
     return str(status.value)

@@ -78,9 +78,9 @@ def run_model(
     resized to the input, grey or RGB; a pixel means 0 to 1, -1 to 1, or 0 to 255, whichever the input's range is.
     """
     import kibi  # noqa: PLC0415
+    from kibi.arrays.input_files import read_inputs  # noqa: PLC0415
+    from kibi.arrays.output_files import output_bytes  # noqa: PLC0415
     from kibi.reports.outputs import describe_outputs, read_labels  # noqa: PLC0415
-    from kibi.runtime.input_files import read_inputs  # noqa: PLC0415
-    from kibi.runtime.output_files import output_bytes  # noqa: PLC0415
 
     graph = load_simplified(model, without_pass, signature=signature)
     names = None if labels is None else read_labels(labels)

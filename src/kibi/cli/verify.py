@@ -75,7 +75,7 @@ def verify(
     On a difference, the first operator that differs is named, and the exit code is 10.
     """
     import kibi  # noqa: PLC0415
-    from kibi.runtime.input_files import read_runs  # noqa: PLC0415
+    from kibi.arrays.input_files import read_runs  # noqa: PLC0415
 
     options = plan_options(granularity, input_mode, supply_outputs, supply, ram, optimize)
     processor = kibi.target(target)

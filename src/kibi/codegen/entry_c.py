@@ -3,7 +3,7 @@
 from kibi.codegen import memory_c
 from kibi.codegen.bindings import Bindings
 from kibi.codegen.events_c import refuse, report
-from kibi.runtime.inference_events import InferenceEnded, InferenceStarted, MoreInputNeeded, RowReceived
+from kibi.eager.inference_events import InferenceEnded, InferenceStarted, MoreInputNeeded, RowReceived
 from kibi.text.c import CCode, code, lines
 
 

@@ -1,7 +1,7 @@
 """C text that reports events: nothing at all unless whoever compiles it asks for them."""
 
-from kibi.runtime.events import EventType
-from kibi.runtime.inference_events import ERRORS
+from kibi.eager.events import EventType
+from kibi.eager.inference_events import ERRORS
 from kibi.text.c import CCode, code, hexadecimal, word
 
 

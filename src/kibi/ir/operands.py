@@ -15,7 +15,7 @@ from kibi.ir.verify import verify
 
 
 class Operand(Protocol):
-    """What a tensor must offer to be bound; those of `kibi.runtime.tensors` do, and whatever is derived from them."""
+    """What a tensor must offer to be bound; those of `kibi.eager.tensors` do, and whatever is derived from them."""
 
     is_writable: bool
     """Whether it can be written."""
@@ -85,7 +85,7 @@ def checked_operands(op: Operator, given: Mapping[str, Operand | None]) -> dict[
         if not isinstance(getattr(operand, "type", None), TensorType):
             raise InputError(
                 f"{op.name}: {name} is of type {type(operand).__name__}, which is no tensor. Give a tensor such as "
-                "kibi.runtime.tensors.BufferTensor."
+                "kibi.eager.tensors.BufferTensor."
             )
         if name in (*op.outputs, *op.states) and not operand.is_writable:
             raise InputError(f"{op.name}: {name} {operand.name!r} cannot be written. Give a tensor that can.")

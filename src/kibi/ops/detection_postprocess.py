@@ -11,8 +11,8 @@ from kibi.dtypes import Array, DType
 from kibi.ir import Accumulation, KernelCall, Operator, OperatorError, RowAccess, Rows, Site, TensorType
 from kibi.kernels.params.detection import DetectionPostprocessParams
 from kibi.ops import checks
-from kibi.ops.control_flow import bundled
-from kibi.ops.part import Part
+from kibi.ops.control.control_flow import bundled
+from kibi.ops.movement.part import Part
 from kibi.ops.registry import register
 from kibi.quant import exp_f64
 

@@ -8,8 +8,8 @@ is the least one that is safe, and so is every larger one.
 from collections.abc import Iterable, Iterator
 
 from kibi.ir import RowAccess
-from kibi.ops.convolution_blocks import partitions
-from kibi.ops.window import Window
+from kibi.ops.windows.convolution_blocks import partitions
+from kibi.ops.windows.window import Window
 
 
 def least_distance(reads: Iterable[tuple[int, int]]) -> int:

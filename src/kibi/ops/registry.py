@@ -10,10 +10,10 @@ from types import MappingProxyType
 from kibi import kernels as kernel_files
 from kibi.errors import InputError, InternalError
 from kibi.ir import Operator
-from kibi.ops.custom_operator import CustomOperator, CustomOptions, check_custom
-from kibi.ops.part import Part
-from kibi.ops.plugins import installed, load_plugin
-from kibi.ops.receive import Receive
+from kibi.ops.control.receive import Receive
+from kibi.ops.custom.custom_operator import CustomOperator, CustomOptions, check_custom
+from kibi.ops.custom.plugins import installed, load_plugin
+from kibi.ops.movement.part import Part
 
 _OPERATORS: dict[str, type[Operator]] = {}
 _CUSTOM: dict[str, CustomOperator] = {}

@@ -9,8 +9,8 @@ from kibi.dtypes import DType
 from kibi.errors import InternalError
 from kibi.ir import Graph, Node, OperatorError, Site
 from kibi.ops import Activation, Conv2D, DepthwiseConv2D, FullyConnected, is_custom
-from kibi.ops.broadcast import Elementwise2
-from kibi.ops.pooling import Pool2D
+from kibi.ops.elementwise.broadcast import Elementwise2
+from kibi.ops.windows.pooling import Pool2D
 from kibi.passes.change import Change
 from kibi.passes.rewriting import Draft, Edit, apply, same_type
 from kibi.passes.tables import Table, tables_of

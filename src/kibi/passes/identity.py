@@ -3,7 +3,7 @@
 from kibi.dtypes import DType
 from kibi.ir import Graph, Site
 from kibi.ops import Pad, Quantize, is_custom
-from kibi.ops.pooling import Pool2D
+from kibi.ops.windows.pooling import Pool2D
 from kibi.passes.change import Change
 from kibi.passes.rewriting import Draft, Edit, apply, bypass, same_type
 from kibi.passes.tables import IDENTITY, tables_of

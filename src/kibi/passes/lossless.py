@@ -8,7 +8,6 @@ from kibi.ir import Graph, verify
 from kibi.passes import (
     activation_into_producer,
     assign_in_place,
-    channel_reasons,
     identity,
     identity_quantize,
     moves_nothing,
@@ -17,7 +16,8 @@ from kibi.passes import (
     unused,
 )
 from kibi.passes.change import Change
-from kibi.passes.constant_channels import drop_constant_channels
+from kibi.passes.constant_channels import reasons as channel_reasons
+from kibi.passes.constant_channels.pass_ import drop_constant_channels
 
 ALL = "all"
 """The name that stands for all passes where some are left out."""

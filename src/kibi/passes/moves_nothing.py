@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from kibi.ir import Graph, Site
 from kibi.ops import Reshape, is_custom
-from kibi.ops.joining import Joining
-from kibi.ops.view import View
+from kibi.ops.movement.joining import Joining
+from kibi.ops.movement.view import View
 from kibi.passes.change import Change
 from kibi.passes.rewriting import Draft, Edit, apply
 

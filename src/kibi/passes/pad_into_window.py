@@ -5,7 +5,7 @@ from dataclasses import replace
 from kibi.dtypes import DType
 from kibi.ir import Graph, Node, Site
 from kibi.ops import Conv2D, DepthwiseConv2D, ExplicitPadding, MaxPool2D, Pad, Reshape, is_custom
-from kibi.ops.pooling import Pool2D
+from kibi.ops.windows.pooling import Pool2D
 from kibi.passes.activation_into_producer import limits_of
 from kibi.passes.change import Change
 from kibi.passes.rewriting import Draft, Edit, apply, is_accepted, reading, row_input, same_scale

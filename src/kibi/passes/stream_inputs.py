@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kibi.ir import Graph, Node, verify
-from kibi.ops.receive import Receive
+from kibi.ops.control.receive import Receive
 
 
 def stream_inputs(graph: Graph) -> Graph:

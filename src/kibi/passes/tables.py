@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array, DType
 from kibi.ir import Site, Tensor
 from kibi.ops import Dequantize, Quantize, is_custom
-from kibi.ops.broadcast import Elementwise2
-from kibi.ops.lookup import ALL_S8, Lookup
+from kibi.ops.elementwise.broadcast import Elementwise2
+from kibi.ops.elementwise.lookup import ALL_S8, Lookup
 
 Table = NDArray[np.int8]
 """The results for -128 … 127, in order."""

@@ -2,12 +2,12 @@
 
 from kibi.planner.handover import with_handover
 from kibi.planner.lifetimes import lifetimes
-from kibi.planner.order import file_order
-from kibi.planner.placement import Placement, place
+from kibi.planner.order.orders import file_order
+from kibi.planner.placement.placing import Placement, place
 from kibi.planner.plan import Buffer, Handover, Plan, RegionUse, Run, buffer_name, load_plan, peak_steps
 from kibi.planner.planned_model import PlannedModel
 from kibi.planner.planning import Granularity, granularity_named, handover_named, plan, with_kernels
-from kibi.planner.region_file import Region, load_regions
+from kibi.planner.regions.file import Region, load_regions
 from kibi.planner.validation import validate
 
 __all__ = [

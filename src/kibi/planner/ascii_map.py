@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import TextIO
 
 from kibi.ir import Graph
+from kibi.planner.placement.stacking import stacked
 from kibi.planner.plan import Buffer, Plan, buffer_name
 from kibi.planner.planned_model import PlannedModel
-from kibi.planner.stacking import stacked
 from kibi.planner.tensor_names import shortened
 from kibi.printable import printable
 

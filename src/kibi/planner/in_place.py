@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.ir import Graph, Tensor
-from kibi.planner.placement_items import PairRule
+from kibi.planner.placement.items import PairRule
 from kibi.planner.plan import Buffer, Run
 
 _MOST_WORK = 1 << 19

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kibi.errors import PlanError
-from kibi.planner.placement_items import MOST_BYTES, Gap, Item, check_items
+from kibi.planner.placement.items import MOST_BYTES, Gap, Item, check_items
 
 _OTHER_NAMES = {"begin": "lower", "start": "lower", "end": "upper", "buffer": "id", "buffer_id": "id"}
 _REQUIRED = ("id", "lower", "upper", "size")

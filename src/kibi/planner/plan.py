@@ -12,7 +12,7 @@ import numpy as np
 from kibi.errors import PlanError
 from kibi.files import read_text
 from kibi.ir import Graph
-from kibi.planner.region_names import names_problem
+from kibi.planner.regions.names import names_problem
 from kibi.planner.saved_records import RecordError, load_json, read_record
 from kibi.selection import Goal
 from kibi.text.json import json_text

@@ -9,18 +9,18 @@ from time import perf_counter
 from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.planner.bodies import planned_once, with_bodies
-from kibi.planner.by_row import plan_by_row
 from kibi.planner.handover import with_handover
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
 from kibi.planner.limits import check_limits, why_whole
-from kibi.planner.order import completed
-from kibi.planner.placement import place
+from kibi.planner.order.by_row import plan_by_row
+from kibi.planner.order.orders import completed
+from kibi.planner.order.row_order import WholeOrder, order_within
+from kibi.planner.order.topological import smallest_peak_order
+from kibi.planner.placement.placing import place
 from kibi.planner.plan import Handover, Plan, Run
-from kibi.planner.region_file import Region
-from kibi.planner.regions import cheapest_in_regions
-from kibi.planner.row_order import WholeOrder, order_within
-from kibi.planner.topological import smallest_peak_order
+from kibi.planner.regions.file import Region
+from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.selection import Goal, select
 from kibi.targets import Target
 

@@ -11,7 +11,7 @@ from kibi.errors import PlanError, TargetError, listed
 from kibi.ir import Graph
 from kibi.planner.plan import Buffer, Handover, Plan, buffer_name
 from kibi.planner.planned_model import PlannedModel
-from kibi.planner.region_check import check_region_uses, region_sizes, side_by_side
+from kibi.planner.regions.check import check_region_uses, region_sizes, side_by_side
 from kibi.planner.simulation import simulate
 from kibi.targets import target
 

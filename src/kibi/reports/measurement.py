@@ -8,6 +8,7 @@ import numpy as np
 from kibi.codegen import CompiledModel, Library
 from kibi.codegen.bindings import PLAN_TABLE_PREFIX
 from kibi.dtypes import Array
+from kibi.eager.memory.blocks import whole_number
 from kibi.emulator import Call
 from kibi.engines import DeviceEngine
 from kibi.errors import MismatchError, OracleError
@@ -15,7 +16,6 @@ from kibi.ir import counted_graphs
 from kibi.ops import is_custom
 from kibi.reports.branches import not_executed, usual_runs
 from kibi.runtime import Interpreter, seeded_inputs
-from kibi.runtime.memory.blocks import whole_number
 from kibi.toolchain import Image
 
 _MOST_RUNS = 64
@@ -231,7 +231,7 @@ def _agrees_with_tflm(model: CompiledModel, tried: list[tuple[list[Array], list[
         model: what was run.
         tried: each input with the outputs of every inference with it, in their order.
     """
-    from kibi import oracle  # noqa: PLC0415 - starts a child process; only where it is asked for
+    from kibi import tflm as oracle  # noqa: PLC0415 - starts a child process; only where it is asked for
 
     if model.graph.path is None or not oracle.available() or any(is_custom(node.op) for node in model.graph.nodes):
         return False

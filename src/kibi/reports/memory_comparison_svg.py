@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kibi.planner.stacking import region_bases, stacked
+from kibi.planner.placement.stacking import region_bases, stacked
 from kibi.planner.tensor_names import shortened
 from kibi.printable import printable
 from kibi.reports.memory_plot import CHARACTER, Plot, address_lines, bound_line, buffer_boxes, peak_frame, region_lines

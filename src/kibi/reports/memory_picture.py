@@ -7,7 +7,7 @@ from rich.text import Text
 
 from kibi.ir import Graph
 from kibi.planner import Plan, PlannedModel
-from kibi.planner.stacking import stacked
+from kibi.planner.placement.stacking import stacked
 from kibi.planner.tensor_names import shortened
 from kibi.reports.memory_map import memory_map
 from kibi.reports.memory_timeline import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kibi.ir import Graph
 from kibi.planner import Plan, PlannedModel
-from kibi.planner.stacking import region_bases, stacked
+from kibi.planner.placement.stacking import region_bases, stacked
 from kibi.planner.tensor_names import shortened
 from kibi.reports.memory_plot import (
     CHARACTER,

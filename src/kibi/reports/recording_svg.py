@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
+from kibi.eager.memory import BlockArena, Kind, Recording, Span
 from kibi.printable import printable
 from kibi.reports.memory_colors import layer_color
 from kibi.reports.memory_plot import CHARACTER, round_step
@@ -26,7 +27,6 @@ from kibi.reports.memory_shapes import (
     line,
     turned_label,
 )
-from kibi.runtime.memory import BlockArena, Kind, Recording, Span
 from kibi.text.markup import Markup
 
 _LEFT, _RIGHT, _TOP, _HEIGHT = 120.0, 140.0, 84.0, 320.0

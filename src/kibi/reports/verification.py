@@ -9,12 +9,12 @@ import numpy as np
 
 from kibi.codegen import generate, write
 from kibi.dtypes import Array
+from kibi.eager.memory.blocks import whole_number
 from kibi.engines import DeviceEngine, Engine, HostEngine
 from kibi.errors import OracleError
 from kibi.files import temporary_folder
 from kibi.ir import Graph, counted_graphs
 from kibi.ops import is_custom
-from kibi.oracle import Oracle, available
 from kibi.passes import expose_intermediates
 from kibi.planner import Granularity, PlannedModel
 from kibi.planner import plan as make_plan
@@ -22,8 +22,8 @@ from kibi.planner.plan import Plan
 from kibi.reports.branches import not_executed
 from kibi.reports.measurement import same_bits
 from kibi.runtime import Interpreter, seeded_inputs
-from kibi.runtime.memory.blocks import whole_number
 from kibi.targets import Target, target
+from kibi.tflm import Oracle, available
 
 _UNSIMPLIFIED = "Python, without passes"
 

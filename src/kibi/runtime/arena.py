@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kibi.eager.memory import HandleArena, Kind, LinearArena, Recording, WritableBuffer
+from kibi.eager.memory.lent import NotBytesError, lent_bytes
 from kibi.errors import ArenaError, InternalError
 from kibi.ir import Graph
 from kibi.planner.plan import Plan
-from kibi.runtime.memory import HandleArena, Kind, LinearArena, Recording, WritableBuffer
-from kibi.runtime.memory.lent import NotBytesError, lent_bytes
 
 CANARY = 0xC5
 """What every byte holds that no live buffer owns."""

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.eager.memory.blocks import whole_number
+from kibi.eager.room import room_for
 from kibi.errors import InputError
 from kibi.ir import Graph, Tensor, TensorType
 from kibi.quant import round_half_away
-from kibi.runtime.memory.blocks import whole_number
-from kibi.runtime.room import room_for
 
 _DRAWN_TOGETHER = 1 << 20
 """Elements that are drawn at a time."""

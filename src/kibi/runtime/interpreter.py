@@ -9,15 +9,9 @@ from typing import TextIO
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.errors import InputError, LimitError, PlanError
-from kibi.ir import Graph, Tensor
-from kibi.planner import Plan, PlannedModel, validate
-from kibi.planner import plan as make_plan
-from kibi.planner.ascii_map import print_memory_plan
-from kibi.runtime.arena import Arena, check_size, side_by_side
-from kibi.runtime.context import Context
-from kibi.runtime.handlers import Handler, NullHandler
-from kibi.runtime.inference_events import (
+from kibi.eager.context import Context
+from kibi.eager.handlers import Handler, NullHandler
+from kibi.eager.inference_events import (
     InferenceEnded,
     InferenceStarted,
     LoopTooLong,
@@ -25,15 +19,21 @@ from kibi.runtime.inference_events import (
     OutOfTurn,
     RowReceived,
 )
+from kibi.eager.memory import HandleArena, Recording, WritableBuffer
+from kibi.eager.memory.blocks import whole_number
+from kibi.eager.memory.lent import lent_bytes, shared_names
+from kibi.eager.room import room_for
+from kibi.eager.tensors import BufferTensor, RomTensor, RowTensor
+from kibi.eager.tensors.interface import TensorInterface
+from kibi.errors import InputError, LimitError, PlanError
+from kibi.ir import Graph, Tensor
+from kibi.planner import Plan, PlannedModel, validate
+from kibi.planner import plan as make_plan
+from kibi.planner.ascii_map import print_memory_plan
+from kibi.runtime.arena import Arena, check_size, side_by_side
 from kibi.runtime.inputs import check_inputs, check_row
-from kibi.runtime.memory import HandleArena, Recording, WritableBuffer
-from kibi.runtime.memory.blocks import whole_number
-from kibi.runtime.memory.lent import lent_bytes, shared_names
 from kibi.runtime.preallocated import find_tensor
 from kibi.runtime.program import Program
-from kibi.runtime.room import room_for
-from kibi.runtime.tensors import BufferTensor, RomTensor, RowTensor
-from kibi.runtime.tensors.interface import TensorInterface
 from kibi.targets import target
 
 Observer = Callable[[int, Array], None]
@@ -60,7 +60,7 @@ class Interpreter:
             one, and run one after another.
         guard: whether canaries in free bytes are kept and checked.
         allocate: whether to allocate at once; else the caller does, after `register_preallocated`.
-        handler: is told of what happens, in the words of `kibi.runtime.inference_events`, which generated C reports, too.
+        handler: is told of what happens, in the words of `kibi.eager.inference_events`, which generated C reports, too.
 
     Raises:
         PlanError: the plan is not right for the model.

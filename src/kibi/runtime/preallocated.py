@@ -4,10 +4,10 @@ from typing import SupportsIndex
 
 import numpy as np
 
+from kibi.eager.memory import WritableBuffer
+from kibi.eager.memory.lent import NotBytesError, lent_bytes
 from kibi.errors import InputError
 from kibi.ir import Graph
-from kibi.runtime.memory import WritableBuffer
-from kibi.runtime.memory.lent import NotBytesError, lent_bytes
 
 
 def find_tensor(graph: Graph, tensor: int | str, buffer: WritableBuffer) -> int:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
+from kibi.eager.tensors import RowTensor
+from kibi.eager.tensors.interface import TensorInterface
 from kibi.errors import InternalError
 from kibi.ir import Accumulation, Graph, RowAccess, Rows, Site, TensorType
 from kibi.planner import Plan
 from kibi.runtime.arena import Arena
-from kibi.runtime.tensors import RowTensor
-from kibi.runtime.tensors.interface import TensorInterface
 
 
 @dataclass(frozen=True, slots=True)

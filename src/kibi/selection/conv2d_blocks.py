@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
 from kibi.kernels.params.convolution import Conv2DBlocksParams, Conv2DS8Params
-from kibi.ops.convolution_blocks import block_bytes, block_pixels, block_sizes
+from kibi.ops.windows.convolution_blocks import block_bytes, block_pixels, block_sizes
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch
 from kibi.selection.halves import SUM_LIMIT, fit_words, halves, starts, words
 from kibi.selection.sums import MOST_SIZE, SimpleSums, simple_sums

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array
 from kibi.ir import KernelCall
 from kibi.kernels.params.convolution import Conv2DColumnsParams, Conv2DS8Params
-from kibi.ops.convolution_blocks import block_sizes, shared_columns
+from kibi.ops.windows.convolution_blocks import block_sizes, shared_columns
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch
 from kibi.selection.halves import SUM_LIMIT, fit_words, halves, starts, words
 from kibi.selection.sums import SimpleSums, simple_sums

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from kibi.ir import KernelCall
 from kibi.kernels.params.convolution import Conv2DS8Params
-from kibi.ops.convolution_blocks import blocks_scratch_bytes
 from kibi.ops.overlap import least_distance
-from kibi.ops.window import Window
+from kibi.ops.windows.convolution_blocks import blocks_scratch_bytes
+from kibi.ops.windows.window import Window
 from kibi.selection.variant import Goal
 
 

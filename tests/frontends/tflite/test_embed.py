@@ -15,9 +15,9 @@ from kibi.frontends.tflite import parse_tflite
 from kibi.frontends.tflite.embed import embed_offline_plan
 from kibi.frontends.tflite.offline_plan import read_offline_plan
 from kibi.frontends.tflite.outline import read_outline
-from kibi.oracle import Oracle
-from kibi.oracle.arena import arena_uses, kernel_scratch
-from kibi.planner.embedding import embed_plan
+from kibi.tflm import Oracle
+from kibi.tflm.arena import arena_uses, kernel_scratch
+from kibi.tflm.embedding import embed_plan
 from tests.support.offline_models import NAME, branches, with_offsets
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.zoo import catalog, model_path, seeded_runs

@@ -8,8 +8,8 @@ import pytest
 from kibi.dtypes import DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import folding, handles, parse_tflite
-from kibi.oracle import Oracle
 from kibi.runtime import Interpreter
+from kibi.tflm import Oracle
 from tests.ops.comparison import assert_same
 from tests.support.tflite_builder import ModelBuilder
 from tests.support.variable_models import call_once, handle

@@ -7,10 +7,10 @@ import pytest
 
 from kibi.dtypes import Array, DType
 from kibi.frontends.tflite import parse_tflite
-from kibi.oracle import Oracle
 from kibi.planner import Granularity, plan, validate
 from kibi.runtime import Interpreter
 from kibi.targets import target
+from kibi.tflm import Oracle
 from tests.frontends.models import problems_of
 from tests.ops.orders import interleaved
 from tests.support.choices import Choices, Seeded, flip, floats

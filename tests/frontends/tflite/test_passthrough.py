@@ -9,10 +9,10 @@ import kibi
 from kibi.dtypes import Array, DType
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
-from kibi.oracle import Oracle
 from kibi.passes.stream_inputs import stream_inputs
 from kibi.passes.supply_tensors import supply_tensors
 from kibi.runtime import Interpreter
+from kibi.tflm import Oracle
 from tests.support.tflite_builder import ModelBuilder
 
 _IMAGE = np.arange(-16, 16, dtype=np.int8).reshape(1, 4, 4, 2)

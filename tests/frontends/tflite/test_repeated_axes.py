@@ -9,10 +9,10 @@ import pytest
 import kibi
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
-from kibi.oracle import Oracle
 from kibi.planner import plan
 from kibi.runtime import Interpreter
 from kibi.targets import target
+from kibi.tflm import Oracle
 from tests.ops.batch import Batch
 from tests.ops.comparison import assert_same
 from tests.support.tflite_builder import ModelBuilder

@@ -9,7 +9,7 @@ import kibi
 from kibi.dtypes import DType
 from kibi.engines import HostEngine
 from kibi.errors import ModelError, PlanError
-from kibi.oracle import available
+from kibi.tflm import available
 from tests.support.tflite_builder import ModelBuilder
 
 

@@ -6,17 +6,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from kibi.errors import EventError
-from kibi.runtime.events import Event
-from kibi.runtime.handlers import ErrorHandler, NullHandler
-from kibi.runtime.memory import Handle, HandleArena, Region
-from kibi.runtime.memory.allocator import (
+from kibi.eager.events import Event
+from kibi.eager.handlers import ErrorHandler, NullHandler
+from kibi.eager.memory import Handle, HandleArena, Region
+from kibi.eager.memory.allocator import (
     ArenaRebalancing,
     BlockPinned,
     OutOfMemory,
     PinOutlived,
     RebalanceHeldByPins,
 )
+from kibi.errors import EventError
 
 
 def bound(arena: HandleArena, size_bytes: int, fill: int) -> Handle:

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kibi.errors import ArenaError, EventError, InputError, PlanError
-from kibi.runtime.events import Event, EventType
-from kibi.runtime.handlers import ErrorHandler, NullHandler
-from kibi.runtime.memory import (
+from kibi.eager.events import Event, EventType
+from kibi.eager.handlers import ErrorHandler, NullHandler
+from kibi.eager.memory import (
     BlockArena,
     Handle,
     HandleArena,
@@ -18,7 +17,7 @@ from kibi.runtime.memory import (
     PlannedBlock,
     WorkspaceArena,
 )
-from kibi.runtime.memory.allocator import (
+from kibi.eager.memory.allocator import (
     EVENTS,
     BlockPinned,
     InvalidBoundRegionState,
@@ -26,6 +25,7 @@ from kibi.runtime.memory.allocator import (
     OutOfMemory,
     OutOfMemoryBounds,
 )
+from kibi.errors import ArenaError, EventError, InputError, PlanError
 
 ARENAS: list[type[Any]] = [HandleArena, LinearArena, WorkspaceArena, PageAllocator]
 every_arena = pytest.mark.parametrize("kind", ARENAS)

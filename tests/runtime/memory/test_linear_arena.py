@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from kibi.eager.events import Event
+from kibi.eager.handlers import ErrorHandler
+from kibi.eager.memory import End, Handle, LinearArena
+from kibi.eager.memory.allocator import BlockPinned, NotFreedOneByOne, OutOfMemory
 from kibi.errors import EventError, InputError
-from kibi.runtime.events import Event
-from kibi.runtime.handlers import ErrorHandler
-from kibi.runtime.memory import End, Handle, LinearArena
-from kibi.runtime.memory.allocator import BlockPinned, NotFreedOneByOne, OutOfMemory
 
 
 def _arena(size_bytes: int = 256) -> tuple[LinearArena, list[Event]]:

@@ -1,9 +1,9 @@
 """Whole pages and their free list."""
 
-from kibi.runtime.events import Event
-from kibi.runtime.handlers import ErrorHandler
-from kibi.runtime.memory import Handle, PageAllocator, Region
-from kibi.runtime.memory.allocator import BlockPinned, MetaHeaderNotFound, OutOfMemory
+from kibi.eager.events import Event
+from kibi.eager.handlers import ErrorHandler
+from kibi.eager.memory import Handle, PageAllocator, Region
+from kibi.eager.memory.allocator import BlockPinned, MetaHeaderNotFound, OutOfMemory
 
 
 def _pages(count: int = 8) -> tuple[PageAllocator, list[Event]]:

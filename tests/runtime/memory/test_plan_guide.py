@@ -5,10 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from kibi.eager.handlers import ErrorHandler
+from kibi.eager.memory import Handle, HandleArena, PlannedBlock, Region
+from kibi.eager.memory.allocator import OutOfMemory, PlanDeparture
 from kibi.planner.plan import Buffer, Plan, Run
-from kibi.runtime.handlers import ErrorHandler
-from kibi.runtime.memory import Handle, HandleArena, PlannedBlock, Region
-from kibi.runtime.memory.allocator import OutOfMemory, PlanDeparture
 
 PLAN = (
     PlannedBlock(0, 64, 0, 2),

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from kibi.runtime.events import Event
-from kibi.runtime.handlers import NullHandler
-from kibi.runtime.memory import Handle, HandleArena, PageAllocator
-from kibi.runtime.memory.allocator import ArenaRebalancing, OutOfMemory
+from kibi.eager.events import Event
+from kibi.eager.handlers import NullHandler
+from kibi.eager.memory import Handle, HandleArena, PageAllocator
+from kibi.eager.memory.allocator import ArenaRebalancing, OutOfMemory
 
 STEPS = 6000
 """For each of the arenas below: 24,000 in all."""

@@ -2,9 +2,8 @@
 
 import pytest
 
-from kibi.errors import EventError
-from kibi.runtime.handlers import NullHandler
-from kibi.runtime.memory import (
+from kibi.eager.handlers import NullHandler
+from kibi.eager.memory import (
     Allocator,
     Handle,
     HandleArena,
@@ -17,6 +16,7 @@ from kibi.runtime.memory import (
     Usage,
     WorkspaceArena,
 )
+from kibi.errors import EventError
 
 
 def test_bytes_are_counted_by_kind() -> None:

@@ -6,10 +6,10 @@ import pickle
 import numpy as np
 import pytest
 
+from kibi.eager.handlers import ErrorHandler, NullHandler
+from kibi.eager.memory import Handle, HandleArena
+from kibi.eager.memory.allocator import ArenaConstructed, ArenaRebalancing, OutOfMemory
 from kibi.errors import EventError
-from kibi.runtime.handlers import ErrorHandler, NullHandler
-from kibi.runtime.memory import Handle, HandleArena
-from kibi.runtime.memory.allocator import ArenaConstructed, ArenaRebalancing, OutOfMemory
 
 
 def _allocated(arena: HandleArena, size_bytes: int, fill: int) -> int:

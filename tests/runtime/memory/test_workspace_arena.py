@@ -2,10 +2,10 @@
 
 import pytest
 
+from kibi.eager.handlers import ErrorHandler
+from kibi.eager.memory import Handle, WorkspaceArena
+from kibi.eager.memory.allocator import BlockPinned, OutOfMemory, ScopeNotInnermost
 from kibi.errors import EventError
-from kibi.runtime.handlers import ErrorHandler
-from kibi.runtime.memory import Handle, WorkspaceArena
-from kibi.runtime.memory.allocator import BlockPinned, OutOfMemory, ScopeNotInnermost
 
 
 def test_all_is_free_when_the_count_returns_to_zero() -> None:

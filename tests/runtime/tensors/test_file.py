@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from kibi.dtypes import DType
+from kibi.eager.context import Context
+from kibi.eager.tensors import FileTensor
 from kibi.errors import EventError, InputError
 from kibi.ir import TensorType
-from kibi.runtime.context import Context
-from kibi.runtime.tensors import FileTensor
 from tests.runtime.tensors.places import FAST
 
 MATRIX = TensorType((3, 4), DType.S16)

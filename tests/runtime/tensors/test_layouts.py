@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from kibi.dtypes import DType
+from kibi.eager.context import Context
+from kibi.eager.memory import Kind, Recording
+from kibi.eager.memory.handle_arena import HandleArena
+from kibi.eager.tensors import STRUCTS, BufferTensor, RamTensor, RomTensor, c_declaration
+from kibi.eager.tensors.layouts import encode_quantization, encode_struct, encode_type, layout_fields
+from kibi.eager.values import ByteOrder
 from kibi.ir import Quantization, TensorType
-from kibi.runtime.context import Context
-from kibi.runtime.memory import Kind, Recording
-from kibi.runtime.memory.handle_arena import HandleArena
-from kibi.runtime.tensors import STRUCTS, BufferTensor, RamTensor, RomTensor, c_declaration
-from kibi.runtime.tensors.layouts import encode_quantization, encode_struct, encode_type, layout_fields
-from kibi.runtime.values import ByteOrder
 from kibi.targets import target
 from kibi.toolchain import compile_objects
 

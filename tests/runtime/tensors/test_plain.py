@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kibi.dtypes import Array, DType
+from kibi.eager.context import Context
+from kibi.eager.memory import HandleArena
+from kibi.eager.tensors import BufferTensor, RamTensor, RomTensor, TensorInterface
+from kibi.eager.values import ByteOrder
 from kibi.errors import EventError, InputError
 from kibi.ir import Quantization, TensorType
-from kibi.runtime.context import Context
-from kibi.runtime.memory import HandleArena
-from kibi.runtime.tensors import BufferTensor, RamTensor, RomTensor, TensorInterface
-from kibi.runtime.values import ByteOrder
 from tests.runtime.tensors.places import FAST, SLOW, MarkedOperator
 
 SMALL = TensorType((2, 2), DType.U8)

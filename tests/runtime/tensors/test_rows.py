@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
+from kibi.eager.context import Context
+from kibi.eager.tensors import CameraTensor, RamTensor, RowTensor
 from kibi.errors import EventError, InputError
 from kibi.ir import TensorType
-from kibi.runtime.context import Context
-from kibi.runtime.tensors import CameraTensor, RamTensor, RowTensor
 from tests.runtime.tensors.places import FAST, SLOW
 
 IMAGE = TensorType((1, 6, 2, 3), DType.S8)

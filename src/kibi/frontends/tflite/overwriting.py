@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from kibi.errors import Problem
 from kibi.frontends.tflite.drafts import Draft
 from kibi.frontends.tflite.importers import TensorTable
-from kibi.ops.broadcast import Broadcast2
-from kibi.ops.lookup import Lookup
-from kibi.ops.unary import RealUnary
+from kibi.ops.elementwise.broadcast import Broadcast2
+from kibi.ops.elementwise.lookup import Lookup
+from kibi.ops.elementwise.unary import RealUnary
 
 _ELEMENTWISE = (Broadcast2, Lookup, RealUnary)
 """Of operands of one shape, TFLM's kernels read an element before they write the one in its place, and never again."""

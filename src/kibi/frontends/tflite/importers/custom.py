@@ -11,7 +11,7 @@ from kibi.frontends.tflite.importers.signal import SIGNAL
 from kibi.frontends.tflite.reader import Options
 from kibi.ir import Operator, Tensor, TensorType
 from kibi.ops import CircularBuffer
-from kibi.ops.flexbuffer import read_flexbuffer
+from kibi.ops.custom.flexbuffer import read_flexbuffer
 
 _SLOTS_OF_ONE_CYCLE = (5, 13, 25)
 _GUESSED = (2, 96)

@@ -17,7 +17,7 @@ from kibi.dtypes import DType
 from kibi.frontends.tflite.importers.base import OptionsError, TensorTable
 from kibi.ir import Node, Operator, Tensor, TensorType
 from kibi.ops import Reshape, Transpose
-from kibi.ops.reduction import Reduction
+from kibi.ops.reductions.reduction import Reduction
 
 _MOST_AXES = 4
 """Of what the operators themselves take."""

@@ -15,7 +15,7 @@ from kibi.dtypes import DType
 from kibi.frontends.tflite.importers.base import Importer, TensorTable
 from kibi.ir import Node, Operator, TensorType
 from kibi.ops import BroadcastTo, Reshape
-from kibi.ops.broadcast import Broadcast2, repeated_shapes
+from kibi.ops.elementwise.broadcast import Broadcast2, repeated_shapes
 
 
 def repeated(

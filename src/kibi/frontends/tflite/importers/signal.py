@@ -27,7 +27,7 @@ from kibi.ops import (
     SignalStacker,
     SignalWindow,
 )
-from kibi.ops.flexbuffer import FlexValue
+from kibi.ops.custom.flexbuffer import FlexValue
 
 _EXPORT = "Export the model again; the file is damaged"
 # The schema's numbers of element types, which converters write as the option T.

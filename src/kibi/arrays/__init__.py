@@ -1,0 +1,1 @@
+"""Arrays in files: NumPy files, images, text; inputs read and outputs written."""

@@ -1,0 +1,272 @@
+"""Finding the names behind ids: the events and errors that sources declare, their collisions, and logs of ids.
+
+What counts as a declaration:
+
+- C and C++: `DECLARE_EVENT(Name)` and `DECLARE_ERROR(Name)`, which are uTensor's (`src/uTensor/core/errorHandler.hpp`), and
+  Kibi's `KIBI_EVENT(Name)` and `KIBI_ERROR(Name)`. C99 cannot hash a name, so Kibi's may state the id behind the name, as in
+  `KIBI_EVENT(Name, 0x1234u)`, which is checked. Not in comments, string literals, preprocessor directives (so that a macro's
+  own definition is none) or behind `#if 0`.
+- Python: calls of `declare_event("Name")` and `declare_error("Name")`, also by the name that they were imported as. A name
+  that is computed cannot be known and is passed over.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kibi.eager.events import EventType, Severity
+from kibi.errors import InputError
+from kibi.files import read_file
+
+_MOST_DIGITS = 20
+"""Of an id of 32 bits there are ten at most."""
+C_SUFFIXES = (".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".ipp", ".inl", ".ino", ".tpp")
+PYTHON_SUFFIXES = (".py", ".pyi")
+_MOST_SOURCE_BYTES = 16 << 20
+
+_SEVERITIES = {
+    "DECLARE_EVENT": Severity.EVENT,
+    "DECLARE_ERROR": Severity.ERROR,
+    "KIBI_EVENT": Severity.EVENT,
+    "KIBI_ERROR": Severity.ERROR,
+    "declare_event": Severity.EVENT,
+    "declare_error": Severity.ERROR,
+}
+_SPLICE = re.compile(r"\\[ \t]*\r?\n")
+_NO_CODE = re.compile(
+    r"""
+    //(?:\x00\n|[^\n])* | /\*.*?(?:\*/|\Z)                                # comments
+    | \b(?:u8|[uUL])?R"(?P<tag>[^()\\\s]{0,16})\(.*?(?:\)(?P=tag)"|\Z)     # raw strings of C++
+    | "(?:\x00\n|\\.|[^"\\\n])*(?:"|$)                                   # strings
+    | (?P<number>(?<![\w.])\.?\d[\w.]*(?:'[\w.]+)+)                       # numbers: the mark in 1'000 opens nothing
+    | '(?:\x00\n|\\.|[^'\\\n])*(?:'|$)                                   # characters
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+"""What is blanked, but for numbers. A NUL stands where a line is continued."""
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?P<word>\w*)(?P<rest>[^\n]*)$", re.MULTILINE)
+_C_DECLARATION = re.compile(
+    r"\b(?P<form>DECLARE_EVENT|DECLARE_ERROR|KIBI_EVENT|KIBI_ERROR)\s*\(\s*(?P<name>[A-Za-z_]\w*)\s*"
+    r"(?:,\s*(?P<id>0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*\s*)?\)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One place where an event or error is declared.
+
+    Attributes:
+        type: name and severity.
+        path: the file, as it was reached.
+        line: counted from 1.
+        stated_id: the id that stands beside the name, or None.
+    """
+
+    type: EventType
+    path: str
+    line: int
+    stated_id: int | None = None
+
+    @property
+    def place(self) -> str:
+        """`file:line`."""
+        return f"{self.path}:{self.line}"
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the stated id is that of the name at no width."""
+        return self.stated_id is not None and self.stated_id not in {self.type.id(width) for width in (1, 2, 4)}
+
+
+@dataclass(frozen=True, slots=True)
+class Collision:
+    """Events and errors that share an id, so that a log cannot tell them apart.
+
+    Attributes:
+        id_bytes: the width of the ids.
+        id: the one that they share.
+        types: two or more, by name. A name that is declared as event and as error collides with itself.
+    """
+
+    id_bytes: int
+    id: int
+    types: tuple[EventType, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EventMap:
+    """All declarations that were found.
+
+    Attributes:
+        declarations: by file and line.
+        unread: Python files that do not parse, as they may be for another version.
+    """
+
+    declarations: tuple[Declaration, ...]
+    unread: tuple[str, ...] = ()
+
+    @property
+    def types(self) -> tuple[EventType, ...]:
+        """Each event and error once, by name."""
+        found = {declaration.type for declaration in self.declarations}
+        return tuple(sorted(found, key=lambda each: (each.name, each.severity.value)))
+
+    def places(self, kind: EventType) -> tuple[str, ...]:
+        """Where it is declared."""
+        return tuple(declaration.place for declaration in self.declarations if declaration.type == kind)
+
+    def by_id(self, id_bytes: int) -> dict[int, tuple[EventType, ...]]:
+        """Events and errors by their ids of that width."""
+        found: defaultdict[int, list[EventType]] = defaultdict(list)
+        for kind in self.types:
+            found[kind.id(id_bytes)].append(kind)
+        return {number: tuple(kinds) for number, kinds in sorted(found.items())}
+
+    def collisions(self, id_bytes: int) -> tuple[Collision, ...]:
+        """Ids of that width that more than one event or error has, by id."""
+        shared = ((number, kinds) for number, kinds in self.by_id(id_bytes).items() if len(kinds) > 1)
+        return tuple(Collision(id_bytes, number, kinds) for number, kinds in shared)
+
+
+def scan(paths: Iterable[Path]) -> EventMap:
+    """The events and errors that sources declare.
+
+    Args:
+        paths: source files, and folders that hold them at any depth. Folders whose names begin with a dot are left out.
+
+    Raises:
+        InputError: a path does not exist, cannot be read, or is a file in no language that is known here.
+    """
+    found: list[Declaration] = []
+    unread = []
+    for path in dict.fromkeys(file for given in paths for file in _files(given)):
+        data = read_file(path, _MOST_SOURCE_BYTES, InputError, "Give sources that can be read.")
+        if path.suffix.lower() in C_SUFFIXES:
+            found += scan_c(data.decode("utf-8", errors="replace"), str(path))
+            continue
+        try:
+            found += scan_python(data, str(path))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # so the parser says that it is nested too deep
+            unread.append(str(path))
+    return EventMap(tuple(found), tuple(unread))
+
+
+def scan_c(text: str, path: str) -> tuple[Declaration, ...]:
+    """The declarations in C or C++ source text, by line.
+
+    Args:
+        text: the source.
+        path: what the declarations shall call it.
+    """
+    code = _without_directives(_NO_CODE.sub(_blank, _SPLICE.sub("\x00\n", text.replace("\x00", " "))))
+    found = []
+    for match in _C_DECLARATION.finditer(code.replace("\x00", " ")):
+        stated = None if match["id"] is None else _number(match["id"])
+        line = code.count("\n", 0, match.start()) + 1
+        found.append(Declaration(EventType(match["name"], _SEVERITIES[match["form"]]), path, line, stated))
+    return tuple(found)
+
+
+def _number(text: str) -> int:
+    """The number that a C literal states; of one with more digits than any id has, the first are enough to be wrong."""
+    is_hexadecimal = text[:2].lower() == "0x"
+    digits = (text[2:] if is_hexadecimal else text).lstrip("0")[:_MOST_DIGITS]
+    return int(digits or "0", 16 if is_hexadecimal else 10)
+
+
+def scan_python(source: bytes | str, path: str) -> tuple[Declaration, ...]:
+    """The declarations in Python source, by line.
+
+    Args:
+        source: bytes keep their own declaration of an encoding.
+        path: what the declarations shall call it.
+
+    Raises:
+        SyntaxError, ValueError: this version of Python does not parse it.
+    """
+    tree = ast.parse(source, path)
+    names = {name: _SEVERITIES[name] for name in ("declare_event", "declare_error")}
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    for alias in (alias for node in imports for alias in node.names):
+        if alias.asname and alias.name in ("declare_event", "declare_error"):
+            names[alias.asname] = _SEVERITIES[alias.name]
+    calls = sorted((node for node in ast.walk(tree) if isinstance(node, ast.Call)), key=lambda node: node.lineno)
+    found = []
+    for call in calls:
+        severity = names.get(_called(call))
+        name = next(_names(call), None)
+        if severity is not None and name is not None:
+            found.append(Declaration(EventType(name, severity), path, call.lineno))
+    return tuple(found)
+
+
+def _called(call: ast.Call) -> str:
+    """The last part of the name of what is called."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _names(call: ast.Call) -> Iterator[str]:
+    """The constant text that a call gives as its name, if it does."""
+    for given in [*call.args[:1], *(word.value for word in call.keywords if word.arg == "name")]:
+        if isinstance(given, ast.Constant) and isinstance(given.value, str) and _is_encodable(given.value):
+            yield given.value
+
+
+def _is_encodable(name: str) -> bool:
+    """True if a name has no halves of characters, of which there are no bytes to hash."""
+    return not any("\ud800" <= each <= "\udfff" for each in name)
+
+
+def _files(path: Path) -> Sequence[Path]:
+    suffixes = C_SUFFIXES + PYTHON_SUFFIXES
+    if path.is_dir():
+        below = (file for file in path.rglob("*") if file.suffix.lower() in suffixes)
+        visible = (file for file in below if not any(part.startswith(".") for part in file.relative_to(path).parts))
+        return sorted(file for file in visible if file.is_file())
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder. Give sources, or folders that hold them.")
+    if path.suffix.lower() not in suffixes:
+        raise InputError(f"{path}: neither C, C++ nor Python by its name. Sources end in {' '.join(suffixes)}.")
+    return [path]
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Blanks in place of what is no code, so that lines keep their numbers."""
+    return match[0] if match["number"] else re.sub(r"[^\n\x00]", " ", match[0])
+
+
+def _without_directives(code: str) -> str:
+    """Blanks in place of preprocessor directives, and of all that stands behind `#if 0`.
+
+    A line that is continued (a NUL stands before its end) belongs to its directive.
+    """
+    lines = code.split("\n")
+    kept: list[str] = []
+    depth, dead_depth, is_continued = 0, 0, False
+    for line in lines:
+        match = None if is_continued else _DIRECTIVE.match(line)
+        if match is not None:
+            depth, dead_depth = _nested(match["word"], match["rest"].strip(), depth, dead_depth)
+        is_directive = match is not None or is_continued
+        is_continued = is_directive and line.endswith("\x00")
+        kept.append("" if is_directive or dead_depth else line)
+    return "\n".join(kept)
+
+
+def _nested(word: str, condition: str, depth: int, dead_depth: int) -> tuple[int, int]:
+    """How deep in conditions the code behind a directive lies, and at which depth an `#if 0` began, or 0."""
+    if word in ("if", "ifdef", "ifndef"):
+        depth += 1
+        if not dead_depth and word == "if" and condition.rstrip("\x00 ") == "0":
+            dead_depth = depth
+    elif word in ("else", "elif", "elifdef", "elifndef") and dead_depth == depth:
+        dead_depth = 0
+    elif word == "endif":
+        dead_depth = 0 if dead_depth == depth else dead_depth
+        depth = max(0, depth - 1)
+    return depth, dead_depth

@@ -1,0 +1,27 @@
+"""What happens to a model that runs: the same events in Python and in generated C."""
+
+from kibi.eager.events import declare_error, declare_event
+
+InferenceStarted = declare_event("InferenceStarted", "an inference on stored or supplied inputs begins")
+InferenceEnded = declare_event("InferenceEnded", "its outputs can be read")
+MoreInputNeeded = declare_event("MoreInputNeeded", "an operator ended an inference early: it waits for further ones")
+RowReceived = declare_event("RowReceived", "a row of an input that streams has been copied")
+
+NullPointer = declare_error("NullPointer", "a pointer is null")
+ArenaTooSmall = declare_error("ArenaTooSmall", "the arena, or a supplied buffer, has fewer bytes than the plan needs")
+ArenaMisaligned = declare_error("ArenaMisaligned", "the arena, or a supplied buffer, does not start at its alignment")
+NotInitialized = declare_error("NotInitialized", "the model has not all its memory yet")
+OutOfTurn = declare_error("OutOfTurn", "a row or a call came out of turn")
+LoopTooLong = declare_error("LoopTooLong", "a loop in the model took more turns than its limit")
+
+EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived)
+"""What goes well."""
+ERRORS = {
+    "KIBI_ERROR_NULL": NullPointer,
+    "KIBI_ERROR_ARENA_SIZE": ArenaTooSmall,
+    "KIBI_ERROR_ARENA_ALIGNMENT": ArenaMisaligned,
+    "KIBI_ERROR_NOT_INITIALIZED": NotInitialized,
+    "KIBI_ERROR_TURN": OutOfTurn,
+    "KIBI_ERROR_LIMIT": LoopTooLong,
+}
+"""For each status code of the C library, the error that is reported with it."""

@@ -1,0 +1,1 @@
+"""Variables, branches, loops, and the rows that the caller hands over."""

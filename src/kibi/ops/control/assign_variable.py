@@ -1,0 +1,23 @@
+"""ASSIGN_VARIABLE."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kibi.ops.movement.reshape import Reshape
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class AssignVariable(Reshape):
+    """The next version of a variable: input of any type → output of that type, in the bytes of the variable.
+
+    Elements are copied as they are, whatever the scales are.
+
+    Source: TFLM `micro/kernels/assign_variable.cc`, `micro/micro_resource_variable.cc`.
+    """
+
+    name: ClassVar[str] = "ASSIGN_VARIABLE"
+    inputs: ClassVar[tuple[str, ...]] = ("input",)
+
+
+register(AssignVariable)

@@ -1,0 +1,78 @@
+"""IF."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import Graph, KernelCall, OperatorError, Rows, Site, evaluator
+from kibi.ops.control.control_flow import (
+    NOTHING,
+    ControlFlow,
+    arrays,
+    bundled,
+    check_same_outputs,
+    operand_names,
+    output_of,
+    types_of,
+)
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class If(ControlFlow):
+    """One of two graphs: condition bool of one element, any inputs → what the chosen graph gives; several as a bundle.
+
+    Both graphs take the inputs behind the condition, and give the same shapes and types. Source: TFLM `micro/kernels/if.cc`.
+
+    Attributes:
+        then_body: runs where the condition holds.
+        else_body: runs where it does not.
+    """
+
+    name: ClassVar[str] = "IF"
+    inputs: ClassVar[tuple[str, ...]] = operand_names("condition")
+    row_inputs: ClassVar[tuple[str, ...]] = tuple(name.rstrip("?") for name in inputs)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_if_any",)
+    types: ClassVar[tuple[DType, ...]] = (DType.BOOL,)
+    body_names: ClassVar[tuple[str, ...]] = ("then_body", "else_body")
+    passed_from: ClassVar[int] = 1
+
+    then_body: Graph = NOTHING
+    else_body: Graph = NOTHING
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """Both branches take what is passed, and give the same."""
+        condition = site["condition"].type
+        if condition.elements != 1:
+            raise OperatorError(f"the condition has shape {list(condition.shape)}, not one element", "", "condition")
+        self.check_inputs(site, "the branch taken", self.then_body)
+        self.check_inputs(site, "the branch otherwise taken", self.else_body)
+        outputs = types_of(self.then_body, self.then_body.outputs)
+        others = types_of(self.else_body, self.else_body.outputs)
+        check_same_outputs("the branch taken", outputs, "the other one", others)
+        return output_of(outputs)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """The chosen branch by its own operators' references."""
+        then_run, else_run = evaluator(self.then_body), evaluator(self.else_body)
+
+        def row(rows: Rows) -> Array:
+            condition, *passed = arrays(site, rows)
+            return bundled((then_run if bool(np.any(condition)) else else_run)(passed))
+
+        return row
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """The call of one of two functions."""
+        return self.kernel(site, "kibi_if_any", types_of(self.then_body, self.then_body.outputs))
+
+    def macs(self, site: Site) -> int:
+        """Those of the branch that has more."""
+        del site
+        return max(self.then_body.macs, self.else_body.macs)
+
+
+register(If)

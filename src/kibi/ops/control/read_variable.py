@@ -1,0 +1,24 @@
+"""READ_VARIABLE."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kibi.ops.movement.reshape import Reshape
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class ReadVariable(Reshape):
+    """What a variable holds at this place of the model: input, the variable, of any type → output of that type.
+
+    A model has it as a node only where somebody needs the value when the variable holds another one already; else who reads
+    its output reads the variable itself.
+
+    Source: TFLM `micro/kernels/read_variable.cc`, `micro/micro_resource_variable.cc`.
+    """
+
+    name: ClassVar[str] = "READ_VARIABLE"
+    inputs: ClassVar[tuple[str, ...]] = ("input",)
+
+
+register(ReadVariable)

@@ -1,0 +1,1 @@
+"""Operators on single elements: functions, arithmetic, comparisons, conversions of type."""

@@ -1,0 +1,73 @@
+"""ABS."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import DType
+from kibi.ir import OperatorError, Site
+from kibi.ops import checks
+from kibi.ops.elementwise.lookup import ALL_S8
+from kibi.ops.elementwise.unary import Numbers, Unary
+from kibi.ops.registry import register
+from kibi.quant import Multiplier, requantize, wrap_s32
+
+
+@dataclass(frozen=True, slots=True)
+class Abs(Unary):
+    """The magnitude: input s8, s16 or f32 → output of that type; s16 may have no scale.
+
+    Nothing is rescaled where scales are equal; else by their quotient. Zero points of s16 are 0.
+    Source: TFLM `micro/kernels/elementwise.cc`, `PrepareAbsRsqrt` and `AbsEvalQuantized`.
+    """
+
+    name: ClassVar[str] = "ABS"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", "kibi_abs_s16", "kibi_abs_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+
+    def table(self, site: Site) -> NDArray[np.int8]:
+        """The magnitude of the centred input, by rule N4 in the output's scale, cut to s8."""
+        magnitude = np.abs(ALL_S8 - site["input"].quantization.zero_point)
+        factor = _factor(site)
+        scaled = magnitude if factor is None else requantize(magnitude, factor.value, factor.shift)
+        return np.clip(wrap_s32(scaled + site.output.quantization.zero_point), -128, 127).astype(np.int8)
+
+    def params(self, site: Site) -> dict[str, Any]:
+        """The factor of s16."""
+        if site.output.type.dtype is DType.F32:
+            return {}
+        if site["input"].type.quantization is None:
+            if site.output.type.quantization is not None:
+                raise OperatorError("output has a scale, but input has none", operand="output")
+            factor = None
+        else:
+            for operand in ("input", "output"):
+                checks.symmetric(site, operand)
+            factor = _factor(site)
+        value, shift = (0, 0) if factor is None else (factor.value, factor.shift)
+        return {"is_scaled": int(factor is not None), "multiplier": value, "shift": shift}
+
+    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+        """As the table; of f32, the sign removed."""
+        if site.output.type.dtype is DType.F32:
+            return np.abs
+        factor = None if site["input"].type.quantization is None else _factor(site)
+
+        def function(values: Numbers) -> Numbers:
+            magnitude = np.abs(values)
+            scaled = magnitude if factor is None else requantize(magnitude, factor.value, factor.shift)
+            return np.clip(scaled, *DType.S16.limits)
+
+        return function
+
+
+def _factor(site: Site) -> Multiplier | None:
+    """None where scales are equal; a quotient in double precision, as TFLM's Python build shows for s16."""
+    source, output = (site[name].quantization.scale for name in ("input", "output"))
+    return None if source == output else checks.factor(source / output)
+
+
+register(Abs)

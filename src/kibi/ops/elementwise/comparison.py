@@ -1,0 +1,96 @@
+"""What EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS and LESS_EQUAL share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.ops import checks
+from kibi.ops.elementwise.broadcast import Broadcast2, Numbers
+from kibi.quant import Multiplier, quantize_multiplier, requantize
+
+LESS, EQUAL, GREATER, UNORDERED = 1, 2, 4, 8
+"""How one element may stand to another; where a NaN is among them, it is the last."""
+_LEFT_SHIFT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Broadcast2):
+    """Two inputs s8, s32, s64 or f32 that broadcast (ranks up to 6) → output bool.
+
+    Elements of s8 are compared in their scales, which must be below 1 (rule N33).
+
+    Source of the rules: TFLM `micro/kernels/comparisons.cc`.
+    """
+
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_compare_s8", "kibi_compare_s32", "kibi_compare_s64", "kibi_compare_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S32, DType.S64, DType.F32)
+    relation: ClassVar[int]
+    """Which of the four make the output true, added up."""
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The broadcast shape, type bool."""
+        shape, dtype = Broadcast2.infer(self, site)
+        if dtype is DType.S8:
+            for operand in self.inputs:
+                _factor(site, operand)
+        return shape, DType.BOOL
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """How the elements stand, and whether that is among what is asked for."""
+        is_scaled = site["input1"].type.dtype is DType.S8
+        planes = self.planes(site)
+
+        def row(rows: Rows) -> Array:
+            a, b = planes(rows)
+            if is_scaled:
+                a, b = _scaled(site, "input1", a), _scaled(site, "input2", b)
+            outcomes = np.select([a < b, a == b, a > b], [LESS, EQUAL, GREATER], UNORDERED)
+            return np.asarray((outcomes & self.relation) != 0)
+
+        return row
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """One kernel for each type of the inputs, without scratch."""
+        dtype = site["input1"].type.dtype
+        params = {**self.broadcast_params(site), "relation": self.relation}
+        if dtype is DType.S8:
+            for number, operand in enumerate(self.inputs, start=1):
+                factor = _factor(site, operand)
+                params |= {
+                    f"zero_point{number}": site[operand].quantization.zero_point,
+                    f"multiplier{number}": factor.value,
+                    f"shift{number}": factor.shift,
+                }
+        return KernelCall.of(f"kibi_compare_{dtype}", params, overlap_bytes=self.overlaps(site))
+
+
+@dataclass(frozen=True, slots=True)
+class Equality(Comparison):
+    """Two inputs s8, s32, s64, f32 or bool that broadcast (ranks up to 6) → output bool."""
+
+    kernels: ClassVar[tuple[str, ...]] = (*Comparison.kernels, "kibi_compare_bool")
+    types: ClassVar[tuple[DType, ...]] = (*Comparison.types, DType.BOOL)
+
+
+def _factor(site: Site, operand: str) -> Multiplier:
+    """The scale itself as a factor.
+
+    Raises:
+        OperatorError: it is not below 1, which TFLM does not survive.
+    """
+    scale = checks.per_tensor(site, operand).scale
+    factor = quantize_multiplier(scale)
+    if factor.shift > 0:
+        what = f"{operand} has scale {scale:.9g}, but less than 1 is required"
+        raise OperatorError(what, "Quantize the model again with representative data", operand)
+    return factor
+
+
+def _scaled(site: Site, operand: str, values: Numbers) -> Numbers:
+    """Rule N33."""
+    factor = _factor(site, operand)
+    return requantize((values - site[operand].quantization.zero_point) << _LEFT_SHIFT, factor.value, factor.shift)

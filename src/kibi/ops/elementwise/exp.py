@@ -1,0 +1,32 @@
+"""EXP."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kibi.ir import KernelCall, Site
+from kibi.ops.elementwise.unary import Real, RealUnary, named_call
+from kibi.ops.registry import register
+from kibi.quant import exp_f32
+
+
+@dataclass(frozen=True, slots=True)
+class Exp(RealUnary):
+    """The exponential function: input f32 → output f32; TFLM has no other type.
+
+    Source: TFLM `kernels/internal/reference/exp.h`.
+    """
+
+    name: ClassVar[str] = "EXP"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_exp_f32_each",)
+    ulps: ClassVar[int] = 1
+
+    def real(self, values: Real) -> Real:
+        """Rule N23."""
+        return exp_f32(values)
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """The one kernel."""
+        return named_call("kibi_exp_f32_each", site)
+
+
+register(Exp)

@@ -1,0 +1,46 @@
+"""FLOOR_DIV."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Rows, Site
+from kibi.ops.elementwise.broadcast import Broadcast2
+from kibi.ops.registry import register
+from kibi.quant import wrap_s32
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDiv(Broadcast2):
+    """The quotient, rounded down: two inputs f32 or s32 that broadcast → output of that type.
+
+    A float divided by 0 is infinite, or no number; TFLM stops the inference there. TFLM refuses s32, which is here what
+    TensorFlow Lite makes of it; divided by 0, it is the dividend. Source: TFLM `kernels/internal/reference/floor_div.h`.
+    """
+
+    name: ClassVar[str] = "FLOOR_DIV"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_floor_div_f32", "kibi_floor_div_s32")
+    types: ClassVar[tuple[DType, ...]] = (DType.F32, DType.S32)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """The quotient in double precision, rounded down, rounded to f32; of s32 the exact one."""
+        planes = self.planes(site)
+
+        def row(rows: Rows) -> Array:
+            a, b = planes(rows)
+            if site.output.type.dtype is DType.S32:
+                return wrap_s32(np.where(b == 0, a, a // np.where(b == 0, 1, b))).astype(np.int32)
+            with np.errstate(all="ignore"):
+                return np.floor(a.astype(np.float64) / b.astype(np.float64)).astype(np.float32)
+
+        return row
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """The type's kernel, without scratch."""
+        return self.call(site)
+
+
+register(FloorDiv)

@@ -1,0 +1,79 @@
+"""MUL."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Rows, Site
+from kibi.ops import checks
+from kibi.ops.elementwise.broadcast import Elementwise2, is_quantized
+from kibi.ops.registry import register
+from kibi.quant import Multiplier, requantize, wrap_s32
+
+_OPERANDS = ("input1", "input2", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Mul(Elementwise2):
+    """Product of two inputs s8, s16, s32 or f32 that broadcast → output of that type.
+
+    Zero points of s16 are 0; products of s32 wrap. Source: TFLM `micro/kernels/mul_common.cc` and
+    `kernels/internal/reference/integer_ops/mul.h`.
+    """
+
+    name: ClassVar[str] = "MUL"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_mul_s8", "kibi_mul_s16", "kibi_mul_s32", "kibi_mul_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The broadcast shape, the inputs' type."""
+        shape, dtype = Elementwise2.infer(self, site)
+        if dtype is DType.S16:
+            for operand in _OPERANDS:
+                checks.symmetric(site, operand)
+        if is_quantized(dtype):
+            _multiplier(site)
+        return shape, dtype
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Product of the centred inputs, requantized, or the plain one, which wraps in s32; clamped."""
+        dtype = site.output.type.dtype
+        factor = _multiplier(site) if is_quantized(dtype) else None
+        clamped = self.clamped(site)
+        planes = self.planes(site)
+
+        def row(rows: Rows) -> Array:
+            a, b = planes(rows)
+            if factor is not None:
+                zero1, zero2, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
+                scaled = requantize((a - zero1) * (b - zero2), factor.value, factor.shift)
+                return clamped(wrap_s32(scaled + zero_point))
+            with np.errstate(over="ignore", under="ignore"):
+                return clamped(a * b if dtype is DType.F32 else wrap_s32(a * b))
+
+        return row
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """The type's kernel, without scratch."""
+        params = self.clamp_params(site)
+        dtype = site.output.type.dtype
+        if dtype is DType.S8:
+            names = ("zero_point1", "zero_point2", "output_zero_point")
+            zeros = (site[operand].quantization.zero_point for operand in _OPERANDS)
+            params |= dict(zip(names, zeros, strict=True))
+        if is_quantized(dtype):
+            factor = _multiplier(site)
+            params |= {"output_multiplier": factor.value, "output_shift": factor.shift}
+        return self.call(site, **params)
+
+
+def _multiplier(site: Site) -> Multiplier:
+    """Rule N10: the product of the inputs' scales over the output's."""
+    scale1, scale2, scale = (site[name].quantization.scale for name in _OPERANDS)
+    return checks.factor(scale1 * scale2 / scale)
+
+
+register(Mul)

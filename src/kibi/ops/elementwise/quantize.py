@@ -1,0 +1,130 @@
+"""QUANTIZE."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.ops import checks
+from kibi.ops.elementwise.lookup import ALL_S8, lookup_call, lookup_rows
+from kibi.ops.registry import register
+from kibi.quant import requantize, round_half_away, wrap_s32
+
+_TARGETS: Mapping[DType, tuple[DType, ...]] = {
+    DType.F32: (DType.S8, DType.S16),
+    DType.S8: (DType.S8, DType.U8, DType.S16, DType.S32),
+    DType.U8: (DType.S8,),
+    DType.S16: (DType.S8, DType.S16, DType.S32),
+    DType.S32: (DType.S8, DType.S16),
+}
+"""For each type of the input those of the output that TFLM has."""
+_KERNELS: Mapping[tuple[DType, DType], str] = {
+    (source, target): f"kibi_quantize_{source}_{target}"
+    for source, targets in _TARGETS.items()
+    for target in targets
+    if (source, target) != (DType.S8, DType.S8)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantize(Operator):
+    """Into a scale, or from one to another: input f32, s8, u8, s16 or s32 of any shape → output of the same shape.
+
+    f32 becomes s8 or s16; s8 becomes s8, u8, s16 or s32; u8 becomes s8; s16 becomes s8, s16 or s32; s32 becomes s8 or s16. Of
+    scales per channel of the input the first one counts, as in TFLM. Source: TFLM `micro/kernels/quantize_common.cc`;
+    `kernels/internal/reference/quantize.h`, `AffineQuantize`, and `requantize.h`, `Requantize`.
+    """
+
+    name: ClassVar[str] = "QUANTIZE"
+    inputs: ClassVar[tuple[str, ...]] = ("input",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", *_KERNELS.values())
+    types: ClassVar[tuple[DType, ...]] = tuple(_TARGETS)
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape, or another of the same rows, the output's type."""
+        source = site["input"].type.dtype
+        target = checks.dtype(site, "output", *_TARGETS[source])
+        checks.per_tensor(site, "output")
+        if source is not DType.F32:
+            checks.first_scale(site, "input")
+            self._factors(site)
+        return checks.same_rows(site), target
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """Row by row."""
+        return (RowAccess.same(site.output.type.rows),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Rule N16 from floats, rule N17 from integers."""
+        if site["input"].type.dtype is DType.F32:
+            return _float_rows(site)
+        if _is_lookup(site):
+            return lookup_rows(self.table(site))
+
+        def row(rows: Rows) -> Array:
+            return self._scaled(site, np.asarray(rows[0][0]).astype(np.int64))
+
+        return row
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """A look-up from s8 to s8; arithmetic from and to others."""
+        if _is_lookup(site):
+            return lookup_call(self.table(site), site)
+        source, target = site["input"].type.dtype, site.output.type.dtype
+        elements, output = site.output.type.row_elements, site.output.quantization
+        if source is DType.F32:
+            scaling: dict[str, Any] = {"scale": output.scale, "zero_point": output.zero_point}
+        else:
+            multiplier, shift = self._factors(site)
+            scaling = {
+                "zero_point": site["input"].quantization.zero_point,
+                "output_zero_point": output.zero_point,
+                "multiplier": multiplier,
+                "shift": shift,
+            }
+        # The last element is read when all outputs but one have been written.
+        distance = max(0, target.size_bytes - source.size_bytes) * (elements - 1)
+        return KernelCall.of(_KERNELS[source, target], {"elements": elements, **scaling}, overlap_bytes=(distance,))
+
+    def _factors(self, site: Site) -> tuple[int, int]:
+        """Rule N17: the double-precision quotient of the scales as multiplier and shift."""
+        factor = checks.factor(site["input"].quantization.scale / site.output.quantization.scale)
+        return factor.value, factor.shift
+
+    def table(self, site: Site) -> NDArray[np.int8]:
+        """Returns the outputs for inputs -128 … 127, from s8 to s8."""
+        return self._scaled(site, ALL_S8).astype(np.int8)
+
+    def _scaled(self, site: Site, elements: Array) -> Array:
+        """Rule N17: elements of s64, scaled."""
+        source, output = site["input"].quantization, site.output.quantization
+        dtype = site.output.type.dtype
+        scaled = requantize(wrap_s32(elements.astype(np.int64) - source.zero_point), *self._factors(site))
+        return np.clip(wrap_s32(scaled + output.zero_point), *dtype.limits).astype(dtype.numpy)
+
+
+def _is_lookup(site: Site) -> bool:
+    return site["input"].type.dtype is site.output.type.dtype is DType.S8
+
+
+def _float_rows(site: Site) -> Callable[[Rows], Array]:
+    """Rule N16: float32 division, rounded half away from zero, plus the zero point, clamped."""
+    output, dtype = site.output.quantization, site.output.type.dtype
+    bound = 4 * (dtype.limits[1] + 1)
+
+    def row(rows: Rows) -> Array:
+        real = np.asarray(rows[0][0], dtype=np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # Beyond these bounds every value clamps; inside them the integer conversion is defined. NaN becomes 0.
+            quotient = np.clip(np.nan_to_num(real / np.float32(output.scale), nan=0.0), -bound, bound)
+        whole = round_half_away(quotient).astype(np.int64) + output.zero_point
+        return np.clip(whole, *dtype.limits).astype(dtype.numpy)
+
+    return row
+
+
+register(Quantize)

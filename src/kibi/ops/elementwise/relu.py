@@ -1,0 +1,59 @@
+"""RELU."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import DType
+from kibi.ir import Site
+from kibi.ops import checks
+from kibi.ops.elementwise.lookup import ALL_S8
+from kibi.ops.elementwise.unary import Numbers, Unary
+from kibi.ops.registry import register
+from kibi.quant import Multiplier, requantize, wrap_s32
+
+
+@dataclass(frozen=True, slots=True)
+class Relu(Unary):
+    """max(x, 0), requantized where it is quantized: input s8, s16 or f32 → output of that type.
+
+    Zero points of s16 are 0. Source: TFLM `micro/kernels/activations.h`,
+    `ReluQuantized`, and `activations_common.cc`.
+    """
+
+    name: ClassVar[str] = "RELU"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", "kibi_relu_s16", "kibi_relu_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+
+    def table(self, site: Site) -> NDArray[np.int8]:
+        """Rule N12."""
+        source, output = site["input"].quantization, site.output.quantization
+        factor = _factor(site)
+        scaled = wrap_s32(requantize(ALL_S8 - source.zero_point, factor.value, factor.shift) + output.zero_point)
+        return np.minimum(np.maximum(scaled, output.zero_point), 127).astype(np.int8)
+
+    def params(self, site: Site) -> dict[str, Any]:
+        """The factor of s16."""
+        if site.output.type.dtype is DType.F32:
+            return {}
+        for operand in ("input", "output"):
+            checks.symmetric(site, operand)
+        factor = _factor(site)
+        return {"multiplier": factor.value, "shift": factor.shift}
+
+    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+        """As the table; of f32, the maximum, which leaves -0 and NaN as they are."""
+        if site.output.type.dtype is DType.F32:
+            return lambda values: np.where(values < 0, np.float32(0), values)
+        factor = _factor(site)
+        return lambda values: np.clip(requantize(values, factor.value, factor.shift), 0, (1 << 15) - 1)
+
+
+def _factor(site: Site) -> Multiplier:
+    return checks.factor(site["input"].quantization.scale / site.output.quantization.scale)
+
+
+register(Relu)

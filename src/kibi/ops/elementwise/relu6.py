@@ -1,0 +1,60 @@
+"""RELU6."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import DType
+from kibi.ir import Site
+from kibi.ops import checks
+from kibi.ops.attributes import Activation
+from kibi.ops.elementwise.lookup import ALL_S8
+from kibi.ops.elementwise.unary import Numbers, Unary
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class Relu6(Unary):
+    """min(max(x, 0), 6): input s8, s16 or f32 → output of that type.
+
+    Only the input's scale counts: nothing is rescaled. Source: TFLM `micro/kernels/activations_common.cc`, `Relu6Prepare`.
+    """
+
+    name: ClassVar[str] = "RELU6"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", "kibi_relu6_s16", "kibi_relu6_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+
+    def table(self, site: Site) -> NDArray[np.int8]:
+        """Rule N13: clamp to the input's zero point and its 6."""
+        return _clamped(ALL_S8, *_limits(site)).astype(np.int8)
+
+    def params(self, site: Site) -> dict[str, Any]:
+        """The bounds of s16."""
+        if site.output.type.dtype is DType.F32:
+            return {}
+        checks.per_tensor(site, "input")
+        zero_point, six = _limits(site)
+        return {"zero_point": zero_point, "six": six}
+
+    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+        """As the table; of f32, the clamp, which leaves -0 and NaN as they are."""
+        if site.output.type.dtype is DType.F32:
+            return lambda values: _clamped(values, 0.0, 6.0)
+        limits = _limits(site)
+        return lambda values: _clamped(values, *limits)
+
+
+def _limits(site: Site) -> tuple[int, int]:
+    """The input's zero point and its 6, cut to the type."""
+    source = site["input"].quantization
+    return source.zero_point, Activation.RELU6.limits(site["input"].type.dtype, source)[1]
+
+
+def _clamped(values: Numbers, low: float, high: float) -> Numbers:
+    return np.where(values > high, high, np.where(values < low, low, values))
+
+
+register(Relu6)

@@ -1,0 +1,113 @@
+"""Elementwise operators on one input of more types than s8: s8 by a table, the others by a kernel of their own."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.ops import checks
+from kibi.ops.elementwise.lookup import Lookup
+
+Numbers = NDArray[Any]
+"""Elements of s64 or f32."""
+Real = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class RealUnary(Operator):
+    """A function of one f32 element: input f32 of any shape → output f32 of the same shape."""
+
+    inputs: ClassVar[tuple[str, ...]] = ("input",)
+    types: ClassVar[tuple[DType, ...]] = (DType.F32,)
+
+    @abstractmethod
+    def real(self, values: Real) -> Real:
+        """The outputs for inputs of any shape, each step rounded to f32."""
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape, or another of the same rows, type f32."""
+        return checks.same_rows(site), DType.F32
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """Row by row."""
+        return (RowAccess.same(site.output.type.rows),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """The function, on each element of a row."""
+        del site
+        return real_rows(self.real)
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """The one kernel."""
+        return unary_call(site)
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Lookup):
+    """A function of one element: input s8, s16 or f32 of any shape → output of that type and shape."""
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape, or another of the same rows; the input's type."""
+        dtype = site["input"].type.dtype
+        checks.dtype(site, "output", dtype)
+        if dtype is DType.S8:
+            return Lookup.infer(self, site)
+        self.params(site)  # which refuses scales that are out of proportion
+        return checks.same_rows(site), dtype
+
+    @abstractmethod
+    def params(self, site: Site) -> dict[str, Any]:
+        """The struct fields after `elements`, of s16 and f32.
+
+        Raises:
+            OperatorError: the node breaks a rule of the operator.
+        """
+
+    @abstractmethod
+    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+        """The function from elements of s16 or f32 to the outputs, which may be of a wider type."""
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """The table, indexed, or the function on each element of a row."""
+        dtype = site.output.type.dtype
+        if dtype is DType.S8:
+            return Lookup.reference(self, site)
+        function = self.wide(site)
+
+        def row(rows: Rows) -> Array:
+            values = np.asarray(rows[0][0])
+            with np.errstate(all="ignore"):
+                return function(values if dtype is DType.F32 else values.astype(np.int64)).astype(dtype.numpy)
+
+        return row
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """The look-up, or the type's kernel."""
+        if site.output.type.dtype is DType.S8:
+            return Lookup.kernel_call(self, site)
+        return unary_call(site, **self.params(site))
+
+
+def real_rows(function: Callable[[Real], Real]) -> Callable[[Rows], Array]:
+    """A function that takes a row of f32."""
+
+    def row(rows: Rows) -> Array:
+        with np.errstate(all="ignore"):  # as in C
+            return function(np.asarray(rows[0][0], np.float32)).astype(np.float32)
+
+    return row
+
+
+def unary_call(site: Site, **fields: Any) -> KernelCall:
+    """The call of `kibi_<name>_<type>`, which may work in place."""
+    return named_call(f"kibi_{site.op.name.lower()}_{site.output.type.dtype}", site, **fields)
+
+
+def named_call(kernel: str, site: Site, **fields: Any) -> KernelCall:
+    """The call of a kernel that takes `elements` and these, and may work in place."""
+    return KernelCall.of(kernel, {"elements": site.output.type.row_elements, **fields}, overlap_bytes=(0,))

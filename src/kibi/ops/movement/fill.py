@@ -1,0 +1,44 @@
+"""FILL."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import DType
+from kibi.ir import OperatorError, Site
+from kibi.ops import checks
+from kibi.ops.movement.index_map import IndexMap, Indices, Numbers
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class Fill(IndexMap):
+    """One value everywhere: dims [rank] s32 or s64 constant, value s8, s32 or f32 of rank 0 → output of the value's type.
+
+    Source: TFLM `micro/kernels/fill.cc`.
+    """
+
+    name: ClassVar[str] = "FILL"
+    inputs: ClassVar[tuple[str, ...]] = ("dims", "value")
+    row_inputs: ClassVar[tuple[str, ...]] = ("value",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_pick_s8", "kibi_pick_s32", "kibi_pick_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S32, DType.S64)
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The shape that is asked for, the value's type."""
+        dtype = checks.dtype(site, "value", DType.S8, DType.S32, DType.F32)
+        checks.rank(site, "value", 0)
+        checks.rank(site, "dims", 1)
+        dims = tuple(int(size) for size in site.constant("dims"))
+        if min(dims) < 1:
+            raise OperatorError(f"dims {list(dims)} must be at least 1", operand="dims")
+        return dims, dtype
+
+    def indices(self, source: tuple[int, ...], output: tuple[int, ...], constants: tuple[Numbers, ...]) -> Indices:
+        """The value's, everywhere."""
+        del source, constants
+        return np.zeros(output, np.int64)
+
+
+register(Fill)

@@ -1,0 +1,43 @@
+"""SPLIT_V."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kibi.dtypes import DType
+from kibi.ir import OperatorError, Site
+from kibi.ops import checks
+from kibi.ops.movement.view import Selection, View, axis_of, scalar, stretch
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class SplitV(View):
+    """One of several parts along an axis: input s8, s16, s32 or f32, sizes [parts] s32 or s64, axis s32 → output of its type.
+
+    Sizes and axis are constants; a size of -1 is what the others leave. TFLM takes the sizes from the outputs' shapes, which
+    must be the same. A model's operator of several outputs is as many nodes, one for each output that is read.
+
+    Source: TFLM `micro/kernels/split_v.cc`.
+    """
+
+    name: ClassVar[str] = "SPLIT_V"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "sizes", "axis")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
+
+    part: int = 0
+    parts: int = 1
+
+    def selection(self, site: Site) -> Selection:
+        """The part."""
+        shape, axis = site["input"].type.shape, axis_of(site, scalar(site, "axis"))
+        checks.dtype(site, "sizes", DType.S32, DType.S64)
+        given = [int(size) for size in site.constant("sizes").reshape(-1)]
+        rest = shape[axis] - sum(size for size in given if size != -1)
+        sizes = [rest if size == -1 else size for size in given]
+        if len(sizes) != self.parts or min(sizes) < 1 or sum(sizes) != shape[axis] or not 0 <= self.part < self.parts:
+            what = f"axis {axis} of shape {list(shape)} cannot be split into {self.parts} parts of sizes {given}"
+            raise OperatorError(what, "Export the model again; the file is damaged", "sizes")
+        return stretch(shape, axis, sum(sizes[: self.part]), sizes[self.part])
+
+
+register(SplitV)

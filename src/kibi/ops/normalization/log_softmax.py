@@ -1,0 +1,142 @@
+"""LOG_SOFTMAX."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ops import checks
+from kibi.ops.elementwise.logistic import input_radius
+from kibi.ops.normalization.softmax import Softmax
+from kibi.ops.registry import register
+from kibi.ops.sums.float_sums import add_in_order
+from kibi.quant import (
+    Multiplier,
+    exp_f32,
+    log_f32,
+    log_of_sum,
+    quantize_multiplier,
+    requantize,
+    rounding_divide_by_power_of_two,
+    wrap_s32,
+)
+
+_DIFFERENCE_BITS, _SUM_BITS = 5, 12
+
+
+@dataclass(frozen=True, slots=True)
+class LogSoftmax(Operator):
+    """The logarithm of SOFTMAX along the last axis: input s8 of rank 1 to 4 → output s8 of scale 1/16 and zero point 127.
+
+    Or both are f32. Source: TFLM `micro/kernels/log_softmax.cc` and `kernels/internal/reference/log_softmax.h`.
+    """
+
+    name: ClassVar[str] = "LOG_SOFTMAX"
+    inputs: ClassVar[tuple[str, ...]] = ("input",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_log_softmax_s8", "kibi_log_softmax_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+    ulps: ClassVar[int] = 1
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape and type."""
+        shape = checks.rank(site, "input", 1, 2, 3, 4)
+        if site["input"].type.dtype is DType.S8:
+            _check_scales(site)
+        return shape, site["input"].type.dtype
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """Row by row; vectors along the last axis lie inside rows."""
+        return (RowAccess.same(site.output.type.rows),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Rule N28, or the same in floats: differences to the largest, less the logarithm of the sum of exponentials."""
+        if site["input"].type.dtype is DType.F32:
+            return _float_rows(site)
+        depth = site["input"].type.shape[-1]
+        exponentials = Softmax().exponentials(site).astype(np.int64)
+        factor, inverse = _factor(site), _inverse(site)
+        least = -input_radius(_DIFFERENCE_BITS, factor.shift) - 1
+
+        def vector(values: Array) -> Array:
+            differences = values.astype(np.int64) - int(values.max())
+            counted = differences > -len(exponentials)
+            terms = rounding_divide_by_power_of_two(exponentials[-differences[counted]], _SUM_BITS)
+            logarithm = log_of_sum(int(terms.sum()))
+            lowest = int(wrap_s32(logarithm - (1 << 31)))
+            bound = max(least, int(requantize(lowest, inverse.value, inverse.shift)))
+            shifted = wrap_s32(requantize(differences, factor.value, factor.shift) - logarithm)
+            outputs = rounding_divide_by_power_of_two(shifted, 22) + 127
+            return np.where(differences > bound, np.clip(outputs, -128, 127), -128).astype(np.int8)
+
+        def row(rows: Rows) -> Array:
+            return np.stack([vector(values) for values in np.asarray(rows[0][0]).reshape(-1, depth)])
+
+        return row
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """One kernel for each type, with a table of exponentials of s8."""
+        depth, dtype = site["input"].type.shape[-1], site["input"].type.dtype
+        params: dict[str, Any] = {
+            "vectors": site.output.type.row_elements // depth,
+            "depth": depth,
+        }
+        if dtype is DType.S8:
+            exponentials = Softmax().exponentials(site)
+            factor, inverse = _factor(site), _inverse(site)
+            params |= {
+                "exponentials": exponentials,
+                "differences": len(exponentials),
+                "multiplier": factor.value,
+                "shift": factor.shift,
+                "inverse_multiplier": inverse.value,
+                "inverse_shift": inverse.shift,
+                "least_difference": -input_radius(_DIFFERENCE_BITS, factor.shift) - 1,
+            }
+        return KernelCall.of(f"kibi_log_softmax_{dtype}", params, overlap_bytes=(0,))
+
+
+def _factor(site: Site) -> Multiplier:
+    """From differences of elements to 5 integer bits."""
+    scale = site["input"].quantization.scale
+    return quantize_multiplier(min(scale * (1 << 31 - _DIFFERENCE_BITS), (1 << 31) - 1.0))
+
+
+def _inverse(site: Site) -> Multiplier:
+    """And back."""
+    factor = _factor(site)
+    return quantize_multiplier((1 << 31 - factor.shift) / factor.value)
+
+
+def _check_scales(site: Site) -> None:
+    source, output = checks.per_tensor(site, "input"), checks.per_tensor(site, "output")
+    if (output.scale, output.zero_point) != (1 / 16, 127):
+        raise OperatorError(f"output has {output}, but scale 1/16, zero point 127 is required", operand="output")
+    depth = site["input"].type.shape[-1]
+    if depth > 1 << _SUM_BITS - 1:
+        what = f"the last axis has {depth} elements, more than {1 << _SUM_BITS - 1}: the sum may overflow"
+        raise OperatorError(what, operand="input")
+    if source.scale * (1 << 31 - _DIFFERENCE_BITS) <= 1 or _inverse(site).shift > 0:
+        what = f"input scale {source.scale} is too small for fixed point"
+        raise OperatorError(what, operand="input")
+
+
+def _float_rows(site: Site) -> Callable[[Rows], Array]:
+    depth = site["input"].type.shape[-1]
+
+    def row(rows: Rows) -> Array:
+        vectors = np.asarray(rows[0][0], np.float32).reshape(-1, depth)
+        # Numbers alone count: one that is none is never larger.
+        largest = np.fmax.reduce(vectors, axis=1, keepdims=True, initial=np.finfo(np.float32).min)
+        with np.errstate(all="ignore"):
+            differences = vectors - largest
+            sums = add_in_order(np.zeros(len(vectors), np.float32), exp_f32(differences).T)
+            logarithms: Array = differences - log_f32(sums)[:, None]
+        return logarithms
+
+    return row
+
+
+register(LogSoftmax)

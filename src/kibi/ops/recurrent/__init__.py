@@ -1,0 +1,1 @@
+"""Operators with a memory of earlier inputs."""

@@ -1,0 +1,1 @@
+"""Operators that reduce axes: sums, means, extremes, and running sums."""

@@ -1,0 +1,101 @@
+"""CUMSUM."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.ops import checks
+from kibi.ops.movement.view import axis_of, scalar
+from kibi.ops.reductions.running_sum import RunningSum
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class Cumsum(Operator):
+    """Sums of all elements up to each along an axis: input s8 or f32 → output of that type and shape; axis s32 constant.
+
+    Sums of s8 wrap in 32 bits, of which 19 are added on the right; TFLM is undefined there.
+
+    Source: TFLM `micro/kernels/cumsum.cc` and `kernels/internal/reference/cumsum.h`.
+    """
+
+    name: ClassVar[str] = "CUMSUM"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "axis")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_cumsum_s8", "kibi_cumsum_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
+
+    exclusive: bool = False
+    reverse: bool = False
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape and type."""
+        dtype = checks.dtype(site, "input", *self.types)
+        axis_of(site, scalar(site, "axis"))
+        if dtype is DType.S8:
+            RunningSum.of(site, "input")
+        return site["input"].type.shape, dtype
+
+    def steps(self, site: Site) -> int:
+        """Row by row where the axis lies within the rows; else one."""
+        source = site["input"].type
+        goes_by_row = source.row_axis is not None and _axis(site) > source.row_axis
+        return source.rows if goes_by_row else 1
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """The row at the same place, or all."""
+        rows, steps = site["input"].type.rows, site.steps
+        return (RowAccess.same(rows) if steps == rows else RowAccess.every(rows, 1),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Rule N24 for floats: one element after another; N34 for s8."""
+        loops = _loops(site)
+        running = RunningSum.of(site, "input") if site.output.type.dtype is DType.S8 else None
+
+        def step(rows: Rows) -> Array:
+            data = np.concatenate([np.asarray(row).reshape(-1) for row in rows[0]]).reshape(loops)
+            values = data if running is None else data.astype(np.int64) - running.zero_point
+            sums = self._sums(values, 0 if running is None else -running.zero_point)
+            return sums if running is None else running.result(sums)
+
+        return step
+
+    def _sums(self, values: Array, start: int) -> Array:
+        """Running sums along axis 1, from that on."""
+        ordered = values[:, ::-1] if self.reverse else values
+        first = np.full_like(ordered[:, :1], start)
+        sums = np.add.accumulate(np.concatenate([first, ordered], axis=1), axis=1, dtype=values.dtype)
+        counted = sums[:, :-1] if self.exclusive else sums[:, 1:]
+        return counted[:, ::-1] if self.reverse else counted
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """One kernel for each type; its output lies apart from the input."""
+        outer, size, inner = _loops(site)
+        dtype = site.output.type.dtype
+        params = {
+            "outer": outer,
+            "size": size,
+            "inner": inner,
+            "row_elements": site["input"].type.row_elements,
+            "is_exclusive": int(self.exclusive),
+            "is_reversed": int(self.reverse),
+        }
+        more = RunningSum.of(site, "input").params() if dtype is DType.S8 else {}
+        return KernelCall.of(f"kibi_cumsum_{dtype}", {**params, **more})
+
+
+def _axis(site: Site) -> int:
+    return axis_of(site, scalar(site, "axis"))
+
+
+def _loops(site: Site) -> tuple[int, int, int]:
+    """Elements in front of the axis in one step, along it, and behind it."""
+    shape, axis = site["input"].type.shape, _axis(site)
+    return prod(shape[:axis]) // site.steps, shape[axis], prod(shape[axis + 1 :])
+
+
+register(Cumsum)

@@ -1,0 +1,82 @@
+"""MEAN."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array, DType
+from kibi.ir import Accumulation, KernelCall, Site
+from kibi.ops import checks
+from kibi.ops.reductions.reduction import Reduction, accumulation, axes_of, loop_params
+from kibi.ops.registry import register
+from kibi.ops.sums.integer_sums import ScaledSums
+from kibi.quant import Multiplier
+
+
+@dataclass(frozen=True, slots=True)
+class Mean(Reduction):
+    """Mean over axes: input s8 of rank 1 to 4, axes s32 constant → output s8 without those axes, or with ones for them.
+
+    Or input and output are s16 or f32. Source: TFLM `kernels/internal/reference/reduce.h`, `QuantizedMeanOrSum`; of floats
+    `Mean`.
+    """
+
+    name: ClassVar[str] = "MEAN"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_mean_s8", "kibi_mean_s16", "kibi_mean_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape with the axes dropped or set to 1, the input's type."""
+        shape, dtype = self.reduced_shape(site), site["input"].type.dtype
+        if dtype is not DType.F32:
+            checks.per_tensor(site, "input")
+            checks.per_tensor(site, "output")
+            self.multiplier(site)
+        return shape, dtype
+
+    @staticmethod
+    def multiplier(site: Site) -> Multiplier:
+        """Returns the factor of integers from the sum to the output, with 1 / count in it."""
+        count = _count(site)
+        factor = checks.factor(site["input"].quantization.scale / site.output.quantization.scale)
+        shift = min(count.bit_length() - 1, 32, 31 + factor.shift)
+        return Multiplier((factor.value << shift) // count, factor.shift - shift)
+
+    def accumulation(self, site: Site) -> Accumulation:
+        """Rule N11: the sum without its zero points, scaled once by a multiplier that includes the division; N24 of floats."""
+        if site["input"].type.dtype is not DType.F32:
+            return ScaledSums(self.multiplier(site), _count(site)).accumulation(site)
+        count = np.float32(_count(site))
+        start = np.zeros(site.output.type.elements, np.float32)
+        return accumulation(site, start, _add, lambda sums: sums.astype(np.float32) / count)
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """One kernel for each type, called for each row; the scratch holds a 32-bit sum for each output element."""
+        dtype, count = site["input"].type.dtype, _count(site)
+        is_float = dtype is DType.F32
+        scaling = {"count": float(np.float32(count))} if is_float else self._scaling(site)
+        params = {**loop_params(site), **scaling}
+        # The last call has read its row before it writes.
+        scratch_bytes = 4 * site.output.type.elements
+        return KernelCall.of(f"kibi_mean_{dtype}", params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+
+    def _scaling(self, site: Site) -> dict[str, Any]:
+        return ScaledSums(self.multiplier(site), _count(site)).scaling_params(site)
+
+
+def _add(sums: Array, places: NDArray[np.int64], row: Array) -> None:
+    """One after another: `add.at` keeps the order."""
+    with np.errstate(all="ignore"):  # infinities and NaN arise here as in C
+        np.add.at(sums, places, row)
+
+
+def _count(site: Site) -> int:
+    """Elements of each mean."""
+    shape = site["input"].type.shape
+    return prod(shape[axis] for axis in axes_of(site))
+
+
+register(Mean)

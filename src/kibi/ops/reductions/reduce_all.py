@@ -1,0 +1,47 @@
+"""REDUCE_ALL."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array, DType
+from kibi.ir import Accumulation, KernelCall, Site
+from kibi.ops import checks
+from kibi.ops.reductions.reduction import Reduction, accumulation, loop_params
+from kibi.ops.registry import register
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceAll(Reduction):
+    """Whether all elements over axes are true: input bool of rank 1 to 4, axes s32 constant → output bool.
+
+    Source: TFLM `micro/kernels/reduce_common.cc`, `EvalAllHelper`.
+    """
+
+    name: ClassVar[str] = "REDUCE_ALL"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_reduce_all_bool",)
+    types: ClassVar[tuple[DType, ...]] = (DType.BOOL,)
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape with the axes dropped or set to 1, type bool."""
+        return self.reduced_shape(site), checks.dtype(site, "input", *self.types)
+
+    def accumulation(self, site: Site) -> Accumulation:
+        """True until an element is false."""
+        start = np.ones(site.output.type.elements, np.bool_)
+        return accumulation(site, start, self._combine, lambda grown: grown)
+
+    @staticmethod
+    def _combine(grown: Array, places: NDArray[np.int64], row: Array) -> None:
+        np.logical_and.at(grown, places, row)
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """The one kernel, called for each row; the scratch holds what has grown."""
+        scratch_bytes = site.output.type.size_bytes
+        # The last call has read its row before it writes.
+        return KernelCall.of(self.kernels[0], loop_params(site), scratch_bytes, takes_step=True, overlap_bytes=(0,))
+
+
+register(ReduceAll)

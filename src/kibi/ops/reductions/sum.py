@@ -1,0 +1,68 @@
+"""SUM."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array, DType
+from kibi.ir import Accumulation, KernelCall, Site
+from kibi.ops import checks
+from kibi.ops.reductions.reduction import Reduction, accumulation, axes_of, loop_params
+from kibi.ops.registry import register
+from kibi.ops.sums.integer_sums import ScaledSums
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Reduction):
+    """Sum over axes, in the order in which elements lie: input f32 of rank 1 to 4, axes s32 constant → output f32.
+
+    Or input and output are s8 or s16, and the sum is brought into the output's scale. Source: TFLM
+    `micro/kernels/reduce_common.cc`, `EvalSumHelper`, and `kernels/internal/reference/reduce.h`, `QuantizedMeanOrSum`.
+    """
+
+    name: ClassVar[str] = "SUM"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_mean_s8", "kibi_mean_s16", "kibi_sum_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape with the axes dropped or set to 1, the input's type."""
+        shape, dtype = self.reduced_shape(site), site["input"].type.dtype
+        if dtype is not DType.F32:
+            checks.per_tensor(site, "input")
+            checks.per_tensor(site, "output")
+            _scaled(site)
+        return shape, dtype
+
+    def accumulation(self, site: Site) -> Accumulation:
+        """Rounded to float32 after each addition, as TFLM does; of integers rule N11, without a division."""
+        if site["input"].type.dtype is not DType.F32:
+            return _scaled(site).accumulation(site)
+        return accumulation(site, np.zeros(site.output.type.elements, np.float32), _add, lambda sums: sums)
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """One kernel, called for each row; the scratch holds the sums. Integers take that of MEAN with another factor."""
+        dtype, scratch_bytes = site["input"].type.dtype, 4 * site.output.type.elements
+        scaling = {} if dtype is DType.F32 else _scaled(site).scaling_params(site)
+        kernel = "kibi_sum_f32" if dtype is DType.F32 else f"kibi_mean_{dtype}"
+        # The last call has read its row before it writes.
+        return KernelCall.of(
+            kernel, {**loop_params(site), **scaling}, scratch_bytes, takes_step=True, overlap_bytes=(0,)
+        )
+
+
+def _scaled(site: Site) -> ScaledSums:
+    shape = site["input"].type.shape
+    factor = checks.factor(site["input"].quantization.scale / site.output.quantization.scale)
+    return ScaledSums(factor, prod(shape[axis] for axis in axes_of(site)))
+
+
+def _add(sums: Array, places: NDArray[np.int64], row: Array) -> None:
+    """One after another: `add.at` keeps the order."""
+    with np.errstate(all="ignore"):  # infinities and NaN arise here as in C
+        np.add.at(sums, places, row)
+
+
+register(Sum)

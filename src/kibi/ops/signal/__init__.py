@@ -1,0 +1,1 @@
+"""The Signal library: windows, Fourier transforms, filter banks."""

@@ -1,0 +1,61 @@
+"""What SignalRfft and SignalIrfft share."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kibi.dtypes import DType
+from kibi.ir import Operator, OperatorError, RowAccess, Site
+from kibi.ops import checks
+from kibi.ops.signal.checks import lines_of
+from kibi.ops.signal.fft import RADICES, RealTransform, stages_of
+
+_TYPES = (DType.S16, DType.S32, DType.F32)
+
+
+@dataclass(frozen=True, slots=True)
+class SignalTransform(Operator):
+    """A transform of each line along the last axis, between L real numbers and their spectrum of L / 2 + 1 complex ones."""
+
+    types: ClassVar[tuple[DType, ...]] = _TYPES
+    is_inverse: ClassVar[bool]
+
+    fft_length: int = 4
+
+    @abstractmethod
+    def lengths(self, elements: int) -> tuple[int, int]:
+        """The elements of a line of the input, where it has that many, and of the output.
+
+        Raises:
+            OperatorError: a line has another number.
+        """
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape but for the last axis, the input's type."""
+        dtype = checks.dtype(site, "input", *_TYPES)
+        length = self.fft_length
+        if length < 4 or length % 2 or any(radix not in RADICES for radix, _ in stages_of(length // 2)):
+            what = f"the transform's length is {length}, but even numbers from 4 on without prime factors above 5 are possible"
+            raise OperatorError(what, "Use a power of 2")
+        outer, elements = lines_of(site, "input")
+        return (*outer, self.lengths(elements)[1]), dtype
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """Row by row."""
+        return (RowAccess.same(site.output.type.rows),)
+
+    def transform(self, site: Site) -> RealTransform:
+        """Of the input's type."""
+        return RealTransform(site["input"].type.dtype, self.fft_length // 2, self.is_inverse)
+
+    def params(self, site: Site) -> dict[str, Any]:
+        """The struct's fields that both have."""
+        transform, kind = self.transform(site), site["input"].type
+        return {
+            "lines": kind.row_elements // kind.shape[-1],
+            "points": transform.points,
+            "stage_count": len(transform.stages),
+            "stages": transform.stages,
+            "twiddles": transform.twiddles,
+            "half_turn": transform.half_turn,
+        }

@@ -1,0 +1,1 @@
+"""Operators on windows of an image: convolutions, poolings, interpolation."""

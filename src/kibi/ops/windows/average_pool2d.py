@@ -1,0 +1,115 @@
+"""AVERAGE_POOL_2D."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array, DType
+from kibi.ir import Accumulation, OperatorError, Rows, Site
+from kibi.ops.registry import register
+from kibi.ops.sums.float_sums import clamp
+from kibi.ops.windows.pooling import Pool2D, Spans, is_float
+
+_MOST_OF_S16 = (1 << 16) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class AveragePool2D(Pool2D):
+    """The mean of each window, rounded half away from zero, then clamped; of floats by rule N24, then a division.
+
+    Source: TFLM `kernels/internal/reference/integer_ops/pooling.h`, `AveragePool`; of floats
+    `kernels/internal/reference/pooling.h`.
+    """
+
+    name: ClassVar[str] = "AVERAGE_POOL_2D"
+    kernels: ClassVar[tuple[str, ...]] = (
+        "kibi_average_pool2d_s8", "kibi_average_pool2d_s8_accumulate", "kibi_average_pool2d_s16",
+        "kibi_average_pool2d_s16_accumulate", "kibi_average_pool2d_f32", "kibi_average_pool2d_f32_accumulate",
+    )  # fmt: skip
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """Shape `[N, OH, OW, C]`, the input's type; sums of s16 must fit 32 bits."""
+        shape, dtype = Pool2D.infer(self, site)
+        _, height, width, _ = site["input"].type.shape
+        elements = min(self.kernel[0], height) * min(self.kernel[1], width)
+        if dtype is DType.S16 and elements > _MOST_OF_S16:
+            what = f"a window over {elements} elements of s16 is too large for sums of 32 bits"
+            raise OperatorError(what, f"Use windows of at most {_MOST_OF_S16} elements", "input")
+        return shape, dtype
+
+    def accumulator(self, dtype: DType) -> DType:
+        """Sums: of 32 bits for integers."""
+        return DType.F32 if dtype is DType.F32 else DType.S32
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Sum of the elements inside, divided by their number."""
+        if is_float(site):
+            return self._float_rows(site)
+        spans, clamped = Spans.of(self.window(site)), self.clamped(site)
+
+        def row(rows: Rows) -> Array:
+            values = spans.rows(rows)
+            sums = spans.sums(values.sum(axis=0, dtype=np.int32))
+            return clamped(_means(sums, len(values) * spans.counts))
+
+        return row
+
+    def accumulation(self, site: Site) -> Accumulation:
+        """The same, row after row."""
+        if is_float(site):
+            return self._float_accumulation(site)
+        spans, clamped = Spans.of(self.window(site)), self.clamped(site)
+
+        def add(sums: Array, rows: Rows, step: int) -> None:
+            del step
+            sums[:] = sums.astype(np.int32) + spans.sums(spans.rows(rows)[0].astype(np.int32)).reshape(-1)
+
+        def finish(sums: Array) -> Array:
+            return clamped(_means(sums.reshape(len(spans.counts), -1), site.steps * spans.counts))
+
+        return Accumulation(np.zeros(site.output.type.elements, np.int32), add, finish)
+
+    def _float_rows(self, site: Site) -> Callable[[Rows], Array]:
+        spans = Spans.of(self.window(site))
+        shape = spans.window.output_width, spans.window.channels
+
+        def row(rows: Rows) -> Array:
+            values = spans.rows(rows)
+            totals = np.zeros(shape, np.float32)
+            for line in values:
+                spans.add(totals, line.astype(np.float32))
+            return self._float_means(totals, len(values) * spans.counts[:, None])
+
+        return row
+
+    def _float_accumulation(self, site: Site) -> Accumulation:
+        spans = Spans.of(self.window(site))
+
+        def add(sums: Array, rows: Rows, step: int) -> None:
+            del step
+            totals = sums.astype(np.float32).reshape(len(spans.counts), -1)
+            spans.add(totals, spans.rows(rows)[0].astype(np.float32))
+            sums[:] = totals.reshape(-1)
+
+        def finish(sums: Array) -> Array:
+            totals = sums.astype(np.float32).reshape(len(spans.counts), -1)
+            return self._float_means(totals, site.steps * spans.counts[:, None])
+
+        return Accumulation(np.zeros(site.output.type.elements, np.float32), add, finish)
+
+    def _float_means(self, sums: NDArray[np.float32], counts: Array) -> Array:
+        """From sums `[x, C]` and counts `[x, 1]`."""
+        return clamp(sums / counts.astype(np.float32), self.activation)
+
+
+def _means(sums: Array, counts: Array) -> Array:
+    """From sums `[x, C]` and counts `[x]`, rounded half away from zero: `[x, C]`."""
+    divisors = counts[:, None]
+    means: Array = np.sign(sums) * ((np.abs(sums) + divisors // 2) // divisors)
+    return means
+
+
+register(AveragePool2D)

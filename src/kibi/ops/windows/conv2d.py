@@ -1,0 +1,285 @@
+"""CONV_2D, and the arithmetic that DEPTHWISE_CONV_2D and FULLY_CONNECTED share with it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir.look_up import LookUp
+from kibi.kernels.params.convolution import Conv2DLookUpParams, Conv2DS8Params, Conv2DS16Params
+from kibi.ops import checks
+from kibi.ops.attributes import Activation, ExplicitPadding, Padding
+from kibi.ops.overlap import convolution_distance, grouped_distance
+from kibi.ops.registry import register
+from kibi.ops.sums import float_sums
+from kibi.ops.sums.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
+from kibi.ops.sums.look_up import filter_look_up, look_up_params
+from kibi.ops.sums.sums_s16 import ScalingS16, check_layer, check_symmetric, is_s16
+from kibi.ops.windows.window import Window, output_shape
+
+_LEAST_RUN = 16
+"""Neighbouring elements of a window's row that are worth reading where they lie, for any number of output channels."""
+_LEAST_APART = 32
+"""The same for a single column, where the columns do not touch."""
+_DECODED_BYTES = 2304
+"""Filters that are decoded at once, in whole fours of output channels, which the kernels multiply at once."""
+_FEW_CHANNELS = 16
+"""Output channels for which gathering never pays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conv2D(Operator):
+    """2-D convolution: input [N, H, W, C] s8, filter [O, KH, KW, C / groups] s8, bias [O] s32 → output [N, OH, OW, O] s8.
+
+    The filter is symmetric, per tensor or per output channel. Fewer filter channels than input channels make it grouped.
+    Or input and output are s16, and the bias is s64 or s32; without one, `narrow_sums` says whether sums have 32 bits. Or all
+    four are f32. Source: TFLM `kernels/internal/reference/integer_ops/conv.h`, `ConvPerChannel`; of floats
+    `kernels/internal/reference/conv.h`, `Conv`.
+    """
+
+    name: ClassVar[str] = "CONV_2D"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
+    kernels: ClassVar[tuple[str, ...]] = (
+        "kibi_conv2d_s8", "kibi_conv2d_s8_look_up", "kibi_conv2d_s16", "kibi_conv2d_f32",
+    )  # fmt: skip
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+    is_fast: ClassVar[bool] = True
+
+    stride: tuple[int, int] = (1, 1)
+    padding: Padding | ExplicitPadding = Padding.VALID
+    dilation: tuple[int, int] = (1, 1)
+    activation: Activation = Activation.NONE
+    narrow_sums: bool = False
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """Shape `[N, OH, OW, O]`, the input's type."""
+        channels = checks.rank(site, "input", 4)[3]
+        output_channels, *kernel, filter_channels = checks.rank(site, "filter", 4)
+        checks.positive("stride", self.stride)
+        checks.positive("dilation", self.dilation)
+        if is_float(site):
+            float_sums.check_layer(site, output_channels)
+        elif is_s16(site):
+            check_symmetric(site)
+            biases = (DType.S64, DType.S32)
+            check_layer(site, output_channels, 0, self.activation, biases, narrow_sums=self.narrow_sums)
+        else:
+            check_integer_layer(site, output_channels, 0, self.activation)
+        if channels % filter_channels or output_channels % (channels // filter_channels):
+            what = f"{channels} input and {output_channels} output channels do not divide into groups"
+            raise OperatorError(f"{what} of {filter_channels} filter channels", operand="filter")
+        size = (kernel[0], kernel[1])
+        shape = output_shape(site, size, self.stride, self.dilation, self.padding, output_channels)
+        return shape, site["input"].type.dtype
+
+    def window(self, site: Site) -> Window:
+        """The geometry."""
+        _, height, width, _ = site["filter"].type.shape
+        return Window.of(site, (height, width), self.stride, self.dilation, self.padding)
+
+    def steps(self, site: Site) -> int:
+        """One for each output row along the window's rows."""
+        return self.window(site).steps
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """A window of input rows; rows outside are the zero point, or, but of s8, null."""
+        fill = site["input"].quantization.zero_point if site["input"].type.dtype is DType.S8 else None
+        return (self.window(site).access(fill),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N27 of s16, N24 of floats."""
+        window, weights = self.window(site), _filter_by_rows(site, self.window(site))
+        if is_float(site):
+            return float_sums.convolution_rows(site, window, weights.astype(np.float32), self.activation)
+        if is_s16(site):
+            return convolution_rows(site, window, weights.astype(np.int8), self._scaling_s16(site))
+        return convolution_rows(site, window, weights.astype(np.int8), Requantization.of(site, self.activation))
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """One kernel for all geometries; the scratch holds the windows under two pixels or three, where they are copied."""
+        window, weights = self.window(site), _filter_by_rows(site, self.window(site))
+        if is_float(site):
+            return float_sums.convolution_call(site, window, weights.astype(np.float32), self.activation)
+        if is_s16(site):
+            return convolution_call_s16(window, weights.astype(np.int8), self._scaling_s16(site))
+        call = convolution_call(site, window, weights.astype(np.int8), Requantization.of(site, self.activation))
+        found = filter_look_up(site)
+        is_grouped = window.channels != weights.shape[3]
+        return call if found is None or is_grouped else _look_up_call(call, found, window, weights.shape)
+
+    def _scaling_s16(self, site: Site) -> ScalingS16:
+        return ScalingS16.of(site, self.activation, narrow_sums=self.narrow_sums)
+
+    def macs(self, site: Site) -> int:
+        """Filter elements of a channel for each output element."""
+        return site.output.type.elements * int(np.prod(site["filter"].type.shape[1:]))
+
+
+def is_float(site: Site) -> bool:
+    """Whether a layer is one of floats, by its input."""
+    return site["input"].type.dtype is DType.F32
+
+
+def check_integer_layer(site: Site, channels: int, axis: int, activation: Activation) -> None:
+    """The types and scales of an s8 layer with `channels` output channels, which lie along an axis of the filter.
+
+    Raises:
+        OperatorError: one is not as it must be.
+    """
+    checks.dtype(site, "filter", DType.S8)
+    checks.per_tensor(site, "input")
+    checks.per_tensor(site, "output")
+    checks.symmetric_weights(site, "filter", channels, axis=axis)
+    checks.bias(site, channels)
+    check_scaling(site, activation)
+
+
+def _filter_by_rows(site: Site, window: Window) -> Array:
+    """The filter as `[O, kernel rows, kernel width, C]` of the window."""
+    weights = site.constant("filter")
+    return np.ascontiguousarray(weights.transpose(0, 2, 1, 3)) if window.is_swapped else weights
+
+
+def convolution_rows(
+    site: Site, window: Window, weights: NDArray[np.int8], scaling: Requantization | ScalingS16
+) -> Callable[[Rows], Array]:
+    """A function that computes one row `[output width, O]` from the window's rows.
+
+    Args:
+        site: the node.
+        window: its geometry.
+        weights: `[O, kernel rows, kernel width, C / groups]`.
+        scaling: how accumulators become outputs.
+    """
+    zero_point = site["input"].quantization.zero_point
+    output_channels, _, _, depth = weights.shape
+    groups = window.channels // depth
+    # Sums of products run as matrix products over the window's elements, one matrix for each group.
+    matrices = weights.reshape(groups, output_channels // groups, -1)
+    xs = np.arange(window.output_width)[:, None] * window.stride_width - window.pad_width
+    columns = xs + np.arange(window.kernel_width)[None, :] * window.dilation_width
+    inside = (columns >= 0) & (columns < window.input_width)
+    picked = np.where(inside, columns, 0)
+
+    def row(rows: Rows) -> Array:
+        outside = np.full(window.input_width * window.channels, zero_point, np.int32)
+        present = [outside if part is None else np.asarray(part).reshape(-1) for part in rows[0]]
+        stacked = np.stack(present).reshape(-1, window.input_width, window.channels)
+        centred = stacked.astype(np.int32) - zero_point
+        patches = np.where(inside[None, :, :, None], centred[:, picked], 0)
+        patches = patches.transpose(1, 0, 2, 3)  # [x, kernel row, kernel column, channel]
+        grouped = patches.reshape(*patches.shape[:3], groups, depth).transpose(3, 0, 1, 2, 4)
+        sums = [integer_matmul(grouped[g].reshape(window.output_width, -1), matrices[g].T) for g in range(groups)]
+        return scaling.apply(np.concatenate(sums, axis=1))
+
+    return row
+
+
+def convolution_call(site: Site, window: Window, weights: NDArray[np.int8], scaling: Requantization) -> KernelCall:
+    """The call of `kibi_conv2d_s8`; arguments as in `convolution_rows`."""
+    output_channels, rows, width, depth = weights.shape
+    groups = window.channels // depth
+    gathers = _gathers(window, weights)
+    zero_point = site["input"].quantization.zero_point
+    params = Conv2DS8Params(
+        filter=weights.reshape(-1),
+        bias=folded_bias(scaling.bias, weights.reshape(output_channels, -1), zero_point),
+        **scaling.params(),
+        padding=np.full(max(1, _columns_outside(window) * depth), zero_point, np.int8),
+        input_width=window.input_width,
+        input_channels=window.channels,
+        output_width=window.output_width,
+        output_channels=output_channels,
+        groups=groups,
+        gathers=int(gathers),
+        kernel_rows=rows,
+        kernel_width=width,
+        stride=window.stride_width,
+        dilation=window.dilation_width,
+        pad=window.pad_width,
+    )
+    scratch_bytes = min(2, window.output_width) * rows * width * depth if gathers else 0
+    distance = convolution_distance(window, output_channels, depth, gathers=gathers)
+    return KernelCall("kibi_conv2d_s8", params, scratch_bytes, overlap_bytes=(distance,))
+
+
+def convolution_call_s16(window: Window, weights: NDArray[np.int8], scaling: ScalingS16) -> KernelCall:
+    """The call of `kibi_conv2d_s16`; arguments as in `convolution_rows`."""
+    output_channels, rows, width, depth = weights.shape
+    params = Conv2DS16Params(
+        filter=weights.reshape(-1),
+        bias=scaling.bias,
+        **scaling.params(),
+        is_wide=int(scaling.is_wide),
+        input_width=window.input_width,
+        input_channels=window.channels,
+        output_width=window.output_width,
+        output_channels=output_channels,
+        groups=window.channels // depth,
+        kernel_rows=rows,
+        kernel_width=width,
+        stride=window.stride_width,
+        dilation=window.dilation_width,
+        pad=window.pad_width,
+    )
+    distance = DType.S16.size_bytes * grouped_distance(window, output_channels, depth)
+    return KernelCall("kibi_conv2d_s16", params, overlap_bytes=(distance,))
+
+
+def _look_up_call(call: KernelCall, found: LookUp, window: Window, shape: tuple[int, ...]) -> KernelCall:
+    """The same layer with its filter as indices, decoded a few output channels at a time, for a whole row.
+
+    Args:
+        call: of `kibi_conv2d_s8`.
+        found: the look-up.
+        window: the geometry.
+        shape: of the filter, by the window's rows.
+    """
+    channels, rows, width, depth = shape
+    size = rows * width * depth
+    block = min(max(4, _DECODED_BYTES // size & -4), channels)
+    plain = call.params_as(Conv2DS8Params)
+    params = Conv2DLookUpParams(
+        **look_up_params(found, (0, 2, 1, 3) if window.is_swapped else (0, 1, 2, 3)),
+        bias=plain.bias,
+        multiplier=plain.multiplier,
+        shift=plain.shift,
+        padding=plain.padding,
+        at_once=block,
+        **plain.scalars_for(Conv2DLookUpParams),
+    )
+    gathered_bytes = min(2, window.output_width) * size if plain.gathers else 0
+    scratch_bytes = block * (size + window.output_width) + gathered_bytes
+    # The whole row is read for each block of channels, and the output is written after each.
+    distance = 0 if block == channels else window.output_width * channels
+    return KernelCall("kibi_conv2d_s8_look_up", params, scratch_bytes, overlap_bytes=(distance,))
+
+
+def _gathers(window: Window, weights: NDArray[np.int8]) -> bool:
+    """Whether windows are copied into scratch, once for all output channels, before they are multiplied.
+
+    Read in place they take no scratch, but each piece of neighbouring elements costs some instructions again for every
+    two channels, or, where the columns are apart, for every four channels of each pixel. The limits are where that became a
+    fifth to a third of a layer's instructions on a Cortex-M4, and the scratch stays below a few hundred bytes.
+    """
+    shape: tuple[int, ...] = weights.shape
+    output_channels, rows, width, depth = shape
+    groups = window.channels // depth
+    if groups > 1 or window.dilation_width > 1:
+        return depth < _LEAST_APART
+    return rows > 1 and width * depth < _LEAST_RUN and output_channels > _FEW_CHANNELS
+
+
+def _columns_outside(window: Window) -> int:
+    """The most neighbouring columns of a window outside the input, on one side; they are read as one."""
+    if window.dilation_width > 1:
+        return 1
+    end = (window.output_width - 1) * window.stride_width - window.pad_width + window.kernel_width
+    return max(window.pad_width, end - window.input_width)
+
+
+register(Conv2D)

@@ -1,0 +1,192 @@
+"""Convolutions in blocks of neighbouring pixels, whose windows are widened to 16 bits before they are multiplied.
+
+Which layers they are for, and in which scratch, follows from shapes alone.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kibi.ops.windows.window import Window
+
+_FEW_BYTES = 1152
+"""Scratch for which blocks get as many pixels as are fast."""
+_MOST_BYTES = 2560
+"""Scratch above which no block is made: one pixel of 3 x 3 x 128 elements would have the half of it."""
+_ROOMY_BYTES = 6144
+"""The most scratch that is of use where speed is worth more than RAM."""
+_SUM_BYTES = 4
+_LEAST_AT_ONCE = 32
+"""Input channels for which it is worth to load and store sums."""
+_THREE, _FOUR = 3, 4
+_TILE = 2
+"""Pixels that are computed as one from four columns, where a convolution three wide takes two thirds of the products."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedColumns:
+    """How a kernel three columns wide is computed in blocks whose pixels share the columns that they read.
+
+    Attributes:
+        pixels: of a block, as of `block_pixels`.
+        rows_at_once: kernel rows that are multiplied before others are widened: all, or one; then sums are kept.
+        channels_at_once: input channels, likewise: all, or, of one row, some.
+        scratch_bytes: columns, and sums that are kept.
+    """
+
+    pixels: int
+    rows_at_once: int
+    channels_at_once: int
+    scratch_bytes: int
+
+
+def block_pixels(output_width: int, elements: int, *, is_whole: bool, most_bytes: int = _MOST_BYTES) -> int:
+    """Pixels of the largest block: 4, 3 or 2; 0 for layers that are not computed in blocks, or not in so little scratch.
+
+    Rows fall into blocks of four, three and two; where these would take too much scratch, into smaller ones.
+
+    Args:
+        output_width: pixels of an output row.
+        elements: of a window.
+        is_whole: whether the input's channels are a multiple of four.
+        most_bytes: of scratch.
+    """
+    sizes = (_FOUR, *_sizes(output_width)) if _FOUR in block_sizes(output_width, _FOUR) else _sizes(output_width)
+    fitting = (each for each in sizes if block_bytes(each, elements, is_whole=is_whole) <= most_bytes)
+    return next(fitting, 0)
+
+
+def _sizes(output_width: int) -> tuple[int, ...]:
+    """The sizes of blocks into which rows of that width can fall, the fastest one first."""
+    if output_width in (2, 4):
+        return (2,)
+    if output_width % 2:
+        return (3,) if output_width > 1 else ()
+    return (3, 2)
+
+
+def block_bytes(pixels: int, elements: int, *, is_whole: bool) -> int:
+    """Bytes of scratch: 16 bits for each element of the windows, and 8 more where they are gathered before they are widened.
+
+    Arguments as in `block_pixels`; windows are filled up to whole fours.
+    """
+    return pixels * (elements + -elements % 4) * (2 if is_whole else 3)
+
+
+def shared_columns(
+    output_width: int, kernel_rows: int, channels: tuple[int, int], *, most_bytes: int
+) -> SharedColumns | None:
+    """The fastest way that takes so little scratch; None where there is none.
+
+    Args:
+        output_width: pixels of an output row.
+        kernel_rows: of a kernel three wide, with neither stride nor dilation across.
+        channels: of the input, a multiple of four; of the output.
+        most_bytes: of scratch.
+    """
+    sizes = _sizes(output_width)
+    ways = (way for pixels in sizes for way in _ways(pixels, kernel_rows, channels))
+    return next((way for way in ways if way.scratch_bytes <= most_bytes), None)
+
+
+def _ways(pixels: int, kernel_rows: int, channels: tuple[int, int]) -> Iterator[SharedColumns]:
+    """The ways with blocks of so many pixels, the fastest one first."""
+    depth, outputs = channels
+    yield SharedColumns(pixels, kernel_rows, depth, _columns_bytes(pixels, kernel_rows * depth))
+    sums_bytes = _SUM_BYTES * _THREE * (outputs + outputs % 2)
+    for parts in range(1, depth // _LEAST_AT_ONCE + 1):
+        part = depth // parts
+        if parts * part == depth and part % 4 == 0 and (parts > 1 or kernel_rows > 1):
+            yield SharedColumns(pixels, 1, part, _columns_bytes(pixels, part) + sums_bytes)
+
+
+def _columns_bytes(pixels: int, elements: int) -> int:
+    return 2 * (pixels + 2) * elements
+
+
+def tiles_of_block(output_width: int, kernel_rows: int, depth: int, *, most_bytes: int) -> int:
+    """Tiles of two pixels in a block, 3 or 2; 0 where there is not so much scratch, or where rows have no two tiles.
+
+    Arguments as in `shared_columns`; the last tile of an odd width is half outside.
+    """
+    fitting = (
+        each for each in _sizes(-(-output_width // _TILE)) if tiles_bytes(each, kernel_rows, depth) <= most_bytes
+    )
+    return next(fitting, 0)
+
+
+def tiles_bytes(tiles: int, kernel_rows: int, depth: int) -> int:
+    """Bytes of scratch: 16 bits for each element of four columns of each tile."""
+    return 2 * 4 * tiles * kernel_rows * depth
+
+
+def shares_columns(window: Window, depth: int) -> bool:
+    """Whether the layer is one for `shared_columns` and tiles."""
+    is_plain = window.stride_width == window.dilation_width == 1 and depth == window.channels
+    return is_plain and window.kernel_width == _THREE and depth % 4 == 0
+
+
+def blocks_scratch_bytes(window: Window, depth: int, output_channels: int) -> tuple[int, int]:
+    """Scratch that blocks take; and how much is of use where there is plenty. 0 where there are none.
+
+    Args:
+        window: the geometry.
+        depth: input channels of each group; only ungrouped convolutions are computed in blocks.
+        output_channels: of the layer.
+    """
+    if depth != window.channels:
+        return 0, 0
+    taken = next(filter(None, (_taken(window, output_channels, most) for most in (_FEW_BYTES, _MOST_BYTES))), 0)
+    tiles = 0
+    if shares_columns(window, depth):
+        tiles = tiles_of_block(window.output_width, window.kernel_rows, depth, most_bytes=_ROOMY_BYTES)
+    roomy = tiles_bytes(tiles, window.kernel_rows, depth) or _taken(window, output_channels, _ROOMY_BYTES)
+    return taken, max(taken, roomy)
+
+
+def _taken(window: Window, output_channels: int, most_bytes: int) -> int:
+    """Scratch of the fastest blocks that take so little of it."""
+    depth = window.channels
+    if shares_columns(window, depth):
+        channels = (depth, output_channels)
+        way = shared_columns(window.output_width, window.kernel_rows, channels, most_bytes=most_bytes)
+        if way is not None:
+            return way.scratch_bytes
+    elements = window.kernel_rows * window.kernel_width * depth
+    is_whole = depth % 4 == 0
+    pixels = block_pixels(window.output_width, elements, is_whole=is_whole, most_bytes=most_bytes)
+    return block_bytes(pixels, elements, is_whole=is_whole)
+
+
+def block_sizes(output_width: int, pixels: int) -> tuple[int, ...]:
+    """The pixels of each block of a row, in order.
+
+    Args:
+        output_width: pixels of an output row.
+        pixels: of a block: `block_pixels`.
+    """
+    sizes = []
+    left = output_width
+    while left > 0:
+        sizes.append(_next_size(left, pixels))
+        left -= sizes[-1]
+    return tuple(sizes)
+
+
+def _next_size(left: int, pixels: int) -> int:
+    """The pixels of the next block, of those that are left in a row."""
+    if pixels < _FOUR:
+        return 2 if left in (2, 4) else pixels
+    if left >= _FOUR and left % _FOUR in (0, 3):
+        return _FOUR
+    return 2 if left == 2 else _THREE
+
+
+def partitions(window: Window) -> Iterator[tuple[int, ...]]:
+    """The pixels of each block of a row in order, for every way in which blocks may be made of an ungrouped layer."""
+    width = window.output_width
+    for pixels in (_FOUR, *_sizes(width)) if width > 1 else ():
+        yield block_sizes(width, pixels)
+    if shares_columns(window, window.channels):
+        for tiles in _sizes(-(-width // _TILE)):
+            *front, last = (_TILE * each for each in block_sizes(-(-width // _TILE), tiles))
+            yield (*front, last - width % _TILE)

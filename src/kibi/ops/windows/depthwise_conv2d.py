@@ -1,0 +1,164 @@
+"""DEPTHWISE_CONV_2D."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.convolution import DepthwiseF32Params, DepthwiseS8Params, DepthwiseS16Params
+from kibi.ops import checks
+from kibi.ops.attributes import Activation, ExplicitPadding, Padding
+from kibi.ops.overlap import multiplied_distance, window_distance
+from kibi.ops.registry import register
+from kibi.ops.sums import float_sums
+from kibi.ops.sums.accumulator import Requantization, folded_bias
+from kibi.ops.sums.sums_s16 import ScalingS16, check_layer, check_symmetric, is_s16
+from kibi.ops.windows.conv2d import check_integer_layer, convolution_call, convolution_rows, is_float
+from kibi.ops.windows.window import Window, output_shape
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseConv2D(Operator):
+    """Depthwise convolution: input [N, H, W, C] s8, filter [1, KH, KW, C * M] s8, bias [C * M] s32 → output [N, OH, OW, C * M] s8.
+
+    Output channel `c * M + m` reads input channel `c` alone: a convolution in C groups. The depth multiplier M follows from
+    the shapes. Or input and output are s16, and the bias is s64. Or all four are f32. Source: TFLM
+    `kernels/internal/reference/integer_ops/depthwise_conv.h`, `DepthwiseConvPerChannel`; of floats
+    `kernels/internal/reference/depthwiseconv_float.h`, `DepthwiseConv`.
+    """
+
+    name: ClassVar[str] = "DEPTHWISE_CONV_2D"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
+    kernels: ClassVar[tuple[str, ...]] = (
+        "kibi_depthwise_conv2d_s8", "kibi_conv2d_s8", "kibi_depthwise_conv2d_s16", "kibi_depthwise_conv2d_f32",
+    )  # fmt: skip
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+    is_fast: ClassVar[bool] = True
+
+    stride: tuple[int, int] = (1, 1)
+    padding: Padding | ExplicitPadding = Padding.VALID
+    dilation: tuple[int, int] = (1, 1)
+    activation: Activation = Activation.NONE
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """Shape `[N, OH, OW, C * M]`, the input's type."""
+        channels = checks.rank(site, "input", 4)[3]
+        ones, height, width, output_channels = checks.rank(site, "filter", 4)
+        checks.positive("stride", self.stride)
+        checks.positive("dilation", self.dilation)
+        if is_float(site):
+            float_sums.check_layer(site, output_channels)
+        elif is_s16(site):
+            check_symmetric(site)
+            check_layer(site, output_channels, 3, self.activation, (DType.S64,))
+        else:
+            check_integer_layer(site, output_channels, 3, self.activation)
+        if ones != 1 or output_channels % channels:
+            what = f"filter has shape {list(site['filter'].type.shape)}, but [1, KH, KW, a multiple of {channels}]"
+            raise OperatorError(f"{what} is required", operand="filter")
+        shape = output_shape(site, (height, width), self.stride, self.dilation, self.padding, output_channels)
+        return shape, site["input"].type.dtype
+
+    def window(self, site: Site) -> Window:
+        """The geometry."""
+        _, height, width, _ = site["filter"].type.shape
+        return Window.of(site, (height, width), self.stride, self.dilation, self.padding)
+
+    def steps(self, site: Site) -> int:
+        """One for each output row along the window's rows."""
+        return self.window(site).steps
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """A window of input rows; rows outside are the zero point, or, but of s8, null."""
+        fill = site["input"].quantization.zero_point if site["input"].type.dtype is DType.S8 else None
+        return (self.window(site).access(fill),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """As a grouped convolution with one input channel in each group."""
+        window = self.window(site)
+        grouped = _grouped_filter(site, window)
+        if is_float(site):
+            return float_sums.convolution_rows(site, window, grouped.astype(np.float32), self.activation)
+        scaling = (ScalingS16 if is_s16(site) else Requantization).of(site, self.activation)
+        return convolution_rows(site, window, grouped.astype(np.int8), scaling)
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """A kernel of its own for multiplier 1, and for floats and s16; else the grouped convolution."""
+        window = self.window(site)
+        if is_float(site):
+            return self._float_call(site, window)
+        if is_s16(site):
+            return self._s16_call(site, window)
+        scaling = Requantization.of(site, self.activation)
+        grouped = _grouped_filter(site, window).astype(np.int8)
+        if window.channels != len(grouped):
+            return convolution_call(site, window, grouped, scaling)
+        zero_point = site["input"].quantization.zero_point
+        taps = grouped.reshape(len(grouped), -1)
+        params = DepthwiseS8Params(
+            filter=np.ascontiguousarray(taps.T).reshape(-1),
+            bias=folded_bias(scaling.bias, taps, zero_point),
+            **scaling.params(),
+            input_width=window.input_width,
+            channels=window.channels,
+            input_zero_point=zero_point,
+            output_width=window.output_width,
+            kernel_rows=window.kernel_rows,
+            kernel_width=window.kernel_width,
+            stride=window.stride_width,
+            dilation=window.dilation_width,
+            pad=window.pad_width,
+        )
+        return KernelCall("kibi_depthwise_conv2d_s8", params, overlap_bytes=(window_distance(window),))
+
+    def _float_call(self, site: Site, window: Window) -> KernelCall:
+        """The kernel of floats, for any multiplier."""
+        grouped = _grouped_filter(site, window).astype(np.float32)
+        outputs = len(grouped)
+        multiplier = outputs // window.channels
+        taps = grouped.reshape(outputs, -1).T
+        shared = float_sums.convolution_params(site, window, taps, self.activation)
+        params = DepthwiseF32Params(**shared, depth_multiplier=multiplier)
+        distance = DType.F32.size_bytes * multiplied_distance(window, outputs)
+        return KernelCall("kibi_depthwise_conv2d_f32", params, overlap_bytes=(distance,))
+
+    def _s16_call(self, site: Site, window: Window) -> KernelCall:
+        """The kernel of s16, for any multiplier."""
+        grouped = _grouped_filter(site, window).astype(np.int8)
+        outputs = len(grouped)
+        scaling = ScalingS16.of(site, self.activation)
+        params = DepthwiseS16Params(
+            filter=np.ascontiguousarray(grouped.reshape(outputs, -1).T).reshape(-1),
+            bias=scaling.bias,
+            **scaling.params(),
+            is_wide=int(scaling.is_wide),
+            input_width=window.input_width,
+            input_channels=window.channels,
+            depth_multiplier=outputs // window.channels,
+            output_width=window.output_width,
+            kernel_rows=window.kernel_rows,
+            kernel_width=window.kernel_width,
+            stride=window.stride_width,
+            dilation=window.dilation_width,
+            pad=window.pad_width,
+        )
+        distance = DType.S16.size_bytes * multiplied_distance(window, outputs)
+        return KernelCall("kibi_depthwise_conv2d_s16", params, overlap_bytes=(distance,))
+
+    def macs(self, site: Site) -> int:
+        """Window elements for each output element."""
+        _, height, width, _ = site["filter"].type.shape
+        return site.output.type.elements * height * width
+
+
+def _grouped_filter(site: Site, window: Window) -> Array:
+    """The filter as `[C * M, kernel rows, kernel width, 1]` of the window."""
+    weights = site.constant("filter")[0]
+    rows_first = weights.transpose(1, 0, 2) if window.is_swapped else weights
+    return np.ascontiguousarray(rows_first.transpose(2, 0, 1))[..., None]
+
+
+register(DepthwiseConv2D)

@@ -1,0 +1,209 @@
+"""What the two poolings share: geometry, rule, parameters."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ops import checks
+from kibi.ops.attributes import Activation, ExplicitPadding, Padding
+from kibi.ops.overlap import window_distance
+from kibi.ops.sums.float_sums import activation_params
+from kibi.ops.windows.window import Window, output_shape
+
+_KEPT_TAPS = 1 << 12
+"""Columns of a window whose places are kept from row to row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool2D(Operator):
+    """A window over each channel: input [N, H, W, C] s8 → output [N, OH, OW, C] s8 of the same scale and zero point.
+
+    Or both are s16, or f32. Elements outside the input do not count. Source of the rule on scales: TFLM
+    `micro/kernels/pooling_common.cc`.
+    """
+
+    inputs: ClassVar[tuple[str, ...]] = ("input",)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+
+    kernel: tuple[int, int] = (1, 1)
+    stride: tuple[int, int] = (1, 1)
+    padding: Padding | ExplicitPadding = Padding.VALID
+    activation: Activation = Activation.NONE
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """Shape `[N, OH, OW, C]`, the input's type."""
+        channels = checks.rank(site, "input", 4)[3]
+        checks.positive("kernel", self.kernel)
+        checks.positive("stride", self.stride)
+        dtype = site["input"].type.dtype
+        if not is_float(site):
+            self._check_scales(site)
+        return output_shape(site, self.kernel, self.stride, (1, 1), self.padding, channels), dtype
+
+    def _check_scales(self, site: Site) -> None:
+        source = checks.per_tensor(site, "input")
+        target = checks.per_tensor(site, "output")
+        if source.zero_point != target.zero_point or abs(source.scale - target.scale) > 1e-6:
+            what = f"input ({source}) and output ({target}) must have the same scale and zero point"
+            raise OperatorError(what, operand="output")
+        self.activation.limits(site.output.type.dtype, target)
+
+    def window(self, site: Site) -> Window:
+        """The geometry."""
+        return Window.of(site, self.kernel, self.stride, (1, 1), self.padding)
+
+    def steps(self, site: Site) -> int:
+        """One for each output row along the window's rows; of a single output row, one for each row that it reads."""
+        window = self.window(site)
+        return len(window.rows_inside) if self.accumulates(site) else window.steps
+
+    def accumulates(self, site: Site) -> bool:
+        """Where the output has one row, and an accumulator takes less than the rows that need not wait for the last."""
+        window = self.window(site)
+        waiting_bytes = (len(window.rows_inside) - 1) * site["input"].type.row_bytes
+        return window.steps == 1 and self._accumulator_bytes(site) < waiting_bytes
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """A window of input rows, with null pointers where it leaves the input; or the next row inside."""
+        window = self.window(site)
+        if self.accumulates(site):
+            steps = len(window.rows_inside)
+            return (RowAccess(window.input_rows, steps, start=window.rows_inside.start),)
+        return (window.access(None),)
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """The kernel that is given all rows of a window, without scratch; or the one that accumulates."""
+        window = self.window(site)
+        dtype = site.output.type.dtype
+        accumulates = self.accumulates(site)
+        rows = {"steps": self.steps(site)} if accumulates else {"kernel_rows": window.kernel_rows}
+        params = {
+            "input_width": window.input_width,
+            "channels": window.channels,
+            "output_width": window.output_width,
+            **rows,
+            "kernel_width": window.kernel_width,
+            "stride": window.stride_width,
+            "pad": window.pad_width,
+            **self._clamp_params(site),
+        }
+        at_once, accumulating = self.kernels_of(dtype)
+        if accumulates:
+            # The last call has read its row before it writes.
+            scratch_bytes = self._accumulator_bytes(site)
+            return KernelCall.of(accumulating, params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        return KernelCall.of(at_once, params, overlap_bytes=(dtype.size_bytes * window_distance(window),))
+
+    def clamped(self, site: Site) -> Callable[[Array], Array]:
+        """A function that cuts integers to the activation's range, and gives them the output's type."""
+        dtype = site.output.type.dtype
+        low, high = self.activation.limits(dtype, site.output.quantization)
+        return lambda values: np.minimum(np.maximum(values, low), high).astype(dtype.numpy)
+
+    def kernels_of(self, dtype: DType) -> tuple[str, str]:
+        """The kernel that is given all rows of a window, and the one that accumulates."""
+        place = 2 * self.types.index(dtype)
+        at_once, accumulating = self.kernels[place : place + 2]
+        return at_once, accumulating
+
+    def _clamp_params(self, site: Site) -> dict[str, Any]:
+        if is_float(site):
+            return activation_params(self.activation)
+        low, high = self.activation.limits(site.output.type.dtype, site.output.quantization)
+        return {"activation_min": low, "activation_max": high}
+
+    def accumulator(self, dtype: DType) -> DType:
+        """The type of what accumulates, of elements of a type."""
+        return dtype
+
+    def _accumulator_bytes(self, site: Site) -> int:
+        return site.output.type.elements * self.accumulator(site["input"].type.dtype).size_bytes
+
+
+def is_float(site: Site) -> bool:
+    """Whether a node pools floats."""
+    return site["input"].type.dtype is DType.F32
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Which columns of the input each window covers, so that work and memory grow with the row and not with its windows.
+
+    Attributes:
+        window: the geometry.
+        lows, highs: `[x]`, the first column inside the input, and the one after the last; equal where none is inside.
+    """
+
+    window: Window
+    lows: NDArray[np.int64]
+    highs: NDArray[np.int64]
+
+    @staticmethod
+    def of(window: Window) -> "Spans":
+        """Those of a window that is not dilated."""
+        starts = np.arange(window.output_width, dtype=np.int64) * window.stride_width - window.pad_width
+        lows = np.clip(starts, 0, window.input_width)
+        return Spans(window, lows, np.clip(starts + window.kernel_width, lows, window.input_width))
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """`[x]`, the columns inside."""
+        return self.highs - self.lows
+
+    @cached_property
+    def _edges(self) -> NDArray[np.int64]:
+        """`[2 x]`, the ends of each window one after another."""
+        return np.stack([self.lows, self.highs], axis=1).reshape(-1)
+
+    @cached_property
+    def _none_inside(self) -> NDArray[np.int64]:
+        """The windows that cover no column."""
+        return np.flatnonzero(self.counts == 0)
+
+    @cached_property
+    def _few_taps(self) -> tuple[tuple[slice, slice], ...] | None:
+        """All that `_taps` yields; None where that is too much to keep."""
+        return tuple(self._taps()) if self.window.kernel_width <= _KEPT_TAPS else None
+
+    def _taps(self) -> Iterator[tuple[slice, slice]]:
+        """For each column of the window, in order, the outputs whose windows have it inside, and the input's columns there."""
+        window, stride = self.window, self.window.stride_width
+        last = (window.output_width - 1) * stride - window.pad_width
+        for k in range(max(0, -last), min(window.kernel_width, window.input_width + window.pad_width)):
+            first = max(0, -((k - window.pad_width) // stride))
+            end = min(window.output_width, -((k - window.pad_width - window.input_width) // stride))
+            start = first * stride - window.pad_width + k
+            if first < end:
+                yield slice(first, end), slice(start, start + (end - first - 1) * stride + 1, stride)
+
+    def rows(self, rows: Rows) -> Array:
+        """The rows inside, `[rows, columns, C]`."""
+        inside = [row for row in rows[0] if row is not None]
+        shape = (len(inside), self.window.input_width, self.window.channels)
+        return np.concatenate(inside, axis=None).reshape(shape)
+
+    def sums(self, values: NDArray[np.int32]) -> NDArray[np.int32]:
+        """`[x, C]` of one line `[columns, C]`, whose sums fit 32 bits."""
+        before = np.zeros((len(values) + 1, values.shape[1]), np.int32)
+        np.cumsum(values, axis=0, dtype=np.int32, out=before[1:])  # may wrap: the differences do not
+        found: NDArray[np.int32] = before[self.highs] - before[self.lows]
+        return found
+
+    def extremes(self, extreme: np.ufunc, values: Array, neutral: float) -> Array:
+        """`[x, C]` of one line `[columns, C]`: `np.maximum` or `np.minimum`; `neutral` where no column is inside."""
+        closed = np.concatenate([values, np.full((1, values.shape[1]), neutral, values.dtype)])
+        found: Array = extreme.reduceat(closed, self._edges, axis=0)[::2]
+        if len(self._none_inside):
+            found[self._none_inside] = neutral
+        return found
+
+    def add(self, totals: NDArray[np.float32], values: NDArray[np.float32]) -> None:
+        """Rule N24: adds to totals `[x, C]` what each window covers of one line `[columns, C]`, one column after another."""
+        for outputs, columns in self._taps() if self._few_taps is None else self._few_taps:
+            totals[outputs] += values[columns]

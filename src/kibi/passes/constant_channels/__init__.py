@@ -1,0 +1,1 @@
+"""Channels that hold the same number whatever the input: found, proven, and left out."""

@@ -1,0 +1,166 @@
+"""Which channels must go together: those that operators carry from tensor to tensor one by one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import DType
+from kibi.ir import Graph, Site, Tensor
+from kibi.ops.elementwise.add import Add
+from kibi.ops.elementwise.logistic import Logistic
+from kibi.ops.elementwise.mul import Mul
+from kibi.ops.elementwise.quantize import Quantize
+from kibi.ops.elementwise.relu import Relu
+from kibi.ops.elementwise.relu6 import Relu6
+from kibi.ops.movement.pad import Pad
+from kibi.ops.movement.reshape import Reshape
+from kibi.ops.reductions.mean import Mean
+from kibi.ops.windows.average_pool2d import AveragePool2D
+from kibi.ops.windows.max_pool2d import MaxPool2D
+from kibi.passes.constant_channels.product_layer import ProductLayer
+
+Numbers = NDArray[np.int64]
+
+_CARRIERS = (Relu, Relu6, Logistic, Quantize, MaxPool2D, AveragePool2D, Pad, Mean, Reshape)
+_PAIRS = (Add, Mul)
+
+
+_MOST_CHANNELS = 1 << 18
+"""Channels that are looked at; what is beyond stays as it is."""
+
+
+def channels_of(tensor: Tensor) -> int:
+    """The length of a tensor's last axis; 1 for a scalar."""
+    return tensor.type.shape[-1] if tensor.type.shape else 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChannelClasses:
+    """Channels of s8 tensors that are computed, in classes that go whole or stay whole.
+
+    Attributes:
+        numbers: for each such tensor, by index, the class of each channel.
+        is_pinned: for each class whether it must stay: model inputs and outputs, state, the caller's buffers, and whatever an
+            operator that is not understood reads or makes.
+    """
+
+    numbers: dict[int, Numbers]
+    is_pinned: NDArray[np.bool_]
+
+    @staticmethod
+    def of(graph: Graph, layers: tuple[ProductLayer | None, ...]) -> "ChannelClasses":
+        """The classes of a graph; `layers` has an entry for each node."""
+        union = _Union(graph)
+        for index in (*graph.inputs, *graph.outputs):
+            union.pin(index)
+        for tensor in graph.tensors:
+            quantization = tensor.type.quantization
+            if tensor.is_state or tensor.is_supplied or (quantization is not None and quantization.is_per_channel):
+                union.pin(tensor.index)
+        for site, layer in zip(graph.sites, layers, strict=True):
+            if not (_join_layer(union, layer) if layer is not None else _join(union, site)):
+                for operand in (*site.node.inputs, *site.node.outputs):
+                    union.pin(operand)
+        return union.classes()
+
+
+class _Union:
+    """Channels in a row, tensor after tensor, each with a link towards the first one of its class."""
+
+    def __init__(self, graph: Graph) -> None:
+        # What no node touches any more is left as it is.
+        touched = {index for node in graph.nodes for index in (*node.inputs, *node.outputs)}
+        flowing = [each for each in graph.tensors if each.index in touched and not each.is_constant]
+        computed = [each for each in flowing if each.type.dtype is DType.S8]
+        self.starts: dict[int, int] = {}
+        self.sizes = {each.index: channels_of(each) for each in computed}
+        count = 0
+        for tensor in computed:
+            if count + self.sizes[tensor.index] <= _MOST_CHANNELS:
+                self.starts[tensor.index] = count
+                count += self.sizes[tensor.index]
+        self.links = list(range(count))
+        self.pinned: set[int] = set()
+
+    def find(self, slot: int) -> int:
+        """The first one of a class."""
+        while self.links[slot] != slot:
+            self.links[slot] = self.links[self.links[slot]]
+            slot = self.links[slot]
+        return slot
+
+    def join(self, first: Tensor, channel: int, second: Tensor, other: int) -> None:
+        """Two channels go together."""
+        a, b = self.find(self.starts[first.index] + channel), self.find(self.starts[second.index] + other)
+        self.links[max(a, b)] = min(a, b)
+
+    def pin(self, index: int | None) -> None:
+        """All channels of a tensor stay."""
+        if index in self.starts:
+            self.pinned.update(range(self.starts[index], self.starts[index] + self.sizes[index]))
+
+    def classes(self) -> ChannelClasses:
+        """The classes, numbered in the order of their first channels."""
+        roots = [self.find(slot) for slot in range(len(self.links))]
+        names = {root: number for number, root in enumerate(sorted(set(roots)))}
+        is_pinned = np.zeros(len(names), np.bool_)
+        for slot in self.pinned:
+            is_pinned[names[roots[slot]]] = True
+        every = np.array([names[root] for root in roots], np.int64)
+        numbers = {index: every[start : start + self.sizes[index]] for index, start in self.starts.items()}
+        return ChannelClasses(numbers, is_pinned)
+
+
+def _join_layer(union: _Union, layer: ProductLayer) -> bool:
+    """Join the channels of a layer that multiplies; false where it is not understood."""
+    source, output = layer.site["input"], layer.site.output
+    if source.index not in union.starts or layer.is_grouped or layer.features % max(1, channels_of(source)):
+        return False
+    if layer.is_depthwise:
+        multiplier = channels_of(output) // channels_of(source)
+        for channel in range(channels_of(output)):
+            union.join(source, channel // multiplier, output, channel)
+    return True
+
+
+def _join(union: _Union, site: Site) -> bool:
+    """Join the channels that an operator carries from its inputs to its output; false where it is not understood."""
+    sources = [tensor for tensor in site.row_tensors if not tensor.is_constant]
+    if not _carries(site) or not all(tensor.index in union.starts for tensor in (*sources, site.output)):
+        return False
+    for source in sources:
+        for channel, other in _carried(source, site.output):
+            union.join(source, channel, site.output, other)
+    return True
+
+
+def _carries(site: Site) -> bool:
+    """Whether each channel of a node's output is made of the input channels at its place, and can go with them."""
+    op, output = site.op, site.output
+    tensors = site.row_tensors
+    if type(op) in _PAIRS:
+        # A constant may be one value for all channels.
+        return all(
+            channels_of(each) == channels_of(output) or (each.is_constant and channels_of(each) == 1)
+            for each in tensors
+        )
+    if type(op) not in _CARRIERS or tensors[0].is_constant:
+        return False
+    if lcm(channels_of(tensors[0]), channels_of(output)) > _MOST_CHANNELS:
+        return False
+    if type(op) is Pad:
+        return not site.constant("paddings")[-1].any()
+    if type(op) is Mean:
+        rank = len(tensors[0].type.shape)
+        return all((int(axis) + 1) % rank for axis in site.constant("axes").reshape(-1))
+    return True
+
+
+def _carried(source: Tensor, output: Tensor) -> Iterator[tuple[int, int]]:
+    """Pairs of channels at the same element: one by one, or, where a shape changes, as often as the two counts meet."""
+    first, second = channels_of(source), channels_of(output)
+    for element in range(lcm(first, second)):
+        yield element % first, element % second

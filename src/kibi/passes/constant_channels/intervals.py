@@ -1,0 +1,149 @@
+"""Forward analysis: between which values each element of each s8 tensor lies, for all inputs that a model can have.
+
+The intervals are exact in the integers: the bounds of a node's outputs follow from those of its inputs by its own
+arithmetic, element by element, so that padded borders count as what they are.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import DType
+from kibi.ir import Graph, Site, Tensor
+from kibi.ops.elementwise.add import Add
+from kibi.ops.elementwise.logistic import Logistic
+from kibi.ops.elementwise.quantize import Quantize
+from kibi.ops.elementwise.relu import Relu
+from kibi.ops.elementwise.relu6 import Relu6
+from kibi.ops.linear.fully_connected import FullyConnected
+from kibi.ops.movement.pad import Pad
+from kibi.ops.movement.reshape import Reshape
+from kibi.ops.reductions.mean import Mean
+from kibi.ops.windows.average_pool2d import AveragePool2D
+from kibi.ops.windows.conv2d import Conv2D
+from kibi.ops.windows.depthwise_conv2d import DepthwiseConv2D
+from kibi.ops.windows.max_pool2d import MaxPool2D
+from kibi.passes.constant_channels.product_layer import ProductLayer
+from kibi.passes.whole_tensors import evaluate
+
+Int64 = NDArray[np.int64]
+
+_MOST_ELEMENTS = 1 << 22
+_MOST_WORK = 1 << 32
+_ELEMENT_WORK = 128
+_STEP_WORK = 1 << 16
+"""Of a tensor; of a graph; what an element, and a row step, count for where a product counts one."""
+
+TABLES = (Relu, Relu6, Logistic, Quantize)
+"""Operators that look each s8 element up."""
+MONOTONE = (Add, MaxPool2D, AveragePool2D, Mean, Pad, Reshape)
+"""Operators whose outputs never fall when an input rises."""
+_UNDERSTOOD = (*TABLES, *MONOTONE, Conv2D, DepthwiseConv2D, FullyConnected)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval:
+    """Bounds of each element of an s8 tensor, closed.
+
+    Attributes:
+        low, high: of the tensor's shape.
+    """
+
+    low: Int64
+    high: Int64
+
+    @staticmethod
+    def unknown(tensor: Tensor) -> "Interval":
+        """All of s8."""
+        low, high = DType.S8.limits
+        shape = tensor.type.shape
+        return Interval(np.broadcast_to(np.int64(low), shape), np.broadcast_to(np.int64(high), shape))
+
+    @property
+    def is_fixed(self) -> NDArray[np.bool_]:
+        """For each channel whether all its elements are known, whatever the model's inputs are."""
+        known = self.low == self.high
+        channels = known.shape[-1] if known.ndim else 1
+        fixed: NDArray[np.bool_] = known.reshape(-1, channels).all(axis=0)
+        return fixed
+
+
+def intervals(graph: Graph) -> dict[int, Interval]:
+    """For each s8 tensor the bounds of its elements, by tensor index.
+
+    Model inputs, variables and what an operator makes that is not understood may be anything.
+    """
+    found: dict[int, Interval] = {}
+    for tensor in graph.tensors:
+        if tensor.type.dtype is DType.S8:
+            data = None if tensor.data is None else tensor.data.astype(np.int64).reshape(tensor.type.shape)
+            found[tensor.index] = Interval.unknown(tensor) if data is None else Interval(data, data)
+    for site in graph.sites:
+        output = site.output
+        if output.type.dtype is DType.S8 and not (output.is_state or site.op.receives):
+            found[output.index] = _made(site, found) or found[output.index]
+    return found
+
+
+def is_affordable(graph: Graph) -> bool:
+    """Whether the bounds of a graph are found, and checked again, in bounded time and memory."""
+    left = _MOST_WORK
+    for site in graph.sites:
+        if site.output.type.dtype is DType.S8 and type(site.op) in _UNDERSTOOD:
+            if any(tensor.type.elements > _MOST_ELEMENTS for tensor in (*site.row_tensors, site.output)):
+                return False
+            left -= _work(site)
+    return left >= 0
+
+
+def _work(site: Site) -> int:
+    """Products, elements that are read and made, and row steps, to find the bounds of a node's output."""
+    rows = zip(site.row_tensors, site.accesses, strict=True)
+    read = sum(site.steps * access.count * (tensor.type.row_elements // access.parts) for tensor, access in rows)
+    return site.op.macs(site) + _ELEMENT_WORK * (read + site.output.type.elements) + _STEP_WORK * site.steps
+
+
+def _made(site: Site, found: dict[int, Interval]) -> Interval | None:
+    """The bounds of a node's output, or None where they do not follow."""
+    given = [found.get(tensor.index) for tensor in site.row_tensors]
+    known = [bounds for bounds in given if bounds is not None]
+    if len(known) < len(given):
+        return None
+    layer = ProductLayer.of(site)
+    if layer is not None:
+        return Interval(*layer.interval(known[0].low, known[0].high))
+    if isinstance(site.op, TABLES):
+        return _looked_up(site, site.op.table(site), known[0])
+    if type(site.op) in MONOTONE and not _may_wrap(site):
+        low = evaluate(site, [bounds.low for bounds in known])
+        high = evaluate(site, [bounds.high for bounds in known])
+        return Interval(low.astype(np.int64), high.astype(np.int64))
+    return None
+
+
+def _looked_up(site: Site, table: NDArray[np.int8], source: Interval) -> Interval:
+    """The least and the largest entry of the operator's table between the bounds; tables may rise and fall."""
+    least, most = _ends_between(table.tobytes())
+    places, shape = (source.low + 128, source.high + 128), site.output.type.shape
+    return Interval(least[places].reshape(shape), most[places].reshape(shape))
+
+
+@lru_cache(maxsize=16)
+def _ends_between(entries: bytes) -> tuple[Int64, Int64]:
+    """Of a table of 256 s8 entries the least and the largest entry, `[first, last]`, from one place to another."""
+    table = np.frombuffer(entries, np.int8).astype(np.int64)
+    is_before = np.tri(256, k=-1, dtype=np.bool_)
+    least = np.minimum.accumulate(np.where(is_before, 127, table), axis=1)
+    most = np.maximum.accumulate(np.where(is_before, -128, table), axis=1)
+    return least, most
+
+
+def _may_wrap(site: Site) -> bool:
+    """Whether a MEAN's scaled sum may leave 32 bits, where it would fall instead of rise."""
+    if not isinstance(site.op, Mean):
+        return False
+    shift = site.op.multiplier(site).shift
+    count = site["input"].type.elements // max(1, site.output.type.elements)
+    return count * 255 << max(0, shift) > (1 << 31) - (1 << 8)

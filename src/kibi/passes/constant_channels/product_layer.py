@@ -1,0 +1,155 @@
+"""Layers that multiply by weights, as one kind of thing: windows of products, summed up exactly."""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import DType
+from kibi.ir import Site
+from kibi.ops.linear.fully_connected import FullyConnected
+from kibi.ops.sums.accumulator import Requantization
+from kibi.ops.windows.conv2d import Conv2D
+from kibi.ops.windows.depthwise_conv2d import DepthwiseConv2D
+
+Int64 = NDArray[np.int64]
+Float64 = NDArray[np.float64]
+"""Integers below 2**53 in magnitude, which are exact, and multiply faster than integers do."""
+
+_LARGEST_SUM = (1 << 31) - (1 << 8)
+"""A scaled sum of at most that magnitude stays within 32 bits when the zero point is added."""
+_MOST_WEIGHTS = 1 << 22
+"""Of a filter with its zeros."""
+_LARGEST_INPUT = 255
+"""The magnitude of an s8 element less a zero point."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProductLayer:
+    """A CONV_2D, DEPTHWISE_CONV_2D or FULLY_CONNECTED node.
+
+    Attributes:
+        site: the node.
+        weights: `[KH, KW, F, O]`: for each place under the window and each feature of the input, the weight of each output
+            channel; of a depthwise layer `[KH, KW, O]`. A grouped filter is filled up with zeros.
+        features: F; the input's channels, or the elements of the vector that a fully connected layer multiplies.
+        scaling: bias, multipliers, clamps.
+        stride, dilation, before: of height and width; `before` is the padding above and to the left.
+    """
+
+    site: Site
+    weights: Float64
+    features: int
+    scaling: Requantization
+    stride: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)
+    before: tuple[int, int] = (0, 0)
+
+    @staticmethod
+    def of(site: Site) -> "ProductLayer | None":
+        """The layer of a node, or None where the node is none, or one of another type than s8."""
+        op = site.op
+        if site.output.type.dtype is not DType.S8:
+            return None
+        if type(op) is FullyConnected:
+            weights = site.constant("filter").astype(np.float64).T[None, None]
+            return ProductLayer(site, weights, weights.shape[2], Requantization.of(site, op.activation))
+        if type(op) is not Conv2D and type(op) is not DepthwiseConv2D:
+            return None
+        channels = site["input"].type.shape[3]
+        if type(op) is Conv2D and prod(site["filter"].type.shape[:3]) * channels > _MOST_WEIGHTS:
+            return None  # groups that are filled up with zeros may be many times what the file holds
+        data = site.constant("filter").astype(np.float64)
+        weights = data[0] if type(op) is DepthwiseConv2D else _dense(data, channels)
+        sizes, outputs = site["input"].type.shape[1:3], site.output.type.shape[1:3]
+        places = zip(sizes, weights.shape[:2], op.stride, op.dilation, outputs, strict=True)
+        top, left = (op.padding.along(axis).before(*place) for axis, place in enumerate(places))
+        scaling = Requantization.of(site, op.activation)
+        return ProductLayer(site, weights, channels, scaling, op.stride, op.dilation, (top, left))
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each output channel reads one input channel."""
+        return self.weights.ndim == 3
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether it is a convolution in groups, whose channels cannot go one by one."""
+        return type(self.site.op) is Conv2D and self.site["filter"].type.shape[3] < self.features
+
+    @property
+    def is_safe(self) -> NDArray[np.bool_]:
+        """`[O]`: whether no input whatever makes the sum of an output channel leave 32 bits, shifted left or not."""
+        sums = np.abs(self.weights).reshape(-1, self.weights.shape[-1]).sum(axis=0)
+        largest = np.abs(self.scaling.bias.astype(np.float64)) + _LARGEST_INPUT * sums
+        safe: NDArray[np.bool_] = largest * 2.0 ** np.maximum(self.scaling.shift, 0) <= _LARGEST_SUM
+        return safe
+
+    def centred(self, elements: Int64) -> Float64:
+        """Elements of the input's shape, less its zero point, as `[N, H, W, F]`; of a depthwise layer `[N, H, W, O]`."""
+        values = (elements - self.site["input"].quantization.zero_point).astype(np.float64)
+        if type(self.site.op) is FullyConnected:
+            return values.reshape(-1, 1, 1, self.features)
+        return np.repeat(values, self.weights.shape[-1] // self.features, axis=3) if self.is_depthwise else values
+
+    def sums(self, values: Float64, weights: Float64) -> Float64:
+        """Sums of products under each window; outside the input lie zeros.
+
+        Args:
+            values: `[N, H, W, C]`.
+            weights: `[KH, KW, C, O]`, or, depthwise, `[KH, KW, O]` with C == O.
+
+        Returns:
+            `[N * OH * OW, O]`.
+        """
+        height, width = (1, 1) if type(self.site.op) is FullyConnected else self.site.output.type.shape[1:3]
+        total = np.zeros((len(values), height, width, weights.shape[-1]))
+        for i, j in np.ndindex(*weights.shape[:2]):
+            rows, ys = self._inside(0, i, height, values.shape[1])
+            columns, xs = self._inside(1, j, width, values.shape[2])
+            part = values[:, ys, xs]
+            total[:, rows, columns] += part * weights[i, j] if self.is_depthwise else part @ weights[i, j]
+        return total.reshape(-1, weights.shape[-1])
+
+    def _inside(self, axis: int, tap: int, outputs: int, size: int) -> tuple[slice, slice]:
+        """The outputs whose windows have a tap inside the input, along one axis, and the elements that it meets there.
+
+        Dilation may be as large as 32 bits allow: nothing is padded.
+        """
+        start, stride = tap * self.dilation[axis] - self.before[axis], self.stride[axis]
+        first, end = max(0, -(start // stride)), min(outputs, -((start - size) // stride))
+        if end <= first:
+            return slice(0), slice(0)
+        low = start + first * stride
+        return slice(first, end), slice(low, low + (end - first - 1) * stride + 1, stride)
+
+    def interval(self, low: Int64, high: Int64) -> tuple[Int64, Int64]:
+        """The least and the largest value of each output element, from those of each input element; each is attained.
+
+        A sum of `w * x` with `x` between `l` and `h` lies within half of `w * (l + h)` by half of `|w| * (h - l)`.
+        """
+        first, last = self.centred(low), self.centred(high)
+        middle = self.sums(first + last, self.weights)
+        spread = self.sums(last - first, np.abs(self.weights))
+        shape, scaling, safe = self.site.output.type.shape, self.scaling, self.is_safe
+        ends = []
+        for sums, end in (
+            ((middle - spread) / 2, min(scaling.low, scaling.high)),
+            ((middle + spread) / 2, scaling.high),
+        ):
+            ends.append(np.where(safe, scaling.apply(sums), end).astype(np.int64).reshape(shape))
+        return ends[0], ends[1]
+
+
+def _dense(data: Float64, channels: int) -> Float64:
+    """A filter `[O, KH, KW, C / groups]` as `[KH, KW, C, O]`."""
+    outputs, rows, columns, depth = data.shape
+    weights = np.zeros((rows, columns, channels, outputs))
+    each = outputs // (channels // depth)
+    for group in range(channels // depth):
+        block = data[group * each : (group + 1) * each]
+        weights[:, :, group * depth : (group + 1) * depth, group * each : (group + 1) * each] = block.transpose(
+            1, 2, 3, 0
+        )
+    return weights

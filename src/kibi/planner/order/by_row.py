@@ -1,0 +1,169 @@
+"""Plans by the row: which tensors to hold row by row, and where."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kibi.ir import Graph
+from kibi.planner.in_place import in_place_rules
+from kibi.planner.lifetimes import Followed
+from kibi.planner.order.row_order import WholeOrder, row_orders
+from kibi.planner.order.row_steps import Ints
+from kibi.planner.placement.placing import Placement, Task
+from kibi.planner.plan import Buffer, Plan, Run
+from kibi.targets import Target
+
+_SEARCH_SECONDS = 0.35
+"""About how long placement may search; an amount of work, so that the plan does not depend on the machine."""
+_MOST_LAYOUTS = 8
+"""Layouts that greedy orders are tried on."""
+_SMALL_GAP = 0.02
+_SMALL_SHARE = 0.2
+"""Where the arena is within the first of the bound, this share of the search is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """An order with its buffers, not placed yet.
+
+    Attributes:
+        runs: the order.
+        buffers: its buffers.
+        has_whole_inputs: whether model inputs are held whole, though others gain by rows that die one by one.
+        live_bytes: the most that live at once; only rows in place can make do with less.
+    """
+
+    runs: tuple[Run, ...]
+    buffers: tuple[Buffer, ...]
+    has_whole_inputs: bool
+    live_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A layout, its buffers to be placed with the pairs that may share bytes, and the best placement so far."""
+
+    layout: _Layout
+    task: Task
+    placement: Placement
+
+    @property
+    def peak_bytes(self) -> int:
+        """The arena."""
+        return self.placement.peak_bytes
+
+    @staticmethod
+    def of(graph: Graph, layout: _Layout) -> "_Placed":
+        """A layout placed by greedy orders."""
+        rules = in_place_rules(graph, layout.runs, layout.buffers)
+        task = Task.of(layout.buffers, rules)
+        return _Placed(layout, task, task.place(None, 0.0))
+
+    def searched(self, seconds: float) -> "_Placed":
+        """The same with the better placement that search may find in about that time."""
+        found = self.task.place(None, seconds)
+        return replace(self, placement=found) if found.peak_bytes <= self.peak_bytes else self
+
+
+def plan_by_row(
+    graph: Graph,
+    target: Target,
+    *,
+    runs: Sequence[Run] | None = None,
+    floor: int = 0,
+    whole: WholeOrder | None = None,
+) -> Plan:
+    """A plan whose rows each have a place and a lifetime of their own, wherever that lowers the peak.
+
+    Args:
+        graph: a verified graph.
+        target: the processor that it is for.
+        runs: the order of row steps; None: of the best found by `row_orders` the one with the smallest arena.
+        floor: tensors stay whole as far as what lives at once does not exceed so many bytes.
+        whole: as of `row_orders`.
+
+    Raises:
+        PlanError: the order is impossible, or there is nothing to order.
+    """
+    found = () if runs is not None else row_orders(graph, whole)
+    orders = [tuple(runs)] if runs is not None else [order.runs for order in found]
+    layouts = [layout for order in orders for layout in _layouts(graph, order, floor)]
+    best = _best(graph, layouts[:_MOST_LAYOUTS])
+    bound = max((order.lower_bound_bytes for order in found), default=0)
+    return best.placement.plan(graph.name, target.name, best.layout.runs, order_bound_bytes=bound)
+
+
+def worth_splitting(graph: Graph, runs: Sequence[Run], floor: int = 0) -> frozenset[int]:
+    """The tensors that must be held row by row for the smallest peak; all others may be one buffer.
+
+    A buffer for each row costs a table of offsets in flash. Starting from rows everywhere, each tensor, the largest first,
+    is joined again where the peak does not rise, or not above the floor.
+    """
+    return _worth_splitting(Followed.of(graph, runs), floor)
+
+
+def _worth_splitting(followed: Followed, floor: int) -> frozenset[int]:
+    graph = followed.graph
+    everything = frozenset(tensor.index for tensor in graph.tensors if tensor.type.rows > 1)
+    split = _by_tensor(followed.buffers(split=everything))
+    whole = _by_tensor(followed.buffers())
+    change = np.zeros(followed.steps + 1, np.int64)
+    for buffers in split.values():
+        _add(change, buffers, 1)
+    peak = max(floor, int(np.cumsum(change)[:-1].max()))
+    kept = set()
+    candidates = [tensor for tensor in split if tensor is not None and split[tensor] != whole[tensor]]
+    for tensor in sorted(candidates, key=lambda index: (-graph.tensors[index].type.size_bytes, index)):
+        _add(change, split[tensor], -1)
+        _add(change, whole[tensor], 1)
+        if int(np.cumsum(change)[:-1].max()) > peak:
+            kept.add(tensor)
+            _add(change, whole[tensor], -1)
+            _add(change, split[tensor], 1)
+    return frozenset(kept)
+
+
+def _layouts(graph: Graph, runs: tuple[Run, ...], floor: int) -> Iterator[_Layout]:
+    """The buffers of an order: the fewest; and those with whole model inputs, which are easier to place."""
+    followed = Followed.of(graph, runs)
+    split = _worth_splitting(followed, floor)
+    whole_inputs = split - set(graph.stored_inputs)
+    for choice in dict.fromkeys((split, whole_inputs)):
+        buffers = followed.buffers(split=choice)
+        change = np.zeros(followed.steps + 1, np.int64)
+        _add(change, buffers, 1)
+        yield _Layout(runs, buffers, choice != split, int(np.cumsum(change)[:-1].max()))
+
+
+def _best(graph: Graph, layouts: Sequence[_Layout]) -> _Placed:
+    """The layout with the smallest arena: greedy placement of all that may win, then search for the best of each kind."""
+    found: list[_Placed] = []
+    for layout in layouts:
+        # Rows in place can make a whole input shrink as it is read: what lives at once says little then.
+        if layout.runs == layouts[0].runs or layout.live_bytes < min(each.peak_bytes for each in found):
+            found.append(_Placed.of(graph, layout))
+    best = min(found, key=lambda each: each.peak_bytes)
+    for is_whole in (True, False):  # what is easier to place comes first, and may save the other search
+        kind = [each for each in found if each.layout.has_whole_inputs is is_whole]
+        for each in sorted(kind, key=lambda each: each.peak_bytes)[:1]:
+            gap = best.peak_bytes - each.placement.lower_bound_bytes
+            if gap > 0 and not each.placement.proven_optimal:
+                share = 1.0 if gap > _SMALL_GAP * best.peak_bytes else _SMALL_SHARE
+                best = min(best, each.searched(_SEARCH_SECONDS * share), key=lambda each: each.peak_bytes)
+    return best
+
+
+def _by_tensor(buffers: Sequence[Buffer]) -> dict[int | None, list[Buffer]]:
+    """The buffers of each tensor; all scratch under None."""
+    found: dict[int | None, list[Buffer]] = {}
+    for buffer in buffers:
+        found.setdefault(buffer.tensor, []).append(buffer)
+    return found
+
+
+def _add(change: Ints, buffers: Sequence[Buffer], times: int) -> None:
+    """Count buffers in how the bytes change from step to step."""
+    for buffer in buffers:
+        change[buffer.start] += times * buffer.size_bytes
+        change[buffer.end] -= times * buffer.size_bytes

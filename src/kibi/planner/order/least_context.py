@@ -1,0 +1,131 @@
+"""The fewest bytes that can live beside an operator, in any order: minimum cuts.
+
+When node v runs, a closed set that holds its ancestors and neither v nor its descendants has run. What lives after a set is
+a sum over tensors of [maker in the set, some reader outside], so the set with the fewest live bytes is a minimum cut of the
+graph in which each tensor is an edge from its maker to all its readers together. No order can do better at v, so the
+largest such figure over all nodes bounds every order's peak.
+"""
+
+from kibi.planner.order.closed_sets import Stretch
+from kibi.planner.order.precedence import members
+
+_SOURCE, _SINK = 0, 1
+_UNBOUNDED = 1 << 60
+_FLOW_WORK = 1 << 19
+"""Edges that one flow looks at."""
+
+
+def least_context(stretch: Stretch, node: int) -> tuple[int, int]:
+    """The fewest bytes that can live while a node of the stretch runs, and a closed set before it with which they do."""
+    problem = stretch.problem
+    below = stretch.begin | problem.ancestors[node]
+    above = problem.descendants[node] | 1 << node | ~stretch.end
+    flow = _Flow()
+    vertex: dict[int, int] = {}
+    free = list(members(stretch.end & ~below & ~above))
+    for other in free:
+        vertex[other] = flow.add_vertex()
+    for other in free:
+        for waits in members(problem.before[other] & ~below):
+            flow.add_edge(vertex[other], vertex[waits], _UNBOUNDED)
+    constant = 0
+    for maker, size, users in problem.tensors:
+        if maker >= 0 and above >> maker & 1:
+            continue
+        tail = _SOURCE if maker < 0 or below >> maker & 1 else vertex[maker]
+        if users & above:  # the caller, who reads outputs in the end, is outside every stretch
+            if tail == _SOURCE:
+                constant += size
+            else:
+                flow.add_edge(tail, _SINK, size)
+            continue
+        heads = [vertex[user] for user in members(users & ~below)]
+        if len(heads) == 1:
+            flow.add_edge(tail, heads[0], size)
+        elif heads:
+            joint = flow.add_vertex()
+            flow.add_edge(tail, joint, size)
+            for head in heads:
+                flow.add_edge(joint, head, _UNBOUNDED)
+    value = flow.run()
+    side = flow.source_side()
+    chosen = below | sum(1 << other for other in free if side[vertex[other]])
+    return constant + value + problem.need_bytes[node], chosen
+
+
+class _Flow:
+    """Maximum flow by Dinic's algorithm: shortest augmenting paths, level by level.
+
+    Work is limited: a flow that is not finished is a lower bound all the same, and the side that its source reaches a closed set.
+    """
+
+    def __init__(self) -> None:
+        self.work = 0
+        self.edges: list[list[int]] = [[], []]
+        self.head: list[int] = []
+        self.room: list[int] = []
+
+    def add_vertex(self) -> int:
+        self.edges.append([])
+        return len(self.edges) - 1
+
+    def add_edge(self, tail: int, head: int, capacity: int) -> None:
+        """An edge, and behind it the one that takes flow back."""
+        for start, end, room in ((tail, head, capacity), (head, tail, 0)):
+            self.edges[start].append(len(self.head))
+            self.head.append(end)
+            self.room.append(room)
+
+    def run(self) -> int:
+        """The largest flow from source to sink."""
+        total = 0
+        while self.work < _FLOW_WORK and (level := self._levels())[_SINK] >= 0:
+            following = [0] * len(self.edges)
+            while self.work < _FLOW_WORK and (pushed := self._push(level, following)):
+                total += pushed
+        return total
+
+    def source_side(self) -> list[bool]:
+        """After `run`: the vertices that the source still reaches, a minimum cut's one side."""
+        return [each >= 0 for each in self._levels()]
+
+    def _levels(self) -> list[int]:
+        level = [-1] * len(self.edges)
+        level[_SOURCE] = 0
+        self.work += len(self.head)
+        front = [_SOURCE]
+        while front:
+            fresh = []
+            for vertex in front:
+                for edge in self.edges[vertex]:
+                    end = self.head[edge]
+                    if self.room[edge] and level[end] < 0:
+                        level[end] = level[vertex] + 1
+                        fresh.append(end)
+            front = fresh
+        return level
+
+    def _push(self, level: list[int], following: list[int]) -> int:
+        """One augmenting path along ascending levels; 0 where there is none left."""
+        path: list[int] = []
+        vertex = _SOURCE
+        while vertex != _SINK:
+            self.work += 1
+            if following[vertex] < len(self.edges[vertex]):
+                edge = self.edges[vertex][following[vertex]]
+                end = self.head[edge]
+                if self.room[edge] and level[end] == level[vertex] + 1:
+                    path.append(edge)
+                    vertex = end
+                else:
+                    following[vertex] += 1
+            elif path:
+                vertex = self.head[path.pop() ^ 1]
+                following[vertex] += 1
+            else:
+                return 0
+        room = min(self.room[edge] for edge in path)
+        for edge in path:
+            self.room[edge] -= room
+            self.room[edge ^ 1] += room
+        return room

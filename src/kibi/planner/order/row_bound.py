@@ -1,0 +1,98 @@
+"""A bound on the peak of every order by rows: the fewest bytes that can live beside a row step.
+
+What a step reads and makes must live while it runs. More is known from minimum cuts: whatever has run before a step, the
+rows between what has run and what has not are there (see `least_context`). They are looked for at the steps where a known
+order needs the most, for the others cannot raise the bound.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kibi.planner.order.closed_sets import Stretch
+from kibi.planner.order.least_context import least_context
+from kibi.planner.order.row_levels import live_levels
+from kibi.planner.order.row_precedence import row_precedence
+from kibi.planner.order.row_steps import RowSteps
+
+_MOST_STEPS = 2500
+"""Row steps of the nodes around a step whose minimum cut is looked for; leaving nodes out can only lower the bound."""
+_CUT_WORK = 40_000
+"""Row steps in the networks of all minimum cuts."""
+
+
+def row_bound(steps: RowSteps, order: Sequence[int], floor: int = 0) -> int:
+    """Bytes that every order of a graph's row steps needs at its peak, held scratch aside.
+
+    Args:
+        steps: the row steps.
+        order: an order of them, as each step's node; the better it is, the less there is to look at.
+        floor: a bound that is known.
+    """
+    bound = max(floor, _direct_bound(steps))
+    costs = live_levels(steps, order, is_scratch_held=False)
+    numbers = _numbers(steps, order)
+    cuts = _Cuts(steps)
+    for place in np.argsort(-costs, kind="stable").tolist():
+        if costs[place] <= bound or cuts.work > _CUT_WORK:
+            break
+        bound = max(bound, cuts.least(order[place], numbers[place]))
+    return bound
+
+
+def _direct_bound(steps: RowSteps) -> int:
+    """The most that one step reads, makes and has as scratch; at least what the caller gives or takes."""
+    needs = [np.full(count, size, np.int64) for count, size in zip(steps.steps, steps.scratch, strict=True)]
+    given = taken = 0
+    for each in steps.slices:
+        taken += int(each.size_bytes.sum()) if each.is_kept else 0
+        given += int(each.size_bytes.sum()) if each.maker < 0 else 0
+        if each.maker >= 0:
+            np.add.at(needs[each.maker], each.made, each.size_bytes)
+        for reader, uses in zip(each.readers, each.last_uses, strict=True):
+            np.add.at(needs[reader], uses[uses >= 0], each.size_bytes[uses >= 0])
+    return max(given, taken, *(int(each.max()) for each in needs))
+
+
+def _numbers(steps: RowSteps, order: Sequence[int]) -> list[int]:
+    """Each step's number among its node's."""
+    done, numbers = [0] * len(steps.steps), []
+    for node in order:
+        numbers.append(done[node])
+        done[node] += 1
+    return numbers
+
+
+class _Cuts:
+    """Minimum cuts at steps, in the graph or a part of it around them."""
+
+    def __init__(self, steps: RowSteps) -> None:
+        self.steps = steps
+        self.work = 0
+        self._known: dict[tuple[int, int], Stretch] = {}
+
+    def least(self, node: int, step: int) -> int:
+        """The fewest bytes that can live while a step runs; 0 where the node alone has too many steps."""
+        if self.steps.steps[node] > _MOST_STEPS:
+            return 0
+        begin, end = self._around(node)
+        if (begin, end) not in self._known:
+            part = self.steps if end - begin == len(self.steps.steps) else self.steps.only(range(begin, end))
+            problem = row_precedence(part)
+            self._known[begin, end] = Stretch(problem, 0, problem.everything, problem.first_bytes)
+        self.work += sum(self.steps.steps[begin:end])
+        return least_context(self._known[begin, end], sum(self.steps.steps[begin:node]) + step)[0]
+
+    def _around(self, node: int) -> tuple[int, int]:
+        """The nodes around a node that together have few enough steps."""
+        begin, end, count = node, node + 1, self.steps.steps[node]
+        total = len(self.steps.steps)
+        grows = True
+        while grows:
+            grows = False
+            for first, until in ((begin - 1, end), (begin, end + 1)):
+                added = sum(self.steps.steps[max(first, 0) : begin]) + sum(self.steps.steps[end:until])
+                if first >= 0 and until <= total and count + added <= _MOST_STEPS:
+                    begin, end, count, grows = first, until, count + added, True
+                    break
+        return begin, end

@@ -1,0 +1,125 @@
+"""Orders by rows: the smallest peak that is found, and a bound that no order is below.
+
+Nodes stand in the file's order or in the best order of whole operators. For each, cuts and stretches between them are found
+by dynamic programming (`row_cuts`, `row_stretches`); exact search and local search go on where a bound from minimum cuts
+is not met (`row_bound`, `row_search`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kibi.ir import Graph
+from kibi.planner.order.orders import file_order
+from kibi.planner.order.row_bound import row_bound
+from kibi.planner.order.row_cuts import best_cuts
+from kibi.planner.order.row_levels import live_levels
+from kibi.planner.order.row_search import best_order, better_order
+from kibi.planner.order.row_steps import RowSteps, row_steps, runs_of
+from kibi.planner.order.topological import TopologicalOrder, smallest_peak_order
+from kibi.planner.plan import Run
+
+WholeOrder: TypeAlias = Callable[[], TopologicalOrder]
+"""What gives the best order of whole operators: it takes long, and is asked for only where it is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowOrder:
+    """An order by rows.
+
+    Attributes:
+        runs: the row steps.
+        cuts: the first node of each stretch that was found between cuts; none where the order was improved across them.
+        peak_bytes: the most bytes of rows and scratch that live at once in this order.
+        lower_bound_bytes: no order of row steps needs less, even if scratch lived in its own node's steps only; rows that are
+            made in the place of others (`in_place_rules`) aside, which neither figure knows of.
+    """
+
+    runs: tuple[Run, ...]
+    cuts: tuple[int, ...]
+    peak_bytes: int
+    lower_bound_bytes: int
+
+
+def row_order(graph: Graph) -> RowOrder:
+    """The order by rows with the smallest peak that is found; of equal ones the one with the fewest runs.
+
+    The amount of work is limited, so that the same graph gets the same order on every machine.
+    """
+    return row_orders(graph)[0]
+
+
+def row_orders(graph: Graph, whole: WholeOrder | None = None) -> tuple[RowOrder, ...]:
+    """Different orders by rows, the one with the smallest peak first; others may be easier to place.
+
+    Where the first order that is found meets the bound, it is the only one.
+
+    Args:
+        graph: a verified graph.
+        whole: gives the best order of its operators that each run to completion; None: it is found here.
+    """
+    if not graph.nodes:
+        return (RowOrder((), (), 0, 0),)
+    steps = row_steps(graph)
+    first = _cut_order(steps, range(len(steps.steps)), 0, is_eager=True)
+    bound = row_bound(steps, first.nodes)
+    found = {first.nodes: first}
+    if first.peak_bytes > bound:
+        found |= {order.nodes: order for order in _cut_orders(graph, steps, bound, whole)}
+        best = min(found.values(), key=_rank)
+        bound = row_bound(steps, best.nodes, bound)
+        exact, bound = best_order(steps, best.nodes, bound)
+        for start in dict.fromkeys((best.nodes, exact)):
+            for nodes in (start, better_order(steps, start, bound)):
+                found.setdefault(nodes, _Candidate.of(steps, nodes))
+    ranked = sorted(found.values(), key=_rank)
+    return tuple(RowOrder(each.runs, each.cuts, each.peak_bytes, bound) for each in ranked)
+
+
+def order_within(graph: Graph, peak_bytes: int) -> RowOrder | None:
+    """The order from cuts with the fewest runs among those that are found with a peak of at most so many bytes."""
+    steps = row_steps(graph)
+    found = [order for order in _cut_orders(graph, steps, peak_bytes) if order.peak_bytes <= peak_bytes]
+    best = min(found, key=lambda order: len(order.runs), default=None)
+    return None if best is None else RowOrder(best.runs, best.cuts, best.peak_bytes, row_bound(steps, best.nodes))
+
+
+def whole_order(graph: Graph) -> RowOrder:
+    """The file's order, each operator run to completion, rows dying one by one all the same."""
+    steps = row_steps(graph)
+    nodes = [node for node, count in enumerate(steps.steps) for _ in range(count)]
+    peak = int(live_levels(steps, nodes).max())
+    return RowOrder(file_order(graph), tuple(range(len(steps.steps))), peak, row_bound(steps, nodes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """An order as each step's node, with what it is judged by."""
+
+    nodes: tuple[int, ...]
+    runs: tuple[Run, ...]
+    cuts: tuple[int, ...]
+    peak_bytes: int
+
+    @staticmethod
+    def of(steps: RowSteps, nodes: Sequence[int], cuts: tuple[int, ...] = ()) -> "_Candidate":
+        return _Candidate(tuple(nodes), runs_of(nodes), cuts, int(live_levels(steps, nodes).max()))
+
+
+def _rank(order: _Candidate) -> tuple[int, int]:
+    return order.peak_bytes, len(order.runs)
+
+
+def _cut_orders(graph: Graph, steps: RowSteps, floor: int, whole: WholeOrder | None = None) -> Iterator[_Candidate]:
+    """Orders from cuts, in the file's order of nodes and in the best one of whole operators."""
+    own = tuple(range(len(steps.steps)))
+    best = smallest_peak_order(graph) if whole is None else whole()
+    for nodes in dict.fromkeys((own, best.nodes)):
+        for is_eager in (True, False):
+            yield _cut_order(steps, nodes, floor, is_eager=is_eager)
+
+
+def _cut_order(steps: RowSteps, nodes: Sequence[int], floor: int, *, is_eager: bool) -> _Candidate:
+    """The best cuts in an order of nodes."""
+    found = best_cuts(steps.in_order(nodes), floor, eager=is_eager)
+    return _Candidate.of(steps, [nodes[place] for place in found.order], tuple(nodes[cut] for cut in found.cuts))

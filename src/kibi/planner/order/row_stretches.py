@@ -1,0 +1,169 @@
+"""Stretches between cuts: in which order their row steps run, and how many bytes live then.
+
+A cut is a moment at which every node before it has finished and none behind it has begun. Between two cuts the rows of all
+nodes interleave: the last node asks for its next row, and each node computes only what it is asked for. So a row is made as
+late as possible, and dies as soon as its last reader has run.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.planner.order.row_steps import Ints, RowSteps
+
+
+def pulled(steps: RowSteps, begin: int, end: int, *, eager: bool = True) -> list[int]:
+    """The order of the row steps of a stretch, as each step's node: the last node asks for its rows.
+
+    With all steps of the first nodes left out it is an order of the stretch without them.
+
+    Args:
+        steps: the row steps of a graph.
+        begin: the first node of the stretch; those before have finished.
+        end: one behind its last node.
+        eager: whether other nodes that nobody in the stretch waits for follow as soon as rows allow: the sooner they read,
+            the sooner rows die. Else they run when the last one has finished.
+    """
+    done = [0] * len(steps.steps)
+    done[:begin] = steps.steps[:begin]
+    ends = [node for node in range(begin, end) if not any(other < end for other in steps.followers[node])]
+    order: list[int] = []
+    for driver in reversed(ends):
+        others = [node for node in ends if node != driver] if eager else []
+        while done[driver] < steps.steps[driver]:
+            for node in _asked(steps, driver, done):
+                order.append(node)
+                order.extend(_follow(steps, others, done))
+    for node in range(begin, end):  # rows that nobody asks for
+        order += [node] * (steps.steps[node] - done[node])
+        done[node] = steps.steps[node]
+    return order
+
+
+def _asked(steps: RowSteps, driver: int, done: list[int]) -> Iterator[int]:
+    """The nodes of the steps that one step of a node waits for, and its own, each counted as done when it is given."""
+    stack = [driver]
+    while stack:
+        node = stack[-1]
+        step = done[node]
+        for other, wanted in steps.waits[node]:
+            if done[other] < wanted[step]:
+                stack.append(other)
+                break
+        else:
+            stack.pop()
+            done[node] += 1
+            yield node
+
+
+def _follow(steps: RowSteps, nodes: Sequence[int], done: list[int]) -> Iterator[int]:
+    """The steps of other nodes that can run with the rows that are there."""
+    for node in nodes:
+        while done[node] < steps.steps[node] and all(
+            done[other] >= wanted[done[node]] for other, wanted in steps.waits[node]
+        ):
+            done[node] += 1
+            yield node
+
+
+def live_at_cuts(steps: RowSteps) -> Ints:
+    """The bytes that live at the cut before each node, and behind the last."""
+    count = len(steps.steps)
+    change = np.zeros(count + 2, np.int64)
+    for each in steps.slices:
+        last = np.full(len(each.made), count if each.is_kept else -1, np.int64)
+        for reader, uses in zip(each.readers, each.last_uses, strict=True):
+            last = np.maximum(last, np.where(uses >= 0, reader, -1))
+        alive = last > each.maker
+        change[each.maker + 1] += each.size_bytes[alive].sum()
+        np.subtract.at(change, last[alive] + 1, each.size_bytes[alive])
+    return np.cumsum(change)[:-1]
+
+
+@dataclass(slots=True)
+class StretchPeaks:
+    """The peaks of all stretches with one end, from an order of the longest, the first node moving down.
+
+    Attributes:
+        steps: the row steps.
+        end: one behind the last node.
+        places: for each node of the longest stretch, the places of its steps in its order.
+        count: steps of the longest stretch.
+        base: bytes that live all the time and belong to no tensor that the stretch makes or reads.
+        change: by place, how the bytes change that live there.
+        shared: bytes of scratch that the nodes share.
+        spans: for each tensor that the stretch makes or reads, from where to where each slice lives.
+        reads: for each of them, one behind the last place in the stretch that reads each slice; 0: none does.
+    """
+
+    steps: RowSteps
+    end: int
+    places: dict[int, Ints]
+    count: int
+    base: int
+    change: Ints
+    shared: int = 0
+    spans: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
+    reads: dict[int, Ints] = field(default_factory=dict)
+
+    @staticmethod
+    def of(steps: RowSteps, begin: int, end: int, order: Sequence[int], live: int) -> "StretchPeaks":
+        """From an order of the stretch's steps; `live` bytes live behind it."""
+        nodes = np.asarray(order, np.int64)
+        parts = np.split(np.argsort(nodes, kind="stable"), np.cumsum(steps.steps[begin:end])[:-1])
+        places = dict(zip(range(begin, end), parts, strict=True))
+        return StretchPeaks(steps, end, places, len(order), live, np.zeros(len(order) + 1, np.int64))
+
+    def extend(self, begin: int) -> None:
+        """Take one node more at the beginning; it must be the one before the first so far, or the last of all."""
+        for number in self.steps.touched[begin]:
+            each = self.steps.slices[number]
+            known = self.spans.get(number)
+            if known is None:
+                self.base -= int(each.size_bytes[self._is_read_later(number)].sum())
+            else:
+                self._add(known, -each.size_bytes)
+            self.spans[number] = self._lives(number, begin)
+            self._add(self.spans[number], each.size_bytes)
+        if begin == 0:
+            self.change[0] += self.steps.unread_bytes
+            self.change[1] -= self.steps.unread_bytes
+        size = self.steps.scratch[begin]
+        if self.steps.accumulates[begin]:
+            where = self.places[begin]
+            self.change[where[0]] += size
+            self.change[where[-1] + 1] -= size
+        else:
+            self.shared = max(self.shared, size)
+
+    def peak(self) -> int:
+        """The most bytes that live at once in the stretch as it is now."""
+        return self.base + self.shared + int(np.cumsum(self.change)[:-1].max())
+
+    def _add(self, span: tuple[Ints, Ints], size_bytes: Ints) -> None:
+        np.add.at(self.change, span[0], size_bytes)
+        np.subtract.at(self.change, span[1], size_bytes)
+
+    def _is_read_later(self, number: int) -> NDArray[np.bool_]:
+        """Which slices of a tensor live on behind the stretch."""
+        later: NDArray[np.bool_] = self.steps.last_readers[number] >= self.end
+        return later | self.steps.slices[number].is_kept
+
+    def _lives(self, number: int, begin: int) -> tuple[Ints, Ints]:
+        """From which to which place the slices of a tensor live; what died before the stretch begins lives nowhere.
+
+        All nodes behind `begin` that read the tensor have been taken before.
+        """
+        each = self.steps.slices[number]
+        uses = self.steps.uses_of[number].get(begin)
+        if uses is not None:
+            read = np.where(uses >= 0, self.places[begin][uses] + 1, 0)
+            self.reads[number] = np.maximum(self.reads[number], read) if number in self.reads else read
+        is_made_here = each.maker >= begin
+        start = self.places[each.maker][each.made] if is_made_here else np.zeros(len(each.made), np.int64)
+        until = start + 1 if is_made_here else start
+        if number in self.reads:
+            until = np.maximum(until, self.reads[number])
+        return start, np.where(self._is_read_later(number), self.count, until)

@@ -1,0 +1,1 @@
+"""Where in an arena each buffer lies."""

@@ -1,0 +1,59 @@
+"""Placement problems upside down.
+
+Exact search builds from the ground upwards, so an item that dies from below, as a model input does whose first rows die
+first, had better hang from the ceiling: upside down, it stands on the ground and dies from above.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import lcm
+
+import numpy as np
+
+from kibi.planner.placement.native import Native
+from kibi.planner.placement.problem import Bytes, Problem
+from kibi.planner.placement.strategy import Ending, Strategy
+
+
+class Mirror:
+    """A problem upside down, in the native code's hands."""
+
+    def __init__(self, problem: Problem) -> None:
+        """Take over a problem for which `is_better_mirrored`."""
+        self._problem = problem
+        self._native = Native(mirrored(problem))
+        self._unit = lcm(*np.unique(problem.alignments).tolist())
+
+    def search(self, how: Strategy, capacity: int, limit: int, go_on: Callable[[], bool]) -> tuple[Ending, Bytes, int]:
+        """As `Native.search`."""
+        ceiling = capacity - capacity % self._unit
+        if ceiling == 0:
+            return Ending.NOT_FOUND, np.zeros(self._problem.items, np.int64), 0
+        ending, offsets, work = self._native.search(how, ceiling, limit, go_on)
+        if ending is Ending.IMPOSSIBLE and ceiling < capacity:
+            ending = Ending.NOT_FOUND
+        return ending, ceiling - offsets - self._problem.sizes, work
+
+
+def is_better_mirrored(problem: Problem) -> bool:
+    """Whether items die from below rather than from above, nothing is fixed, and aligned offsets remain so."""
+    is_free = problem.lowest != problem.highest
+    from_below = sum(problem.low.tolist()) > sum((problem.sizes[problem.owner] - problem.high).tolist())
+    return from_below and bool(is_free.all()) and not np.any(problem.sizes % problem.alignments)
+
+
+def mirrored(problem: Problem) -> Problem:
+    """The same problem with addresses counted downwards from a ceiling: the offset of a byte there is that of its end here.
+
+    Where here an item must lie at least `d` above another, that one's end must there lie at least `d` above its own end.
+    """
+    below = np.repeat(np.arange(problem.items), np.diff(problem.rule_start))
+    above = problem.rule_above
+    keys = below * problem.items + above
+    reverse = np.searchsorted(keys, above * np.int64(problem.items) + below)
+    return replace(
+        problem,
+        low=problem.sizes[problem.owner] - problem.high,
+        high=problem.sizes[problem.owner] - problem.low,
+        rule_distances=problem.rule_distances[reverse] + problem.sizes[below] - problem.sizes[above],
+    )

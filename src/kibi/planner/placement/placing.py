@@ -1,0 +1,317 @@
+"""Placement: an offset for every buffer, so that the peak is as low as it can be."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from itertools import pairwise
+from time import perf_counter
+
+from kibi.errors import PlanError, ToolchainError
+from kibi.planner.order.better_orders import Greedy
+from kibi.planner.placement.first_fit import first_fit, orders
+from kibi.planner.placement.items import MOST_BYTES, Gap, Item, PairRule, check_items
+from kibi.planner.placement.native import Native
+from kibi.planner.placement.problem import Problem
+from kibi.planner.placement.progress import Progress
+from kibi.planner.placement.search import greedy, refine
+from kibi.planner.plan import Buffer, Plan, Run
+
+_FEW_ITEMS = 64
+"""So many at most are placed without native code, if that meets the lower bound."""
+_NOWHERE = 2 * MOST_BYTES
+_MOST_SECONDS = 1e6
+_GUARD = 30.0
+"""How many times the time limit may pass before the clock ends the search: then the machine is far too slow."""
+
+
+class Status(Enum):
+    """What is known about a placement."""
+
+    OPTIMAL = "optimal"
+    """No placement has a lower peak: proven."""
+    FEASIBLE = "feasible"
+    """There may be a lower peak, but not below the lower bound."""
+    INFEASIBLE = "infeasible"
+    """No placement fits the capacity, or respects the fixed offsets: proven."""
+    UNDECIDED = "undecided"
+    """No placement within the capacity was found, and none is excluded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Where items lie.
+
+    Attributes:
+        offsets: of each item, in bytes; None if fixed offsets are in one another's way.
+        peak_bytes: one behind the last byte that any of them uses.
+        lower_bound_bytes: no placement has a lower peak; raised where the search proved it.
+        status: what is known.
+    """
+
+    offsets: tuple[int, ...] | None
+    peak_bytes: int
+    lower_bound_bytes: int
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Placed buffers.
+
+    Attributes:
+        buffers: the buffers in the order in which they were given, each at its offset.
+        peak_bytes: one behind the last byte that any of them uses.
+        lower_bound_bytes: no placement has a lower peak; raised where the search proved it.
+        status: what is known.
+    """
+
+    buffers: tuple[Buffer, ...]
+    peak_bytes: int
+    lower_bound_bytes: int
+    status: Status
+
+    @property
+    def proven_optimal(self) -> bool:
+        """Whether no placement has a lower peak."""
+        return self.peak_bytes == self.lower_bound_bytes
+
+    def plan(self, model: str, target: str, runs: tuple[Run, ...], *, order_bound_bytes: int = 0) -> Plan:
+        """The plan of these buffers in an order of row steps; arguments as the plan's attributes."""
+        return Plan(
+            model=model,
+            target=target,
+            runs=runs,
+            buffers=self.buffers,
+            arena_bytes=self.peak_bytes,
+            lower_bound_bytes=self.lower_bound_bytes,
+            proven_optimal=self.proven_optimal,
+            order_bound_bytes=order_bound_bytes,
+        )
+
+
+def place(
+    buffers: Sequence[Buffer],
+    *,
+    rules: Sequence[PairRule] = (),
+    capacity: int | None = None,
+    time_limit_seconds: float = 1.0,
+) -> Placement:
+    """Give each buffer an offset such that buffers that live together share no byte, and the peak is low.
+
+    Args:
+        buffers: sizes, alignments and lifetimes; their offsets are ignored; pinned ones of a tensor keep their distances.
+        rules: pairs of them that may share bytes, under a condition each.
+        capacity: stop at a placement whose peak does not exceed it, or at the proof that there is none; None: find the
+            lowest peak.
+        time_limit_seconds: about how long the search may take. It is turned into an amount of work, so that the same
+            buffers get the same offsets on every machine.
+
+    Returns:
+        The best placement found, with its distance from the optimum.
+
+    Raises:
+        PlanError: a buffer has a negative size, no alignment or an empty lifetime.
+    """
+    return Task.of(buffers, rules).place(capacity, time_limit_seconds)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Buffers to place, ready to be placed several times: greedy orders are tried once, and each search goes on from there.
+
+    Attributes:
+        buffers: as `place` takes them.
+        groups: the positions of those that are placed as one.
+        items: one for each group.
+    """
+
+    buffers: tuple[Buffer, ...]
+    groups: list[list[int]]
+    items: "_Items"
+
+    @staticmethod
+    def of(buffers: Sequence[Buffer], rules: Sequence[PairRule]) -> "Task":
+        """The task; arguments and errors as of `place`."""
+        groups = _groups(buffers)
+        number = {index: place for place, group in enumerate(groups) for index in group}
+        kept = [PairRule(number[r.first], number[r.second], r.minimum_distance_bytes) for r in rules]
+        return Task(
+            tuple(buffers), groups, _Items.of([_item([buffers[index] for index in group]) for group in groups], kept)
+        )
+
+    def place(self, capacity: int | None, time_limit_seconds: float) -> Placement:
+        """Place them; arguments and errors as of `place`."""
+        found = self.items.place(capacity, time_limit_seconds)
+        placed = list(self.buffers)
+        for group, base in zip(self.groups, found.offsets or (), strict=True):
+            lowest = min(self.buffers[index].offset for index in group)
+            for index in group:
+                shift = self.buffers[index].offset - lowest if self.buffers[index].is_pinned else 0
+                placed[index] = replace(self.buffers[index], offset=base + shift)
+        return Placement(tuple(placed), found.peak_bytes, found.lower_bound_bytes, found.status)
+
+
+def _groups(buffers: Sequence[Buffer]) -> list[list[int]]:
+    """The buffers that are placed as one: the pinned rows of a tensor, which lie in order; all others alone."""
+    groups: dict[object, list[int]] = {}
+    for index, buffer in enumerate(buffers):
+        groups.setdefault(("rows", buffer.tensor) if buffer.is_pinned else index, []).append(index)
+    return list(groups.values())
+
+
+def _item(group: Sequence[Buffer]) -> Item:
+    """One item for buffers that lie in order; what is left of it, as its parts die, is a window of its bytes."""
+    lowest = min(buffer.offset for buffer in group)
+    size = max(buffer.offset + buffer.size_bytes for buffer in group) - lowest
+    dying = sorted(group, key=lambda buffer: buffer.end, reverse=True)
+    gaps, low, high = [], size, 0
+    for buffer, before in pairwise(dying):  # from the end of the item's life back: what is left grows
+        low = min(low, buffer.offset - lowest)
+        high = max(high, buffer.offset + buffer.size_bytes - lowest)
+        if before.end < buffer.end:
+            gaps.append(Gap(before.end, buffer.end, (low, high)))
+    alignment = max(buffer.alignment for buffer in group)
+    return Item(min(buffer.start for buffer in group), dying[0].end, size, alignment, gaps=tuple(reversed(gaps)))
+
+
+def place_items(
+    items: Sequence[Item],
+    *,
+    rules: Sequence[PairRule] = (),
+    capacity: int | None = None,
+    time_limit_seconds: float = 1.0,
+) -> Solution:
+    """Give each item an offset such that items that live together share no byte, and the peak is low.
+
+    Greedy orders first; where none meets the lower bound, or the capacity, search by native code, which is compiled
+    when it is needed first. Where it cannot be compiled, the greedy result stands.
+
+    Args:
+        items: what to place.
+        rules: pairs of them that may share bytes, under a condition each.
+        capacity: as for `place`.
+        time_limit_seconds: as for `place`.
+
+    Raises:
+        PlanError: an item or a rule makes no sense, or the time limit is no number from 0 on.
+    """
+    return _Items.of(items, rules).place(capacity, time_limit_seconds)
+
+
+@dataclass(frozen=True)
+class _Items:
+    """Items to place.
+
+    Attributes:
+        fixed: the offset of each; 0 where it may lie anywhere.
+        solid: the positions of those that take room.
+        problem: what these are.
+    """
+
+    fixed: tuple[int, ...]
+    solid: tuple[int, ...]
+    problem: Problem
+
+    @staticmethod
+    def of(items: Sequence[Item], rules: Sequence[PairRule]) -> "_Items":
+        """From checked items and rules.
+
+        Raises:
+            PlanError: an item or a rule makes no sense.
+        """
+        check_items(items, rules)
+        solid = [index for index, item in enumerate(items) if _takes_room(item)]
+        number = {index: position for position, index in enumerate(solid)}
+        kept = [
+            PairRule(number[rule.first], number[rule.second], rule.minimum_distance_bytes)
+            for rule in rules
+            if rule.first in number and rule.second in number
+        ]
+        return _Items(
+            tuple(item.offset or 0 for item in items), tuple(solid), Problem.of([items[index] for index in solid], kept)
+        )
+
+    def place(self, capacity: int | None, time_limit_seconds: float) -> Solution:
+        """Place them; arguments and errors as of `place_items`."""
+        if not time_limit_seconds >= 0:
+            raise PlanError(f"a search cannot take {time_limit_seconds} seconds. Give a number from 0 on.")
+        seconds = min(time_limit_seconds, _MOST_SECONDS)
+        capacity = None if capacity is None else min(capacity, MOST_BYTES)
+        begun = self._begun if capacity is None else _Begun.of(self.problem, capacity)
+        progress = replace(begun.progress)
+        if begun.native is not None and progress.offsets is not None and not progress.is_done(capacity) and seconds > 0:
+            go_on = _clock(seconds)
+            refine(self.problem, begun.native, progress, begun.starts, capacity=capacity, seconds=seconds, go_on=go_on)
+        status = _status(progress, capacity)
+        if progress.offsets is None:
+            return Solution(None, 0, progress.lower_bound_bytes, status)
+        offsets = list(self.fixed)
+        for index, offset in zip(self.solid, progress.offsets.tolist(), strict=True):
+            offsets[index] = offset
+        return Solution(tuple(offsets), progress.peak_bytes, progress.lower_bound_bytes, status)
+
+    @cached_property
+    def _begun(self) -> "_Begun":
+        return _Begun.of(self.problem, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A problem after the greedy orders.
+
+    Attributes:
+        progress: what is known.
+        native: the problem in the native code's hands; None where that is not needed, or not there.
+        starts: what greedy orders gave, the best first.
+    """
+
+    progress: Progress
+    native: Native | None
+    starts: tuple[Greedy, ...]
+
+    @staticmethod
+    def of(problem: Problem, capacity: int | None) -> "_Begun":
+        progress = Progress(None, _NOWHERE, problem.lower_bound_bytes)
+        if problem.items <= _FEW_ITEMS:
+            _greedy_in_python(problem, progress, capacity)
+            if progress.is_done(capacity):
+                return _Begun(progress, None, ())
+        try:
+            native = Native(problem)
+        except ToolchainError:
+            _greedy_in_python(problem, progress, capacity)
+            return _Begun(progress, None, ())
+        return _Begun(progress, native, tuple(greedy(problem, native, progress, capacity)))
+
+
+def _takes_room(item: Item) -> bool:
+    """Whether the item has bytes, and does not leave all of them to others all its life."""
+    if item.size_bytes == 0:
+        return False
+    free = sum(gap.end - gap.start for gap in item.gaps if gap.window is None or gap.window[0] == gap.window[1])
+    return free < item.end - item.start
+
+
+def _greedy_in_python(problem: Problem, progress: Progress, capacity: int | None) -> None:
+    for order in orders(problem):
+        offsets = first_fit(problem, order)
+        if offsets is not None:
+            progress.keep(offsets, problem.peak_bytes(offsets))
+        if progress.is_done(capacity):
+            return
+
+
+def _clock(seconds: float) -> Callable[[], bool]:
+    until = perf_counter() + seconds * _GUARD
+    return lambda: perf_counter() < until
+
+
+def _status(progress: Progress, capacity: int | None) -> Status:
+    if progress.offsets is None or (capacity is not None and progress.lower_bound_bytes > capacity):
+        return Status.INFEASIBLE
+    if progress.peak_bytes == progress.lower_bound_bytes:
+        return Status.OPTIMAL
+    if capacity is not None and progress.peak_bytes > capacity:
+        return Status.UNDECIDED
+    return Status.FEASIBLE

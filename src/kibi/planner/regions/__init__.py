@@ -1,0 +1,1 @@
+"""Which memory of a board each buffer and each constant gets."""
