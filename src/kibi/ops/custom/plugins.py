@@ -4,22 +4,27 @@ The entry point's name is the custom code that models have; its value is a `Cust
 Nothing is imported before a model asks for that code, or somebody for the list.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from kibi.errors import InputError
 from kibi.ops.custom.custom_operator import CustomOperator
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from importlib.metadata import EntryPoint
+
 GROUP = "kibi.operators"
 
 
-def installed() -> Mapping[str, EntryPoint]:
+def installed() -> "Mapping[str, EntryPoint]":
     """The entry points by name, in alphabetical order.
 
     Raises:
         InputError: two distributions give the same name.
     """
+    from importlib.metadata import entry_points  # noqa: PLC0415 - it brings all of `email` along
+
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, origin_of(entry), entry.value)):
         other = found.setdefault(entry.name, entry)
@@ -32,7 +37,7 @@ def installed() -> Mapping[str, EntryPoint]:
     return found
 
 
-def load_plugin(entry: EntryPoint) -> CustomOperator:
+def load_plugin(entry: "EntryPoint") -> CustomOperator:
     """What an entry point gives.
 
     Raises:
@@ -51,6 +56,6 @@ def load_plugin(entry: EntryPoint) -> CustomOperator:
     return CustomOperator(loaded, origin=origin)
 
 
-def origin_of(entry: EntryPoint) -> str:
+def origin_of(entry: "EntryPoint") -> str:
     """The distribution that an entry point is from, with its version."""
     return "an unnamed distribution" if entry.dist is None else f"distribution {entry.dist.name} {entry.dist.version}"
