@@ -4,7 +4,7 @@ Each imports what it needs when it is called: `import kibi` stays quick, and nob
 """
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,6 +96,9 @@ def plan(
     regions: "str | os.PathLike[str] | Sequence[Region] | None" = None,
     place_weights: bool = False,
     offline: bool = False,
+    effort: int = 1,
+    time_limit: float | None = None,
+    watch: Callable[[str], None] | None = None,
 ) -> "Plan":
     """Place every byte of a model's memory.
 
@@ -120,7 +123,12 @@ def plan(
         place_weights: whether weights are assigned to regions, too.
         offline: whether to follow the plan that the model file carries, TFLM's `OfflineMemoryAllocation`: whole tensors at
             the offsets that it names, in the file's order, and the others around them. Options that ask for anything else
-            are refused; `granularity` and `optimize` mean nothing.
+            are refused; `granularity`, `optimize` and what follows mean nothing.
+        effort: how long to search: 1 is the usual amount of work, a few seconds at most, and N is N times as much. The same
+            effort gives the same plan on every machine.
+        time_limit: seconds; larger efforts are tried while they probably end in time. How many are depends on the machine, so
+            the plan may: its `effort` says which one found it, and gives it again.
+        watch: is told in a few words what has been found, before a search goes on with more effort.
 
     Returns:
         The plan, with its lower bound.
@@ -159,6 +167,9 @@ def plan(
         ram_bytes=ram,
         regions=listed,
         place_weights=place_weights,
+        effort=effort,
+        seconds=time_limit,
+        watch=watch,
     )
 
 

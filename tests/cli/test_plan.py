@@ -45,6 +45,25 @@ def test_plan_as_json_is_a_saved_plan(kibi: Kibi, glyphs: Path) -> None:
     assert (read.runs, read.buffers, read.arena_bytes) == (made.runs, made.buffers, made.arena_bytes)
 
 
+def test_plan_says_what_more_effort_might_gain_and_takes_it(kibi: Kibi, glyphs: Path) -> None:
+    """The line names the bytes that are open and how to look for them; with more effort the arena is no larger."""
+    once, twice = (kibi("plan", glyphs, "--json", "--effort", number).record for number in ("1", "2"))
+    assert (once["effort"], twice["effort"]) == (1, 2)
+    assert twice["arena_bytes"] <= once["arena_bytes"]
+    assert once["gain_bytes"] == once["arena_bytes"] - once["least_bytes"] > 0
+    assert f"might still save up to {once['gain_bytes']:,} bytes" in kibi("plan", glyphs).out
+    assert "might still save" not in kibi("plan", glyphs, "--granularity", "tensor").out
+    assert kibi("plan", glyphs, "--json", "--time-limit", "0").record["buffers"] == once["buffers"]
+
+
+@pytest.mark.parametrize(("option", "value"), [("--effort", "0"), ("--effort", "-3"), ("--time-limit", "-1")])
+def test_plan_refuses_what_is_no_amount_of_search(kibi: Kibi, glyphs: Path, option: str, value: str) -> None:
+    """The error says what can be given."""
+    done = kibi("plan", glyphs, option, value)
+    assert (done.code, done.out) == (5, "")
+    assert "Give a" in done.err
+
+
 def test_plan_with_svg_draws_it(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
     """The file is an SVG document; standard output stays JSON alone."""
     path = tmp_path / "plan.svg"

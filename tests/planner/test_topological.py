@@ -183,7 +183,7 @@ def test_least_context_is_met_by_its_set(seed: int) -> None:
     whole = stretch(graph)
     problem = whole.problem
     for node in range(problem.count):
-        need, context = least_context(whole, node)
+        need, context, _ = least_context(whole, node)
         assert not context & (problem.descendants[node] | 1 << node)
         assert not problem.ancestors[node] & ~context
         assert need == problem.live_after(0, context, problem.first_bytes) + problem.need_bytes[node]

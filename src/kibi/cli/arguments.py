@@ -71,6 +71,21 @@ RegionsFile = Annotated[
     ),
 ]
 PlaceWeights = Annotated[bool, typer.Option("--place-weights", help="Assign weights to regions, too.")]
+Effort = Annotated[
+    int | None,
+    typer.Option(
+        "--effort", metavar="N", help="Search N times as much: the same plan on every machine.", show_default="1"
+    ),
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit",
+        metavar="S",
+        help="Try ever more effort for S seconds. The plan depends on the machine.",
+        show_default=False,
+    ),
+]
 WithoutPasses = Annotated[
     list[str] | None,
     typer.Option(
@@ -115,6 +130,8 @@ class PlanOptions(TypedDict, total=False):
     optimize: str
     regions: Path
     place_weights: bool
+    effort: int
+    time_limit: float
 
 
 DEFAULTS: PlanOptions = {

@@ -10,6 +10,7 @@ from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
     Decompress,
+    Effort,
     PlaceWeights,
     PlanOptions,
     RamLimit,
@@ -18,6 +19,7 @@ from kibi.cli.arguments import (
     Supplied,
     SupplyOutputs,
     TargetName,
+    TimeLimit,
     WithoutPasses,
     graph_words,
     load_simplified,
@@ -65,6 +67,8 @@ def plan(
     ] = None,
     regions: RegionsFile = None,
     place_weights: PlaceWeights = False,
+    effort: Effort = None,
+    time_limit: TimeLimit = None,
     compare: Annotated[bool, typer.Option("--compare", help="Show one model's plans side by side.")] = False,
     as_json: AsJson = False,
     svg: Annotated[
@@ -95,6 +99,7 @@ def plan(
         given["regions"] = regions
     if place_weights:
         given["place_weights"] = True
+    given.update(_search(effort, time_limit))
     is_comparison, remark = compare or len(models) > 1, ""
     if embed is not None or offline or ascii_only:
         check_alone(models, compare=compare, embed=embed is not None, offline=offline)
@@ -151,6 +156,16 @@ def _given(
     return given
 
 
+def _search(effort: int | None, time_limit: float | None) -> PlanOptions:
+    """How long to search, as far as that stands on the command line."""
+    given = PlanOptions()
+    if effort is not None:
+        given["effort"] = effort
+    if time_limit is not None:
+        given["time_limit"] = time_limit
+    return given
+
+
 def _planned(
     models: Sequence[Path],
     target: "str | Target",
@@ -170,9 +185,9 @@ def _planned(
     graphs = [
         load_simplified(model, without, signature=signature, decompress=decompress, supply=supply) for model in models
     ]
-    with working("planning"):
+    with working("planning") as watch:
         return [
-            ComparedPlan(PlannedModel.of(graph, kibi.plan(graph, processor, **options)), name)
+            ComparedPlan(PlannedModel.of(graph, kibi.plan(graph, processor, watch=watch, **options)), name)
             for graph in graphs
             for name, options in variants.items()
         ]
@@ -212,12 +227,15 @@ def _print_json(planned: "list[ComparedPlan]", *, as_list: bool) -> None:
 
 def _show_picture(planned: "ComparedPlan") -> None:
     from kibi.reports.memory_picture import memory_picture  # noqa: PLC0415
+    from kibi.reports.memory_timeline import effort_line  # noqa: PLC0415
 
     console = output()
     say(console, memory_picture(planned.planned, width=picture_columns(console)))
     graph = planned.model
     if planned.plan.limited:
         say(console, f"\nLess was searched than asked for: {planned.plan.limited}.")
+    if what_effort_gains := effort_line(planned.plan):
+        say(console, f"\n{what_effort_gains}")
     if graph.variables:
         size_bytes = sum(graph.tensors[index].type.size_bytes for index in graph.variables)
         say(

@@ -1,7 +1,7 @@
 """Printing: tables and colours where a person reads, plain text in a pipe, JSON for programs, progress on the side."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -144,14 +144,18 @@ def say(console: Console, text: str | Text = "", style: str | Style | None = Non
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """A spinner on standard error while something takes its time, where that is a terminal."""
+def working(what: str) -> Iterator[Callable[[str], None]]:
+    """A spinner on standard error while something takes its time, where that is a terminal.
+
+    Yields:
+        What shows how far it has come: a few words behind the spinner's.
+    """
     console = _Output(stderr=True)
     if not console.is_terminal:
-        yield
+        yield lambda _: None
         return
-    with console.status(Text(printable(f"{what}…")), spinner="dots"):
-        yield
+    with console.status(Text(printable(f"{what}…")), spinner="dots") as status:
+        yield lambda news: status.update(Text(printable(f"{what}: {news}…")))
 
 
 def byte_text(count: int) -> str:

@@ -21,13 +21,16 @@ _Steps = list[tuple[int, int]]
 """The steps of a node: (place in the order, number among the node's steps)."""
 
 
-def in_place_rules(graph: Graph, runs: Sequence[Run], buffers: Sequence[Buffer]) -> tuple[PairRule, ...]:
+def in_place_rules(
+    graph: Graph, runs: Sequence[Run], buffers: Sequence[Buffer], effort: int = 1
+) -> tuple[PairRule, ...]:
     """The pairs of buffers that may share bytes while a node turns the one into the other.
 
     Args:
         graph: the graph that is planned.
         runs: the order of row steps.
         buffers: rows and scratch of that order; their offsets do not matter.
+        effort: how many times the usual work may be done.
 
     Returns:
         A rule for each pair that can gain: `first` holds rows that are read, `second` those that are made.
@@ -42,7 +45,7 @@ def in_place_rules(graph: Graph, runs: Sequence[Run], buffers: Sequence[Buffer])
     for node, its in steps.items():
         for rule, looked in _rules_of(graph, node, its, lives):
             work += looked
-            if work > _MOST_WORK:
+            if work > effort * _MOST_WORK:
                 return tuple(rules)
             rules += [rule] if rule is not None else []
     return tuple(rules)
@@ -124,11 +127,13 @@ def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator
         held = _Held.of(lives.buffers.get(tensor.index, []), tensor, lives)
         for second, output in lives.buffers.get(site.output.index, []):
             other = reads.other_from(output.start, node)
-            alive = np.flatnonzero((held.starts < output.end) & (output.start < held.ends))
+            alive = held.alive(output)
             passed = 0
-            for place in np.flatnonzero(held.may_share(alive, output, other)).tolist():
+            skipped = output.first_row * made_bytes
+            is_one_step = turn.is_one_step(output, skipped)
+            for place in np.flatnonzero(held.may_share(alive, output, other, is_one_step=is_one_step)).tolist():
                 first, rows = held.buffers[alive[place]]
-                distance, looked = turn.distance(rows, output, output.first_row * made_bytes)
+                distance, looked = turn.distance(rows, output, skipped)
                 rule = PairRule(first, second, distance) if distance < output.size_bytes else None
                 yield rule, looked + place - passed
                 passed = place + 1
@@ -142,29 +147,49 @@ class _Held:
     Attributes:
         buffers: with their positions in the list of all.
         starts, ends: of their lives: `[buffers]`.
+        reached: the last end of each life and of those before it: `[buffers]`.
         made: the last step that makes some of their rows, as far as that is known: `[buffers]`.
+        rows: how many each holds: `[buffers]`.
     """
 
     buffers: list[tuple[int, Buffer]]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
+    reached: NDArray[np.int64]
     made: NDArray[np.int64]
+    rows: NDArray[np.int64]
 
     @staticmethod
     def of(buffers: list[tuple[int, Buffer]], tensor: Tensor, lives: _Lives) -> "_Held":
         """From a tensor's buffers; one that holds all rows is made when the tensor is."""
         whole = lives.finished.get(tensor.index, -1)  # a constant has no buffers
-        facts = [(rows.start, rows.end, rows.start if rows.rows < tensor.type.rows else whole) for _, rows in buffers]
-        starts, ends, made = np.array(facts, np.int64).reshape(-1, 3).T
-        return _Held(buffers, starts, ends, made)
+        facts = [
+            (rows.start, rows.end, rows.start if rows.rows < tensor.type.rows else whole, rows.rows)
+            for _, rows in buffers
+        ]
+        starts, ends, made, counts = np.array(facts, np.int64).reshape(-1, 4).T
+        return _Held(buffers, starts, ends, np.maximum.accumulate(ends), made, counts)
 
-    def may_share(self, alive: NDArray[np.int64], output: Buffer, other: int | None) -> NDArray[np.bool_]:
+    def alive(self, output: Buffer) -> NDArray[np.int64]:
+        """Those that live with an output, ascending. Rows are made in order, so that starts ascend."""
+        low, high = np.searchsorted(self.reached, output.start, "right"), np.searchsorted(self.starts, output.end)
+        found: NDArray[np.int64] = low + np.flatnonzero(output.start < self.ends[low:high])
+        return found
+
+    def may_share(
+        self, alive: NDArray[np.int64], output: Buffer, other: int | None, *, is_one_step: bool
+    ) -> NDArray[np.bool_]:
         """Which of some that live with an output are only read from then on, and by no other node.
 
-        `other` is the first place at which another node reads the tensor once the output is begun.
+        `other` is the first place at which another node reads the tensor once the output is begun. Where one step makes all of
+        the output, a single row that is read after it would be lost: there is no use in looking at it.
         """
-        is_made: NDArray[np.bool_] = self.made[alive] < output.start
-        return is_made if other is None else is_made & (other >= self.ends[alive])
+        fits: NDArray[np.bool_] = self.made[alive] < output.start
+        if other is not None:
+            fits &= other >= self.ends[alive]
+        if is_one_step:
+            fits &= (self.rows[alive] > 1) | (self.ends[alive] == output.start + 1)
+        return fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +222,13 @@ class _Turn:
         makers = [position for position, (_, number) in enumerate(steps) if made[number]]
         makers.sort(key=lambda position: made[steps[position][1]].start)
         return _Turn(overlap, steps, made, needs, reading, (makers, [made[steps[each][1]].start for each in makers]))
+
+    def is_one_step(self, output: Buffer, skipped: int) -> bool:
+        """Whether one step makes all bytes of an output, which begins `skipped` bytes behind the start of its tensor."""
+        makers, starts = self.making
+        place = bisect_left(starts, skipped)
+        made = self.made[self.steps[makers[place]][1]] if place < len(makers) else range(0)
+        return made == range(skipped, skipped + output.size_bytes)
 
     def _met(self, rows: Buffer, output: Buffer, skipped: int) -> list[int]:
         """The positions of the steps that read some of the rows, or make some of the output; the others do not matter."""

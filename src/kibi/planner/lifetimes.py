@@ -57,6 +57,9 @@ class Followed:
     steps: int
     histories: "dict[int, _History]"
     spans: dict[int, tuple[int, int]]
+    _made: dict[tuple[int, bool], tuple[Buffer, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @staticmethod
     def of(graph: Graph, runs: Sequence[Run]) -> "Followed":
@@ -80,12 +83,24 @@ class Followed:
                 pinned_bytes += tensor.type.size_bytes
             # The caller sees a stored input or an output of the model as one array.
             elif index in stored or index in kept or (history.is_whole and index not in split):
-                buffers.append(_whole(tensor, history, alignment, self.steps if index in kept else 0))
+                buffers.extend(self._of(tensor, is_whole=True))
             else:
-                buffers.extend(_by_row(tensor, history, alignment))
+                buffers.extend(self._of(tensor, is_whole=False))
         if scratch:
             buffers.extend(_scratch(graph, self.spans))
         return tuple(buffers)
+
+    def _of(self, tensor: Tensor, *, is_whole: bool) -> tuple[Buffer, ...]:
+        """A tensor's buffers, one or one for each step that makes rows; each is made once, in however many lists it stands."""
+        key = tensor.index, is_whole
+        if key not in self._made:
+            history, alignment = self.histories[tensor.index], tensor.type.dtype.size_bytes
+            if is_whole:
+                end = self.steps if tensor.index in self.graph.outputs else 0
+                self._made[key] = (_whole(tensor, history, alignment, end),)
+            else:
+                self._made[key] = tuple(_by_row(tensor, history, alignment))
+        return self._made[key]
 
 
 @dataclass(slots=True)

@@ -48,10 +48,11 @@ def row_work(graph: Graph) -> tuple[int, int]:
     return sum(steps), sum(step * count for step, count in zip(steps, counts, strict=True))
 
 
-def why_whole(graph: Graph) -> str:
-    """Why a graph is planned by whole tensors though rows are asked for; empty where it is not."""
+def why_whole(graph: Graph, effort: int = 1) -> str:
+    """Why a graph is planned by whole tensors though rows are asked for; empty where it is not: more effort takes more rows."""
     steps, uses = row_work(graph)
-    if steps <= _ORDERED_STEPS and uses <= _ORDERED_USES:
+    most_steps, most_uses = effort * _ORDERED_STEPS, effort * _ORDERED_USES
+    if steps <= most_steps and uses <= most_uses:
         return ""
     what = f"{steps:,} row steps, which read {uses:,} rows"
-    return f"planned by whole tensors: it takes {what}; at most {_ORDERED_STEPS:,} and {_ORDERED_USES:,} are ordered by rows"
+    return f"planned by whole tensors: it takes {what}; at most {most_steps:,} and {most_uses:,} are ordered by rows"

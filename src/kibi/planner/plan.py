@@ -137,6 +137,9 @@ class Plan:
         weight_regions: constants that are assigned to regions, as (tensor, name of the region); empty unless asked for.
         bodies: plans of the graphs inside of nodes, in the order of nodes: their arenas are those nodes' scratch.
         cost_lower_bound: no assignment of the buffers and these constants to the regions has a lower `cost`.
+        least_bytes: in the orders that were tried no placement needs less, and in no order do fewer bytes live at once, unless
+            rows are made in the place of others; so more effort gains no more than `gain_bytes`.
+        effort: the largest that was tried, in times the usual work: with it the same plan is found again.
         limited: why less was searched than was asked for; empty where nothing was left out.
         solve_seconds: how long the search took.
     """
@@ -158,6 +161,8 @@ class Plan:
     weight_regions: tuple[tuple[int, str], ...] = ()
     cost_lower_bound: float = 0.0
     bodies: "tuple[Plan, ...]" = ()
+    least_bytes: int = 0
+    effort: int = 1
     limited: str = ""
     solve_seconds: float = field(default=0.0, compare=False)
 
@@ -165,6 +170,11 @@ class Plan:
     def steps(self) -> tuple[tuple[int, int], ...]:
         """Every row step as (node, its number among the node's steps)."""
         return tuple((run.node, run.first_row + k) for run in self.runs for k in range(run.rows))
+
+    @property
+    def gain_bytes(self) -> int:
+        """The most bytes that a search with more effort might still save."""
+        return max(0, self.arena_bytes - self.least_bytes)
 
     @property
     def region_names(self) -> tuple[str, ...]:

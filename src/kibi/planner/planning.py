@@ -1,29 +1,30 @@
 """From a graph to its plan: order, lifetimes, placement."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache, partial
 from time import perf_counter
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.planner.bodies import planned_once, with_bodies
+from kibi.planner.effort import Watch, best_of_efforts, check_effort
 from kibi.planner.handover import with_handover
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
 from kibi.planner.limits import check_limits, why_whole
 from kibi.planner.order.by_row import plan_by_row
 from kibi.planner.order.orders import completed
-from kibi.planner.order.row_order import WholeOrder, order_within
-from kibi.planner.order.topological import smallest_peak_order
+from kibi.planner.order.row_order import OrderSearch
 from kibi.planner.placement.placing import place
 from kibi.planner.plan import Handover, Plan, Run
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
-from kibi.selection import Goal, select
+from kibi.selection import Goal, LoweredGraph, select
 from kibi.targets import Target
 
+_SEARCH_SECONDS = 1.0
+"""About how long placement of whole tensors may search with the usual effort; an amount of work."""
 _SHARES = (1.0, 0.95, 0.85)
 """Of the bytes that are allowed, what may live at once: placement may need a little more."""
 
@@ -80,6 +81,9 @@ def plan(
     regions: Sequence[Region] | None = None,
     place_weights: bool = False,
     bodies: tuple[Plan, ...] | None = None,
+    effort: int = 1,
+    seconds: float | None = None,
+    watch: Watch | None = None,
 ) -> Plan:
     """Plan every byte of a model's arena.
 
@@ -101,14 +105,18 @@ def plan(
         regions: the memories of the board, among which buffers are shared out; None: one arena.
         place_weights: whether constants are assigned to regions, too.
         bodies: the plans of the graphs inside of operators, where they are made already.
+        effort: how many times the usual work may be done; the same effort gives the same plan on every machine.
+        seconds: a time limit; larger efforts are tried while there is time. The plan depends on the machine then.
+        watch: is told what has been found while the search goes on.
 
     Returns:
-        The plan, deterministic but for `solve_seconds`.
+        The plan, deterministic but for `solve_seconds` unless there is a time limit.
 
     Raises:
         PlanError: the order computes a row twice, never, or before the rows that it reads; or no plan fits.
     """
     started = perf_counter()
+    check_effort(effort, seconds)
     if (regions is None and place_weights) or (regions is not None and ram_bytes is not None):
         what = (
             "weights are placed in regions" if regions is None else "a limit of RAM is for one arena, not for regions"
@@ -116,21 +124,23 @@ def plan(
         raise PlanError(f"{what}. Give {'regions' if regions is None else 'each region its bytes'}, or leave it out.")
     check_limits(graph)
     if bodies is None:
-        bodies = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal)
+        bodies = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal, effort=effort)
     handed = with_handover(graph, inputs, outputs, supplied)
     # What is packed for a variant is no longer the constant that regions are asked to hold.
     chosen = () if place_weights else kernels
     wanted = with_bodies(select(handed, target, goal, chosen), bodies)
-    if runs is not None or granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None):
-        by_row = runs is not None and granularity is Granularity.ROW
-        best = plan_by_row(wanted, target, runs=runs) if by_row else _plan_by_tensor(wanted, target, runs, scratch)
-    else:
-        best = _smallest(wanted, target, scratch, ram_bytes)
-    if regions is not None:
-        made = [best]
-        if granularity is Granularity.ROW and runs is None and goal is not Goal.SPEED:
-            made.append(_plan_by_tensor(wanted, target, None, scratch))
-        best = cheapest_in_regions(wanted, target, made, regions, place_weights=place_weights)
+    asked = _Asked(
+        wanted,
+        target,
+        None if runs is None else tuple(runs),
+        scratch,
+        granularity,
+        goal,
+        ram_bytes,
+        regions,
+        place_weights,
+    )
+    best = best_of_efforts(asked.planned, asked.rank, effort, seconds, watch)
     if ram_bytes is not None and best.arena_bytes > ram_bytes:
         raise PlanError(_too_large(best, inputs, ram_bytes))
     return replace(
@@ -152,11 +162,12 @@ def planned_bodies(
     scratch: bool = True,
     granularity: Granularity = Granularity.TENSOR,
     goal: Goal = Goal.BALANCED,
+    effort: int = 1,
 ) -> tuple[Plan, ...]:
     """A plan for each graph inside of a graph's operators, in the order of nodes; arguments as of `plan`."""
 
     def make(body: Graph, bodies: tuple[Plan, ...]) -> Plan:
-        made = plan(body, target, scratch=scratch, granularity=granularity, goal=goal, bodies=bodies)
+        made = plan(body, target, scratch=scratch, granularity=granularity, goal=goal, bodies=bodies, effort=effort)
         return replace(made, solve_seconds=0.0)
 
     return planned_once(graph, make)
@@ -184,52 +195,86 @@ def with_kernels(graph: Graph, made: Plan, target: Target, goal: Goal, kernels: 
     )  # fmt: skip
 
 
-def _smallest(graph: Graph, target: Target, scratch: bool, ram_bytes: int | None) -> Plan:
-    """The plan by the row, unless whole tensors, which are faster, need no more or fit as well, or rows are too many."""
-    limited = why_whole(graph)
-    if limited:
-        return replace(_plan_by_tensor(graph, target, None, scratch, ram_bytes), limited=limited)
-    if ram_bytes is not None:
-        fast = _fastest_first(graph, target, scratch, ram_bytes)
-        fitting = next((plan for plan in fast if plan.arena_bytes <= ram_bytes), None)
-        if fitting is not None:
-            return fitting
-    whole = cache(partial(smallest_peak_order, graph))
-    by_row = plan_by_row(graph, target, whole=whole)
-    by_tensor = _plan_by_tensor(graph, target, None, scratch, by_row.arena_bytes, whole)
-    return by_row if by_row.arena_bytes < by_tensor.arena_bytes else by_tensor
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked of a plan; attributes as the arguments of `plan`, the graph with its kernels and the scratch of its bodies."""
 
+    graph: LoweredGraph
+    target: Target
+    runs: tuple[Run, ...] | None
+    scratch: bool
+    granularity: Granularity
+    goal: Goal
+    ram_bytes: int | None
+    regions: Sequence[Region] | None
+    place_weights: bool
 
-def _fastest_first(graph: Graph, target: Target, scratch: bool, ram_bytes: int) -> Iterator[Plan]:
-    """Plans that may fit: whole tensors; then by the row, but with as few runs as the bytes allow."""
-    yield _plan_by_tensor(graph, target, None, scratch, ram_bytes)
-    for share in _SHARES:
-        allowed = int(ram_bytes * share)
-        order = order_within(graph, allowed)
-        if order is not None:
-            yield plan_by_row(graph, target, runs=order.runs, floor=allowed)
+    def rank(self, made: Plan) -> tuple[float, ...]:
+        """Of two plans the better one ranks lower: in regions the cheaper one; with a limit that which fits, in fewer runs."""
+        whole = bool(made.limited)
+        if self.regions is not None:
+            return (made.cost, made.arena_bytes, whole)
+        if self.ram_bytes is not None and made.arena_bytes <= self.ram_bytes:
+            return (0, len(made.runs), made.arena_bytes, whole)
+        return (1, made.arena_bytes, whole)
 
+    def planned(self, effort: int) -> Plan:
+        """The plan that an effort finds."""
+        orders, runs = OrderSearch(self.graph, effort), self.runs
+        is_fast = self.goal is Goal.SPEED and self.ram_bytes is None
+        if runs is not None and self.granularity is Granularity.ROW:
+            best = plan_by_row(self.graph, self.target, runs=runs, effort=effort)
+        elif runs is not None or self.granularity is Granularity.TENSOR or is_fast:
+            best = self._by_tensor(orders)
+        else:
+            best = self._smallest(orders)
+        if self.regions is not None:
+            made = [best]
+            if self.granularity is Granularity.ROW and runs is None and self.goal is not Goal.SPEED:
+                made.append(self._by_tensor(orders))
+            best = cheapest_in_regions(self.graph, self.target, made, self.regions, place_weights=self.place_weights)
+        return best
 
-def _plan_by_tensor(
-    graph: Graph,
-    target: Target,
-    runs: Sequence[Run] | None,
-    scratch: bool,
-    capacity: int | None = None,
-    whole: WholeOrder | None = None,
-) -> Plan:
-    found = partial(smallest_peak_order, graph) if whole is None else whole
-    best = None if runs is not None else found()
-    order = tuple(runs or ()) if best is None else completed(graph, best.nodes)
-    buffers = lifetimes(graph, order, scratch=scratch)
-    placement = place(buffers, rules=in_place_rules(graph, order, buffers), capacity=capacity)
-    bound = 0 if best is None else best.lower_bound_bytes
-    return placement.plan(graph.name, target.name, order, order_bound_bytes=bound)
+    def _smallest(self, orders: OrderSearch) -> Plan:
+        """The plan by the row, unless whole tensors, which are faster, need no more or fit as well, or rows are too many."""
+        limited = why_whole(self.graph, orders.effort)
+        if limited:
+            return replace(self._by_tensor(orders, self.ram_bytes), limited=limited)
+        if self.ram_bytes is not None:
+            fast = self._fastest_first(orders, self.ram_bytes)
+            fitting = next((plan for plan in fast if plan.arena_bytes <= self.ram_bytes), None)
+            if fitting is not None:
+                return fitting
+        by_row = plan_by_row(self.graph, self.target, orders=orders, effort=orders.effort)
+        by_tensor = self._by_tensor(orders, by_row.arena_bytes)
+        best = by_row if by_row.arena_bytes < by_tensor.arena_bytes else by_tensor
+        return replace(best, least_bytes=min(by_row.least_bytes, by_tensor.least_bytes))
+
+    def _fastest_first(self, orders: OrderSearch, ram_bytes: int) -> Iterator[Plan]:
+        """Plans that may fit: whole tensors; then by the row, but with as few runs as the bytes allow."""
+        yield self._by_tensor(orders, ram_bytes)
+        for share in _SHARES:
+            allowed = int(ram_bytes * share)
+            order = orders.within(allowed)
+            if order is not None:
+                yield plan_by_row(self.graph, self.target, runs=order.runs, floor=allowed, effort=orders.effort)
+
+    def _by_tensor(self, orders: OrderSearch, capacity: int | None = None) -> Plan:
+        """The plan of whole tensors, in the order that is asked for or the best one."""
+        graph, effort = self.graph, orders.effort
+        best = None if self.runs is not None else orders.whole
+        order = tuple(self.runs or ()) if best is None else completed(graph, best.nodes)
+        buffers = lifetimes(graph, order, scratch=self.scratch)
+        rules = in_place_rules(graph, order, buffers, effort)
+        placement = place(buffers, rules=rules, capacity=capacity, time_limit_seconds=effort * _SEARCH_SECONDS)
+        bound = 0 if best is None else best.lower_bound_bytes
+        return placement.plan(graph.name, self.target.name, order, order_bound_bytes=bound)
 
 
 def _too_large(best: Plan, inputs: Handover, ram_bytes: int) -> str:
     """Why nothing fits, and what to do."""
     proof = "proven for its order of steps" if best.proven_optimal else f"at best {best.lower_bound_bytes} in its order"
     what = f"no plan for {best.model} fits {ram_bytes} bytes: the smallest that was found needs {best.arena_bytes} ({proof})"
-    ways = "Allow that much" if inputs is Handover.STREAMED else "Allow that much, or let the inputs stream"
-    return f"{what}. {ways}."
+    ways = ["Allow that much", *([] if inputs is Handover.STREAMED else ["let the inputs stream"])]
+    ways += ["give the search more effort"] if best.least_bytes <= ram_bytes else []
+    return f"{what}. {', or '.join(ways)}."

@@ -168,6 +168,16 @@ def order_line(plan: Plan) -> str:
     return f"any order needs {plan.order_bound_bytes:,} bytes or more, but for what is made in place"
 
 
+def effort_line(plan: Plan) -> str:
+    """What more effort might still gain; empty where it gains nothing, or where none was made: such plans state no bound."""
+    if plan.limited:
+        return f"More might be searched with `--effort {2 * plan.effort}`."
+    if not (plan.gain_bytes and plan.least_bytes) or plan.regions:
+        return ""
+    share = f"{plan.gain_bytes / plan.arena_bytes:.1%}"
+    return f"More effort might still save up to {plan.gain_bytes:,} bytes ({share}): `--effort {4 * plan.effort}`."
+
+
 def is_by_row(plan: Plan) -> bool:
     """Whether rows of some tensor have places of their own."""
     return any(len(plan.buffers_of(tensor)) > 1 for tensor in {b.tensor for b in plan.buffers if b.tensor is not None})

@@ -15,7 +15,8 @@ def plan_record(planned: PlannedModel) -> dict[str, Any]:
     operator, its row and the bytes that live; `tensors`, the names of those in the arena by their indices; and `peak`,
     the first step at which the most bytes live, with who holds them; bytes that two hold, one made in the place of the
     other, are its `shared_bytes`. An operator's number is that in the model file; a
-    negative one receives a row of a model input, -1 of the first. `variable_bytes` lie in no arena: see docs/state.md.
+    negative one receives a row of a model input, -1 of the first. `gain_bytes` is the most that more effort might save; null where
+    that is not known. `variable_bytes` lie in no arena: see docs/state.md.
     """
     graph, plan = planned.graph, planned.plan
     levels = plan.live_bytes()
@@ -27,6 +28,7 @@ def plan_record(planned: PlannedModel) -> dict[str, Any]:
     return {
         "format": FORMAT,
         **asdict(plan),
+        "gain_bytes": plan.gain_bytes if plan.least_bytes else None,
         "steps": steps,
         "variable_bytes": sum(graph.tensors[index].type.size_bytes for index in graph.variables),
         "tensors": [{"index": index, "name": graph.tensors[index].name} for index in placed],

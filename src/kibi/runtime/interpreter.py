@@ -84,6 +84,7 @@ class Interpreter:
         self._preallocated: dict[int, WritableBuffer] = {}
         self._states: dict[int, WritableBuffer] = {}
         self._planned: PlannedModel | None = None
+        self._joined: tuple[Plan, Plan] | None = None
         self._lock = Lock()
         self._is_allocated = False
         self._is_stopped = False
@@ -100,7 +101,10 @@ class Interpreter:
     @property
     def plan(self) -> Plan:
         """The plan, with all regions side by side in one arena."""
-        return side_by_side(self._planned_model.plan)
+        made = self._planned_model.plan
+        if self._joined is None or self._joined[0] is not made:
+            self._joined = made, side_by_side(made)
+        return self._joined[1]
 
     @property
     def _planned_model(self) -> PlannedModel:

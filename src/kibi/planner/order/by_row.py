@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
 from kibi.ir import Graph
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import Followed
-from kibi.planner.order.row_order import WholeOrder, row_orders
+from kibi.planner.order.row_order import OrderSearch
 from kibi.planner.order.row_steps import Ints
 from kibi.planner.placement.placing import Placement, Task
 from kibi.planner.plan import Buffer, Plan, Run
@@ -54,9 +55,9 @@ class _Placed:
         return self.placement.peak_bytes
 
     @staticmethod
-    def of(graph: Graph, layout: _Layout) -> "_Placed":
+    def of(graph: Graph, layout: _Layout, effort: int) -> "_Placed":
         """A layout placed by greedy orders."""
-        rules = in_place_rules(graph, layout.runs, layout.buffers)
+        rules = in_place_rules(graph, layout.runs, layout.buffers, effort)
         task = Task.of(layout.buffers, rules)
         return _Placed(layout, task, task.place(None, 0.0))
 
@@ -72,24 +73,26 @@ def plan_by_row(
     *,
     runs: Sequence[Run] | None = None,
     floor: int = 0,
-    whole: WholeOrder | None = None,
+    orders: OrderSearch | None = None,
+    effort: int = 1,
 ) -> Plan:
     """A plan whose rows each have a place and a lifetime of their own, wherever that lowers the peak.
 
     Args:
         graph: a verified graph.
         target: the processor that it is for.
-        runs: the order of row steps; None: of the best found by `row_orders` the one with the smallest arena.
+        runs: the order of row steps; None: of the best that are found the one with the smallest arena.
         floor: tensors stay whole as far as what lives at once does not exceed so many bytes.
-        whole: as of `row_orders`.
+        orders: what finds them; None: a search of its own.
+        effort: how many times the usual work may be done.
 
     Raises:
         PlanError: the order is impossible, or there is nothing to order.
     """
-    found = () if runs is not None else row_orders(graph, whole)
-    orders = [tuple(runs)] if runs is not None else [order.runs for order in found]
-    layouts = [layout for order in orders for layout in _layouts(graph, order, floor)]
-    best = _best(graph, layouts[:_MOST_LAYOUTS])
+    found = () if runs is not None else (orders or OrderSearch(graph, effort)).by_row()
+    listed = [tuple(runs)] if runs is not None else [order.runs for order in found]
+    layouts = (layout for order in listed for layout in _layouts(graph, order, floor))
+    best = _best(graph, list(islice(layouts, effort * _MOST_LAYOUTS)), effort)
     bound = max((order.lower_bound_bytes for order in found), default=0)
     return best.placement.plan(graph.name, target.name, best.layout.runs, order_bound_bytes=bound)
 
@@ -136,13 +139,13 @@ def _layouts(graph: Graph, runs: tuple[Run, ...], floor: int) -> Iterator[_Layou
         yield _Layout(runs, buffers, choice != split, int(np.cumsum(change)[:-1].max()))
 
 
-def _best(graph: Graph, layouts: Sequence[_Layout]) -> _Placed:
+def _best(graph: Graph, layouts: Sequence[_Layout], effort: int) -> _Placed:
     """The layout with the smallest arena: greedy placement of all that may win, then search for the best of each kind."""
     found: list[_Placed] = []
     for layout in layouts:
         # Rows in place can make a whole input shrink as it is read: what lives at once says little then.
         if layout.runs == layouts[0].runs or layout.live_bytes < min(each.peak_bytes for each in found):
-            found.append(_Placed.of(graph, layout))
+            found.append(_Placed.of(graph, layout, effort))
     best = min(found, key=lambda each: each.peak_bytes)
     for is_whole in (True, False):  # what is easier to place comes first, and may save the other search
         kind = [each for each in found if each.layout.has_whole_inputs is is_whole]
@@ -150,7 +153,7 @@ def _best(graph: Graph, layouts: Sequence[_Layout]) -> _Placed:
             gap = best.peak_bytes - each.placement.lower_bound_bytes
             if gap > 0 and not each.placement.proven_optimal:
                 share = 1.0 if gap > _SMALL_GAP * best.peak_bytes else _SMALL_SHARE
-                best = min(best, each.searched(_SEARCH_SECONDS * share), key=lambda each: each.peak_bytes)
+                best = min(best, each.searched(effort * _SEARCH_SECONDS * share), key=lambda each: each.peak_bytes)
     return best
 
 

@@ -113,10 +113,10 @@ def search(stretch: Stretch, floor: int, known: int, state_limit: int) -> Found:
     return Found(None, known)
 
 
-def beam(stretch: Stretch, floor: int, width: int) -> tuple[int, ...] | None:
+def beam(stretch: Stretch, floor: int, width: int, effort: int = 1) -> tuple[int, ...] | None:
     """A good order: of all states with equally many moves behind them the `width` with the smallest peaks go on.
 
-    None where so many nodes can run next that it takes more moves than `_MOST_MOVES`.
+    None where so many nodes can run next that it takes more moves than `_MOST_MOVES`, times the effort.
     """
     tried = 0
     moves = Moves(stretch)
@@ -135,7 +135,7 @@ def beam(stretch: Stretch, floor: int, width: int) -> tuple[int, ...] | None:
                 if after.done not in reached or high < reached[after.done][0]:
                     came[after.done] = (high, state.done, nodes)
                     reached[after.done] = (high, after)
-            if tried > _MOST_MOVES:
+            if tried > effort * _MOST_MOVES:
                 return None
         front = nsmallest(width, reached.values())
 

@@ -6,6 +6,8 @@ graph in which each tensor is an edge from its maker to all its readers together
 largest such figure over all nodes bounds every order's peak.
 """
 
+from typing import NamedTuple
+
 from kibi.planner.order.closed_sets import Stretch
 from kibi.planner.order.precedence import members
 
@@ -15,12 +17,32 @@ _FLOW_WORK = 1 << 19
 """Edges that one flow looks at."""
 
 
-def least_context(stretch: Stretch, node: int) -> tuple[int, int]:
-    """The fewest bytes that can live while a node of the stretch runs, and a closed set before it with which they do."""
+class Context(NamedTuple):
+    """What runs before a node where the fewest bytes live beside it.
+
+    Attributes:
+        least_bytes: no order has fewer while the node runs.
+        before: a closed set before it with which they are as few.
+        work: how many edges were looked at to find it.
+    """
+
+    least_bytes: int
+    before: int
+    work: int
+
+
+def least_context(stretch: Stretch, node: int, effort: int = 1) -> Context:
+    """The fewest bytes that can live while a node of the stretch runs.
+
+    Args:
+        stretch: what is ordered.
+        node: a node of it.
+        effort: how many times the usual work may be done.
+    """
     problem = stretch.problem
     below = stretch.begin | problem.ancestors[node]
     above = problem.descendants[node] | 1 << node | ~stretch.end
-    flow = _Flow()
+    flow = _Flow(effort * _FLOW_WORK)
     vertex: dict[int, int] = {}
     free = list(members(stretch.end & ~below & ~above))
     for other in free:
@@ -50,7 +72,7 @@ def least_context(stretch: Stretch, node: int) -> tuple[int, int]:
     value = flow.run()
     side = flow.source_side()
     chosen = below | sum(1 << other for other in free if side[vertex[other]])
-    return constant + value + problem.need_bytes[node], chosen
+    return Context(constant + value + problem.need_bytes[node], chosen, flow.work)
 
 
 class _Flow:
@@ -59,7 +81,8 @@ class _Flow:
     Work is limited: a flow that is not finished is a lower bound all the same, and the side that its source reaches a closed set.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_work: int) -> None:
+        self.most_work = most_work
         self.work = 0
         self.edges: list[list[int]] = [[], []]
         self.head: list[int] = []
@@ -79,10 +102,9 @@ class _Flow:
     def run(self) -> int:
         """The largest flow from source to sink."""
         total = 0
-        while self.work < _FLOW_WORK and (level := self._levels())[_SINK] >= 0:
+        while self.work < self.most_work and (level := self._levels())[_SINK] >= 0:
             following = [0] * len(self.edges)
-            while self.work < _FLOW_WORK and (pushed := self._push(level, following)):
-                total += pushed
+            total += self._push(level, following)
         return total
 
     def source_side(self) -> list[bool]:
@@ -106,26 +128,32 @@ class _Flow:
         return level
 
     def _push(self, level: list[int], following: list[int]) -> int:
-        """One augmenting path along ascending levels; 0 where there is none left."""
+        """All that can be pushed along ascending levels: behind each path the search goes on at its first full edge."""
         path: list[int] = []
-        vertex = _SOURCE
-        while vertex != _SINK:
+        vertex, total = _SOURCE, 0
+        edges, head, room = self.edges, self.head, self.room
+        while self.work < self.most_work:
             self.work += 1
-            if following[vertex] < len(self.edges[vertex]):
-                edge = self.edges[vertex][following[vertex]]
-                end = self.head[edge]
-                if self.room[edge] and level[end] == level[vertex] + 1:
+            if vertex == _SINK:
+                pushed = min(room[edge] for edge in path)
+                total += pushed
+                full = len(path)
+                for place in reversed(range(len(path))):
+                    room[path[place]] -= pushed
+                    room[path[place] ^ 1] += pushed
+                    full = full if room[path[place]] else place
+                vertex = head[path[full] ^ 1]
+                del path[full:]
+            elif following[vertex] < len(edges[vertex]):
+                edge = edges[vertex][following[vertex]]
+                if room[edge] and level[head[edge]] == level[vertex] + 1:
                     path.append(edge)
-                    vertex = end
+                    vertex = head[edge]
                 else:
                     following[vertex] += 1
             elif path:
-                vertex = self.head[path.pop() ^ 1]
+                vertex = head[path.pop() ^ 1]
                 following[vertex] += 1
             else:
-                return 0
-        room = min(self.room[edge] for edge in path)
-        for edge in path:
-            self.room[edge] -= room
-            self.room[edge ^ 1] += room
-        return room
+                break
+        return total

@@ -6,6 +6,7 @@ order needs the most, for the others cannot raise the bound.
 """
 
 from collections.abc import Sequence
+from math import isqrt
 
 import numpy as np
 
@@ -19,22 +20,25 @@ _MOST_STEPS = 2500
 """Row steps of the nodes around a step whose minimum cut is looked for; leaving nodes out can only lower the bound."""
 _CUT_WORK = 40_000
 """Row steps in the networks of all minimum cuts."""
+_FLOW_WORK = 1 << 23
+"""Edges that all their flows look at."""
 
 
-def row_bound(steps: RowSteps, order: Sequence[int], floor: int = 0) -> int:
+def row_bound(steps: RowSteps, order: Sequence[int], floor: int = 0, effort: int = 1) -> int:
     """Bytes that every order of a graph's row steps needs at its peak, held scratch aside.
 
     Args:
         steps: the row steps.
         order: an order of them, as each step's node; the better it is, the less there is to look at.
         floor: a bound that is known.
+        effort: how many times the usual work may be done.
     """
     bound = max(floor, _direct_bound(steps))
     costs = live_levels(steps, order, is_scratch_held=False)
     numbers = _numbers(steps, order)
-    cuts = _Cuts(steps)
+    cuts = _Cuts(steps, effort)
     for place in np.argsort(-costs, kind="stable").tolist():
-        if costs[place] <= bound or cuts.work > _CUT_WORK:
+        if costs[place] <= bound or cuts.is_done:
             break
         bound = max(bound, cuts.least(order[place], numbers[place]))
     return bound
@@ -66,22 +70,32 @@ def _numbers(steps: RowSteps, order: Sequence[int]) -> list[int]:
 class _Cuts:
     """Minimum cuts at steps, in the graph or a part of it around them."""
 
-    def __init__(self, steps: RowSteps) -> None:
+    def __init__(self, steps: RowSteps, effort: int) -> None:
         self.steps = steps
-        self.work = 0
+        self._effort = effort
+        self._most_steps = isqrt(effort * _MOST_STEPS**2)  # the sets of steps before each take memory in their square
+        self._work = self._flow_work = 0
         self._known: dict[tuple[int, int], Stretch] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """Whether as much work was done as may be."""
+        return self._work > self._effort * _CUT_WORK or self._flow_work > self._effort * _FLOW_WORK
 
     def least(self, node: int, step: int) -> int:
         """The fewest bytes that can live while a step runs; 0 where the node alone has too many steps."""
-        if self.steps.steps[node] > _MOST_STEPS:
+        if self.steps.steps[node] > self._most_steps:
             return 0
         begin, end = self._around(node)
         if (begin, end) not in self._known:
             part = self.steps if end - begin == len(self.steps.steps) else self.steps.only(range(begin, end))
             problem = row_precedence(part)
             self._known[begin, end] = Stretch(problem, 0, problem.everything, problem.first_bytes)
-        self.work += sum(self.steps.steps[begin:end])
-        return least_context(self._known[begin, end], sum(self.steps.steps[begin:node]) + step)[0]
+        self._work += sum(self.steps.steps[begin:end])
+        number = sum(self.steps.steps[begin:node]) + step
+        found = least_context(self._known[begin, end], number, self._effort)
+        self._flow_work += found.work
+        return found.least_bytes
 
     def _around(self, node: int) -> tuple[int, int]:
         """The nodes around a node that together have few enough steps."""
@@ -92,7 +106,7 @@ class _Cuts:
             grows = False
             for first, until in ((begin - 1, end), (begin, end + 1)):
                 added = sum(self.steps.steps[max(first, 0) : begin]) + sum(self.steps.steps[end:until])
-                if first >= 0 and until <= total and count + added <= _MOST_STEPS:
+                if first >= 0 and until <= total and count + added <= self._most_steps:
                     begin, end, count, grows = first, until, count + added, True
                     break
         return begin, end

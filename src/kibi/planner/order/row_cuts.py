@@ -7,15 +7,16 @@ needed before it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from kibi.planner.order.row_steps import RowSteps
-from kibi.planner.order.row_stretches import StretchPeaks, live_at_cuts, pulled
+from kibi.planner.order.row_stretches import StretchPeaks, drivers, live_at_cuts, pulled
 
 _STEP_WORK = 300_000
 """Row steps in the orders of all longest stretches."""
-_PEAK_WORK = 15_000
-"""How many stretches are weighed at most."""
+_PEAK_WORK = 10_000
+"""How many stretches are weighed at most in one order of nodes and one way: all of up to 140 nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,38 +42,88 @@ def best_cuts(steps: RowSteps, floor: int, *, eager: bool = True) -> Stretches:
         floor: peaks up to this one are all the same; at least it is needed anyway.
         eager: as for `pulled`.
     """
-    count = len(steps.steps)
-    live = live_at_cuts(steps)
-    reach = _reach(steps)
-    orders: list[list[int]] = [[]]
-    costs: list[dict[int, int]] = [{}]
-    best = [floor]
-    for end in range(1, count + 1):
-        low = max(0, end - reach)
-        orders.append(pulled(steps, low, end, eager=eager))
-        peaks = StretchPeaks.of(steps, low, end, orders[end], int(live[end]))
-        found: dict[int, int] = {}
-        least = -1
-        for begin in range(end - 1, low - 1, -1):
-            peaks.extend(begin)
-            if least < 0 or best[begin] < least:
-                found[begin] = peaks.peak()
-                whole = max(best[begin], found[begin])
-                least = whole if least < 0 else min(least, whole)
-            if least <= floor:
-                break
-        costs.append(found)
-        best.append(least)
-    cuts = _most_cuts(costs, best[count])
-    order = [node for begin, end in pairwise([*cuts, count]) for node in orders[end] if node >= begin]
-    return Stretches(tuple(cuts), tuple(order), best[count])
+    return CutSearch(steps).best(floor, eager=eager)
 
 
-def _reach(steps: RowSteps) -> int:
+class CutSearch:
+    """The search for cuts in one order of nodes, which remembers the orders of stretches and what they need."""
+
+    def __init__(self, steps: RowSteps, effort: int = 1) -> None:
+        """Begin; `effort` is how many times the usual work may be done."""
+        self._steps = steps
+        self._live = live_at_cuts(steps)
+        self._reach = _reach(steps, effort)
+        self._ends: dict[tuple[int, bool], _End] = {}
+
+    def best(self, floor: int, *, eager: bool = True) -> Stretches:
+        """The best cuts; arguments as of `best_cuts`."""
+        count = len(self._steps.steps)
+        ends: list[_End] = []
+        costs: list[dict[int, int]] = [{}]
+        best = [floor]
+        for end in range(1, count + 1):
+            ends.append(self._end(end, eager))
+            found: dict[int, int] = {}
+            least = -1
+            for begin in range(end - 1, ends[-1].low - 1, -1):
+                if least < 0 or best[begin] < least:
+                    found[begin] = ends[-1].peak(begin)
+                    whole = max(best[begin], found[begin])
+                    least = whole if least < 0 else min(least, whole)
+                if least <= floor:
+                    break
+            costs.append(found)
+            best.append(least)
+        cuts = _most_cuts(costs, best[count])
+        order = [node for begin, end in pairwise([*cuts, count]) for node in ends[end - 1].order if node >= begin]
+        return Stretches(tuple(cuts), tuple(order), best[count])
+
+    def _end(self, end: int, eager: bool) -> "_End":
+        """What is known of the stretches with an end; where one node alone asks for rows, eager or not is the same."""
+        if (end, eager) not in self._ends:
+            low = max(0, end - self._reach)
+            is_same = (end, not eager) in self._ends and len(drivers(self._steps, low, end)) == 1
+            if is_same:
+                return self._ends[end, not eager]
+            order = pulled(self._steps, low, end, eager=eager)
+            self._ends[end, eager] = _End(self._steps, low, end, order, int(self._live[end]))
+        return self._ends[end, eager]
+
+
+class _End:
+    """The stretches with one end: an order of the longest, and what each of them needs as far as that was asked for.
+
+    Attributes:
+        low: the first node of the longest.
+        order: its order, as each step's node.
+    """
+
+    def __init__(self, steps: RowSteps, low: int, end: int, order: list[int], live: int) -> None:
+        self.low = low
+        self.order = order
+        self._begun = partial(StretchPeaks.of, steps, low, end, order, live)
+        self._reached = end
+        self._peaks: StretchPeaks | None = None
+        self._known: dict[int, int] = {}
+
+    def peak(self, begin: int) -> int:
+        """The most bytes that live at once in the stretch from a node on; asked for from the end down it costs the least."""
+        if begin not in self._known:
+            if self._peaks is None or self._reached <= begin:
+                self._peaks = self._begun()
+                self._reached = self._peaks.end
+            for node in range(self._reached - 1, begin - 1, -1):
+                self._peaks.extend(node)
+            self._reached = begin
+            self._known[begin] = self._peaks.peak()
+        return self._known[begin]
+
+
+def _reach(steps: RowSteps, effort: int) -> int:
     """How many nodes a stretch may have, that the work is bounded."""
     count = len(steps.steps)
-    reach = max(2, min(count, 2 * _PEAK_WORK // max(count, 1)))
-    while reach > 2 and sum(_longest(steps.steps, reach)) > _STEP_WORK:
+    reach = max(2, min(count, effort * 2 * _PEAK_WORK // max(count, 1)))
+    while reach > 2 and sum(_longest(steps.steps, reach)) > effort * _STEP_WORK:
         reach = max(2, reach * 3 // 4)
     return reach
 

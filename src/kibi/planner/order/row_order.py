@@ -5,22 +5,19 @@ by dynamic programming (`row_cuts`, `row_stretches`); exact search and local sea
 is not met (`row_bound`, `row_search`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from kibi.ir import Graph
 from kibi.planner.order.orders import file_order
 from kibi.planner.order.row_bound import row_bound
-from kibi.planner.order.row_cuts import best_cuts
+from kibi.planner.order.row_cuts import CutSearch
 from kibi.planner.order.row_levels import live_levels
 from kibi.planner.order.row_search import best_order, better_order
 from kibi.planner.order.row_steps import RowSteps, row_steps, runs_of
 from kibi.planner.order.topological import TopologicalOrder, smallest_peak_order
 from kibi.planner.plan import Run
-
-WholeOrder: TypeAlias = Callable[[], TopologicalOrder]
-"""What gives the best order of whole operators: it takes long, and is asked for only where it is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,39 +46,76 @@ def row_order(graph: Graph) -> RowOrder:
     return row_orders(graph)[0]
 
 
-def row_orders(graph: Graph, whole: WholeOrder | None = None) -> tuple[RowOrder, ...]:
-    """Different orders by rows, the one with the smallest peak first; others may be easier to place.
+def row_orders(graph: Graph) -> tuple[RowOrder, ...]:
+    """Different orders by rows, the one with the smallest peak first; others may be easier to place."""
+    return OrderSearch(graph).by_row()
 
-    Where the first order that is found meets the bound, it is the only one.
 
-    Args:
+@dataclass(frozen=True)
+class OrderSearch:
+    """The search for orders of a graph, which remembers what it found: several plans ask it.
+
+    Attributes:
         graph: a verified graph.
-        whole: gives the best order of its operators that each run to completion; None: it is found here.
+        effort: how many times the usual work may be done.
     """
-    if not graph.nodes:
-        return (RowOrder((), (), 0, 0),)
-    steps = row_steps(graph)
-    first = _cut_order(steps, range(len(steps.steps)), 0, is_eager=True)
-    bound = row_bound(steps, first.nodes)
-    found = {first.nodes: first}
-    if first.peak_bytes > bound:
-        found |= {order.nodes: order for order in _cut_orders(graph, steps, bound, whole)}
-        best = min(found.values(), key=_rank)
-        bound = row_bound(steps, best.nodes, bound)
-        exact, bound = best_order(steps, best.nodes, bound)
-        for start in dict.fromkeys((best.nodes, exact)):
-            for nodes in (start, better_order(steps, start, bound)):
-                found.setdefault(nodes, _Candidate.of(steps, nodes))
-    ranked = sorted(found.values(), key=_rank)
-    return tuple(RowOrder(each.runs, each.cuts, each.peak_bytes, bound) for each in ranked)
 
+    graph: Graph
+    effort: int = 1
+    _begun: dict[tuple[int, ...], CutSearch] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-def order_within(graph: Graph, peak_bytes: int) -> RowOrder | None:
-    """The order from cuts with the fewest runs among those that are found with a peak of at most so many bytes."""
-    steps = row_steps(graph)
-    found = [order for order in _cut_orders(graph, steps, peak_bytes) if order.peak_bytes <= peak_bytes]
-    best = min(found, key=lambda order: len(order.runs), default=None)
-    return None if best is None else RowOrder(best.runs, best.cuts, best.peak_bytes, row_bound(steps, best.nodes))
+    @cached_property
+    def whole(self) -> TopologicalOrder:
+        """The best order of operators that each run to completion."""
+        return smallest_peak_order(self.graph, effort=self.effort)
+
+    def by_row(self) -> tuple[RowOrder, ...]:
+        """Orders as of `row_orders`; where the first one that is found meets the bound, it is the only one."""
+        if not self.graph.nodes:
+            return (RowOrder((), (), 0, 0),)
+        steps, effort = self._steps, self.effort
+        first = self._cut_order(self._own, 0, is_eager=True)
+        bound = row_bound(steps, first.nodes, 0, effort)
+        found = {first.nodes: first}
+        if first.peak_bytes > bound:
+            found |= {order.nodes: order for order in self._cut_orders(bound)}
+            best = min(found.values(), key=_rank)
+            bound = row_bound(steps, best.nodes, bound, effort)
+            exact, bound = best_order(steps, best.nodes, bound, effort)
+            for start in dict.fromkeys((best.nodes, exact)):
+                for nodes in (start, better_order(steps, start, bound, effort)):
+                    found.setdefault(nodes, _Candidate.of(steps, nodes))
+        ranked = sorted(found.values(), key=_rank)
+        return tuple(RowOrder(each.runs, each.cuts, each.peak_bytes, bound) for each in ranked)
+
+    def within(self, peak_bytes: int) -> RowOrder | None:
+        """The order from cuts with the fewest runs among those that are found with a peak of at most so many bytes."""
+        found = [order for order in self._cut_orders(peak_bytes) if order.peak_bytes <= peak_bytes]
+        best = min(found, key=lambda order: len(order.runs), default=None)
+        bound = 0 if best is None else row_bound(self._steps, best.nodes, 0, self.effort)
+        return None if best is None else RowOrder(best.runs, best.cuts, best.peak_bytes, bound)
+
+    @cached_property
+    def _steps(self) -> RowSteps:
+        return row_steps(self.graph)
+
+    @property
+    def _own(self) -> tuple[int, ...]:
+        return tuple(range(len(self.graph.nodes)))
+
+    def _cut_orders(self, floor: int) -> Iterator["_Candidate"]:
+        """Orders from cuts, in the file's order of nodes and in the best one of whole operators."""
+        for nodes in dict.fromkeys((self._own, self.whole.nodes)):
+            for is_eager in (True, False):
+                yield self._cut_order(nodes, floor, is_eager=is_eager)
+
+    def _cut_order(self, nodes: tuple[int, ...], floor: int, *, is_eager: bool) -> "_Candidate":
+        """The best cuts in an order of nodes."""
+        if nodes not in self._begun:
+            self._begun[nodes] = CutSearch(self._steps.in_order(nodes), self.effort)
+        found = self._begun[nodes].best(floor, eager=is_eager)
+        order, cuts = [nodes[place] for place in found.order], tuple(nodes[cut] for cut in found.cuts)
+        return _Candidate.of(self._steps, order, cuts)
 
 
 def whole_order(graph: Graph) -> RowOrder:
@@ -108,18 +142,3 @@ class _Candidate:
 
 def _rank(order: _Candidate) -> tuple[int, int]:
     return order.peak_bytes, len(order.runs)
-
-
-def _cut_orders(graph: Graph, steps: RowSteps, floor: int, whole: WholeOrder | None = None) -> Iterator[_Candidate]:
-    """Orders from cuts, in the file's order of nodes and in the best one of whole operators."""
-    own = tuple(range(len(steps.steps)))
-    best = smallest_peak_order(graph) if whole is None else whole()
-    for nodes in dict.fromkeys((own, best.nodes)):
-        for is_eager in (True, False):
-            yield _cut_order(steps, nodes, floor, is_eager=is_eager)
-
-
-def _cut_order(steps: RowSteps, nodes: Sequence[int], floor: int, *, is_eager: bool) -> _Candidate:
-    """The best cuts in an order of nodes."""
-    found = best_cuts(steps.in_order(nodes), floor, eager=is_eager)
-    return _Candidate.of(steps, [nodes[place] for place in found.order], tuple(nodes[cut] for cut in found.cuts))

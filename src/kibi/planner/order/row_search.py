@@ -7,6 +7,7 @@ is limited by counts, so that the same graph gets the same order on every machin
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from math import isqrt
 
 import numpy as np
 
@@ -26,35 +27,37 @@ _WORK = 300_000
 """Row steps that are looked at: in minimum cuts, in orders that are weighed; and states of exact searches, times ten."""
 
 
-def best_order(steps: RowSteps, order: Sequence[int], bound: int) -> tuple[tuple[int, ...], int]:
+def best_order(steps: RowSteps, order: Sequence[int], bound: int, effort: int = 1) -> tuple[tuple[int, ...], int]:
     """Exact search where the graph is small enough: an order, and a bound that no order is below, held scratch aside.
 
     Args:
         steps: the row steps of a graph.
         order: an order of them, as each step's node; it is what comes back where the search finds nothing better.
         bound: a bound that is known.
+        effort: how many times the usual work may be done.
     """
     known = int(live_levels(steps, order, is_scratch_held=False).max())
-    if len(order) > _MOST_STEPS or known <= bound:
+    if len(order) > _most_steps(effort) or known <= bound:
         return tuple(order), bound
-    neighbours = _Neighbours(steps, bound)
-    found = search(neighbours.whole, bound, known, _EXACT_WORK // len(order))
+    neighbours = _Neighbours(steps, bound, effort)
+    found = search(neighbours.whole, bound, known, effort * _EXACT_WORK // len(order))
     if found.nodes is None:
         return tuple(order), max(bound, found.bound_bytes)
     return tuple(neighbours.node_of[number] for number in found.nodes), found.bound_bytes
 
 
-def better_order(steps: RowSteps, order: Sequence[int], bound: int) -> tuple[int, ...]:
+def better_order(steps: RowSteps, order: Sequence[int], bound: int, effort: int = 1) -> tuple[int, ...]:
     """An order with a smaller peak, or the same one.
 
     Args:
         steps: the row steps of a graph.
         order: an order of them, as each step's node.
         bound: no order has a smaller peak; one that meets it ends the search.
+        effort: how many times the usual work may be done.
     """
-    if len(order) > _MOST_STEPS or int(live_levels(steps, order).max()) <= bound:
+    if len(order) > _most_steps(effort) or int(live_levels(steps, order).max()) <= bound:
         return tuple(order)
-    neighbours = _Neighbours(steps, bound)
+    neighbours = _Neighbours(steps, bound, effort)
     rank = _rank(steps, order)
     best = tuple(order)
     while rank[0] > bound:
@@ -68,6 +71,11 @@ def better_order(steps: RowSteps, order: Sequence[int], bound: int) -> tuple[int
     return best
 
 
+def _most_steps(effort: int) -> int:
+    """Row steps of the largest graph that is searched: the sets of steps before each take memory in their square."""
+    return isqrt(effort * _MOST_STEPS**2)
+
+
 def _rank(steps: RowSteps, order: Sequence[int]) -> tuple[int, int, int]:
     """Orders are better with a smaller peak, then with fewer steps at it, then with less that lives without held scratch."""
     levels = live_levels(steps, order)
@@ -78,8 +86,9 @@ def _rank(steps: RowSteps, order: Sequence[int]) -> tuple[int, int, int]:
 class _Neighbours:
     """Orders that differ from one around its peak."""
 
-    def __init__(self, steps: RowSteps, bound: int) -> None:
+    def __init__(self, steps: RowSteps, bound: int, effort: int) -> None:
         self.steps = steps
+        self.effort = effort
         self.bound = bound
         problem = row_precedence(steps)
         self.whole = Stretch(problem, 0, problem.everything, problem.first_bytes)
@@ -96,24 +105,25 @@ class _Neighbours:
             for changed in self._changes(numbers, place, int(levels[place])):
                 self.work += 2 * len(order)
                 yield tuple(self.node_of[number] for number in changed)
-                if self.work > _WORK:
+                if self.work > self.effort * _WORK:
                     return
 
     def _changes(self, numbers: Sequence[int], place: int, peak: int) -> Iterator[Sequence[int]]:
         self.work += len(numbers)
-        _, context = least_context(self.whole, numbers[place])
+        context = least_context(self.whole, numbers[place], self.effort).before
         early = [number for number in numbers if context >> number & 1]
         late = [number for number in numbers if not context >> number & 1 and number != numbers[place]]
         yield [*early, numbers[place], *late]
+        states = self.effort * _WINDOW_STATES
         for length in _WINDOWS:
             for lead in (length // 2, length // 6, 5 * length // 6):
                 begin = max(0, place - lead)
                 window = numbers[begin : begin + length]
-                found = search(self.whole.within(numbers[:begin], window), self.bound, peak, _WINDOW_STATES)
-                self.work += 10 * _WINDOW_STATES if found.nodes is None else 10 * length
+                found = search(self.whole.within(numbers[:begin], window), self.bound, peak, states)
+                self.work += 10 * states if found.nodes is None else 10 * length
                 if found.nodes is not None:
                     yield [*numbers[:begin], *found.nodes, *numbers[begin + length :]]
-                if self.work > _WORK:
+                if self.work > self.effort * _WORK:
                     return
 
     def _numbers(self, order: Sequence[int]) -> list[int]:

@@ -5,7 +5,7 @@ nodes interleave: the last node asks for its next row, and each node computes on
 late as possible, and dies as soon as its last reader has run.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,44 +28,54 @@ def pulled(steps: RowSteps, begin: int, end: int, *, eager: bool = True) -> list
     """
     done = [0] * len(steps.steps)
     done[:begin] = steps.steps[:begin]
-    ends = [node for node in range(begin, end) if not any(other < end for other in steps.followers[node])]
+    ends = drivers(steps, begin, end)
     order: list[int] = []
     for driver in reversed(ends):
         others = [node for node in ends if node != driver] if eager else []
-        while done[driver] < steps.steps[driver]:
-            for node in _asked(steps, driver, done):
-                order.append(node)
-                order.extend(_follow(steps, others, done))
+        _drive(steps, driver, others, done, order)
     for node in range(begin, end):  # rows that nobody asks for
         order += [node] * (steps.steps[node] - done[node])
         done[node] = steps.steps[node]
     return order
 
 
-def _asked(steps: RowSteps, driver: int, done: list[int]) -> Iterator[int]:
-    """The nodes of the steps that one step of a node waits for, and its own, each counted as done when it is given."""
-    stack = [driver]
+def drivers(steps: RowSteps, begin: int, end: int) -> list[int]:
+    """The nodes of a stretch that nobody in it waits for, ascending: its last node is one of them."""
+    return [node for node in range(begin, end) if not any(other < end for other in steps.followers[node])]
+
+
+def _drive(steps: RowSteps, driver: int, others: Sequence[int], done: list[int], order: list[int]) -> None:
+    """Add to an order all steps of a node, before each those that it waits for, and behind each what others can run then."""
+    waits, followers, watched = steps.waits, steps.followers, frozenset(others)
+    freed = others  # some may wait for nothing; from the first step on only those that wait for what has just run
+    stack = [driver] * (steps.steps[driver] - done[driver])
     while stack:
         node = stack[-1]
         step = done[node]
-        for other, wanted in steps.waits[node]:
+        for other, wanted in waits[node]:
             if done[other] < wanted[step]:
                 stack.append(other)
                 break
         else:
             stack.pop()
-            done[node] += 1
-            yield node
+            done[node] = step + 1
+            order.append(node)
+            if watched:
+                freed = freed or [each for each in followers[node] if each in watched]
+                order += _run_ready(steps, freed, done)
+                freed = ()
 
 
-def _follow(steps: RowSteps, nodes: Sequence[int], done: list[int]) -> Iterator[int]:
-    """The steps of other nodes that can run with the rows that are there."""
+def _run_ready(steps: RowSteps, nodes: Sequence[int], done: list[int]) -> list[int]:
+    """The steps of nodes that can run with the rows that are there, each counted as done."""
+    ran: list[int] = []
     for node in nodes:
-        while done[node] < steps.steps[node] and all(
-            done[other] >= wanted[done[node]] for other, wanted in steps.waits[node]
-        ):
-            done[node] += 1
-            yield node
+        waits, total, step = steps.waits[node], steps.steps[node], done[node]
+        while step < total and all(done[other] >= wanted[step] for other, wanted in waits):
+            step += 1
+        ran += [node] * (step - done[node])
+        done[node] = step
+    return ran
 
 
 def live_at_cuts(steps: RowSteps) -> Ints:
@@ -96,6 +106,7 @@ class StretchPeaks:
         shared: bytes of scratch that the nodes share.
         spans: for each tensor that the stretch makes or reads, from where to where each slice lives.
         reads: for each of them, one behind the last place in the stretch that reads each slice; 0: none does.
+        later: for each of them, which slices live on behind the stretch.
     """
 
     steps: RowSteps
@@ -107,6 +118,7 @@ class StretchPeaks:
     shared: int = 0
     spans: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
     reads: dict[int, Ints] = field(default_factory=dict)
+    later: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
 
     @staticmethod
     def of(steps: RowSteps, begin: int, end: int, order: Sequence[int], live: int) -> "StretchPeaks":
@@ -148,8 +160,10 @@ class StretchPeaks:
 
     def _is_read_later(self, number: int) -> NDArray[np.bool_]:
         """Which slices of a tensor live on behind the stretch."""
-        later: NDArray[np.bool_] = self.steps.last_readers[number] >= self.end
-        return later | self.steps.slices[number].is_kept
+        if number not in self.later:
+            later: NDArray[np.bool_] = self.steps.last_readers[number] >= self.end
+            self.later[number] = later | self.steps.slices[number].is_kept
+        return self.later[number]
 
     def _lives(self, number: int, begin: int) -> tuple[Ints, Ints]:
         """From which to which place the slices of a tensor live; what died before the stretch begins lives nowhere.

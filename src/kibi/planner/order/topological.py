@@ -44,6 +44,7 @@ def smallest_peak_order(
     granule_bytes: int = 1,
     before: Sequence[tuple[int, int]] = (),
     state_limit: int | None = None,
+    effort: int = 1,
 ) -> TopologicalOrder:
     """The order of operators with the smallest peak of live bytes, or the best one found, which it then says.
 
@@ -57,6 +58,7 @@ def smallest_peak_order(
         before: pairs of nodes of which the first runs before the second, though no tensor says so (state that is read,
             then written).
         state_limit: how many states the exact search of one stretch may make; None: fewer for larger ones.
+        effort: how many times the usual work may be done.
 
     Raises:
         PlanError: a pair of `before` contradicts the graph's order of nodes.
@@ -65,12 +67,12 @@ def smallest_peak_order(
     if not graph.nodes:
         return TopologicalOrder((), 0, 0, proven_optimal=True)
     costs = problem.costs(range(problem.count), 0, problem.first_bytes)
-    parts = [_Part.of(stretch, costs) for stretch in _stretches(problem)]
+    parts = [_Part.of(stretch, costs, effort) for stretch in _stretches(problem)]
     floor = max(part.bound for part in parts)
     # The stretch that needs most settles how much the others may take.
     for part in sorted(parts, key=lambda part: (-part.bound, part.stretch.begin)):
         if part.peak > floor:
-            part.settle(floor, state_limit)
+            part.settle(floor, state_limit, effort)
             floor = max(floor, part.bound)
     peak = max(part.peak for part in parts)
     nodes = tuple(node for part in parts for node in (part.own if part.own_peak <= peak else part.order))
@@ -111,7 +113,7 @@ class _Part:
     bound: int
 
     @staticmethod
-    def of(stretch: Stretch, costs: Sequence[int]) -> "_Part":
+    def of(stretch: Stretch, costs: Sequence[int], effort: int) -> "_Part":
         """A stretch with the best of some quick orders, and the bound."""
         own = stretch.nodes
         peak = max(costs[node] for node in own)
@@ -119,7 +121,7 @@ class _Part:
         if len(own) > 1:
             part.try_order(greedy(stretch, sparing=False))
             part.try_order(greedy(stretch, sparing=True))
-            part.bound = max(_bound(stretch, part.order), stretch.live_after)
+            part.bound = max(_bound(stretch, part.order, effort), stretch.live_after)
         return part
 
     def try_order(self, order: tuple[int, ...]) -> None:
@@ -128,18 +130,18 @@ class _Part:
         if peak < self.peak:
             self.order, self.peak = order, peak
 
-    def settle(self, floor: int, state_limit: int | None) -> None:
+    def settle(self, floor: int, state_limit: int | None, effort: int) -> None:
         """Find the best order, or a better one; peaks up to `floor` are needed elsewhere anyway."""
-        limit = _NODE_STATES // len(self.own) if state_limit is None else state_limit
+        limit = effort * _NODE_STATES // len(self.own) if state_limit is None else state_limit
         found = search(self.stretch, floor, self.peak, limit)
         self.bound = max(self.bound, found.bound_bytes)
         if found.nodes is not None:
             self.try_order(found.nodes)
         elif found.bound_bytes < self.peak:
-            self.try_order(improve(self.stretch, self.order, self.bound))
+            self.try_order(improve(self.stretch, self.order, self.bound, effort))
 
 
-def _bound(stretch: Stretch, order: tuple[int, ...]) -> int:
+def _bound(stretch: Stretch, order: tuple[int, ...], effort: int) -> int:
     """A bound on the peak of a stretch: the most that one of its nodes needs at the least.
 
     Nodes that an order serves with no more than the bound so far cannot raise it, and are left out.
@@ -147,8 +149,8 @@ def _bound(stretch: Stretch, order: tuple[int, ...]) -> int:
     costs = dict(zip(order, stretch.problem.costs(order, stretch.begin, stretch.live), strict=True))
     bound, work = 0, 0
     for node in sorted(order, key=lambda node: (-costs[node], node)):
-        if costs[node] <= bound or work > _CUT_LIMIT:
+        if costs[node] <= bound or work > effort * _CUT_LIMIT:
             break
         work += len(order)
-        bound = max(bound, least_context(stretch, node)[0])
+        bound = max(bound, least_context(stretch, node, effort).least_bytes)
     return bound

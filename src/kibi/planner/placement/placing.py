@@ -78,6 +78,7 @@ class Placement:
 
     def plan(self, model: str, target: str, runs: tuple[Run, ...], *, order_bound_bytes: int = 0) -> Plan:
         """The plan of these buffers in an order of row steps; arguments as the plan's attributes."""
+        bounds = (self.lower_bound_bytes, order_bound_bytes) if order_bound_bytes else (self.lower_bound_bytes,)
         return Plan(
             model=model,
             target=target,
@@ -87,6 +88,7 @@ class Placement:
             lower_bound_bytes=self.lower_bound_bytes,
             proven_optimal=self.proven_optimal,
             order_bound_bytes=order_bound_bytes,
+            least_bytes=min(bounds),
         )
 
 
