@@ -1,4 +1,4 @@
-"""Parameters of kernels that compute each output element from one element of each of two inputs, or of several."""
+"""Parameters of the kernels that compute each output element from one element of each of several inputs."""
 
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
@@ -28,21 +28,24 @@ class PairParams(
         "kibi_squared_difference_s32",
     ),
 ):
-    """Two inputs that broadcast, without further parameters: how their pieces meet an output row."""
+    """How two inputs broadcast to an output row: all that FLOOR_DIV, MAXIMUM, LOGICAL_AND and others need.
+
+    The kernels of other operators need more: their classes derive from this one.
+    """
 
     pieces: int = number(DType.S32, "parts of an output row: 1, or its columns")
     elements: int = number(DType.S32, "of a piece of the output")
     rows1: int = number(DType.S32, "pointers of input 1: 1, or one for each piece")
-    row_step1: int = number(DType.S32, "pointers from one piece to the next: 0 or 1")
+    row_step1: int = number(DType.S32, "of input 1: pointers from one piece to the next, 0 or 1")
     piece_step1: int = number(DType.S32, "elements from one piece to the next")
-    step1: int = number(DType.S32, "elements from one element to the next: 0 or 1")
-    row_step2: int = number(DType.S32)
+    step1: int = number(DType.S32, "elements from one element to the next, 0 or 1")
+    row_step2: int = number(DType.S32, "the same of input 2")
     piece_step2: int = number(DType.S32)
     step2: int = number(DType.S32)
 
 
 class AddLanesParams(Params, kernels=("kibi_add_s8_lanes",)):
-    """ADD of s8 rows of one shape, sixteen elements side by side."""
+    """ADD of two rows of s8 of the same shape, sixteen elements at a time."""
 
     elements: int = number(DType.S32, "of the output, and of each input")
     activation_min: int = number(DType.S32)
@@ -58,6 +61,24 @@ class AddLanesParams(Params, kernels=("kibi_add_s8_lanes",)):
     output_shift: int = number(DType.S32)
 
 
+class ClampedPairParams(
+    PairParams,
+    kernels=(
+        "kibi_add_s32",
+        "kibi_div_s32",
+        "kibi_mul_s32",
+        "kibi_sub_s32",
+    ),
+):
+    """ADD, DIV, MUL and SUB of s32: results are cut to the activation's range.
+
+    The classes of quantized types derive from this one.
+    """
+
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+
+
 class ClampedPairF32Params(
     PairParams,
     kernels=(
@@ -67,21 +88,21 @@ class ClampedPairF32Params(
         "kibi_sub_f32",
     ),
 ):
-    """Arithmetic on two f32 inputs that broadcast, with a fused activation."""
+    """ADD, DIV, MUL and SUB of f32: results are cut to the activation's range."""
 
     activation_min: float = number(DType.F32)
-    activation_max: float = number(DType.F32, "the upper bound wins")
+    activation_max: float = number(DType.F32, "applied after the minimum")
 
 
 class AddNF32Params(Params, kernels=("kibi_add_n_f32",)):
-    """ADD_N of f32."""
+    """ADD_N of f32: rows of several inputs, added up element by element."""
 
     inputs: int = number(DType.S32)
     elements: int = number(DType.S32, "of a row")
 
 
 class AddNS8Params(Params, kernels=("kibi_add_n_s8",)):
-    """ADD_N of s8."""
+    """ADD_N of s8: rows of several inputs, added up element by element and brought to the output's scale."""
 
     inputs: int = number(DType.S32, "1 to 32")
     elements: int = number(DType.S32, "of a row")
@@ -92,7 +113,7 @@ class AddNS8Params(Params, kernels=("kibi_add_n_s8",)):
 
 
 class ScaledSumParams(
-    PairParams,
+    ClampedPairParams,
     kernels=(
         "kibi_add_s16",
         "kibi_add_s8",
@@ -100,10 +121,8 @@ class ScaledSumParams(
         "kibi_sub_s8",
     ),
 ):
-    """ADD and SUB of quantized inputs that broadcast: each input is scaled to a common scale, the sum to the output's."""
+    """ADD and SUB of s8 and s16: both inputs are brought to one scale, and the result to the output's scale."""
 
-    activation_min: int = number(DType.S32)
-    activation_max: int = number(DType.S32)
     zero_point1: int = number(DType.S32)
     multiplier1: int = number(DType.S32, "0 … 2**31 - 1, as all multipliers here")
     shift1: int = number(DType.S32, "-31 … 0, as all shifts here")
@@ -115,23 +134,11 @@ class ScaledSumParams(
     output_shift: int = number(DType.S32)
 
 
-class ClampedPairS32Params(
-    PairParams,
-    kernels=(
-        "kibi_add_s32",
-        "kibi_div_s32",
-        "kibi_mul_s32",
-        "kibi_sub_s32",
-    ),
-):
-    """Arithmetic on two s32 inputs that broadcast, with a fused activation; it wraps."""
-
-    activation_min: int = number(DType.S32)
-    activation_max: int = number(DType.S32)
-
-
 class AddLinearParams(Params, kernels=("kibi_add_s8_linear",)):
-    """ADD of s8 rows of one shape as one linear function, rounded once: rule N22."""
+    """ADD of two rows of s8 of the same shape where one rounding is enough.
+
+    An output is `floor(a * factor1 / 2**8) + floor(b * factor2 / 2**8) + start`, shifted to the right by 20 and cut to s8.
+    """
 
     factor1: int = number(DType.S32)
     factor2: int = number(DType.S32)
@@ -148,13 +155,13 @@ class CompareParams(
         "kibi_compare_s64",
     ),
 ):
-    """Comparisons of inputs that broadcast and have no scale."""
+    """EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS and LESS_EQUAL of elements as they are stored."""
 
     relation: int = number(DType.S32, "what makes an output 1: 1 less, 2 equal, 4 greater, 8 none of these, added up")
 
 
 class CompareS8Params(PairParams, kernels=("kibi_compare_s8",)):
-    """Comparisons of s8 inputs that broadcast: each is scaled to a common scale."""
+    """EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS and LESS_EQUAL of s8: both inputs are brought to one scale first."""
 
     relation: int = number(DType.S32, "what makes an output 1: 1 less, 2 equal, 4 greater, 8 none of these, added up")
     zero_point1: int = number(DType.S32)
@@ -165,11 +172,9 @@ class CompareS8Params(PairParams, kernels=("kibi_compare_s8",)):
     shift2: int = number(DType.S32)
 
 
-class DivS8Params(PairParams, kernels=("kibi_div_s8",)):
-    """DIV of s8 inputs that broadcast."""
+class DivS8Params(ClampedPairParams, kernels=("kibi_div_s8",)):
+    """DIV of s8: the dividend times the reciprocal of the divisor, brought to the output's scale."""
 
-    activation_min: int = number(DType.S32)
-    activation_max: int = number(DType.S32)
     zero_point1: int = number(DType.S32)
     zero_point2: int = number(DType.S32)
     output_zero_point: int = number(DType.S32)
@@ -181,20 +186,16 @@ class DivS8Params(PairParams, kernels=("kibi_div_s8",)):
     )
 
 
-class MulS16Params(PairParams, kernels=("kibi_mul_s16",)):
-    """MUL of s16 inputs that broadcast; zero points are 0."""
+class MulS16Params(ClampedPairParams, kernels=("kibi_mul_s16",)):
+    """MUL of s16, whose zero points are 0: products, brought to the output's scale."""
 
-    activation_min: int = number(DType.S32)
-    activation_max: int = number(DType.S32)
     output_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
     output_shift: int = number(DType.S32, "-31 … 30; negative is to the right")
 
 
-class MulS8Params(PairParams, kernels=("kibi_mul_s8",)):
-    """MUL of s8 inputs that broadcast."""
+class MulS8Params(ClampedPairParams, kernels=("kibi_mul_s8",)):
+    """MUL of s8: products, brought to the output's scale."""
 
-    activation_min: int = number(DType.S32)
-    activation_max: int = number(DType.S32)
     zero_point1: int = number(DType.S32)
     zero_point2: int = number(DType.S32)
     output_zero_point: int = number(DType.S32)
@@ -209,7 +210,7 @@ class PreluParams(
         "kibi_prelu_s8",
     ),
 ):
-    """PRELU of quantized inputs: slopes broadcast."""
+    """PRELU of s8 and s16: input 1 where it is not negative, else its product with the slope, input 2."""
 
     zero_point1: int = number(DType.S32)
     zero_point2: int = number(DType.S32)
@@ -227,7 +228,7 @@ class ScaledDifferenceParams(
         "kibi_squared_difference_s8",
     ),
 ):
-    """SQUARED_DIFFERENCE of quantized inputs that broadcast."""
+    """SQUARED_DIFFERENCE of s8 and s16: both inputs are brought to one scale, the square to the output's scale."""
 
     zero_point1: int = number(DType.S32)
     multiplier1: int = number(DType.S32, "0 … 2**31 - 1, as all multipliers here")

@@ -1,52 +1,54 @@
-"""Parameters of kernels that pool windows of an image."""
+"""Parameters of the kernels of AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D."""
 
 from kibi.dtypes import DType
 from kibi.kernels.params.description import Params, number
 
 
+class PoolingParams(Params):
+    """What all kernels of poolings have in common."""
+
+    input_width: int = number(DType.S32)
+    channels: int = number(DType.S32)
+    output_width: int = number(DType.S32)
+
+
 class PoolF32Params(
-    Params,
+    PoolingParams,
     kernels=(
         "kibi_average_pool2d_f32",
         "kibi_l2_pool2d_f32",
         "kibi_max_pool2d_f32",
     ),
 ):
-    """Pooling of f32, an output row at a time."""
+    """Pooling of f32: one output row from all input rows of its windows."""
 
-    input_width: int = number(DType.S32)
-    channels: int = number(DType.S32)
-    output_width: int = number(DType.S32)
-    kernel_rows: int = number(DType.S32)
-    kernel_width: int = number(DType.S32)
-    stride: int = number(DType.S32, "across; the rows' stride is in the pointers")
-    pad: int = number(DType.S32, "before the first column")
+    kernel_rows: int = number(DType.S32, "rows of a window")
+    kernel_width: int = number(DType.S32, "columns of a window")
+    stride: int = number(DType.S32, "columns from window to window; the rows' stride is in the pointers")
+    pad: int = number(DType.S32, "columns of padding before the first column")
     activation_min: float = number(DType.F32)
     activation_max: float = number(DType.F32)
 
 
 class PoolF32AccumulateParams(
-    Params,
+    PoolingParams,
     kernels=(
         "kibi_average_pool2d_f32_accumulate",
         "kibi_max_pool2d_f32_accumulate",
     ),
 ):
-    """Pooling of f32 to one output row, an input row at a time."""
+    """Pooling of f32 to a single output row: one input row at each step."""
 
-    input_width: int = number(DType.S32)
-    channels: int = number(DType.S32)
-    output_width: int = number(DType.S32)
-    steps: int = number(DType.S32, "input rows under the windows, padding not counted")
-    kernel_width: int = number(DType.S32)
-    stride: int = number(DType.S32, "across")
-    pad: int = number(DType.S32, "before the first column")
+    steps: int = number(DType.S32, "input rows that the windows cover, without padding")
+    kernel_width: int = number(DType.S32, "columns of a window")
+    stride: int = number(DType.S32, "columns from window to window")
+    pad: int = number(DType.S32, "columns of padding before the first column")
     activation_min: float = number(DType.F32)
     activation_max: float = number(DType.F32)
 
 
 class PoolParams(
-    Params,
+    PoolingParams,
     kernels=(
         "kibi_average_pool2d_s16",
         "kibi_average_pool2d_s8",
@@ -54,21 +56,18 @@ class PoolParams(
         "kibi_max_pool2d_s8",
     ),
 ):
-    """Pooling of s8 and s16, an output row at a time."""
+    """Pooling of s8 and s16: one output row from all input rows of its windows."""
 
-    input_width: int = number(DType.S32)
-    channels: int = number(DType.S32)
-    output_width: int = number(DType.S32)
-    kernel_rows: int = number(DType.S32)
-    kernel_width: int = number(DType.S32, "at most 65535 elements under a window")
-    stride: int = number(DType.S32, "across; the rows' stride is in the pointers")
-    pad: int = number(DType.S32, "before the first column")
+    kernel_rows: int = number(DType.S32, "rows of a window")
+    kernel_width: int = number(DType.S32, "columns of a window, which covers at most 65535 elements")
+    stride: int = number(DType.S32, "columns from window to window; the rows' stride is in the pointers")
+    pad: int = number(DType.S32, "columns of padding before the first column")
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
 
 
 class PoolAccumulateParams(
-    Params,
+    PoolingParams,
     kernels=(
         "kibi_average_pool2d_s16_accumulate",
         "kibi_average_pool2d_s8_accumulate",
@@ -76,14 +75,11 @@ class PoolAccumulateParams(
         "kibi_max_pool2d_s8_accumulate",
     ),
 ):
-    """Pooling of s8 and s16 to one output row, an input row at a time."""
+    """Pooling of s8 and s16 to a single output row: one input row at each step."""
 
-    input_width: int = number(DType.S32)
-    channels: int = number(DType.S32)
-    output_width: int = number(DType.S32)
-    steps: int = number(DType.S32, "input rows under the windows, padding not counted")
-    kernel_width: int = number(DType.S32, "at most 65535 elements under a window")
-    stride: int = number(DType.S32, "across")
-    pad: int = number(DType.S32, "before the first column")
+    steps: int = number(DType.S32, "input rows that the windows cover, without padding")
+    kernel_width: int = number(DType.S32, "columns of a window, which covers at most 65535 elements")
+    stride: int = number(DType.S32, "columns from window to window")
+    pad: int = number(DType.S32, "columns of padding before the first column")
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)

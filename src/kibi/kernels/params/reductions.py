@@ -1,4 +1,4 @@
-"""Parameters of kernels that reduce axes, an input row at a time."""
+"""Parameters of the kernels that reduce elements along axes, or add them up along an axis."""
 
 from kibi.dtypes import DType
 from kibi.kernels.params.description import Params, number
@@ -11,58 +11,56 @@ class ReductionParams(
         "kibi_sum_f32",
     ),
 ):
-    """A reduction without constants: four nested loops lead through an input row."""
+    """How the elements of the input's rows find their output elements: all that REDUCE_ALL, and SUM of f32, need.
+
+    The kernels of other reductions need more: their classes derive from this one.
+    """
 
     size1: int = number(DType.S32, "rows of one part of the batch")
-    size2: int = number(DType.S32, "loops inside a row")
-    size3: int = number(DType.S32)
+    size2: int = number(DType.S32, "turns of the outer loop inside a row")
+    size3: int = number(DType.S32, "turns of the inner loop inside a row")
     step0: int = number(
         DType.S32,
-        "how far the output index moves from part to part of the batch; 0 along reduced axes",
+        "how far the output index moves from part to part of the batch: 0 along reduced axes",
     )
-    step1: int = number(DType.S32, "from row to row")
-    step2: int = number(DType.S32, "in each loop")
-    step3: int = number(DType.S32)
+    step1: int = number(DType.S32, "the same from row to row")
+    step2: int = number(DType.S32, "the same in each turn of the outer loop")
+    step3: int = number(DType.S32, "the same in each turn of the inner loop")
     steps: int = number(DType.S32, "rows of the input")
     output_elements: int = number(DType.S32)
 
 
+class AxisParams(Params):
+    """The axis along which elements are searched or added up: a step works on pieces [outer][size][inner]."""
+
+    outer: int = number(DType.S32, "product of the sizes before the axis, in one step")
+    size: int = number(DType.S32, "elements along the axis")
+    inner: int = number(DType.S32, "product of the sizes after the axis")
+    row_elements: int = number(DType.S32, "elements at each pointer")
+
+
 class ArgExtremeParams(
-    Params,
+    AxisParams,
     kernels=(
         "kibi_arg_extreme_f32",
         "kibi_arg_extreme_s8",
     ),
 ):
-    """ARG_MAX and ARG_MIN."""
+    """ARG_MAX and ARG_MIN: the place of the first extreme along the axis."""
 
-    outer: int = number(DType.S32, "elements before the axis")
-    size: int = number(DType.S32, "elements along it")
-    inner: int = number(DType.S32, "elements after it")
-    row_elements: int = number(DType.S32)
     is_max: int = number(DType.S32, "1: the largest, 0: the smallest")
 
 
-class CumsumParams(Params, kernels=("kibi_cumsum_f32",)):
-    """CUMSUM of f32."""
+class CumsumParams(AxisParams, kernels=("kibi_cumsum_f32",)):
+    """CUMSUM of f32: for each element the sum of all elements up to it along the axis."""
 
-    outer: int = number(DType.S32, "elements before the axis")
-    size: int = number(DType.S32, "elements along it")
-    inner: int = number(DType.S32, "elements after it")
-    row_elements: int = number(DType.S32)
     is_exclusive: int = number(DType.S32, "1: an element is not part of its own sum")
     is_reversed: int = number(DType.S32, "1: sums begin at the axis's end")
 
 
-class CumsumS8Params(Params, kernels=("kibi_cumsum_s8",)):
-    """CUMSUM of s8."""
+class CumsumS8Params(CumsumParams, kernels=("kibi_cumsum_s8",)):
+    """CUMSUM of s8: the same sums, brought to the output's scale."""
 
-    outer: int = number(DType.S32, "elements before the axis")
-    size: int = number(DType.S32, "elements along it")
-    inner: int = number(DType.S32, "elements after it")
-    row_elements: int = number(DType.S32)
-    is_exclusive: int = number(DType.S32, "1: an element is not part of its own sum")
-    is_reversed: int = number(DType.S32, "1: sums begin at the axis's end")
     zero_point: int = number(DType.S32, "of the input")
     output_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
     output_shift: int = number(DType.S32, "-31 … 0")
@@ -70,7 +68,7 @@ class CumsumS8Params(Params, kernels=("kibi_cumsum_s8",)):
 
 
 class MeanF32Params(ReductionParams, kernels=("kibi_mean_f32",)):
-    """MEAN of f32."""
+    """MEAN of f32: sums, divided by the number of their elements."""
 
     count: float = number(DType.F32, "elements of each mean")
 
@@ -82,11 +80,11 @@ class MeanParams(
         "kibi_mean_s8",
     ),
 ):
-    """MEAN and SUM of s8 and s16."""
+    """MEAN and SUM of s8 and s16: sums, brought to the output's scale by a factor that includes the division of a mean."""
 
     start: int = number(DType.S32, "of each sum: -(input zero point * elements of each mean), in 32 bits that wrap")
     output_zero_point: int = number(DType.S32)
-    multiplier: int = number(DType.S32, "0 … 2**31 - 1, with the division in it")
+    multiplier: int = number(DType.S32, "0 … 2**31 - 1; includes the division of a mean")
     shift: int = number(DType.S32, "-31 … 30")
 
 

@@ -1,4 +1,4 @@
-"""Parameters of kernels that compute each output element from one input element."""
+"""Parameters of the kernels that compute each output element from one input element."""
 
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
@@ -61,30 +61,31 @@ class ElementsParams(
         "kibi_tanh_f32",
     ),
 ):
-    """A function of each element without constants, or a copy with a change of type."""
+    """All that kernels without scales need: float functions such as ABS and EXP, CAST, LOGICAL_NOT and others.
+
+    The kernels that need more have classes that derive from this one.
+    """
 
     elements: int = number(DType.S32, "of a row")
 
 
-class AbsS16Params(Params, kernels=("kibi_abs_s16",)):
-    """ABS of s16, scaled where scales differ."""
+class AbsS16Params(ElementsParams, kernels=("kibi_abs_s16",)):
+    """ABS of s16: magnitudes, brought to the output's scale."""
 
-    elements: int = number(DType.S32)
-    is_scaled: int = number(DType.S32, "0 where the scales are equal, or there are none")
+    is_scaled: int = number(DType.S32, "0 where the scales are equal, or there are none; else 1")
     multiplier: int = number(DType.S32, "0 … 2**31 - 1")
     shift: int = number(DType.S32, "-31 … 30; negative is to the right")
 
 
-class CastAnyBoolParams(Params, kernels=("kibi_cast_any_bool",)):
-    """CAST of any type to bool."""
+class CastAnyBoolParams(ElementsParams, kernels=("kibi_cast_any_bool",)):
+    """CAST of any type to bool: whether an element is not 0."""
 
-    elements: int = number(DType.S32)
     bytes: int = number(DType.S32, "of an input element: 1, 2 or 4")
-    is_float: int = number(DType.S32, "whether input elements are floats, of which -0 is a zero, too")
+    is_float: int = number(DType.S32, "1 where input elements are floats, of which -0 is a zero, too; else 0")
 
 
 class QuantizeF32Params(
-    Params,
+    ElementsParams,
     kernels=(
         "kibi_dequantize_s16_f32",
         "kibi_dequantize_s8_f32",
@@ -93,59 +94,55 @@ class QuantizeF32Params(
         "kibi_quantize_f32_s8",
     ),
 ):
-    """QUANTIZE from f32, and DEQUANTIZE to f32."""
+    """QUANTIZE from f32, and DEQUANTIZE: elements are brought to a scale, or from it."""
 
-    elements: int = number(DType.S32)
     scale: float = number(DType.F32, "positive")
     zero_point: int = number(DType.S32)
 
 
-class LeakyReluF32Params(Params, kernels=("kibi_leaky_relu_f32",)):
-    """LEAKY_RELU of f32."""
+class LeakyReluF32Params(ElementsParams, kernels=("kibi_leaky_relu_f32",)):
+    """LEAKY_RELU of f32: elements above 0, and the products of others with alpha."""
 
-    elements: int = number(DType.S32)
     alpha: float = number(DType.F32)
 
 
-class LeakyReluS16Params(Params, kernels=("kibi_leaky_relu_s16",)):
-    """LEAKY_RELU of s16."""
+class LeakyReluS16Params(ElementsParams, kernels=("kibi_leaky_relu_s16",)):
+    """LEAKY_RELU of s16: elements above and below 0 are brought to the output's scale by different factors."""
 
-    elements: int = number(DType.S32)
     zero_point: int = number(DType.S32)
     output_zero_point: int = number(DType.S32)
     multiplier: int = number(DType.S32, "of inputs that are not negative: 0 … 2**31 - 1")
     shift: int = number(DType.S32, "-31 … 30; negative is to the right")
-    alpha_multiplier: int = number(DType.S32, "of those that are")
-    alpha_shift: int = number(DType.S32)
-    alpha_sign: int = number(DType.S32, "1 or -1")
+    alpha_multiplier: int = number(DType.S32, "of negative inputs: 0 … 2**31 - 1")
+    alpha_shift: int = number(DType.S32, "-31 … 30")
+    alpha_sign: int = number(DType.S32, "1 or -1: the sign of the slope below 0, whose magnitude the factor has")
 
 
 class SigmoidS16Params(
-    Params,
+    ElementsParams,
     kernels=(
         "kibi_logistic_s16",
         "kibi_tanh_s16",
     ),
 ):
-    """LOGISTIC and TANH of s16."""
+    """LOGISTIC and TANH of s16: interpolation in a table that the kernels have."""
 
-    elements: int = number(DType.S32)
     factor: int = number(
         DType.S32,
-        "0 … 2**31 - 1; with the shift, to units of 1/12288; a product beyond 32 bits wraps",
+        "0 … 2**31 - 1; factor and shift bring inputs to units of 1/12288; a product beyond 32 bits wraps",
     )
     right_shift: int = number(DType.S32, "0 … 31; 0 where the factor is above 32767")
 
 
 class TableParams(Params, kernels=("kibi_lookup_s8",)):
-    """Any function of s8, by a table of its 256 answers."""
+    """Any function from s8 to s8: outputs are read from a table."""
 
     table: Array = array(DType.S8, "[256], the outputs for -128 … 127")
-    elements: int = number(DType.S32)
+    elements: int = number(DType.S32, "of a row")
 
 
 class RequantizeParams(
-    Params,
+    ElementsParams,
     kernels=(
         "kibi_quantize_s16_s16",
         "kibi_quantize_s16_s32",
@@ -158,32 +155,29 @@ class RequantizeParams(
         "kibi_quantize_u8_s8",
     ),
 ):
-    """QUANTIZE from one integer type to another, or to another scale."""
+    """QUANTIZE between integers: elements are brought from one scale to another."""
 
-    elements: int = number(DType.S32)
     zero_point: int = number(DType.S32, "above -2**31")
     output_zero_point: int = number(DType.S32)
     multiplier: int = number(DType.S32, "0 … 2**31 - 1")
     shift: int = number(DType.S32, "-31 … 30; negative is to the right")
 
 
-class Relu6S16Params(Params, kernels=("kibi_relu6_s16",)):
-    """RELU6 of s16."""
+class Relu6S16Params(ElementsParams, kernels=("kibi_relu6_s16",)):
+    """RELU6 of s16: elements are cut to 0 … 6, and keep their scale."""
 
-    elements: int = number(DType.S32)
     zero_point: int = number(DType.S32)
-    six: int = number(DType.S32, "in the scale")
+    six: int = number(DType.S32, "the element that represents 6")
 
 
 class ScaleParams(
-    Params,
+    ElementsParams,
     kernels=(
         "kibi_relu_s16",
         "kibi_rsqrt_s16",
     ),
 ):
-    """RELU and RSQRT of s16: a factor and nothing else."""
+    """RELU and RSQRT of s16: the function's results, brought to the output's scale."""
 
-    elements: int = number(DType.S32)
     multiplier: int = number(DType.S32, "0 … 2**31 - 1")
     shift: int = number(DType.S32, "-31 … 30; negative is to the right")

@@ -9,8 +9,8 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
-    int32_t is_scaled;  /* 0 where the scales are equal, or there are none */
+    int32_t elements;   /* of a row */
+    int32_t is_scaled;  /* 0 where the scales are equal, or there are none; else 1 */
     int32_t multiplier; /* 0 ... 2**31 - 1 */
     int32_t shift;      /* -31 ... 30; negative is to the right */
 } kibi_abs_s16_params;

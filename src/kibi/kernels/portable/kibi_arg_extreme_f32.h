@@ -9,11 +9,11 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t outer;  /* elements before the axis */
-    int32_t size;   /* elements along it */
-    int32_t inner;  /* elements after it */
-    int32_t row_elements;
-    int32_t is_max; /* 1: the largest, 0: the smallest */
+    int32_t outer;        /* product of the sizes before the axis, in one step */
+    int32_t size;         /* elements along the axis */
+    int32_t inner;        /* product of the sizes after the axis */
+    int32_t row_elements; /* elements at each pointer */
+    int32_t is_max;       /* 1: the largest, 0: the smallest */
 } kibi_arg_extreme_f32_params;
 
 /* output: [outer][inner], places 0 … size - 1, the first of equals; may not overlap an input row.

@@ -12,10 +12,10 @@ typedef struct {
     int32_t input_width;
     int32_t channels;
     int32_t output_width;
-    int32_t steps;  /* input rows under the windows, padding not counted */
-    int32_t kernel_width;
-    int32_t stride; /* across */
-    int32_t pad;    /* before the first column */
+    int32_t steps;        /* input rows that the windows cover, without padding */
+    int32_t kernel_width; /* columns of a window */
+    int32_t stride;       /* columns from window to window */
+    int32_t pad;          /* columns of padding before the first column */
     float activation_min;
     float activation_max;
 } kibi_average_pool2d_f32_accumulate_params;

@@ -9,9 +9,9 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
+    int32_t elements; /* of a row */
     int32_t bytes;    /* of an input element: 1, 2 or 4 */
-    int32_t is_float; /* whether input elements are floats, of which -0 is a zero, too */
+    int32_t is_float; /* 1 where input elements are floats, of which -0 is a zero, too; else 0 */
 } kibi_cast_any_bool_params;
 
 /* output: [elements] uint8_t, 0 or 1; may begin at the input row, or below it.

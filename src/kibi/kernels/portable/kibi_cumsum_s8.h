@@ -9,10 +9,10 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t outer;             /* elements before the axis */
-    int32_t size;              /* elements along it */
-    int32_t inner;             /* elements after it */
-    int32_t row_elements;
+    int32_t outer;             /* product of the sizes before the axis, in one step */
+    int32_t size;              /* elements along the axis */
+    int32_t inner;             /* product of the sizes after the axis */
+    int32_t row_elements;      /* elements at each pointer */
     int32_t is_exclusive;      /* 1: an element is not part of its own sum */
     int32_t is_reversed;       /* 1: sums begin at the axis's end */
     int32_t zero_point;        /* of the input */

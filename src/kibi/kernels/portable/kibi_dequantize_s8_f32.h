@@ -9,8 +9,8 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
-    float scale; /* positive */
+    int32_t elements; /* of a row */
+    float scale;      /* positive */
     int32_t zero_point;
 } kibi_dequantize_s8_f32_params;
 

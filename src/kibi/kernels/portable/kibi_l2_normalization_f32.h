@@ -9,8 +9,8 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t vectors;
-    int32_t depth; /* elements of a vector, 1 or more */
+    int32_t vectors; /* of a row */
+    int32_t depth;   /* elements of a vector, 1 or more */
 } kibi_l2_normalization_f32_params;
 
 /* output: [vectors][depth]; may begin at the input row, or below it.

@@ -9,8 +9,8 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t vectors;
-    int32_t depth; /* elements of a vector, 1 ... 33025 */
+    int32_t vectors; /* of a row */
+    int32_t depth;   /* elements of a vector, 1 ... 33025 */
     int32_t zero_point;
 } kibi_l2_normalization_s8_params;
 

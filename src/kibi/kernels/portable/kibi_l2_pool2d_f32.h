@@ -12,10 +12,10 @@ typedef struct {
     int32_t input_width;
     int32_t channels;
     int32_t output_width;
-    int32_t kernel_rows;
-    int32_t kernel_width;
-    int32_t stride; /* across; the rows' stride is in the pointers */
-    int32_t pad;    /* before the first column */
+    int32_t kernel_rows;  /* rows of a window */
+    int32_t kernel_width; /* columns of a window */
+    int32_t stride;       /* columns from window to window; the rows' stride is in the pointers */
+    int32_t pad;          /* columns of padding before the first column */
     float activation_min;
     float activation_max;
 } kibi_l2_pool2d_f32_params;

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
+    int32_t elements; /* of a row */
     float alpha;
 } kibi_leaky_relu_f32_params;
 

@@ -9,13 +9,14 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t vectors;
+    int32_t vectors;             /* of a row */
     int32_t depth;               /* elements of a vector, 1 ... 2048 */
-    const int32_t *exponentials; /* [differences], exp of the scaled -0, -1, ... as Q0.31; those after count as 0 */
+    /* [differences], exp of the scaled differences 0, -1, ... as Q0.31; that of others counts as 0 */
+    const int32_t *exponentials;
     int32_t differences;         /* 1 ... 256 */
-    int32_t multiplier;          /* of differences, to Q5.26: 2**30 ... 2**31 - 1 */
+    int32_t multiplier;          /* brings differences to Q5.26: 2**30 ... 2**31 - 1 */
     int32_t shift;               /* 1 ... 30 */
-    int32_t inverse_multiplier;  /* and back: 2**30 ... 2**31 - 1 */
+    int32_t inverse_multiplier;  /* brings them back: 2**30 ... 2**31 - 1 */
     int32_t inverse_shift;       /* -31 ... 0 */
     int32_t least_difference;    /* differences up to this one, below 0, give -128 */
 } kibi_log_softmax_s8_params;

@@ -9,8 +9,9 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
-    int32_t factor;      /* 0 ... 2**31 - 1; with the shift, to units of 1/12288; a product beyond 32 bits wraps */
+    int32_t elements;    /* of a row */
+    /* 0 ... 2**31 - 1; factor and shift bring inputs to units of 1/12288; a product beyond 32 bits wraps */
+    int32_t factor;
     int32_t right_shift; /* 0 ... 31; 0 where the factor is above 32767 */
 } kibi_logistic_s16_params;
 

@@ -10,7 +10,7 @@ extern "C" {
 
 typedef struct {
     const int8_t *table; /* [256], the outputs for -128 ... 127 */
-    int32_t elements;
+    int32_t elements;    /* of a row */
 } kibi_lookup_s8_params;
 
 /* output: [elements]; may be the input row itself, or begin below it.

@@ -10,17 +10,17 @@ extern "C" {
 
 typedef struct {
     int32_t size1;      /* rows of one part of the batch */
-    int32_t size2;      /* loops inside a row */
-    int32_t size3;
-    int32_t step0;      /* how far the output index moves from part to part of the batch; 0 along reduced axes */
-    int32_t step1;      /* from row to row */
-    int32_t step2;      /* in each loop */
-    int32_t step3;
+    int32_t size2;      /* turns of the outer loop inside a row */
+    int32_t size3;      /* turns of the inner loop inside a row */
+    int32_t step0;      /* how far the output index moves from part to part of the batch: 0 along reduced axes */
+    int32_t step1;      /* the same from row to row */
+    int32_t step2;      /* the same in each turn of the outer loop */
+    int32_t step3;      /* the same in each turn of the inner loop */
     int32_t steps;      /* rows of the input */
     int32_t output_elements;
     int32_t start;      /* of each sum: -(input zero point * elements of each mean), in 32 bits that wrap */
     int32_t output_zero_point;
-    int32_t multiplier; /* 0 ... 2**31 - 1, with the division in it */
+    int32_t multiplier; /* 0 ... 2**31 - 1; includes the division of a mean */
     int32_t shift;      /* -31 ... 30 */
 } kibi_mean_s8_params;
 

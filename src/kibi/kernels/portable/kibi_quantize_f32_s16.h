@@ -9,8 +9,8 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
-    float scale; /* positive */
+    int32_t elements; /* of a row */
+    float scale;      /* positive */
     int32_t zero_point;
 } kibi_quantize_f32_s16_params;
 

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
+    int32_t elements;   /* of a row */
     int32_t zero_point; /* above -2**31 */
     int32_t output_zero_point;
     int32_t multiplier; /* 0 ... 2**31 - 1 */

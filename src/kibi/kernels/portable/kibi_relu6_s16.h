@@ -9,9 +9,9 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
+    int32_t elements; /* of a row */
     int32_t zero_point;
-    int32_t six; /* in the scale */
+    int32_t six;      /* the element that represents 6 */
 } kibi_relu6_s16_params;
 
 /* output: [elements]; may be the input row itself, or begin below it.

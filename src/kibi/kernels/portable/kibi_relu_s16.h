@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct {
-    int32_t elements;
+    int32_t elements;   /* of a row */
     int32_t multiplier; /* 0 ... 2**31 - 1 */
     int32_t shift;      /* -31 ... 30; negative is to the right */
 } kibi_relu_s16_params;

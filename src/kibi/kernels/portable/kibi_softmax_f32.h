@@ -9,9 +9,9 @@ extern "C" {
 #endif
 
 typedef struct {
-    float beta;
-    int32_t vectors;
-    int32_t depth; /* elements of a vector, 1 or more */
+    float beta;      /* factor of the inputs */
+    int32_t vectors; /* of a row */
+    int32_t depth;   /* elements of a vector, 1 or more */
 } kibi_softmax_f32_params;
 
 /* output: [vectors][depth]; may begin at the input row, or below it.

@@ -10,10 +10,10 @@ extern "C" {
 
 typedef struct {
     const int16_t *exponentials; /* [513], exp(10 * k / 512 - 10) in units of 2**-15 */
-    const int16_t *reciprocals;  /* [513], 1 / (1 + k / 512), likewise */
-    int32_t multiplier;          /* of differences, to units of 10/65535: 0 ... 2**31 - 1 */
+    const int16_t *reciprocals;  /* [513], 1 / (1 + k / 512) in units of 2**-15 */
+    int32_t multiplier;          /* brings differences to units of 10/65535: 0 ... 2**31 - 1 */
     int32_t shift;               /* -31 ... 30; negative is to the right */
-    int32_t vectors;
+    int32_t vectors;             /* of a row */
     int32_t depth;               /* elements of a vector, 1 ... 65536 */
 } kibi_softmax_s16_params;
 

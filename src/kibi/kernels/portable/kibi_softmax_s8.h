@@ -9,9 +9,10 @@ extern "C" {
 #endif
 
 typedef struct {
-    const int32_t *exponentials; /* [differences], exp of the scaled -0, -1, ... as Q0.31; those after count as 0 */
+    /* [differences], exp of the scaled differences 0, -1, ... as Q0.31; that of others counts as 0 */
+    const int32_t *exponentials;
     int32_t differences;         /* 1 ... 256 */
-    int32_t vectors;
+    int32_t vectors;             /* of a row */
     int32_t depth;               /* elements of a vector, 1 ... 2048 */
 } kibi_softmax_s8_params;
 

@@ -12,10 +12,10 @@ typedef struct {
     int32_t pieces;      /* parts of an output row: 1, or its columns */
     int32_t elements;    /* of a piece of the output */
     int32_t rows1;       /* pointers of input 1: 1, or one for each piece */
-    int32_t row_step1;   /* pointers from one piece to the next: 0 or 1 */
+    int32_t row_step1;   /* of input 1: pointers from one piece to the next, 0 or 1 */
     int32_t piece_step1; /* elements from one piece to the next */
-    int32_t step1;       /* elements from one element to the next: 0 or 1 */
-    int32_t row_step2;
+    int32_t step1;       /* elements from one element to the next, 0 or 1 */
+    int32_t row_step2;   /* the same of input 2 */
     int32_t piece_step2;
     int32_t step2;
 } kibi_squared_difference_s32_params;

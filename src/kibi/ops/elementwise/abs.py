@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
+from kibi.kernels.params import Params
+from kibi.kernels.params.unary import AbsS16Params
 from kibi.ops import checks
 from kibi.ops.elementwise.lookup import ALL_S8
-from kibi.ops.elementwise.unary import Numbers, Unary
+from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
 from kibi.quant import Multiplier, requantize, wrap_s32
 
@@ -35,10 +37,10 @@ class Abs(Unary):
         scaled = magnitude if factor is None else requantize(magnitude, factor.value, factor.shift)
         return np.clip(wrap_s32(scaled + site.output.quantization.zero_point), -128, 127).astype(np.int8)
 
-    def params(self, site: Site) -> dict[str, Any]:
-        """The factor of s16."""
+    def params(self, site: Site) -> Params:
+        """The size of a row, and the factor of s16."""
         if site.output.type.dtype is DType.F32:
-            return {}
+            return elements_params(site)
         if site["input"].type.quantization is None:
             if site.output.type.quantization is not None:
                 raise OperatorError("output has a scale, but input has none", operand="output")
@@ -48,7 +50,9 @@ class Abs(Unary):
                 checks.symmetric(site, operand)
             factor = _factor(site)
         value, shift = (0, 0) if factor is None else (factor.value, factor.shift)
-        return {"is_scaled": int(factor is not None), "multiplier": value, "shift": shift}
+        return AbsS16Params(
+            elements=site.output.type.row_elements, is_scaled=int(factor is not None), multiplier=value, shift=shift
+        )
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """As the table; of f32, the sign removed."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Rows, Site
+from kibi.kernels.params.binary import ScaledSumParams
 from kibi.ops.attributes import Activation
 from kibi.ops.elementwise.broadcast import Elementwise2, is_quantized
 from kibi.ops.elementwise.scaled_pair import ScaledPair
@@ -60,8 +61,9 @@ class Add(Elementwise2):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The type's kernel, without scratch."""
-        params = _pair(site).params() if is_quantized(site.output.type.dtype) else {}
-        return self.call(site, **self.clamp_params(site), **params)
+        if not is_quantized(site.output.type.dtype):
+            return self.plain_call(site)
+        return self.call(site, ScaledSumParams, **self.clamp_params(site), **_pair(site).params())
 
 
 def _pair(site: Site) -> ScaledPair:

@@ -8,6 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.binary import AddNF32Params, AddNS8Params
 from kibi.ops import checks
 from kibi.ops.movement.joining import given_inputs
 from kibi.ops.reductions.running_sum import RunningSum
@@ -70,9 +71,11 @@ class AddN(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, without scratch."""
         dtype, count = site.output.type.dtype, len(site.row_tensors)
-        params = {"inputs": count, "elements": site.output.type.row_elements}
-        more = RunningSum.of(site, "input0").params() if dtype is DType.S8 else {}
-        return KernelCall.of(f"kibi_add_n_{dtype}", {**params, **more}, overlap_bytes=(0,) * count)
+        elements = site.output.type.row_elements
+        params: AddNF32Params | AddNS8Params = AddNF32Params(inputs=count, elements=elements)
+        if dtype is DType.S8:
+            params = AddNS8Params(inputs=count, elements=elements, **RunningSum.of(site, "input0").params())
+        return KernelCall(f"kibi_add_n_{dtype}", params, overlap_bytes=(0,) * count)
 
 
 def _stacked(rows: Rows) -> Array:

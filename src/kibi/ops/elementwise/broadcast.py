@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
 from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site, TensorType
+from kibi.kernels.params import Params
+from kibi.kernels.params.binary import ClampedPairF32Params, ClampedPairParams
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
 
@@ -191,7 +193,7 @@ class Broadcast2(Operator):
         output = site.output.type
         return _plane(output.shape[_behind(output) :], self._split(site))
 
-    def broadcast_params(self, site: Site) -> dict[str, Any]:
+    def broadcast_params(self, site: Site) -> dict[str, int]:
         """The struct fields that say how the inputs' pieces meet an output row."""
         plane = self._output_plane(site)
         pairings = self._pairings(site)
@@ -210,10 +212,10 @@ class Broadcast2(Operator):
             }
         return fields
 
-    def call(self, site: Site, **fields: Any) -> KernelCall:
-        """The call of the type's kernel, without scratch, with these fields after those of the broadcast."""
+    def call(self, site: Site, kind: type[Params], **fields: Any) -> KernelCall:
+        """The call of the type's kernel, without scratch, whose struct has these fields after those of the broadcast."""
         kernel = f"kibi_{self.name.lower()}_{site.output.type.dtype}"
-        return KernelCall.of(kernel, {**self.broadcast_params(site), **fields}, overlap_bytes=self.overlaps(site))
+        return KernelCall(kernel, kind(**self.broadcast_params(site), **fields), overlap_bytes=self.overlaps(site))
 
     def overlaps(self, site: Site) -> tuple[int | None, ...]:
         """For each input the distance of `KernelCall.overlap_bytes`: 0 where its rows meet the output's element by element."""
@@ -266,10 +268,15 @@ class Elementwise2(Broadcast2):
             return self.activation.limits(dtype, site.output.quantization)
         return self.activation.plain_limits(dtype)
 
-    def clamp_params(self, site: Site) -> dict[str, Any]:
+    def clamp_params(self, site: Site) -> dict[str, float]:
         """The struct fields of the clamp."""
         low, high = self.limits(site)
         return {"activation_min": low, "activation_max": high}
+
+    def plain_call(self, site: Site) -> KernelCall:
+        """The call of the kernel of s32 or f32, which are not quantized."""
+        kind = ClampedPairF32Params if site.output.type.dtype is DType.F32 else ClampedPairParams
+        return self.call(site, kind, **self.clamp_params(site))
 
     def clamped(self, site: Site) -> Callable[[Numbers], Array]:
         """A function that clamps an array, the upper bound last, and gives it the output's type; a NaN stays one."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.kernels.params.unary import CastAnyBoolParams, ElementsParams
 from kibi.ops import checks
 from kibi.ops.registry import register
 
@@ -60,12 +61,13 @@ class Cast(Operator):
         elements = site.output.type.row_elements
         # The last element is read when all outputs but one have been written.
         distance = max(0, output.size_bytes - source.size_bytes) * (elements - 1)
-        params = {"elements": elements}
         if output is DType.BOOL:
-            params |= {"bytes": source.size_bytes, "is_float": int(source is DType.F32)}
-            return KernelCall.of("kibi_cast_any_bool", params, is_untyped=True, overlap_bytes=(distance,))
+            is_float = int(source is DType.F32)
+            params = CastAnyBoolParams(elements=elements, bytes=source.size_bytes, is_float=is_float)
+            return KernelCall("kibi_cast_any_bool", params, is_untyped=True, overlap_bytes=(distance,))
         stored = DType.U8 if source is DType.BOOL else source
-        return KernelCall.of(f"kibi_cast_{stored}_{output}", params, overlap_bytes=(distance,))
+        kernel = f"kibi_cast_{stored}_{output}"
+        return KernelCall(kernel, ElementsParams(elements=elements), overlap_bytes=(distance,))
 
 
 register(Cast)

@@ -8,6 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.kernels.params.binary import CompareParams, CompareS8Params
 from kibi.ops import checks
 from kibi.ops.elementwise.broadcast import Broadcast2, Numbers
 from kibi.quant import Multiplier, quantize_multiplier, requantize
@@ -56,16 +57,25 @@ class Comparison(Broadcast2):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type of the inputs, without scratch."""
         dtype = site["input1"].type.dtype
-        params = {**self.broadcast_params(site), "relation": self.relation}
-        if dtype is DType.S8:
-            for number, operand in enumerate(self.inputs, start=1):
-                factor = _factor(site, operand)
-                params |= {
-                    f"zero_point{number}": site[operand].quantization.zero_point,
-                    f"multiplier{number}": factor.value,
-                    f"shift{number}": factor.shift,
-                }
-        return KernelCall.of(f"kibi_compare_{dtype}", params, overlap_bytes=self.overlaps(site))
+        params = self._scaled_params(site) if dtype is DType.S8 else self._plain_params(site)
+        return KernelCall(f"kibi_compare_{dtype}", params, overlap_bytes=self.overlaps(site))
+
+    def _plain_params(self, site: Site) -> CompareParams:
+        return CompareParams(relation=self.relation, **self.broadcast_params(site))
+
+    def _scaled_params(self, site: Site) -> CompareS8Params:
+        first, second = (_factor(site, operand) for operand in self.inputs)
+        zero1, zero2 = (site[operand].quantization.zero_point for operand in self.inputs)
+        return CompareS8Params(
+            relation=self.relation,
+            zero_point1=zero1,
+            multiplier1=first.value,
+            shift1=first.shift,
+            zero_point2=zero2,
+            multiplier2=second.value,
+            shift2=second.shift,
+            **self.broadcast_params(site),
+        )
 
 
 @dataclass(frozen=True, slots=True)

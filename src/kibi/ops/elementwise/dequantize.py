@@ -8,6 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.kernels.params.unary import QuantizeF32Params
 from kibi.ops import checks
 from kibi.ops.registry import register
 
@@ -51,14 +52,11 @@ class Dequantize(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type."""
         source, dtype = site["input"].quantization, site["input"].type.dtype
-        params = {
-            "elements": site.output.type.row_elements,
-            "scale": source.scale,
-            "zero_point": source.zero_point,
-        }
+        elements = site.output.type.row_elements
+        params = QuantizeF32Params(elements=elements, scale=source.scale, zero_point=source.zero_point)
         # The last element is read when all outputs but one, which are larger, have been written.
-        distance = (DType.F32.size_bytes - dtype.size_bytes) * (site.output.type.row_elements - 1)
-        return KernelCall.of(f"kibi_dequantize_{dtype}_f32", params, overlap_bytes=(distance,))
+        distance = (DType.F32.size_bytes - dtype.size_bytes) * (elements - 1)
+        return KernelCall(f"kibi_dequantize_{dtype}_f32", params, overlap_bytes=(distance,))
 
 
 register(Dequantize)

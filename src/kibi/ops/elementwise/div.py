@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.kernels.params.binary import DivS8Params
 from kibi.ops import checks
 from kibi.ops.elementwise.broadcast import Elementwise2, Numbers
 from kibi.ops.registry import register
@@ -56,14 +57,16 @@ class Div(Elementwise2):
     def kernel_call(self, site: Site) -> KernelCall:
         """The type's kernel, without scratch; for s8 with the reciprocals of all divisors."""
         if site.output.type.dtype is not DType.S8:
-            return self.call(site, **self.clamp_params(site))
+            return self.plain_call(site)
         factor = _multiplier(site)
-        names = ("zero_point1", "zero_point2", "output_zero_point")
-        zeros = (site[operand].quantization.zero_point for operand in _OPERANDS)
+        zero1, zero2, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
         return self.call(
             site,
+            DivS8Params,
             **self.clamp_params(site),
-            **dict(zip(names, zeros, strict=True)),
+            zero_point1=zero1,
+            zero_point2=zero2,
+            output_zero_point=zero_point,
             output_multiplier=factor.value,
             output_shift=factor.shift,
             reciprocals=_RECIPROCALS,

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
+from kibi.kernels.params.unary import ElementsParams
 from kibi.ops.elementwise.lookup import ALL_S8
-from kibi.ops.elementwise.unary import Numbers, Unary
+from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
 from kibi.quant import exp_f32, expm1_f32, round_half_away
 
@@ -43,10 +44,9 @@ class Elu(Unary):
         whole = (round_half_away(scaled) + np.float32(output.zero_point)).astype(np.int64)
         return np.clip(whole, -128, 127).astype(np.int8)
 
-    def params(self, site: Site) -> dict[str, Any]:
-        """None."""
-        del site
-        return {}
+    def params(self, site: Site) -> ElementsParams:
+        """The size of a row."""
+        return elements_params(site)
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """Of floats rule N32."""

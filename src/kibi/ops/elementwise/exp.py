@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kibi.ir import KernelCall, Site
-from kibi.ops.elementwise.unary import Real, RealUnary, named_call
+from kibi.ops.elementwise.unary import Real, RealUnary, elements_params
 from kibi.ops.registry import register
 from kibi.quant import exp_f32
 
@@ -26,7 +26,7 @@ class Exp(RealUnary):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel."""
-        return named_call("kibi_exp_f32_each", site)
+        return KernelCall("kibi_exp_f32_each", elements_params(site), overlap_bytes=(0,))
 
 
 register(Exp)

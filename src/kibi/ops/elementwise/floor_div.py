@@ -8,6 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Rows, Site
+from kibi.kernels.params.binary import PairParams
 from kibi.ops.elementwise.broadcast import Broadcast2
 from kibi.ops.registry import register
 from kibi.quant import wrap_s32
@@ -40,7 +41,7 @@ class FloorDiv(Broadcast2):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The type's kernel, without scratch."""
-        return self.call(site)
+        return self.call(site, PairParams)
 
 
 register(FloorDiv)

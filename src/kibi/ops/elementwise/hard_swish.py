@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
+from kibi.kernels.params.unary import ElementsParams
 from kibi.ops import checks
 from kibi.ops.elementwise.lookup import ALL_S8
-from kibi.ops.elementwise.unary import Numbers, Unary
+from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
 from kibi.quant import Multiplier, rounding_divide_by_power_of_two
 
@@ -49,10 +50,9 @@ class HardSwish(Unary):
         result = rounding_divide_by_power_of_two(product, -output.shift) + site.output.quantization.zero_point
         return np.clip(result, -128, 127).astype(np.int8)
 
-    def params(self, site: Site) -> dict[str, Any]:
-        """None: floats need no more than their number."""
-        del site
-        return {}
+    def params(self, site: Site) -> ElementsParams:
+        """The size of a row."""
+        return elements_params(site)
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """Of f32: multiplied before it is divided."""

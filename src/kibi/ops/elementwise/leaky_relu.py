@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
 from kibi.ir import Site
+from kibi.kernels.params import Params
+from kibi.kernels.params.unary import LeakyReluF32Params, LeakyReluS16Params
 from kibi.ops import checks
 from kibi.ops.elementwise.lookup import ALL_S8
 from kibi.ops.elementwise.unary import Numbers, Unary
@@ -37,24 +39,24 @@ class LeakyRelu(Unary):
         """Each side of the zero point with its factor, by rule N4; a negative slope changes the sign at the end."""
         return np.asarray(self._quantized(site)(ALL_S8)).astype(np.int8)
 
-    def params(self, site: Site) -> dict[str, Any]:
-        """The slope of f32, or the factors of s16."""
+    def params(self, site: Site) -> Params:
+        """The size of a row, and the slope of f32 or the factors of s16."""
+        elements = site.output.type.row_elements
         if site.output.type.dtype is DType.F32:
-            return {
-                "alpha": self.alpha,
-            }
+            return LeakyReluF32Params(elements=elements, alpha=self.alpha)
         for operand in ("input", "output"):
             checks.per_tensor(site, operand)
         identity, slope = self._factors(site)
-        return {
-            "zero_point": site["input"].quantization.zero_point,
-            "output_zero_point": site.output.quantization.zero_point,
-            "multiplier": identity.value,
-            "shift": identity.shift,
-            "alpha_multiplier": slope.value,
-            "alpha_shift": slope.shift,
-            "alpha_sign": -1 if self.alpha < 0 else 1,
-        }
+        return LeakyReluS16Params(
+            elements=elements,
+            zero_point=site["input"].quantization.zero_point,
+            output_zero_point=site.output.quantization.zero_point,
+            multiplier=identity.value,
+            shift=identity.shift,
+            alpha_multiplier=slope.value,
+            alpha_shift=slope.shift,
+            alpha_sign=-1 if self.alpha < 0 else 1,
+        )
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """As the table; of f32, the product."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from kibi.dtypes import DType
 from kibi.ir import KernelCall, Site
+from kibi.kernels.params.binary import PairParams
 from kibi.ops.elementwise.broadcast import Broadcast2
 
 _BYTES = "it takes elements for bools, of which C++ leaves all but 0 and 1 undefined"
@@ -28,4 +29,4 @@ class Logical(Broadcast2):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel, without scratch."""
-        return self.call(site)
+        return self.call(site, PairParams)

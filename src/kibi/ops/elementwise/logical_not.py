@@ -9,7 +9,7 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
 from kibi.ops import checks
-from kibi.ops.elementwise.unary import unary_call
+from kibi.ops.elementwise.unary import elements_params, unary_call
 from kibi.ops.registry import register
 
 
@@ -40,7 +40,7 @@ class LogicalNot(Operator):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel."""
-        return unary_call(site)
+        return unary_call(site, elements_params(site))
 
 
 register(LogicalNot)

@@ -3,16 +3,17 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
+from kibi.kernels.params import Params
 from kibi.ops.elementwise.lookup import ALL_S8
-from kibi.ops.elementwise.sigmoid_s16 import scaling, scaling_params
-from kibi.ops.elementwise.unary import Numbers, Unary
+from kibi.ops.elementwise.sigmoid_s16 import scaling, sigmoid_params
+from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
 from kibi.quant import exp_f32, logistic, logistic_s16, quantize_multiplier, requantize, rounding_divide_by_power_of_two
 
@@ -42,9 +43,9 @@ class Logistic(Unary):
             raise OperatorError(what, operand="output")
         return shape, dtype
 
-    def params(self, site: Site) -> dict[str, Any]:
-        """The scaling of s16."""
-        return {} if site.output.type.dtype is DType.F32 else scaling_params(site, (0,))
+    def params(self, site: Site) -> Params:
+        """The size of a row, and the scaling of s16."""
+        return elements_params(site) if site.output.type.dtype is DType.F32 else sigmoid_params(site, (0,))
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """Of s16 rule N29, of floats rule N25."""

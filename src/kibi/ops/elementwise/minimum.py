@@ -8,6 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Rows, Site
+from kibi.kernels.params.binary import PairParams
 from kibi.ops.elementwise.broadcast import Broadcast2
 from kibi.ops.registry import register
 
@@ -43,7 +44,7 @@ class Minimum(Broadcast2):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The type's kernel, without scratch."""
-        return self.call(site)
+        return self.call(site, PairParams)
 
 
 register(Minimum)

@@ -8,6 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Rows, Site
+from kibi.kernels.params.binary import MulS8Params, MulS16Params
 from kibi.ops import checks
 from kibi.ops.elementwise.broadcast import Elementwise2, is_quantized
 from kibi.ops.registry import register
@@ -58,16 +59,17 @@ class Mul(Elementwise2):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The type's kernel, without scratch."""
-        params = self.clamp_params(site)
         dtype = site.output.type.dtype
-        if dtype is DType.S8:
-            names = ("zero_point1", "zero_point2", "output_zero_point")
-            zeros = (site[operand].quantization.zero_point for operand in _OPERANDS)
-            params |= dict(zip(names, zeros, strict=True))
-        if is_quantized(dtype):
-            factor = _multiplier(site)
-            params |= {"output_multiplier": factor.value, "output_shift": factor.shift}
-        return self.call(site, **params)
+        if not is_quantized(dtype):
+            return self.plain_call(site)
+        factor = _multiplier(site)
+        scaling = {"output_multiplier": factor.value, "output_shift": factor.shift, **self.clamp_params(site)}
+        if dtype is DType.S16:
+            return self.call(site, MulS16Params, **scaling)
+        zero1, zero2, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
+        return self.call(
+            site, MulS8Params, zero_point1=zero1, zero_point2=zero2, output_zero_point=zero_point, **scaling
+        )
 
 
 def _multiplier(site: Site) -> Multiplier:

@@ -8,6 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.kernels.params.binary import PairParams, PreluParams
 from kibi.ops import checks
 from kibi.ops.elementwise.broadcast import Broadcast2
 from kibi.ops.registry import register
@@ -76,11 +77,12 @@ class Prelu(Broadcast2):
     def kernel_call(self, site: Site) -> KernelCall:
         """The type's kernel, without scratch."""
         if site.output.type.dtype is DType.F32:
-            return self.call(site)
+            return self.call(site, PairParams)
         one, slope = _multipliers(site)
         zero, zero_alpha, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
         call = self.call(
             site,
+            PreluParams,
             zero_point1=zero,
             zero_point2=zero_alpha,
             multiplier1=one.value,

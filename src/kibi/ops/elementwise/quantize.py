@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.kernels.params.unary import QuantizeF32Params, RequantizeParams
 from kibi.ops import checks
 from kibi.ops.elementwise.lookup import ALL_S8, lookup_call, lookup_rows
 from kibi.ops.registry import register
@@ -77,18 +78,21 @@ class Quantize(Operator):
         source, target = site["input"].type.dtype, site.output.type.dtype
         elements, output = site.output.type.row_elements, site.output.quantization
         if source is DType.F32:
-            scaling: dict[str, Any] = {"scale": output.scale, "zero_point": output.zero_point}
+            params: QuantizeF32Params | RequantizeParams = QuantizeF32Params(
+                elements=elements, scale=output.scale, zero_point=output.zero_point
+            )
         else:
             multiplier, shift = self._factors(site)
-            scaling = {
-                "zero_point": site["input"].quantization.zero_point,
-                "output_zero_point": output.zero_point,
-                "multiplier": multiplier,
-                "shift": shift,
-            }
+            params = RequantizeParams(
+                elements=elements,
+                zero_point=site["input"].quantization.zero_point,
+                output_zero_point=output.zero_point,
+                multiplier=multiplier,
+                shift=shift,
+            )
         # The last element is read when all outputs but one have been written.
         distance = max(0, target.size_bytes - source.size_bytes) * (elements - 1)
-        return KernelCall.of(_KERNELS[source, target], {"elements": elements, **scaling}, overlap_bytes=(distance,))
+        return KernelCall(_KERNELS[source, target], params, overlap_bytes=(distance,))
 
     def _factors(self, site: Site) -> tuple[int, int]:
         """Rule N17: the double-precision quotient of the scales as multiplier and shift."""

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
 from kibi.ir import Site
+from kibi.kernels.params import Params
+from kibi.kernels.params.unary import ScaleParams
 from kibi.ops import checks
 from kibi.ops.elementwise.lookup import ALL_S8
-from kibi.ops.elementwise.unary import Numbers, Unary
+from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
 from kibi.quant import Multiplier, requantize, wrap_s32
 
@@ -35,14 +37,14 @@ class Relu(Unary):
         scaled = wrap_s32(requantize(ALL_S8 - source.zero_point, factor.value, factor.shift) + output.zero_point)
         return np.minimum(np.maximum(scaled, output.zero_point), 127).astype(np.int8)
 
-    def params(self, site: Site) -> dict[str, Any]:
-        """The factor of s16."""
+    def params(self, site: Site) -> Params:
+        """The size of a row, and the factor of s16."""
         if site.output.type.dtype is DType.F32:
-            return {}
+            return elements_params(site)
         for operand in ("input", "output"):
             checks.symmetric(site, operand)
         factor = _factor(site)
-        return {"multiplier": factor.value, "shift": factor.shift}
+        return ScaleParams(elements=site.output.type.row_elements, multiplier=factor.value, shift=factor.shift)
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """As the table; of f32, the maximum, which leaves -0 and NaN as they are."""

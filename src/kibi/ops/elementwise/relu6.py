@@ -2,17 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
 from kibi.ir import Site
+from kibi.kernels.params import Params
+from kibi.kernels.params.unary import Relu6S16Params
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
 from kibi.ops.elementwise.lookup import ALL_S8
-from kibi.ops.elementwise.unary import Numbers, Unary
+from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
 
 
@@ -31,13 +33,13 @@ class Relu6(Unary):
         """Rule N13: clamp to the input's zero point and its 6."""
         return _clamped(ALL_S8, *_limits(site)).astype(np.int8)
 
-    def params(self, site: Site) -> dict[str, Any]:
-        """The bounds of s16."""
+    def params(self, site: Site) -> Params:
+        """The size of a row, and the bounds of s16."""
         if site.output.type.dtype is DType.F32:
-            return {}
+            return elements_params(site)
         checks.per_tensor(site, "input")
         zero_point, six = _limits(site)
-        return {"zero_point": zero_point, "six": six}
+        return Relu6S16Params(elements=site.output.type.row_elements, zero_point=zero_point, six=six)
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """As the table; of f32, the clamp, which leaves -0 and NaN as they are."""

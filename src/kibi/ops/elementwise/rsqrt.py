@@ -3,16 +3,18 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
+from kibi.kernels.params import Params
+from kibi.kernels.params.unary import ScaleParams
 from kibi.ops import checks
 from kibi.ops.elementwise.lookup import ALL_S8
-from kibi.ops.elementwise.unary import Numbers, Unary
+from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
 from kibi.quant import Multiplier, inverse_square_root, requantize, wrap_s32
 
@@ -39,17 +41,19 @@ class Rsqrt(Unary):
         centred = ALL_S8 - site["input"].quantization.zero_point
         return _roots(centred, _factor(site), site.output.quantization.zero_point, DType.S8).astype(np.int8)
 
-    def params(self, site: Site) -> dict[str, Any]:
-        """The factor of s16."""
+    def params(self, site: Site) -> Params:
+        """The size of a row, and the factor of s16."""
         if site.output.type.dtype is DType.F32:
-            return {}
+            return elements_params(site)
         if site["input"].type.quantization is None:
             what = "input has no scale: TFLM then multiplies by a factor that it never sets, which is undefined"
             raise OperatorError(what, "Quantize the model again, with a scale for each tensor", "input")
         for operand in ("input", "output"):
             checks.symmetric(site, operand)
         factor = _factor(site)
-        return {"multiplier": factor.value, "shift": factor.shift - _FRACTION_BITS}
+        return ScaleParams(
+            elements=site.output.type.row_elements, multiplier=factor.value, shift=factor.shift - _FRACTION_BITS
+        )
 
     def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
         """As the table; of f32: the root, rounded, and its inverse, rounded again."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, SupportsFloat
+from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class ScaledPair:
         factor = self.factors[2]
         return wrap_s32(requantize(value, factor.value, factor.shift) + self.zero_points[2])
 
-    def params(self) -> dict[str, Any]:
+    def params(self) -> dict[str, int]:
         """The kernels' struct fields."""
         first, second, result = self.factors
         zero1, zero2, zero = self.zero_points

@@ -51,7 +51,7 @@ class SelectV2(Broadcast2):
         size_bytes = site.output.type.dtype.size_bytes
         condition, *others = self.overlaps(site)
         distances = (condition if size_bytes == 1 else None, *others)
-        params = SelectParams(**self.broadcast_params(site), bytes=size_bytes)
+        params = SelectParams(bytes=size_bytes, **self.broadcast_params(site))
         return KernelCall("kibi_select_any", params, is_untyped=True, overlap_bytes=distances)
 
 

@@ -1,9 +1,9 @@
 """What LOGISTIC and TANH of s16 share: how inputs are brought to the units of their table."""
 
 from collections.abc import Container
-from typing import Any
 
 from kibi.ir import OperatorError, Site
+from kibi.kernels.params.unary import SigmoidS16Params
 from kibi.ops import checks
 from kibi.quant import checked_log2
 
@@ -37,7 +37,7 @@ def scaling(site: Site, shifts: Container[int]) -> tuple[int, int]:
     return int(multiplier), shift
 
 
-def scaling_params(site: Site, shifts: Container[int]) -> dict[str, Any]:
-    """The struct fields of `scaling`."""
+def sigmoid_params(site: Site, shifts: Container[int]) -> SigmoidS16Params:
+    """The parameters of the kernels of s16, with the results of `scaling`."""
     multiplier, shift = scaling(site, shifts)
-    return {"factor": multiplier, "right_shift": shift}
+    return SigmoidS16Params(elements=site.output.type.row_elements, factor=multiplier, right_shift=shift)

@@ -8,6 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Rows, Site
+from kibi.kernels.params.binary import PairParams, ScaledDifferenceParams
 from kibi.ops import checks
 from kibi.ops.elementwise.broadcast import Broadcast2, is_quantized
 from kibi.ops.elementwise.scaled_pair import ScaledPair
@@ -63,7 +64,9 @@ class SquaredDifference(Broadcast2):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The type's kernel, without scratch."""
-        return self.call(site, **(_pair(site).params() if is_quantized(site.output.type.dtype) else {}))
+        if not is_quantized(site.output.type.dtype):
+            return self.call(site, PairParams)
+        return self.call(site, ScaledDifferenceParams, **_pair(site).params())
 
 
 def _pair(site: Site) -> ScaledPair:

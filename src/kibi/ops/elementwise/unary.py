@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.kernels.params import Params
+from kibi.kernels.params.unary import ElementsParams
 from kibi.ops import checks
 from kibi.ops.elementwise.lookup import Lookup
 
@@ -44,7 +46,7 @@ class RealUnary(Operator):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel."""
-        return unary_call(site)
+        return unary_call(site, elements_params(site))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,8 @@ class Unary(Lookup):
         return checks.same_rows(site), dtype
 
     @abstractmethod
-    def params(self, site: Site) -> dict[str, Any]:
-        """The struct fields after `elements`, of s16 and f32.
+    def params(self, site: Site) -> Params:
+        """The parameters of the kernel of s16 or f32.
 
         Raises:
             OperatorError: the node breaks a rule of the operator.
@@ -90,7 +92,7 @@ class Unary(Lookup):
         """The look-up, or the type's kernel."""
         if site.output.type.dtype is DType.S8:
             return Lookup.kernel_call(self, site)
-        return unary_call(site, **self.params(site))
+        return unary_call(site, self.params(site))
 
 
 def real_rows(function: Callable[[Real], Real]) -> Callable[[Rows], Array]:
@@ -103,11 +105,11 @@ def real_rows(function: Callable[[Real], Real]) -> Callable[[Rows], Array]:
     return row
 
 
-def unary_call(site: Site, **fields: Any) -> KernelCall:
+def elements_params(site: Site) -> ElementsParams:
+    """The parameters of a kernel that needs no more than the size of a row."""
+    return ElementsParams(elements=site.output.type.row_elements)
+
+
+def unary_call(site: Site, params: Params) -> KernelCall:
     """The call of `kibi_<name>_<type>`, which may work in place."""
-    return named_call(f"kibi_{site.op.name.lower()}_{site.output.type.dtype}", site, **fields)
-
-
-def named_call(kernel: str, site: Site, **fields: Any) -> KernelCall:
-    """The call of a kernel that takes `elements` and these, and may work in place."""
-    return KernelCall.of(kernel, {"elements": site.output.type.row_elements, **fields}, overlap_bytes=(0,))
+    return KernelCall(f"kibi_{site.op.name.lower()}_{site.output.type.dtype}", params, overlap_bytes=(0,))

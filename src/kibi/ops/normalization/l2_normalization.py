@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.normalization import L2NormalizationS8Params, VectorsParams
 from kibi.ops import checks
 from kibi.ops.registry import register
 from kibi.ops.sums.float_sums import add_in_order
@@ -69,15 +70,12 @@ class L2Normalization(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type."""
         dtype, depth = site["input"].type.dtype, site["input"].type.shape[-1]
-        params: dict[str, Any] = {
-            "vectors": site.output.type.row_elements // depth,
-            "depth": depth,
-        }
+        vectors = site.output.type.row_elements // depth
+        params: VectorsParams | L2NormalizationS8Params = VectorsParams(vectors=vectors, depth=depth)
         if dtype is DType.S8:
-            params |= {
-                "zero_point": site["input"].quantization.zero_point,
-            }
-        return KernelCall.of(f"kibi_l2_normalization_{dtype}", params, overlap_bytes=(0,))
+            zero_point = site["input"].quantization.zero_point
+            params = L2NormalizationS8Params(vectors=vectors, depth=depth, zero_point=zero_point)
+        return KernelCall(f"kibi_l2_normalization_{dtype}", params, overlap_bytes=(0,))
 
 
 def _divided(vectors: NDArray[np.float32]) -> Array:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.normalization import LogSoftmaxS8Params, VectorsParams
 from kibi.ops import checks
 from kibi.ops.elementwise.logistic import input_radius
 from kibi.ops.normalization.softmax import Softmax
@@ -79,23 +80,23 @@ class LogSoftmax(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, with a table of exponentials of s8."""
         depth, dtype = site["input"].type.shape[-1], site["input"].type.dtype
-        params: dict[str, Any] = {
-            "vectors": site.output.type.row_elements // depth,
-            "depth": depth,
-        }
+        vectors = site.output.type.row_elements // depth
+        params: VectorsParams | LogSoftmaxS8Params = VectorsParams(vectors=vectors, depth=depth)
         if dtype is DType.S8:
             exponentials = Softmax().exponentials(site)
             factor, inverse = _factor(site), _inverse(site)
-            params |= {
-                "exponentials": exponentials,
-                "differences": len(exponentials),
-                "multiplier": factor.value,
-                "shift": factor.shift,
-                "inverse_multiplier": inverse.value,
-                "inverse_shift": inverse.shift,
-                "least_difference": -input_radius(_DIFFERENCE_BITS, factor.shift) - 1,
-            }
-        return KernelCall.of(f"kibi_log_softmax_{dtype}", params, overlap_bytes=(0,))
+            params = LogSoftmaxS8Params(
+                vectors=vectors,
+                depth=depth,
+                exponentials=exponentials,
+                differences=len(exponentials),
+                multiplier=factor.value,
+                shift=factor.shift,
+                inverse_multiplier=inverse.value,
+                inverse_shift=inverse.shift,
+                least_difference=-input_radius(_DIFFERENCE_BITS, factor.shift) - 1,
+            )
+        return KernelCall(f"kibi_log_softmax_{dtype}", params, overlap_bytes=(0,))
 
 
 def _factor(site: Site) -> Multiplier:

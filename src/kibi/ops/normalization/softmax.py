@@ -152,9 +152,7 @@ class Softmax(Operator):
     def _float_call(self, site: Site) -> KernelCall:
         depth = site["input"].type.shape[-1]
         params = SoftmaxF32Params(
-            beta=float(np.float32(self.beta)),
-            vectors=site.output.type.row_elements // depth,
-            depth=depth,
+            beta=float(np.float32(self.beta)), vectors=site.output.type.row_elements // depth, depth=depth
         )
         return KernelCall("kibi_softmax_f32", params, overlap_bytes=(0,))
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params.reductions import ArgExtremeParams
 from kibi.ops import checks
 
 
@@ -63,15 +64,15 @@ class ArgExtreme(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type; its output lies apart from the input."""
         outer, size, inner = _loops(site)
-        params = {
-            "outer": outer,
-            "size": size,
-            "inner": inner,
-            "row_elements": site["input"].type.row_elements,
-            "is_max": int(self.is_max),
-        }
+        params = ArgExtremeParams(
+            outer=outer,
+            size=size,
+            inner=inner,
+            row_elements=site["input"].type.row_elements,
+            is_max=int(self.is_max),
+        )
         made_bytes = site.output.type.size_bytes // site.steps
-        return KernelCall.of(f"kibi_arg_extreme_{site['input'].type.dtype}", params, overlap_bytes=(made_bytes,))
+        return KernelCall(f"kibi_arg_extreme_{site['input'].type.dtype}", params, overlap_bytes=(made_bytes,))
 
 
 def _axis(site: Site) -> int:

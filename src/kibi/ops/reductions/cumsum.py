@@ -9,6 +9,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.kernels.params.reductions import CumsumParams, CumsumS8Params
 from kibi.ops import checks
 from kibi.ops.movement.view import axis_of, scalar
 from kibi.ops.reductions.running_sum import RunningSum
@@ -76,16 +77,17 @@ class Cumsum(Operator):
         """One kernel for each type; its output lies apart from the input."""
         outer, size, inner = _loops(site)
         dtype = site.output.type.dtype
-        params = {
-            "outer": outer,
-            "size": size,
-            "inner": inner,
-            "row_elements": site["input"].type.row_elements,
-            "is_exclusive": int(self.exclusive),
-            "is_reversed": int(self.reverse),
-        }
-        more = RunningSum.of(site, "input").params() if dtype is DType.S8 else {}
-        return KernelCall.of(f"kibi_cumsum_{dtype}", {**params, **more})
+        params = CumsumParams(
+            outer=outer,
+            size=size,
+            inner=inner,
+            row_elements=site["input"].type.row_elements,
+            is_exclusive=int(self.exclusive),
+            is_reversed=int(self.reverse),
+        )
+        if dtype is DType.S8:
+            params = CumsumS8Params(**params.scalars, **RunningSum.of(site, "input").params())
+        return KernelCall(f"kibi_cumsum_{dtype}", params)
 
 
 def _axis(site: Site) -> int:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import Accumulation, KernelCall, OperatorError, Site
+from kibi.kernels.params.reductions import ReduceExtremeParams
 from kibi.ops import checks
 from kibi.ops.reductions.reduction import Reduction, accumulation, loop_params
 
@@ -55,7 +56,7 @@ class Extreme(Reduction):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, called for each row; the scratch holds what has grown."""
         dtype = site["input"].type.dtype
-        params = {**loop_params(site), "is_max": int(self.is_max)}
+        params = ReduceExtremeParams(is_max=int(self.is_max), **loop_params(site))
         scratch_bytes = site.output.type.size_bytes
         # The last call has read its row before it writes.
-        return KernelCall.of(f"kibi_reduce_extreme_{dtype}", params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        return KernelCall(f"kibi_reduce_extreme_{dtype}", params, scratch_bytes, takes_step=True, overlap_bytes=(0,))

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import Accumulation, KernelCall, Site
+from kibi.kernels.params.reductions import MeanF32Params, MeanParams
 from kibi.ops import checks
 from kibi.ops.reductions.reduction import Reduction, accumulation, axes_of, loop_params
 from kibi.ops.registry import register
@@ -55,16 +56,13 @@ class Mean(Reduction):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, called for each row; the scratch holds a 32-bit sum for each output element."""
-        dtype, count = site["input"].type.dtype, _count(site)
-        is_float = dtype is DType.F32
-        scaling = {"count": float(np.float32(count))} if is_float else self._scaling(site)
-        params = {**loop_params(site), **scaling}
+        dtype, count, loops = site["input"].type.dtype, _count(site), loop_params(site)
+        params: MeanF32Params | MeanParams = MeanF32Params(count=float(np.float32(count)), **loops)
+        if dtype is not DType.F32:
+            params = MeanParams(**loops, **ScaledSums(self.multiplier(site), count).scaling_params(site))
         # The last call has read its row before it writes.
         scratch_bytes = 4 * site.output.type.elements
-        return KernelCall.of(f"kibi_mean_{dtype}", params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
-
-    def _scaling(self, site: Site) -> dict[str, Any]:
-        return ScaledSums(self.multiplier(site), _count(site)).scaling_params(site)
+        return KernelCall(f"kibi_mean_{dtype}", params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
 
 
 def _add(sums: Array, places: NDArray[np.int64], row: Array) -> None:

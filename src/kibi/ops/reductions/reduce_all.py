@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import Accumulation, KernelCall, Site
+from kibi.kernels.params.reductions import ReductionParams
 from kibi.ops import checks
 from kibi.ops.reductions.reduction import Reduction, accumulation, loop_params
 from kibi.ops.registry import register
@@ -41,7 +42,8 @@ class ReduceAll(Reduction):
         """The one kernel, called for each row; the scratch holds what has grown."""
         scratch_bytes = site.output.type.size_bytes
         # The last call has read its row before it writes.
-        return KernelCall.of(self.kernels[0], loop_params(site), scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        params = ReductionParams(**loop_params(site))
+        return KernelCall(self.kernels[0], params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
 
 
 register(ReduceAll)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +76,8 @@ def places_of(site: Site) -> NDArray[np.int64]:
     return np.broadcast_to(numbers, source.shape).reshape(source.rows, -1)
 
 
-def loop_params(site: Site) -> dict[str, Any]:
-    """The struct fields that lead through the input: `size1` to `size3`, `step0` to `step3`, `steps`, `output_elements`."""
+def loop_params(site: Site) -> dict[str, int]:
+    """The struct fields of `ReductionParams`, which lead through the input."""
     source, axes = site["input"].type, axes_of(site)
     kept = [1 if axis in axes else size for axis, size in enumerate(source.shape)]
     strides = [0 if axis in axes else prod(kept[axis + 1 :]) for axis in range(len(kept))]

@@ -1,7 +1,6 @@
 """What ADD_N and CUMSUM of s8 share: sums of many elements of one scale."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,7 +46,7 @@ class RunningSum:
         scaled = requantize(shifted, self.factor.value, self.factor.shift) + self.output_zero_point
         return np.clip(wrap_s32(scaled), -128, 127).astype(np.int8)
 
-    def params(self) -> dict[str, Any]:
+    def params(self) -> dict[str, int]:
         """The kernels' struct fields."""
         return {
             "zero_point": self.zero_point,

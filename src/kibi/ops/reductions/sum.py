@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import Accumulation, KernelCall, Site
+from kibi.kernels.params.reductions import MeanParams, ReductionParams
 from kibi.ops import checks
 from kibi.ops.reductions.reduction import Reduction, accumulation, axes_of, loop_params
 from kibi.ops.registry import register
@@ -44,13 +45,13 @@ class Sum(Reduction):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel, called for each row; the scratch holds the sums. Integers take that of MEAN with another factor."""
-        dtype, scratch_bytes = site["input"].type.dtype, 4 * site.output.type.elements
-        scaling = {} if dtype is DType.F32 else _scaled(site).scaling_params(site)
-        kernel = "kibi_sum_f32" if dtype is DType.F32 else f"kibi_mean_{dtype}"
+        dtype, loops = site["input"].type.dtype, loop_params(site)
+        kernel, params = "kibi_sum_f32", ReductionParams(**loops)
+        if dtype is not DType.F32:
+            kernel, params = f"kibi_mean_{dtype}", MeanParams(**loops, **_scaled(site).scaling_params(site))
         # The last call has read its row before it writes.
-        return KernelCall.of(
-            kernel, {**loop_params(site), **scaling}, scratch_bytes, takes_step=True, overlap_bytes=(0,)
-        )
+        scratch_bytes = 4 * site.output.type.elements
+        return KernelCall(kernel, params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
 
 
 def _scaled(site: Site) -> ScaledSums:

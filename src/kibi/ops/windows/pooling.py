@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.kernels.params import PARAMS
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.overlap import window_distance
@@ -81,24 +82,23 @@ class Pool2D(Operator):
         """The kernel that is given all rows of a window, without scratch; or the one that accumulates."""
         window = self.window(site)
         dtype = site.output.type.dtype
-        accumulates = self.accumulates(site)
-        rows = {"steps": self.steps(site)} if accumulates else {"kernel_rows": window.kernel_rows}
-        params = {
+        fields = {
             "input_width": window.input_width,
             "channels": window.channels,
             "output_width": window.output_width,
-            **rows,
             "kernel_width": window.kernel_width,
             "stride": window.stride_width,
             "pad": window.pad_width,
             **self._clamp_params(site),
         }
         at_once, accumulating = self.kernels_of(dtype)
-        if accumulates:
+        if self.accumulates(site):
+            params = PARAMS[accumulating](steps=self.steps(site), **fields)
             # The last call has read its row before it writes.
             scratch_bytes = self._accumulator_bytes(site)
-            return KernelCall.of(accumulating, params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
-        return KernelCall.of(at_once, params, overlap_bytes=(dtype.size_bytes * window_distance(window),))
+            return KernelCall(accumulating, params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        params = PARAMS[at_once](kernel_rows=window.kernel_rows, **fields)
+        return KernelCall(at_once, params, overlap_bytes=(dtype.size_bytes * window_distance(window),))
 
     def clamped(self, site: Site) -> Callable[[Array], Array]:
         """A function that cuts integers to the activation's range, and gives them the output's type."""
@@ -112,7 +112,7 @@ class Pool2D(Operator):
         at_once, accumulating = self.kernels[place : place + 2]
         return at_once, accumulating
 
-    def _clamp_params(self, site: Site) -> dict[str, Any]:
+    def _clamp_params(self, site: Site) -> dict[str, float]:
         if is_float(site):
             return activation_params(self.activation)
         low, high = self.activation.limits(site.output.type.dtype, site.output.quantization)
