@@ -46,13 +46,13 @@ def load(path: str | os.PathLike[str], signature: str | None = None, *, decompre
             it has no signature of that name; the text lists those that there are.
     """
     from kibi.frontends import load as read  # noqa: PLC0415 - see the module's docstring, here and below
-    from kibi.passes.look_ups import with_saving_look_ups, without_look_ups  # noqa: PLC0415
+    from kibi.passes.codebooks import with_saving_codebooks, without_codebooks  # noqa: PLC0415
 
     graph = read(path, signature)
     is_first = graph.signature is None or graph.signature.subgraph == 0
     # What is no regular file, such as a pipe, cannot be read again by those who compare with TFLM.
     graph = replace(graph, path=Path(path) if is_first and Path(path).is_file() else None)
-    return without_look_ups(graph) if decompress else with_saving_look_ups(graph)
+    return without_codebooks(graph) if decompress else with_saving_codebooks(graph)
 
 
 @bounded

@@ -76,7 +76,7 @@ def test_scanner_finds_the_events_of_generated_code(tmp_path: Path) -> None:
     model = residual_network()
     kibi.compile(model, kibi.plan(model, input="streamed"), tmp_path)
     found = {kind.name for kind in scan([tmp_path]).types}
-    assert {"InferenceEnded", "RowReceived", "OutOfTurn", "NullPointer", "ArenaTooSmall", "NotInitialized"} <= found
+    assert {"InferenceEnded", "RowReceived", "OutOfSequence", "NullPointer", "ArenaTooSmall", "NotInitialized"} <= found
 
 
 def test_status_codes_have_an_error_each() -> None:

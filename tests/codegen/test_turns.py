@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kibi.codegen.turns import Entry, Group, fold, unfold
+from kibi.codegen.schedule_folding import Entry, Group, fold, unfold
 from kibi.ir import Graph, Operator
 from kibi.planner import Run
 from tests.planner.networks import Window, by_row, chain, graph, joined, residual

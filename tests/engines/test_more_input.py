@@ -10,7 +10,7 @@ from kibi import tflm as oracle
 from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import InputError
-from kibi.ir import stops
+from kibi.ir import early_exits
 from tests.support.offline_models import NAME, packed
 from tests.support.oracle import requires_oracle
 from tests.support.tflite_builder import Attribute, ModelBuilder
@@ -107,7 +107,7 @@ def test_plan_of_the_file_knows_nothing_of_states(tmp_path: Path) -> None:
 def test_what_changes_states_keeps_its_side_of_an_operator_that_ends_inferences(model: kibi.Graph) -> None:
     """In every order the first buffer runs before the second may end the inference, and the third behind it."""
     buffers = [number for number, node in enumerate(model.nodes) if node.op.name == "CIRCULAR_BUFFER"]
-    assert stops(model) == tuple(buffers[1:])
+    assert early_exits(model) == tuple(buffers[1:])
     for granularity in ("tensor", "row"):
         order = kibi.plan(model, granularity=granularity).steps
         places = [[place for place, (node, _) in enumerate(order) if node == number] for number in buffers]

@@ -53,7 +53,7 @@ def test_streamed_rows_give_the_same_bits_on_other_cores(target: str, tmp_path: 
 
 @pytest.mark.parametrize("granularity", ["tensor", "row"])
 def test_calls_out_of_turn_return_an_error_and_lose_nothing(granularity: str, tmp_path: Path) -> None:
-    """Too early an invoke, a row of the other input, a row too many: KIBI_ERROR_TURN, and the inference goes on."""
+    """Too early an invoke, a row of the other input, a row too many: KIBI_ERROR_SEQUENCE, and the inference goes on."""
     model = MODELS["two inputs"]
     library = kibi.compile(model, kibi.plan(model, granularity=granularity, input="streamed"), tmp_path)
     engine = HostEngine(library)

@@ -122,13 +122,13 @@ def residual() -> bytes:
     return builder.finish(outputs=[y])
 
 
-def looked_up() -> bytes:
+def codebook_in_use() -> bytes:
     """Two filters that are compressed, as the file's metadata say."""
     builder, entries = ModelBuilder(), list[tuple[int, int, int]]()
     few = np.array([-128, -3, 0, 5, 127], np.int8)
     x = builder.input([1, 6], DType.S8, _SCALE, _ZERO_POINT)
     for channels, scales in ((4, [0.01]), (3, [0.01, 0.02, 0.03])):
-        weights = compressed_models.looked_up(
+        weights = compressed_models.codebook_in_use(
             builder, few[_weights(channels, 6 if channels == 4 else 4) % 5], scales, legacy=entries
         )
         y = builder.tensor([1, channels], DType.S8, _SCALE, _ZERO_POINT)
@@ -142,7 +142,7 @@ def decoded() -> bytes:
     """Constants of each kind of TFLM_DECODE, added one after another."""
     builder, values = ModelBuilder(), (_weights(1, 3, 3, 4) % 4).astype(np.int8)
     x = builder.input([1, 3, 3, 4], DType.S8, _SCALE, _ZERO_POINT)
-    constants = [compressed_models.looked_up(builder, values, [_SCALE])]
+    constants = [compressed_models.codebook_in_use(builder, values, [_SCALE])]
     for data, description in (
         compressed_models.huffman(values, 2, wide=False),
         compressed_models.pruned(values, np.zeros_like(values)),
@@ -165,7 +165,7 @@ MODELS: Mapping[str, Callable[[], bytes]] = {
     "fully_connected": fully_connected,
     "classifier": classifier,
     "residual": residual,
-    "looked_up": looked_up,
+    "codebook_in_use": codebook_in_use,
     "decoded": decoded,
 }
 """Makers of the models by name."""

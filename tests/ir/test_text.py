@@ -149,7 +149,7 @@ def test_floats_keep_every_bit(values: "list[float] | np.ndarray") -> None:
         ("padding SAME", "pudding SAME", "line 4: 'pudding' is no attribute of CONV_2D: activation, dilation"),
         ("%4 ", "%5 ", "tensor %4 is missing: 5 tensors have the indices from 0 on"),
         ("%4 ", "%3 ", "tensor %3 is declared twice"),
-        ('"pads": s32[4, 2]', '"pads": s32[4, 2] next of %4', "tensor %4 is the next version of no variable"),
+        ('"pads": s32[4, 2]', '"pads": s32[4, 2] updates %4', "tensor %4 is the next version of no variable"),
         ('"pads": s32[4, 2]', '"pads": s32[4, 2] new', "'new' is no property of a tensor"),
         ("#1", "#1.5", r"the operator's number: 1.5 is no integer"),
         ("#1", f"#{'9' * 5000}", "the operator's number: 9999"),

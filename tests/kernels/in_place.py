@@ -26,7 +26,7 @@ def check_in_place(kernels: Kernels, kernel: str, cases: Iterable[Case]) -> int:
     for case in cases:
         graph = graph_of(case)
         (call,) = graph.calls
-        distance = call.overlap_bytes[0] if call.overlap_bytes else None
+        distance = call.inplace_distance_bytes[0] if call.inplace_distance_bytes else None
         if call.kernel != kernel or distance is None:
             continue
         wrong, count = differing_distances(kernels, graph.sites[0], call, case.inputs[0], [distance, distance + 1])

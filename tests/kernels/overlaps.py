@@ -89,7 +89,7 @@ def probes_of(site: Site, rng: np.random.Generator) -> Iterator[Probe]:
                 number = owners.setdefault(key, len(owners))
                 places.append((number, position % access.parts * part_bytes))
         for (operand, row), number in owners.items():
-            distance = call.overlap_bytes[operand] if call.overlap_bytes else None
+            distance = call.inplace_distance_bytes[operand] if call.inplace_distance_bytes else None
             later = (row in accesses[operand].needs(other) for other in range(step + 1, site.steps))
             if distance is None or any(later):
                 continue

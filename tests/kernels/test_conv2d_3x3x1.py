@@ -41,7 +41,7 @@ _GEOMETRIES = (
 
 
 def _call(values: Mapping[str, int | np.ndarray]) -> KernelCall:
-    return KernelCall(_GENERAL, PARAMS[_GENERAL](**values), overlap_bytes=(None,))
+    return KernelCall(_GENERAL, PARAMS[_GENERAL](**values), inplace_distance_bytes=(None,))
 
 
 def _values(call: KernelCall) -> Values:
@@ -57,7 +57,7 @@ def _layer(channels: int, **changes: int | np.ndarray) -> Values:
         "multiplier": rng.integers(1 << 30, 1 << 31, channels).astype(np.int32),
         "shift": rng.integers(-12, -4, channels).astype(np.int8), "padding": np.full(3, -128, np.int8),
         "input_width": 6, "input_channels": 1, "output_width": 6, "output_channels": channels, "output_zero_point": -5,
-        "activation_min": -128, "activation_max": 127, "groups": 1, "gathers": 0, "kernel_rows": 3, "kernel_width": 3,
+        "activation_min": -128, "activation_max": 127, "groups": 1, "uses_im2col": 0, "kernel_rows": 3, "kernel_width": 3,
         "stride": 1, "dilation": 1, "pad": 1,
     }  # fmt: skip
     return values | changes
@@ -133,7 +133,7 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on() -> None:
         packed = pack(graph.calls[0])
         if packed is None:
             continue
-        (distance,) = packed.overlap_bytes
+        (distance,) = packed.inplace_distance_bytes
         assert distance is not None
         distances = [distance + more for more in (0, 1, 2, 3, 5, 11)]
         wrong, count = differing_distances(kernels, graph.sites[0], packed, case.inputs[0], distances)
@@ -159,7 +159,7 @@ def test_choice_follows_what_is_proven(changes: Values, *, fits: bool) -> None:
     assert (packed is not None) == fits
     if packed is not None:
         # The last pixel reads from its fifth element on, when five have been written.
-        assert packed.overlap_bytes == (5 * 8 - 4,)
+        assert packed.inplace_distance_bytes == (5 * 8 - 4,)
     assert (choose([call], target("cortex-m4"), Goal.BALANCED)[0].kernel == _KERNEL) == fits
     assert choose([call], target("cortex-m3"), Goal.SPEED)[0].kernel != _KERNEL
 

@@ -101,7 +101,7 @@ def test_every_boundary_that_is_simple(kernels: Kernels, pixels: int, zero_point
         "filter": np.ones(channels, np.int8), "bias": acc.copy(), "multiplier": multiplier.copy(),
         "shift": shift.astype(np.int8), "padding": np.zeros(1, np.int8), "input_width": pixels, "input_channels": 1,
         "output_width": pixels, "output_channels": channels, "output_zero_point": zero_point, "activation_min": low,
-        "activation_max": high, "groups": 1, "gathers": 0, "kernel_rows": 1, "kernel_width": 1, "stride": 1,
+        "activation_max": high, "groups": 1, "uses_im2col": 0, "kernel_rows": 1, "kernel_width": 1, "stride": 1,
         "dilation": 1, "pad": 0,
     }  # fmt: skip
     acc_limit = (1 << 23) - 129
@@ -128,7 +128,7 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels)
         packed = _packed(graph)
         if packed is None:
             continue
-        (distance,) = packed.overlap_bytes
+        (distance,) = packed.inplace_distance_bytes
         assert distance is not None
         distances = [distance, distance + 1, distance + 2, distance + 5, distance + 16]
         wrong, count = differing_distances(kernels, graph.sites[0], packed, case.inputs[0], distances)

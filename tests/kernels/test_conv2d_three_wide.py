@@ -83,7 +83,7 @@ def _layer(rng: np.random.Generator, sum_limit: int) -> _Layer:
     sizes = {
         "input_width": input_width, "input_channels": depth, "output_width": width, "output_channels": outputs,
         "output_zero_point": int(_bytes(rng, 1)[0]), "activation_min": low, "activation_max": high, "groups": 1,
-        "gathers": 0, "kernel_rows": rows, "kernel_width": 3, "stride": 1, "dilation": 1, "pad": pad,
+        "uses_im2col": 0, "kernel_rows": rows, "kernel_width": 3, "stride": 1, "dilation": 1, "pad": pad,
     }  # fmt: skip
     arrays = {
         "filter": weights.reshape(-1), "bias": bias.astype(np.int32), "multiplier": multiplier.astype(np.int32),
@@ -144,7 +144,7 @@ def test_every_boundary_that_is_simple(kernels: Kernels, kernel: str, zero_point
         "filter": weights.reshape(-1), "bias": bias.astype(np.int32), "multiplier": multiplier.copy(),
         "shift": shift.astype(np.int8), "padding": np.zeros(4, np.int8), "input_width": width, "input_channels": 4,
         "output_width": width, "output_channels": channels, "output_zero_point": zero_point, "activation_min": low,
-        "activation_max": high, "groups": 1, "gathers": 0, "kernel_rows": 1, "kernel_width": 3, "stride": 1,
+        "activation_max": high, "groups": 1, "uses_im2col": 0, "kernel_rows": 1, "kernel_width": 3, "stride": 1,
         "dilation": 1, "pad": 1,
     }  # fmt: skip
     general = KernelCall("kibi_conv2d_s8", PARAMS["kibi_conv2d_s8"](**values), _PLENTY)
@@ -167,7 +167,7 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels,
         packed = _PACKS[kernel](replace(call, scratch_bytes=blocks_scratch(call, Goal.SPEED)))
         if packed is None:
             continue
-        (distance,) = packed.overlap_bytes
+        (distance,) = packed.inplace_distance_bytes
         assert distance is not None
         distances = [distance, distance + 1, distance + 5, distance + 16]
         wrong, count = differing_distances(kernels, graph.sites[0], packed, case.inputs[0], distances)

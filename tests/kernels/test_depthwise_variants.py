@@ -51,7 +51,7 @@ _DEPTHWISE = (
 
 
 def _call(values: Mapping[str, int | np.ndarray]) -> KernelCall:
-    return KernelCall(_GENERAL, PARAMS[_GENERAL](**values), overlap_bytes=(0,))
+    return KernelCall(_GENERAL, PARAMS[_GENERAL](**values), inplace_distance_bytes=(0,))
 
 
 def _values(call: KernelCall) -> Values:
@@ -181,9 +181,9 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(kernel: str) -> N
         packed = _PACKS[kernel](_with_relu(graph.calls[0]))
         if packed is None:
             continue
-        (distance,) = graph.calls[0].overlap_bytes
+        (distance,) = graph.calls[0].inplace_distance_bytes
         assert distance is not None
-        assert packed.overlap_bytes == graph.calls[0].overlap_bytes
+        assert packed.inplace_distance_bytes == graph.calls[0].inplace_distance_bytes
         distances = [distance + more for more in (0, 1, 2, 3, 4, 5, geometry.channels, 3 * geometry.channels - 1)]
         wrong, count = differing_distances(kernels, graph.sites[0], packed, case.inputs[0], distances)
         assert not wrong, (geometry, distance)

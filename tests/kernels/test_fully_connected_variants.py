@@ -74,7 +74,7 @@ def one_pixel(rng: np.random.Generator) -> tuple[Values, list[int]]:
     values: Values = {
         **_scaling(rng, channels), "filter": _elements(rng, -127, channels * kernel_rows * kernel_width * depth),
         "padding": np.full(8 * depth, zero_point, np.int8), "input_width": input_width, "input_channels": depth,
-        "output_width": 1, "output_channels": channels, "groups": 1, "gathers": 0, "kernel_rows": kernel_rows,
+        "output_width": 1, "output_channels": channels, "groups": 1, "uses_im2col": 0, "kernel_rows": kernel_rows,
         "kernel_width": kernel_width, "stride": 1, "dilation": 1, "pad": pad,
     }  # fmt: skip
     return values, [input_width * depth] * kernel_rows
@@ -130,10 +130,10 @@ def test_output_at_the_least_distance_below_its_input_gets_the_same_bytes(channe
         "pieces": 1, "vectors": vectors, "vectors_per_row": vectors, "output_channels": channels,
     }  # fmt: skip
     values |= {"multiplier": np.full(channels, 1 << 30, np.int32), "shift": np.full(channels, -6, np.int8)}
-    call = replace(_call("kibi_fully_connected_s8", values), overlap_bytes=(distance,))
+    call = replace(_call("kibi_fully_connected_s8", values), inplace_distance_bytes=(distance,))
     packed = _PACKS[call.kernel](call)
     assert packed is not None
-    assert not distance or _PACKS[call.kernel](replace(call, overlap_bytes=(distance - 1,))) is None
+    assert not distance or _PACKS[call.kernel](replace(call, inplace_distance_bytes=(distance - 1,))) is None
     size, output_bytes = vectors * depth, vectors * channels
     bench = Bench(linked((packed.kernel,), *_BUILDS[0]), rng)
     vector = _elements(rng, -128, size)

@@ -204,7 +204,7 @@ def test_every_boundary_of_accumulator_multiplier_and_shift(
         "filter": np.zeros(channels, np.int8), "bias": acc.copy(), "multiplier": multiplier.copy(),
         "shift": shift.astype(np.int8), "padding": np.zeros(1, np.int8), "input_width": 5, "input_channels": 1,
         "output_width": 5, "output_channels": channels, "output_zero_point": zero_point, "activation_min": low,
-        "activation_max": high, "groups": 1, "gathers": 0, "kernel_rows": 1, "kernel_width": 1, "stride": 1,
+        "activation_max": high, "groups": 1, "uses_im2col": 0, "kernel_rows": 1, "kernel_width": 1, "stride": 1,
         "dilation": 1, "pad": 0,
     }  # fmt: skip
     call = _packed(KernelCall.of("kibi_conv2d_s8", values))

@@ -1,4 +1,4 @@
-"""The distances of `KernelCall.overlap_bytes`, by brute force: outputs are laid over input rows at each distance."""
+"""The distances of `KernelCall.inplace_distance_bytes`, by brute force: outputs are laid over input rows at each distance."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,13 +20,13 @@ from tests.support.wider_models import WIDER_MODELS
 Answers = Mapping[str, Sequence[tuple[Probe, Sequence[bool]]]]
 
 _KERNELS = frozenset(
-    kernel for operator in operators().values() for kernel in operator.kernels if not operator.body_names
+    kernel for operator in operators().values() for kernel in operator.kernels if not operator.subgraph_names
 )
 """Those that run other graphs have no overlap, and cannot be called alone."""
 _ENOUGH = 40
 """Probes of a kernel."""
 _ELEMENTWISE = (
-    *("kibi_add_s8", "kibi_add_s16", "kibi_add_f32", "kibi_lookup_s8", "kibi_mul_s8", "kibi_neg_f32"),
+    *("kibi_add_s8", "kibi_add_s16", "kibi_add_f32", "kibi_table_s8", "kibi_mul_s8", "kibi_neg_f32"),
     *("kibi_logistic_f32", "kibi_exp_f32_each", "kibi_log_f32", "kibi_elu_f32"),
     *("kibi_sub_s8", "kibi_sub_s16", "kibi_sub_f32"),
 )
@@ -64,7 +64,7 @@ _CONSERVATIVE = {
     ),
     "kibi_circular_buffer_s8": "it has no overlap at all, or lies right over its memory",
     "kibi_concatenation_any": "of several rows that a step reads, the last decides",
-    "kibi_conv2d_s8_look_up": "of all channels at once everything is read before anything is written, else nothing overlaps",
+    "kibi_conv2d_s8_codebook": "of all channels at once everything is read before anything is written, else nothing overlaps",
     "kibi_copy_any": "of several rows that a step reads, the last decides",
     "kibi_copy_f32": "of several rows that a step reads, the last decides",
     "kibi_copy_s8": "of several rows that a step reads, the last decides",
@@ -72,7 +72,7 @@ _CONSERVATIVE = {
     "kibi_detection_postprocess_f32": "the last call reads everything before it writes",
     "kibi_fully_connected_f32_accumulate": "the last call reads everything before it writes",
     "kibi_fully_connected_s16_accumulate": "the last call reads everything before it writes",
-    "kibi_fully_connected_s8_look_up": "tables may hold zeros alone",
+    "kibi_fully_connected_s8_codebook": "tables may hold zeros alone",
     "kibi_fully_connected_s8_accumulate": "the last call reads everything before it writes",
     "kibi_max_pool2d_f32": "a maximum may hide one element",
     "kibi_max_pool2d_f32_accumulate": "the last call reads everything before it writes",
@@ -93,7 +93,13 @@ _CONSERVATIVE = {
     "kibi_pad_s32": "of several rows that a step reads, the last decides",
     "kibi_pad_s8": "of several rows that a step reads, the last decides",
     **dict.fromkeys(
-        ("kibi_pick_any", "kibi_pick_s8", "kibi_pick_s16", "kibi_pick_s32", "kibi_pick_f32"),
+        (
+            "kibi_gather_runs_any",
+            "kibi_gather_runs_s8",
+            "kibi_gather_runs_s16",
+            "kibi_gather_runs_s32",
+            "kibi_gather_runs_f32",
+        ),
         "of several rows that a step reads, the last decides",
     ),
     **dict.fromkeys(operators()["QUANTIZE"].kernels[1:], "elements lose bits, and alignment allows no nearer place"),
@@ -124,7 +130,7 @@ _CONSERVATIVE = {
         ("kibi_lstm_f32", "kibi_lstm_s8", "kibi_lstm_s16", "kibi_svdf_f32", "kibi_svdf_s8", "kibi_svdf_s8_s16"),
         "a memory that starts as zeros hides what changes",
     ),
-    "kibi_view_any": "of several rows that a step reads, the last decides",
+    "kibi_strided_copy_any": "of several rows that a step reads, the last decides",
 }
 """Kernels with inputs for which less would do, and why."""
 
@@ -197,12 +203,12 @@ def test_elementwise_output_above_its_row_is_wrong(kernel: str, answers: Answers
         assert (probe.declared, right[0]) == (0, False), probe
 
 
-@pytest.mark.parametrize("gathers", [0, 1])
-def test_convolution_is_probed_with_and_without_gathering(gathers: int, answers: Answers) -> None:
+@pytest.mark.parametrize("uses_im2col", [0, 1])
+def test_convolution_is_probed_with_and_without_gathering(uses_im2col: int, answers: Answers) -> None:
     """Both ways of `kibi_conv2d_s8` have been tried at a distance that is neither nothing nor all of the output."""
     ways = [
         (probe.declared, probe.output_bytes)
         for probe, _ in answers["kibi_conv2d_s8"]
-        if probe.call.params_as(Conv2DS8Params).gathers == gathers
+        if probe.call.params_as(Conv2DS8Params).uses_im2col == uses_im2col
     ]
     assert any(0 < declared < output_bytes for declared, output_bytes in ways)

@@ -20,7 +20,7 @@ KERNELS = frozenset(kernel for operator in operators().values() for kernel in op
 TWINS = frozenset(variant.kernel for variant in VARIANTS if (FOLDER / f"{variant.kernel}.h").is_file())
 _USUAL = {("host", "c99", "2"), ("cortex-m4", "c++17", "s"), ("cortex-m0plus", "c99", "3")}
 """Processor, language and level that each run compiles for; the long one for all."""
-_HEADER_TYPES = ("int8_t", "int16_t", "int32_t", "int64_t", "float", "kibi_body")
+_HEADER_TYPES = ("int8_t", "int16_t", "int32_t", "int64_t", "float", "kibi_subgraph")
 
 
 _EVERY = [

@@ -121,7 +121,7 @@ static void run(const entry *model, uint8_t *arena, uint32_t count, const uint8_
             inputs += input_bytes[i];
         }
         const int8_t status = (int8_t)model->invoke(state.start);
-        expect(status == KIBI_OK || status == KIBI_MORE_INPUT, model, "invoke failed");
+        expect(status == KIBI_OK || status == KIBI_NEED_MORE_INPUT, model, "invoke failed");
         put(&status, sizeof(status), model);
         for (unsigned i = 0; status == KIBI_OK && output_bytes[i] != 0; ++i) {
             put(model->output(state.start, i), output_bytes[i], model);

@@ -33,10 +33,10 @@ def test_lookup_of_a_number_without_an_item_gives_zeros(number: int) -> None:
     """A number outside the table, or the axis, gives zeros; its neighbours are what they are elsewhere."""
     numbers = np.array([1, number, 3], np.int32)
     wanted = np.stack([_TABLE[1], np.zeros(3, np.float32), _TABLE[3]])
-    (looked_up,) = _run("EMBEDDING_LOOKUP", [numbers, _TABLE], (3, 3), DType.F32)
+    (codebook_in_use,) = _run("EMBEDDING_LOOKUP", [numbers, _TABLE], (3, 3), DType.F32)
     (gathered,) = _run("GATHER", [_TABLE, numbers], (3, 3), DType.F32, axis=0)
     (gathered_nd,) = _run("GATHER_ND", [_TABLE, numbers[:, None]], (3, 3), DType.F32)
-    assert looked_up.tobytes() == gathered.tobytes() == gathered_nd.tobytes() == wanted.tobytes()
+    assert codebook_in_use.tobytes() == gathered.tobytes() == gathered_nd.tobytes() == wanted.tobytes()
 
 
 def test_broadcast_args_of_sizes_that_differ_gives_the_first() -> None:

@@ -24,7 +24,7 @@ from kibi.eager.tensors import (
 )
 from kibi.errors import EventError, InputError
 from kibi.ir import Graph, Operator, OperatorError, Quantization, Rows, Site, TensorType
-from kibi.ops.control.receive import Receive
+from kibi.ops.control.stream_input import StreamInput
 from kibi.runtime import Interpreter
 from tests.ops.comparison import assert_same, graph_of
 from tests.support.choices import Seeded
@@ -223,8 +223,8 @@ def test_operands_that_break_a_rule_are_refused_with_their_names() -> None:
         input=layer.operands["bias"]
     )
     assert "bias has type s8, but s32 is required" in layer.refusal(bias=layer.operands["input"])
-    with pytest.raises(InputError, match="RECEIVE computes nothing"):
-        Receive().bind(output=layer.operands["output"])
+    with pytest.raises(InputError, match="STREAM_INPUT computes nothing"):
+        StreamInput().bind(output=layer.operands["output"])
 
 
 def test_constants_that_are_written_later_count_at_the_next_evaluation() -> None:

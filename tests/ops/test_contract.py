@@ -92,7 +92,7 @@ def test_operator_params_fit_the_kernels_struct(operator: type[Operator]) -> Non
     for call in _calls(operator):
         assert type(call.params) is PARAMS[call.kernel]
         subgraphs = tuple(field.name for field in PARAMS[call.kernel].fields if field.kind is Kind.SUBGRAPH)
-        assert subgraphs == operator.body_names
+        assert subgraphs == operator.subgraph_names
 
 
 @each_operator
@@ -111,7 +111,7 @@ def test_operator_that_accumulates_keeps_its_accumulator_in_scratch(operator: ty
 def test_operator_overlaps_are_declared_for_each_row_input(operator: type[Operator]) -> None:
     """A call says for each row input how near below it the output may begin, or says nothing; no distance exceeds the output."""
     for site, call in _samples(operator):
-        distances = call.overlap_bytes
+        distances = call.inplace_distance_bytes
         assert len(distances) in {0, len(site.row_tensors)}
         assert all(each is None or 0 <= each <= site.output.type.size_bytes for each in distances)
 

@@ -87,10 +87,10 @@ def test_branch_between_rows_runs_in_every_kind_of_plan(wish: dict[str, str], or
     graph = parse_tflite(model, "branches.tflite")
     made = kibi.plan(graph, **wish)  # type: ignore[arg-type]  # wishes are strings
     validate(graph, made)
-    assert [each.bodies for each in made.bodies] == [(), ()]
+    assert [each.subgraphs for each in made.subgraphs] == [(), ()]
     scratch = made.scratch_of(next(run.node for run in made.runs if _name_of(graph, made, run.node) == "IF"))
     assert scratch is not None
-    assert scratch.size_bytes >= max(body.arena_bytes for body in made.bodies)
+    assert scratch.size_bytes >= max(body.arena_bytes for body in made.subgraphs)
     library = kibi.compile(graph, made, tmp_path / "library")
     engines: list[Interpreter | HostEngine | DeviceEngine] = [
         Interpreter(graph, made),
@@ -109,10 +109,10 @@ def _name_of(graph: Graph, made: Plan, node: int) -> str:
 
 
 def test_plan_with_bodies_saved_and_read_back_is_the_same() -> None:
-    """Plans of bodies are part of the saved plan."""
+    """Plans of subgraphs are part of the saved plan."""
     graph = parse_tflite(_branches(_pool, _same), "branches.tflite")
     made = kibi.plan(graph)
-    assert len(made.bodies) == 2
+    assert len(made.subgraphs) == 2
     assert Plan.from_json(made.to_json()) == made
 
 
@@ -121,7 +121,7 @@ def test_plan_without_a_plan_for_each_body_is_refused(count: int) -> None:
     """A plan of another model is not taken for one whose operators run graphs."""
     graph = parse_tflite(_branches(_pool, _sum), "branches.tflite")
     made = kibi.plan(graph)
-    wrong = replace(made, bodies=(made.bodies * 2)[:count])
+    wrong = replace(made, subgraphs=(made.subgraphs * 2)[:count])
     with pytest.raises(PlanError, match=f"2 graphs inside of its operators, the plan has {count}"):
         Interpreter(graph, wrong)
 
@@ -130,16 +130,16 @@ def test_plan_with_a_body_in_too_small_an_arena_is_refused() -> None:
     """The plan of each body is checked, and its arena must fit the scratch."""
     graph = parse_tflite(_branches(_pool, _sum), "branches.tflite")
     made = kibi.plan(graph)
-    first, second = made.bodies
+    first, second = made.subgraphs
     with pytest.raises(PlanError, match="arena"):
-        validate(graph, replace(made, bodies=(replace(first, arena_bytes=first.arena_bytes - 1), second)))
+        validate(graph, replace(made, subgraphs=(replace(first, arena_bytes=first.arena_bytes - 1), second)))
     smaller = (replace(each, size_bytes=each.size_bytes - 1) if each.tensor is None else each for each in made.buffers)
     with pytest.raises(PlanError, match="bytes of scratch"):
         validate(graph, replace(made, buffers=tuple(smaller)))
 
 
 def test_library_with_bodies_is_the_same_each_time(tmp_path: Path) -> None:
-    """The same model gives the same bytes, bodies included; each body has a file that names the model."""
+    """The same model gives the same bytes, subgraphs included; each body has a file that names the model."""
     graph = parse_tflite(_branches(_pool, _sum), "branches.tflite")
     first, second = (kibi.compile(graph, kibi.plan(graph), tmp_path / name) for name in ("one", "two"))
     assert first.files == second.files
@@ -242,7 +242,7 @@ def test_several_outputs_are_compared_with_tflm(tmp_path: Path) -> None:
 
 
 def test_offline_plan_of_a_file_with_several_graphs_is_followed(tmp_path: Path) -> None:
-    """The offsets are for the first graph; bodies, bundles and scratch find places of their own."""
+    """The offsets are for the first graph; subgraphs, bundles and scratch find places of their own."""
     for name, model in (("loop", CONTROL_MODELS["WHILE"](Seeded(5)).model), ("branches", _branches(_pool, _sum))):
         path, copy = tmp_path / f"{name}.tflite", tmp_path / f"{name}_planned.tflite"
         path.write_bytes(model)
@@ -250,4 +250,4 @@ def test_offline_plan_of_a_file_with_several_graphs_is_followed(tmp_path: Path) 
         graph = kibi.load(copy)
         made = kibi.plan(graph, offline=True)
         validate(graph, made)
-        assert made.bodies
+        assert made.subgraphs

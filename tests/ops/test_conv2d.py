@@ -29,8 +29,8 @@ def _call(geometry: Geometry) -> KernelCall:
 def test_conv2d_scratch_holds_two_windows_where_it_gathers(geometry: Geometry) -> None:
     """Two pixels of one group have their windows copied into scratch where they are not read in place; others take none."""
     call = _call(geometry)
-    gathers = call.params_as(Conv2DS8Params).gathers
-    assert (gathers, call.scratch_bytes) == (int(geometry in _GATHERED), _GATHERED.get(geometry, 0))
+    uses_im2col = call.params_as(Conv2DS8Params).uses_im2col
+    assert (uses_im2col, call.scratch_bytes) == (int(geometry in _GATHERED), _GATHERED.get(geometry, 0))
 
 
 @pytest.mark.parametrize("geometry", [geometry for geometry in GEOMETRIES if geometry.groups], ids=str)
@@ -63,5 +63,5 @@ def test_conv2d_padding_is_as_long_as_what_one_window_leaves_outside(geometry: G
 def test_conv2d_reading_rows_where_they_lie_needs_more_distance_than_gathering() -> None:
     """Equal channels, 3 by 3: gathering needs one column; without, two pixels' outputs come on top, but for the last two."""
     gathered, direct = _call(Geometry(5, 20)), _call(Geometry(20, 20))
-    assert gathered.overlap_bytes == (max(2 * k * 20 - max(0, 2 * k - 1) * 5 for k in range(5)),)
-    assert direct.overlap_bytes == (20 * 3 - 2,)
+    assert gathered.inplace_distance_bytes == (max(2 * k * 20 - max(0, 2 * k - 1) * 5 for k in range(5)),)
+    assert direct.inplace_distance_bytes == (20 * 3 - 2,)

@@ -10,7 +10,7 @@ from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import LimitError, ModelError
 from kibi.frontends.tflite import parse_tflite
-from kibi.ir import Graph, bodies_within
+from kibi.ir import Graph, subgraphs_within
 from kibi.ops import While
 from kibi.runtime import Interpreter
 from tests.support.tflite_builder import ModelBuilder
@@ -166,15 +166,15 @@ def _shared_branches(levels: int, operators: int = 1) -> bytes:
 
 
 def test_subgraph_that_many_operators_run_is_one_object_planned_and_written_once(tmp_path: Path) -> None:
-    """Six levels of one IF whose branches are the same: six bodies and six pairs of C files, not 126."""
+    """Six levels of one IF whose branches are the same: six subgraphs and six pairs of C files, not 126."""
     graph = parse_tflite(_shared_branches(6), "shared.tflite")
-    assert len(bodies_within(graph.nodes)) == 6
+    assert len(subgraphs_within(graph.nodes)) == 6
     assert graph.uses.graphs == 126
     made = kibi.plan(graph)
-    assert made.bodies[0] is made.bodies[1]
+    assert made.subgraphs[0] is made.subgraphs[1]
     library = kibi.compile(graph, made, tmp_path)
-    bodies = [name for name in library.files if name.endswith("_body.c")]
-    assert len(bodies) == 6
+    subgraphs = [name for name in library.files if name.endswith("_body.c")]
+    assert len(subgraphs) == 6
     inputs = [np.array([True]), np.array([[-100, -3, 3, 100]], np.int8)]
     expected = Interpreter(graph, made).run(inputs)[0]
     assert expected.tolist() == [[3, 3, 3, 100]]

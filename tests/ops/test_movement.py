@@ -61,7 +61,7 @@ def test_concatenation_along_rows_reads_one_row_for_each() -> None:
     (site,) = _joined(1, (1, 3, 4, 2), (1, 2, 4, 2)).sites
     needs = [[access.needs(step) for access in site.op.accesses(site)] for step in range(site.steps)]
     assert needs == [[(0,), ()], [(1,), ()], [(2,), ()], [(), (0,)], [(), (1,)]]
-    assert site.op.kernel_call(site).overlap_bytes == (0, 0)
+    assert site.op.kernel_call(site).inplace_distance_bytes == (0, 0)
 
 
 def test_concatenation_along_channels_reads_a_row_of_each_input() -> None:
@@ -70,7 +70,7 @@ def test_concatenation_along_channels_reads_a_row_of_each_input() -> None:
     assert [[access.needs(step) for access in site.op.accesses(site)] for step in range(3)] == [
         [(y,), (y,)] for y in range(3)
     ]
-    assert site.op.kernel_call(site).overlap_bytes == (3, 8)
+    assert site.op.kernel_call(site).inplace_distance_bytes == (3, 8)
 
 
 def test_transpose_of_height_and_width_goes_by_the_row() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from kibi.errors import ModelError
 from kibi.ir import Graph, Node, verify
-from kibi.ops.control.receive import Receive
+from kibi.ops.control.stream_input import StreamInput
 from kibi.passes import stream_inputs, supply_tensors
 from tests.engines.networks import residual_network, two_input_network
 
@@ -17,7 +17,7 @@ def test_stream_inputs_puts_a_receiver_in_front_of_each_input(model: Graph) -> N
     assert streamed.streamed_inputs == dict(zip(model.inputs, range(count), strict=True))
     assert streamed.stored_inputs == ()
     assert (streamed.inputs, streamed.nodes[count:]) == (model.inputs, model.nodes)
-    assert [node.label for node in streamed.nodes[:count]] == [f"input {k} (RECEIVE)" for k in range(count)]
+    assert [node.label for node in streamed.nodes[:count]] == [f"input {k} (STREAM_INPUT)" for k in range(count)]
     assert [site.steps for site in streamed.sites[:count]] == [model.tensors[i].type.rows for i in model.inputs]
 
 
@@ -31,7 +31,8 @@ def test_input_that_streams_is_not_there_before_it_is_received() -> None:
     """A receiver behind the first reader of its rows is refused, as any maker would be."""
     model = residual_network()
     late = Graph(
-        model.name, model.source, model.tensors, (*model.nodes, Node(Receive(), (), model.inputs, -1)), model.inputs, model.outputs
+        model.name, model.source, model.tensors, (*model.nodes, Node(StreamInput(), (), model.inputs, -1)), model.inputs,
+        model.outputs,
     )  # fmt: skip
     with pytest.raises(ModelError, match="read before any operator makes it"):
         verify(late)

@@ -11,7 +11,7 @@ from kibi.ir import Graph
 from kibi.planner import Granularity, Plan, effort, file_order, lifetimes, limits, plan, validate
 from kibi.planner.effort import best_of_efforts
 from kibi.planner.lifetimes import Followed
-from kibi.planner.order import least_context, row_cuts
+from kibi.planner.order import min_cut_bound, row_cuts
 from kibi.planner.order.row_order import OrderSearch
 from kibi.planner.order.row_steps import row_steps
 from kibi.planner.order.row_stretches import pulled
@@ -150,14 +150,14 @@ def test_flow_along_a_chain_takes_work_in_proportion_to_its_length() -> None:
     """Behind each path the search goes on where it is full: many narrow ways in at the end of a long one cost its length once."""
 
     def work(length: int) -> int:
-        flow = least_context._Flow(1 << 30)
+        flow = min_cut_bound._Flow(1 << 30)
         vertices = [flow.add_vertex() for _ in range(length)]
-        for tail, head in pairwise([least_context._SOURCE, *vertices]):
+        for tail, head in pairwise([min_cut_bound._SOURCE, *vertices]):
             flow.add_edge(tail, head, 1 << 40)
         for _ in range(100):
             middle = flow.add_vertex()
             flow.add_edge(vertices[-1], middle, 1)
-            flow.add_edge(middle, least_context._SINK, 1 << 40)
+            flow.add_edge(middle, min_cut_bound._SINK, 1 << 40)
         assert flow.run() == 100
         return flow.work
 

@@ -31,7 +31,7 @@ class Shifting(Window):
     def kernel_call(self, site: Site) -> KernelCall:
         """A call that says so."""
         call = super(Shifting, self).kernel_call(site)
-        return replace(call, overlap_bytes=(self.overlap,))
+        return replace(call, inplace_distance_bytes=(self.overlap,))
 
 
 def _chain(ops: list[Operator], rows: int = 6, row_bytes: int = 8) -> Graph:

@@ -101,7 +101,7 @@ def test_plans_in_plans_are_bounded() -> None:
     """A plan holds plans of nested control flow, but not without end."""
     saved = _saved()
     for _ in range(40):
-        saved = {**_saved(), "bodies": [saved]}
+        saved = {**_saved(), "subgraphs": [saved]}
     with pytest.raises(PlanError, match="nested more than 24 deep"):
         Plan.from_json(json.dumps(saved))
 

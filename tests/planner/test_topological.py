@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.planner import file_order, lifetimes
-from kibi.planner.order import closed_sets
-from kibi.planner.order.closed_sets import Stretch, beam, search
-from kibi.planner.order.least_context import least_context
+from kibi.planner.order import order_search
 from kibi.planner.order.local_search import improve
+from kibi.planner.order.min_cut_bound import least_context
+from kibi.planner.order.order_search import Stretch, beam, search
 from kibi.planner.order.precedence import precedence
 from kibi.planner.order.topological import TopologicalOrder, smallest_peak_order
 from tests.planner.networks import chain, residual
@@ -169,7 +169,7 @@ def test_beam_over_its_budget_gives_up_and_local_search_goes_on_without_it(monke
     whole = stretch(graph)
     order = beam(whole, 0, 2)
     assert order is not None
-    monkeypatch.setattr(closed_sets, "_MOST_MOVES", 50)
+    monkeypatch.setattr(order_search, "_MOST_MOVES", 50)
     assert beam(whole, 0, 2) is None
     better = improve(whole, order, 0)
     assert can_run(graph, better)

@@ -125,10 +125,10 @@ def test_graph_whose_nodes_overwrite_too_early_is_refused() -> None:
 def test_versions_that_lead_nowhere_are_refused() -> None:
     """A next version of no variable, of itself, of another size, or made by nobody."""
     graph = next(each for each in map(_graph, range(40)) if any(overwrites(each)))
-    index = next(tensor.index for tensor in graph.tensors if tensor.next_of is not None)
+    index = next(tensor.index for tensor in graph.tensors if tensor.updates is not None)
     for before in (index, len(graph.tensors), graph.inputs[0]):
         tensors = list(graph.tensors)
-        tensors[index] = replace(tensors[index], next_of=before)
+        tensors[index] = replace(tensors[index], updates=before)
         with pytest.raises(ModelError, match="leads to no variable"):
             verify(replace(graph, tensors=tuple(tensors)))
     tensors = list(graph.tensors)

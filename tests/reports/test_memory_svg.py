@@ -112,7 +112,7 @@ def test_memory_svg_streamed_input_has_a_lane_of_its_own() -> None:
     made = plan(net, M4, granularity=Granularity.ROW, inputs=Handover.STREAMED)
     words = _words(memory_svg(PlannedModel.of(net, made)))
     assert "net on cortex-m4, by the row, input streamed" in words
-    assert "RECEIVE" in words
+    assert "STREAM_INPUT" in words
     assert "in" in words
 
 

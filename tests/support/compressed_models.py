@@ -15,7 +15,7 @@ from tests.support.case import drawn_shape
 from tests.support.choices import Choices, flip
 from tests.support.tflite_builder import ModelBuilder
 
-LOOK_UP, HUFFMAN, PRUNING = 0, 1, 2
+CODEBOOK, HUFFMAN, PRUNING = 0, 1, 2
 _DTYPES = (DType.S8, DType.S16, DType.S32, DType.S64, DType.F32, DType.BOOL)
 _ONE_TABLE = 15
 
@@ -51,7 +51,7 @@ def tables_of(array: Array, axis: int | None) -> tuple[Array, NDArray[np.int64]]
     return tables, np.moveaxis(indices.reshape(rest), 0, axis)
 
 
-def looked_up(
+def codebook_in_use(
     b: ModelBuilder,
     array: Array,
     scales: Sequence[float] | None = None,
@@ -83,7 +83,7 @@ def looked_up(
         return tensor
     output = b.tensor(array.shape, kind, scales, zeros, axis=axis)
     nibble = 0 if not names_axis else axis if is_split else _ONE_TABLE
-    decode(b, data, header(LOOK_UP, nibble << 4 | bits, tables.shape[1]) + tables.tobytes(), output)
+    decode(b, data, header(CODEBOOK, nibble << 4 | bits, tables.shape[1]) + tables.tobytes(), output)
     return output
 
 
@@ -194,7 +194,7 @@ def _weights(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
     return np.asarray(weights / weights.sum(), np.float64)
 
 
-def _drawn_look_up(c: Choices, b: ModelBuilder) -> tuple[int, Array]:
+def _drawn_codebook(c: Choices, b: ModelBuilder) -> tuple[int, Array]:
     """Up to 128 values by 1 to 7 bits."""
     dtype = c.one_of(_DTYPES)
     shape = drawn_shape(c, c.integer(1, 4), 7)
@@ -203,7 +203,7 @@ def _drawn_look_up(c: Choices, b: ModelBuilder) -> tuple[int, Array]:
     if dtype in (DType.S8, DType.S16):
         axis = c.one_of((0, len(shape) - 1))
         scales = c.one_of((None, [0.5], [0.5] * shape[axis]))
-    return looked_up(b, array, scales, axis=axis, names_axis=flip(c)), array
+    return codebook_in_use(b, array, scales, axis=axis, names_axis=flip(c)), array
 
 
 def _drawn_huffman(c: Choices, b: ModelBuilder) -> tuple[int, Array]:
@@ -250,7 +250,7 @@ def _along(points: Array, shape: Sequence[int], axis: int) -> Array:
 
 
 ENCODINGS: Mapping[str, Callable[[Choices, ModelBuilder], tuple[int, Array]]] = {
-    "look-up": _drawn_look_up,
+    "look-up": _drawn_codebook,
     "Huffman": _drawn_huffman,
     "pruning": _drawn_pruned,
 }

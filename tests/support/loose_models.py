@@ -30,7 +30,7 @@ _BITS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Opaque(Operator):
+class UnknownOperator(Operator):
     """Some operator; its operands' names do not matter."""
 
     name: ClassVar[str] = "OPAQUE"
@@ -83,7 +83,7 @@ def opaque_graph(
         for index, size in enumerate(sizes)
     )
     made = tuple(
-        Node(Opaque(), tuple(None if i < 0 else i for i in read), tuple(written), number)
+        Node(UnknownOperator(), tuple(None if i < 0 else i for i in read), tuple(written), number)
         for number, (read, written) in enumerate(nodes)
     )
     return Graph("loose", "loose.tflite", tensors, made, tuple(inputs), tuple(outputs))

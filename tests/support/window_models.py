@@ -8,7 +8,7 @@ import numpy as np
 from kibi.dtypes import DType
 from tests.support.case import Case, drawn_shape, factors, one
 from tests.support.choices import Choices, elements, flip, scale, zero_point
-from tests.support.compressed_models import looked_up
+from tests.support.compressed_models import codebook_in_use
 from tests.support.drawn_geometry import Axis, window
 from tests.support.drawn_values import ACTIVATIONS, SMALLEST_OUTPUT_SCALE, drawn_zero_point, values
 from tests.support.tflite_builder import Attribute, ModelBuilder
@@ -109,7 +109,7 @@ def _compressed(c: Choices, b: ModelBuilder, shape: Sequence[int], scales: Seque
     """A filter of few values, behind look-up tables."""
     few = elements(c, [c.one_of((1, 2, 3, 5, 16, 40, 128))])
     rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))
-    return looked_up(b, rng.choice(few, tuple(shape)), scales, axis=axis, names_axis=flip(c))
+    return codebook_in_use(b, rng.choice(few, tuple(shape)), scales, axis=axis, names_axis=flip(c))
 
 
 def _convolution(c: Choices, name: str, dtype: DType = DType.S8, write: _Writer = _plain, most: int = 9) -> Case:

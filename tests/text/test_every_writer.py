@@ -60,7 +60,7 @@ def _planned() -> Mapping[str, tuple[Graph, Plan]]:
         "streamed": (two, kibi.plan(two, input="streamed")),
         "supplied": (small, kibi.plan(small, input="supplied", output="supplied", granularity="tensor")),
         "regions": (small, kibi.plan(small, regions=_REGIONS, place_weights=True, granularity="tensor")),
-        "bodies": (body, kibi.plan(body)),
+        "subgraphs": (body, kibi.plan(body)),
         "state": (state, kibi.plan(state)),
     }
     return {form: (replace(graph, name=form), replace(plan, model=form)) for form, (graph, plan) in made.items()}
@@ -172,7 +172,7 @@ def test_pictures_of_hostile_names_have_the_same_elements(start: int) -> None:
 
 
 @pytest.mark.parametrize("start", _STARTS)
-@pytest.mark.parametrize("form", ["rows", "regions", "bodies"])
+@pytest.mark.parametrize("form", ["rows", "regions", "subgraphs"])
 def test_texts_for_people_and_programs_hold_hostile_names(form: str, start: int) -> None:
     """The map in characters, the picture of the terminal, the record: visible lines, and JSON that reads back."""
     graph, plan = _planned()[form]

@@ -74,7 +74,7 @@ class FrameDifference(Operator):
             threshold=self.threshold,
             output_zero_point=site.output.quantization.zero_point,
         )
-        return KernelCall("kibi_frame_difference_s8", params, overlap_bytes=(0, 0))
+        return KernelCall("kibi_frame_difference_s8", params, inplace_distance_bytes=(0, 0))
 
 
 FRAME_DIFFERENCE = CustomOperator(FrameDifference, kernels=Path(__file__).parent)

@@ -1,13 +1,13 @@
 """C text of what callers call: declarations for the header, definitions for the source."""
 
 from kibi.codegen import memory_c
-from kibi.codegen.bindings import Bindings
+from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.events_c import refuse, report
 from kibi.eager.inference_events import InferenceEnded, InferenceStarted, MoreInputNeeded, RowReceived
 from kibi.text.c import CCode, code, lines
 
 
-def declarations(b: Bindings) -> CCode:
+def declarations(b: EmitContext) -> CCode:
     """The model's struct and functions, each with what it does."""
     parts = [
         code(
@@ -31,7 +31,7 @@ $init""",
     return lines([*parts, _output_declarations(b)])
 
 
-def _supply_declaration(b: Bindings) -> CCode:
+def _supply_declaration(b: EmitContext) -> CCode:
     return code(
         """
 /* Says where the caller keeps a tensor: its number, a ${upper}_SUPPLY_… macro; the address; how many bytes are there.
@@ -43,7 +43,7 @@ kibi_status ${name}_supply(${name}_t *model, unsigned number, void *data, size_t
     )
 
 
-def _variable_declarations(b: Bindings) -> CCode:
+def _variable_declarations(b: EmitContext) -> CCode:
     return code(
         """
 /* Gives the variables their first values, as ${name}_init does; they keep those of the last inference otherwise. */
@@ -57,7 +57,7 @@ void *${name}_variable(${name}_t *model, unsigned index);
     )
 
 
-def _input_declaration(b: Bindings) -> CCode:
+def _input_declaration(b: EmitContext) -> CCode:
     return code(
         """
 /* Where to write input `index` before each ${name}_invoke, which overwrites it; NULL if there is none. */
@@ -68,14 +68,15 @@ $kind *${name}_input(${name}_t *model, unsigned index);
     )
 
 
-def _output_declarations(b: Bindings) -> CCode:
+def _output_declarations(b: EmitContext) -> CCode:
     done = code("One inference")
     if b.streams:
-        done = code("Ends one inference; the next row begins another. KIBI_ERROR_TURN while rows are missing")
+        done = code("Ends one inference; the next row begins another. KIBI_ERROR_SEQUENCE while rows are missing")
     more = code("")
-    if b.stops:
+    if b.early_exits:
         more = code(
-            "\n * KIBI_MORE_INPUT where an operator ended it early: ${name}_output is not valid then.", name=b.prefix
+            "\n * KIBI_NEED_MORE_INPUT where an operator ended it early: ${name}_output is not valid then.",
+            name=b.prefix,
         )
     if b.graph.loops:
         more += code(
@@ -96,14 +97,14 @@ kibi_status ${name}_invoke(${name}_t *model);
     )
 
 
-def _streaming_declarations(b: Bindings) -> CCode:
+def _streaming_declarations(b: EmitContext) -> CCode:
     which = code("input")
     if len(b.graph.inputs) > 1:
         which = code("input, that of `${name}_expected_input`", name=b.prefix)
     return code(
         """
 /* Hands over the next row of the $which: it is copied, and all is computed that can be before the next one.
- * KIBI_ERROR_TURN when another one is expected. */
+ * KIBI_ERROR_SEQUENCE when another one is expected. */
 $push;
 
 /* The number of the input whose row must come next; -1 when all rows have come. */
@@ -118,7 +119,7 @@ void ${name}_rewind(${name}_t *model);
     )
 
 
-def _cursor(b: Bindings) -> CCode:
+def _cursor(b: EmitContext) -> CCode:
     """The fields that say how far an inference has come that waits for a row."""
     if not b.streams:
         return code("")
@@ -128,15 +129,15 @@ def _cursor(b: Bindings) -> CCode:
     return found
 
 
-def _push_head(b: Bindings) -> CCode:
+def _push_head(b: EmitContext) -> CCode:
     if len(b.graph.inputs) == 1:
         kind = b.c_type(b.graph.inputs)
         return code("kibi_status ${name}_push_row(${name}_t *model, const $kind *row)", name=b.prefix, kind=kind)
     return code("kibi_status ${name}_push_row(${name}_t *model, unsigned input, const void *row)", name=b.prefix)
 
 
-def definitions(b: Bindings) -> CCode:
-    """The functions' bodies."""
+def definitions(b: EmitContext) -> CCode:
+    """The functions' subgraphs."""
     parts = [
         memory_c.reset(b),
         memory_c.init(b),
@@ -148,7 +149,7 @@ def definitions(b: Bindings) -> CCode:
     return code("\n").join(part for part in parts if part)
 
 
-def _accessor(b: Bindings, role: str) -> CCode:
+def _accessor(b: EmitContext, role: str) -> CCode:
     is_input = role == "input"
     tensors = b.graph.inputs if is_input else b.graph.outputs
     kind = b.c_type(tensors) if is_input else code("const $kind", kind=b.c_type(tensors))
@@ -178,7 +179,7 @@ ${cases}    default:
     )
 
 
-def _place(b: Bindings, index: int, kind: CCode) -> CCode:
+def _place(b: EmitContext, index: int, kind: CCode) -> CCode:
     """The address of a tensor's first row."""
     tensor = b.graph.tensors[index]
     if tensor.is_constant:
@@ -190,13 +191,13 @@ def _place(b: Bindings, index: int, kind: CCode) -> CCode:
     return code("($kind *)(void *)$start", kind=kind, start=start)
 
 
-def _ready(b: Bindings) -> CCode:
+def _ready(b: EmitContext) -> CCode:
     """The checks with which every call begins that computes."""
     missing = refuse(memory_c.is_missing(b), "KIBI_ERROR_NOT_INITIALIZED")
     return refuse(code("model == NULL"), "KIBI_ERROR_NULL") + missing
 
 
-def _push(b: Bindings) -> CCode:
+def _push(b: EmitContext) -> CCode:
     wrong = code("${name}_expected_input(model) < 0", name=b.prefix)
     if len(b.graph.inputs) > 1:
         wrong = code("${name}_expected_input(model) != (int)input", name=b.prefix)
@@ -231,19 +232,19 @@ ${checks}${report}    ${name}_run(model, row);
         stopped=code("        model->is_stopped = 0;\n") if b.can_end else code(""),
         is_missing=memory_c.is_missing(b),
         head=_push_head(b),
-        checks=_ready(b) + refuse(code("row == NULL"), "KIBI_ERROR_NULL") + refuse(wrong, "KIBI_ERROR_TURN"),
+        checks=_ready(b) + refuse(code("row == NULL"), "KIBI_ERROR_NULL") + refuse(wrong, "KIBI_ERROR_SEQUENCE"),
         report=report(RowReceived),
     )
 
 
-def _invoke(b: Bindings) -> CCode:
+def _invoke(b: EmitContext) -> CCode:
     run = code("${name}_run($memory)", name=b.prefix, memory=memory_c.of_model(b))
     ended = refuse(code("ended == 2"), "KIBI_ERROR_LIMIT") if b.graph.loops else code("")
-    if b.stops:
+    if b.early_exits:
         told = report(MoreInputNeeded, 2)
-        ended += code("    if (ended != 0) {\n${report}        return KIBI_MORE_INPUT;\n    }\n", report=told)
+        ended += code("    if (ended != 0) {\n${report}        return KIBI_NEED_MORE_INPUT;\n    }\n", report=told)
     if b.streams:
-        body = refuse(code("${name}_expected_input(model) >= 0", name=b.prefix), "KIBI_ERROR_TURN")
+        body = refuse(code("${name}_expected_input(model) >= 0", name=b.prefix), "KIBI_ERROR_SEQUENCE")
         if b.can_end:
             body += code("    const int ended = model->is_stopped;\n")
         body += code("    ${name}_rewind(model);\n$ended", name=b.prefix, ended=ended)

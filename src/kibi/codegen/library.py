@@ -7,12 +7,12 @@ from functools import cached_property
 from pathlib import Path
 
 from kibi.codegen import memory_c
-from kibi.codegen.bindings import Bindings
+from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.model_c import ModelText, body_text, model_text
 from kibi.codegen.project import cmake_lists, example_main
 from kibi.errors import InputError
 from kibi.files import write_folder
-from kibi.ir import Graph, stops
+from kibi.ir import Graph, early_exits
 from kibi.kernels import closure
 from kibi.planner import Plan, PlannedModel
 from kibi.planner.plan import FORMAT, RegionUse
@@ -73,9 +73,9 @@ class CompiledModel:
         return -(-(size + self.cursor_bytes) // unit) * unit
 
     @property
-    def stops(self) -> bool:
+    def early_exits(self) -> bool:
         """Whether an operator may end an inference early."""
-        return bool(stops(self.graph) or self.graph.loops)
+        return bool(early_exits(self.graph) or self.graph.loops)
 
     @property
     def arrivals(self) -> tuple[tuple[int, int], ...]:
@@ -141,16 +141,16 @@ def generate(
         raise InputError(f"a library takes one or more models of different names; given: {', '.join(names) or 'none'}.")
     library = identifier(name or names[0], "the library")
     made_by = command or _command([each.graph for each in models], target)
-    bindings = [Bindings(each, target) for each in models]
+    bindings = [EmitContext(each, target) for each in models]
     files = _Files(made_by)
     for b in bindings:
         files.add_model(b, model_text(b))
-        for body in b.with_bodies[1:]:
+        for body in b.with_subgraphs[1:]:
             files.add_model(body, body_text(body))
         files.add(f"{b.prefix.text}.json", _record(b))
     if len(bindings) > 1:
         files.add(f"{library.text}_models.h", _joint_header(library, bindings))
-    every = [each for b in bindings for each in b.with_bodies]
+    every = [each for b in bindings for each in b.with_subgraphs]
     shared = closure(frozenset().union(*(b.kernels for b in every)), target.kernel_sets)
     needed = frozenset().union(*(call.features for b in every for call in b.calls))
     for file, text in {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}.items():
@@ -189,7 +189,7 @@ class _Files:
             )
         self.texts[file] = self._first_line + text if isinstance(text, CCode) else text
 
-    def add_model(self, b: Bindings, text: ModelText) -> None:
+    def add_model(self, b: EmitContext, text: ModelText) -> None:
         """The files of a model, or of a graph inside of one."""
         name = b.prefix.text
         self.add(f"{name}.h", text.header)
@@ -216,7 +216,7 @@ def write(library: Library, directory: Path) -> Library:
     return replace(library, directory=directory)
 
 
-def _compiled(b: Bindings) -> CompiledModel:
+def _compiled(b: EmitContext) -> CompiledModel:
     numbers = range(len(b.graph.nodes))
     return CompiledModel(
         planned=b.planned,
@@ -231,7 +231,7 @@ def _compiled(b: Bindings) -> CompiledModel:
     )
 
 
-def _joint_header(library: CCode, bindings: Sequence[Bindings]) -> CCode:
+def _joint_header(library: CCode, bindings: Sequence[EmitContext]) -> CCode:
     joint = code("")
     if not any(b.regions for b in bindings):
         joint = code(
@@ -291,7 +291,7 @@ $names$guard""",
     )
 
 
-def _record(b: Bindings) -> JsonText:
+def _record(b: EmitContext) -> JsonText:
     """The plan and what it is for; `solve_seconds` is left out, because equal inputs give equal bytes."""
     plan = asdict(replace(b.plan, solve_seconds=0.0))
     kernels = [

@@ -1,28 +1,28 @@
 """C text of where bytes lie: the arena alone, or several regions and the buffers that the caller supplies."""
 
-from kibi.codegen.bindings import Bindings
+from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.events_c import refuse
 from kibi.ir import Tensor
 from kibi.planner.plan import Buffer
 from kibi.text.c import CCode, code, comment, lines, plain
 
 
-def parameter(b: Bindings) -> CCode:
+def parameter(b: EmitContext) -> CCode:
     """How functions take the memory: one pointer where the arena is all there is."""
     return code("uint8_t *arena") if b.is_plain else code("uint8_t *const *memory")
 
 
-def argument(b: Bindings) -> CCode:
+def argument(b: EmitContext) -> CCode:
     """The name of that parameter."""
     return code("arena") if b.is_plain else code("memory")
 
 
-def of_model(b: Bindings) -> CCode:
+def of_model(b: EmitContext) -> CCode:
     """The memory of `model`."""
     return code("model->$memory", memory=argument(b))
 
 
-def base(b: Bindings, tensor: Tensor, memory: CCode) -> CCode:
+def base(b: EmitContext, tensor: Tensor, memory: CCode) -> CCode:
     """The pointer from which the offsets of a tensor's rows count."""
     if tensor.is_state:
         start = code("$memory[$number]", memory=memory, number=_regions(b) + len(b.supplied))
@@ -33,7 +33,7 @@ def base(b: Bindings, tensor: Tensor, memory: CCode) -> CCode:
     return of_region(b, b.plan.buffers_of(tensor.index)[0].region, memory)
 
 
-def of_region(b: Bindings, region: str, memory: CCode) -> CCode:
+def of_region(b: EmitContext, region: str, memory: CCode) -> CCode:
     """The pointer to a region's first byte."""
     if b.is_plain:
         return memory
@@ -41,7 +41,7 @@ def of_region(b: Bindings, region: str, memory: CCode) -> CCode:
     return code("$memory[$number]", memory=memory, number=names.index(region))
 
 
-def scratch(b: Bindings, buffer: Buffer | None) -> CCode:
+def scratch(b: EmitContext, buffer: Buffer | None) -> CCode:
     """The scratch of a node."""
     if buffer is None:
         return code("NULL")
@@ -49,7 +49,7 @@ def scratch(b: Bindings, buffer: Buffer | None) -> CCode:
     return code("$start + $offset", start=start, offset=buffer.offset) if buffer.offset else start
 
 
-def states(b: Bindings, number: int) -> CCode:
+def states(b: EmitContext, number: int) -> CCode:
     """A definition of the pointers to a node's states; nothing where it has none."""
     site = b.graph.sites[number]
     if not site.op.states:
@@ -58,13 +58,13 @@ def states(b: Bindings, number: int) -> CCode:
     return code("    void *const states[$count] = {$places};\n", count=len(site.op.states), places=places)
 
 
-def remaining(b: Bindings, number: int) -> CCode:
+def remaining(b: EmitContext, number: int) -> CCode:
     """What is not 0 where a node ends the inference: its first state."""
     site = b.graph.sites[number]
     return code("*(const int32_t *)(const void *)$state", state=base(b, site[site.op.states[0]], argument(b)))
 
 
-def fields(b: Bindings) -> CCode:
+def fields(b: EmitContext) -> CCode:
     """The fields of the model's struct that say where its bytes are."""
     if b.is_plain:
         return code("    uint8_t *arena;\n")
@@ -75,12 +75,12 @@ def fields(b: Bindings) -> CCode:
     return found
 
 
-def alignment(b: Bindings, region: str) -> int:
+def alignment(b: EmitContext, region: str) -> int:
     """The alignment that a region's start must have: that of its most aligned buffer."""
     return max((buffer.alignment for buffer in b.plan.buffers if buffer.region == region), default=1)
 
 
-def macros(b: Bindings) -> CCode:
+def macros(b: EmitContext) -> CCode:
     """Sizes and alignments of the regions, and of what is supplied."""
     parts = [_region_macros(b) if b.regions else _arena_macros(b)]
     for number, index in enumerate(b.supplied):
@@ -106,7 +106,7 @@ def macros(b: Bindings) -> CCode:
     return lines(parts)
 
 
-def _bytes(b: Bindings, role: CCode, number: int, tensor: Tensor) -> CCode:
+def _bytes(b: EmitContext, role: CCode, number: int, tensor: Tensor) -> CCode:
     """The macro with the bytes of a tensor."""
     return code(
         "#define ${upper}_${role}_${number}_BYTES ${bytes}u\n",
@@ -117,7 +117,7 @@ def _bytes(b: Bindings, role: CCode, number: int, tensor: Tensor) -> CCode:
     )
 
 
-def _arena_macros(b: Bindings) -> CCode:
+def _arena_macros(b: EmitContext) -> CCode:
     return code(
         """\
 #define ${upper}_ARENA_BYTES ${bytes}u
@@ -129,7 +129,7 @@ def _arena_macros(b: Bindings) -> CCode:
     )
 
 
-def _region_macros(b: Bindings) -> CCode:
+def _region_macros(b: EmitContext) -> CCode:
     parts = [code("#define ${upper}_REGIONS ${count}u\n", upper=b.upper, count=len(b.regions))]
     for number, use in enumerate(b.regions):
         part = code(
@@ -147,17 +147,17 @@ def _region_macros(b: Bindings) -> CCode:
     return lines(parts)
 
 
-def region_macro(b: Bindings, region: str) -> CCode:
+def region_macro(b: EmitContext, region: str) -> CCode:
     """The macro that is a region's number, and with which its further macros begin."""
     return code("${upper}_REGION_$name", upper=b.upper, name=b.region_name(region).upper())
 
 
-def _placing_macro(b: Bindings, region: str) -> CCode:
+def _placing_macro(b: EmitContext, region: str) -> CCode:
     """The macro that follows the name of a constant in a region."""
     return code("${upper}_IN_$name", upper=b.upper, name=b.region_name(region).upper())
 
 
-def weight_macros(b: Bindings) -> CCode:
+def weight_macros(b: EmitContext) -> CCode:
     """What stands behind the names of weights that are assigned to regions; empty until somebody defines it."""
     about = "Where the weights in region {} lie; define it before, for instance as a section attribute."
     return lines(
@@ -174,13 +174,13 @@ ${about}#ifndef $name
     )
 
 
-def in_region(b: Bindings, constant: CCode) -> CCode:
+def in_region(b: EmitContext, constant: CCode) -> CCode:
     """What stands behind the name of a constant that lies in a region."""
     region = b.weight_regions.get(constant)
     return code(" $macro", macro=_placing_macro(b, region)) if region else code("")
 
 
-def init(b: Bindings) -> CCode:
+def init(b: EmitContext) -> CCode:
     """The function that gives the model its regions."""
     if not b.regions:
         checks = _checks(code("arena"), code("arena_bytes"), code("${upper}_ARENA", upper=b.upper), b.plan.arena_bytes)
@@ -220,7 +220,7 @@ ${refusal}${cleared}${checks}${keep}${rewind}    return KIBI_OK;
     )
 
 
-def _init_head(b: Bindings) -> CCode:
+def _init_head(b: EmitContext) -> CCode:
     """The function's declaration without what ends it."""
     if not b.regions:
         return code("kibi_status ${name}_init(${name}_t *model, void *arena, size_t arena_bytes)", name=b.prefix)
@@ -232,7 +232,7 @@ def _init_head(b: Bindings) -> CCode:
     )
 
 
-def init_declaration(b: Bindings) -> CCode:
+def init_declaration(b: EmitContext) -> CCode:
     """The declaration of `init`, with what it does."""
     upper = b.upper.text
     if not b.regions:
@@ -244,19 +244,19 @@ def init_declaration(b: Bindings) -> CCode:
     return code("${about}$head;\n", about=comment(f"{what} {whose}{shared}."), head=_init_head(b))
 
 
-def is_missing(b: Bindings) -> CCode:
+def is_missing(b: EmitContext) -> CCode:
     """The condition under which `model` has not all its memory."""
     if b.is_plain:
         return code("model->arena == NULL")
     return code(" || ").join(code("model->memory[$number] == NULL", number=number) for number in range(_count(b)))
 
 
-def is_new(b: Bindings) -> CCode:
+def is_new(b: EmitContext) -> CCode:
     """The condition under which `init` has not succeeded yet."""
     return code("model->arena == NULL") if b.is_plain else code("model->memory[0] == NULL")
 
 
-def _fill(b: Bindings, tensor: Tensor, place: int) -> CCode:
+def _fill(b: EmitContext, tensor: Tensor, place: int) -> CCode:
     """The statement that gives a variable its first value."""
     first = set(tensor.initial_bytes)
     size_bytes = tensor.type.size_bytes
@@ -268,7 +268,7 @@ def _fill(b: Bindings, tensor: Tensor, place: int) -> CCode:
     return code("        memcpy(state + $place, $name, ${size}u);\n", place=place, name=name, size=size_bytes)
 
 
-def reset(b: Bindings) -> CCode:
+def reset(b: EmitContext) -> CCode:
     """The functions that give variables their first values, and say where they are; nothing where there are none."""
     if not b.variables:
         return code("")
@@ -308,7 +308,7 @@ ${cases}    default:
     )
 
 
-def supply(b: Bindings) -> CCode:
+def supply(b: EmitContext) -> CCode:
     """The function through which the caller supplies buffers; nothing where there is nothing to supply."""
     if not b.supplied:
         return code("")
@@ -355,11 +355,11 @@ ${checks}    model->memory[$first + number] = (uint8_t *)data;
     )
 
 
-def _regions(b: Bindings) -> int:
+def _regions(b: EmitContext) -> int:
     return len(b.regions) or 1
 
 
-def _count(b: Bindings) -> int:
+def _count(b: EmitContext) -> int:
     return _regions(b) + len(b.supplied) + bool(b.variables)
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kibi.codegen import body_c, memory_c, shared_steps_c
-from kibi.codegen.bindings import Bindings
+from kibi.codegen import memory_c, shared_steps_c, subgraph_c
+from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.entry_c import declarations, definitions
 from kibi.codegen.order_c import order
 from kibi.codegen.rows_c import accessors, pointer_count, pointers
@@ -42,17 +42,17 @@ class ModelText:
     weights_source: CCode
 
 
-def model_text(b: Bindings) -> ModelText:
+def model_text(b: EmitContext) -> ModelText:
     """Write one model."""
     return ModelText(_header(b), _source(b), _weights_header(b), _weights_source(b))
 
 
-def body_text(b: Bindings) -> ModelText:
+def body_text(b: EmitContext) -> ModelText:
     """Write a graph inside of an operator: steps and weights of its own, run by the operator's kernel."""
-    return ModelText(body_c.header(b), _source(b, body_c.definition), _weights_header(b), _weights_source(b))
+    return ModelText(subgraph_c.header(b), _source(b, subgraph_c.definition), _weights_header(b), _weights_source(b))
 
 
-def _header(b: Bindings) -> CCode:
+def _header(b: EmitContext) -> CCode:
     return code(
         """\
 #ifndef ${upper}_H
@@ -79,7 +79,7 @@ ${macros}${inputs}${outputs}${declarations}
     )
 
 
-def _constants(b: Bindings, role: str, tensors: tuple[int, ...]) -> CCode:
+def _constants(b: EmitContext, role: str, tensors: tuple[int, ...]) -> CCode:
     """Macros that describe the inputs or outputs."""
     prefix = code("${upper}_$role", upper=b.upper, role=word(role).upper())
     parts = [code("\n#define ${prefix}S ${count}u\n", prefix=prefix, count=len(tensors))]
@@ -97,7 +97,7 @@ def _constants(b: Bindings, role: str, tensors: tuple[int, ...]) -> CCode:
     return lines(parts)
 
 
-def _source(b: Bindings, ends: Callable[[Bindings], CCode] = definitions) -> CCode:
+def _source(b: EmitContext, ends: Callable[[EmitContext], CCode] = definitions) -> CCode:
     """The functions of the steps, the order, and what others see of it."""
     shared = shared_steps(b)
     own = [number for number in range(len(b.graph.nodes)) if number not in shared.kinds]
@@ -114,9 +114,9 @@ def _source(b: Bindings, ends: Callable[[Bindings], CCode] = definitions) -> CCo
     )
 
 
-def _head(b: Bindings) -> CCode:
+def _head(b: EmitContext) -> CCode:
     """What the file is, and what it includes."""
-    names = [*map(word, sorted(b.kernels)), *(body.prefix for body in b.bodies)]
+    names = [*map(word, sorted(b.kernels)), *(body.prefix for body in b.subgraphs)]
     return code(
         """\
 $summary
@@ -131,7 +131,7 @@ $library""",
     )
 
 
-def _summary(b: Bindings) -> CCode:
+def _summary(b: EmitContext) -> CCode:
     graph, plan = b.graph, b.plan
     text = (
         f"{plain(graph.source)}: {len(graph.nodes)} operators, {graph.macs} multiply-accumulates, "
@@ -142,7 +142,7 @@ def _summary(b: Bindings) -> CCode:
     return comment(text)
 
 
-def _arena_table(b: Bindings) -> CCode:
+def _arena_table(b: EmitContext) -> CCode:
     """A comment: what lies where, and during which steps."""
     joined: dict[str, list[Buffer]] = {}
     for buffer in b.plan.buffers:
@@ -156,7 +156,7 @@ def _arena_table(b: Bindings) -> CCode:
     return comment_lines(rows)
 
 
-def _step_function(b: Bindings, shared: SharedSteps, number: int) -> CCode:
+def _step_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
     site, call = b.graph.sites[number], b.calls[number]
     if site.op.receives:
         return _receiver(b, number)
@@ -191,7 +191,7 @@ ${pointers}        $kernel(row_$output($argument, $row), rows, &params_$number, 
     )
 
 
-def _receiver(b: Bindings, number: int) -> CCode:
+def _receiver(b: EmitContext, number: int) -> CCode:
     """The function that copies a row of an input to its place."""
     site = b.graph.sites[number]
     return code(
@@ -218,7 +218,7 @@ def _made_row(site: Site) -> CCode:
     return code("step * $rows", rows=rows) if rows > 1 else code("step")
 
 
-def _describe(b: Bindings, number: int) -> str:
+def _describe(b: EmitContext, number: int) -> str:
     """Operator, tensors, shapes."""
     site = b.graph.sites[number]
     named = [
@@ -231,7 +231,7 @@ def _describe(b: Bindings, number: int) -> str:
     return f"{label[0].upper()}{label[1:]}, {steps}: {'; '.join(named)}."
 
 
-def _place(b: Bindings, tensor: Tensor) -> str:
+def _place(b: EmitContext, tensor: Tensor) -> str:
     """Where a tensor lies, for comments; nothing for constants."""
     if not tensor.is_planned:
         return "" if tensor.is_constant else " in the state" if tensor.is_state else " supplied"
@@ -240,7 +240,7 @@ def _place(b: Bindings, tensor: Tensor) -> str:
     return f" at {buffers[0].offset}{region}" if len(buffers) == 1 else f" by row{region}"
 
 
-def _params(b: Bindings, number: int, call: KernelCall) -> CCode:
+def _params(b: EmitContext, number: int, call: KernelCall) -> CCode:
     values = call.by_name
     return code(
         """\
@@ -254,7 +254,7 @@ $fields
     )
 
 
-def _field(b: Bindings, number: int, field: Field, value: object) -> CCode:
+def _field(b: EmitContext, number: int, field: Field, value: object) -> CCode:
     """A field's value, and its name."""
     name = remark(field.name)
     if field.kind is Kind.SUBGRAPH:
@@ -269,7 +269,7 @@ def _field(b: Bindings, number: int, field: Field, value: object) -> CCode:
     return code("    $given,$padding $name", given=given, padding=padding, name=name)
 
 
-def _weights_header(b: Bindings) -> CCode:
+def _weights_header(b: EmitContext) -> CCode:
     return code(
         """\
 #ifndef ${upper}_WEIGHTS_H
@@ -297,7 +297,7 @@ $declarations
     )
 
 
-def _weights_source(b: Bindings) -> CCode:
+def _weights_source(b: EmitContext) -> CCode:
     definitions = []
     for name, (data, note) in b.constants.items():
         declaration = code(

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kibi.codegen.bindings import Bindings
 from kibi.codegen.c_text import integer_bits, integer_type
+from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.memory_c import argument, of_model, parameter, remaining, scratch
-from kibi.codegen.turns import Entry, Group, fold
+from kibi.codegen.schedule_folding import Entry, Group, fold
 from kibi.text.c import CCode, code, comment, filled, lines, plain, remark, word
 
 _PLAIN_DRIVER_BYTES = 54
@@ -30,7 +30,7 @@ class _Line:
     further: int
 
 
-def order(b: Bindings) -> CCode:
+def order(b: EmitContext) -> CCode:
     """The table of functions, that of the order in whichever form takes less flash, and what follows it."""
     count = len(b.graph.nodes)
     head = code("")
@@ -44,7 +44,7 @@ def order(b: Bindings) -> CCode:
     return head + (_turns(b, entries, steps) if turns_bytes < plain_bytes else _plain(b))
 
 
-def _table(b: Bindings, name: CCode, nodes: range, last: CCode) -> CCode:
+def _table(b: EmitContext, name: CCode, nodes: range, last: CCode) -> CCode:
     """A table of the functions of some nodes."""
     return code(
         """\
@@ -60,7 +60,7 @@ ${functions}};
     )
 
 
-def _ends(b: Bindings) -> CCode:
+def _ends(b: EmitContext) -> CCode:
     """The function that says whether one that has run ends the inference; nothing where none does."""
     if not b.can_end:
         return code("")
@@ -71,7 +71,7 @@ def _ends(b: Bindings) -> CCode:
             steps=b.graph.sites[number].steps,
             remaining=remaining(b, number),
         )
-        for number in b.stops
+        for number in b.early_exits
     ]
     cases += [
         code(
@@ -111,7 +111,7 @@ class _Step:
     end: CCode
 
 
-def _call(b: Bindings, call: _Step, count: int, margin: CCode) -> CCode:
+def _call(b: EmitContext, call: _Step, count: int, margin: CCode) -> CCode:
     """The call of a function by its number, and what follows where it ends the inference.
 
     Those that receive have the lowest numbers.
@@ -150,22 +150,22 @@ def _call(b: Bindings, call: _Step, count: int, margin: CCode) -> CCode:
     )
 
 
-def _result(b: Bindings) -> tuple[CCode, CCode]:
+def _result(b: EmitContext) -> tuple[CCode, CCode]:
     """The type of the driver of stored inputs, and its last statement: not 0 where the inference ended early."""
-    return (code("int"), code("    return 0;\n")) if b.can_end or b.is_body else (code("void"), code(""))
+    return (code("int"), code("    return 0;\n")) if b.can_end or b.is_subgraph else (code("void"), code(""))
 
 
-def _receive(b: Bindings, function: CCode, step: CCode) -> CCode:
+def _receive(b: EmitContext, function: CCode, step: CCode) -> CCode:
     """The call that copies a row."""
     receiver = b.function(0) if b.receivers == 1 else code("receivers[$function]", function=function)
     return code("$receiver($memory, $step, row);", receiver=receiver, memory=of_model(b), step=step)
 
 
-def _run_numbers(b: Bindings) -> list[int]:
+def _run_numbers(b: EmitContext) -> list[int]:
     return [max(run.node, run.first_row + run.rows) for run in b.plan.runs]
 
 
-def _plain(b: Bindings) -> CCode:
+def _plain(b: EmitContext) -> CCode:
     """One entry for each run."""
     runs, kind = b.plan.runs, integer_type(_run_numbers(b))
     table = code(
@@ -201,7 +201,7 @@ ${last}}
     )
 
 
-def _plain_resumed(b: Bindings, kind: CCode) -> CCode:
+def _plain_resumed(b: EmitContext, kind: CCode) -> CCode:
     """The driver that goes on where it waited for a row."""
     count = len(b.plan.runs)
     return code(
@@ -243,7 +243,7 @@ static int ${prefix}_waits_for(const ${prefix}_t *model)
     )
 
 
-def _entries(b: Bindings) -> CCode:
+def _entries(b: EmitContext) -> CCode:
     """The runs: a line with a comment for each where there are as many as operators; else as many on a line as fit."""
     runs = b.plan.runs
     entries = [
@@ -300,7 +300,7 @@ _ABOUT_LINES = (
 )
 
 
-def _turns(b: Bindings, entries: Sequence[_Line], steps: Sequence[int]) -> CCode:
+def _turns(b: EmitContext, entries: Sequence[_Line], steps: Sequence[int]) -> CCode:
     """Lines for neighbouring functions, and repetitions."""
     # The widest fields first, so that no padding lies between them; equal ones stay in reading order.
     typed = sorted(zip(_FIELDS, _columns(entries), strict=True), key=lambda field: -integer_bits(field[1]))
@@ -333,7 +333,7 @@ $driver""",
     )
 
 
-def _row(b: Bindings, line: _Line, names: Sequence[str], numbers: Sequence[int]) -> CCode:
+def _row(b: EmitContext, line: _Line, names: Sequence[str], numbers: Sequence[int]) -> CCode:
     """One line of the table, with what it means behind it."""
     sites = b.graph.sites
     fields = [code("$number", number=number) for number in numbers]
@@ -347,7 +347,7 @@ def _row(b: Bindings, line: _Line, names: Sequence[str], numbers: Sequence[int])
     return code("    {$fields}, $what\n", fields=code(", ").join(fields), what=remark(label))
 
 
-def _turns_resumed(b: Bindings, count: int) -> CCode:
+def _turns_resumed(b: EmitContext, count: int) -> CCode:
     """The driver that goes on where it waited for a row."""
     step = _Step(code("function"), code("step"), code("end"))
     return code(
@@ -403,7 +403,7 @@ static int ${prefix}_waits_for(const ${prefix}_t *model)
     )
 
 
-def _turns_driver(b: Bindings, count: int) -> CCode:
+def _turns_driver(b: EmitContext, count: int) -> CCode:
     step = _Step(code("function"), code("step > 0 ? step : 0"), code("end < limit ? end : limit"))
     result, last = _result(b)
     return code(

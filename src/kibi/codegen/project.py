@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kibi.codegen.bindings import Bindings
+from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.memory_c import region_macro
 from kibi.text.c import CCode, code, element_type, lines, string_literal
 from kibi.text.cmake import CMakeText, argument, cmake, comment
@@ -32,7 +32,7 @@ target_link_libraries(${library}_example PRIVATE $library)
     )
 
 
-def example_main(b: Bindings) -> CCode:
+def example_main(b: EmitContext) -> CCode:
     """A program that runs a model once on inputs of zeros and prints its first output."""
     output = b.graph.tensors[b.graph.outputs[0]].type.dtype
     convert, form = (code("(double)"), "%g\n") if output.c == "float" else (code("(int)"), "%d\n")
@@ -75,12 +75,12 @@ def _words(name: CCode, size: CCode, size_bytes: int) -> CCode:
     return code("static uint64_t $name[($size + 7u) / 8u];\n", name=name, size=size)
 
 
-def _region(b: Bindings, region: str) -> CCode:
+def _region(b: EmitContext, region: str) -> CCode:
     """The array of a region: any region's name may follow these words, even `int`."""
     return code("region_$name", name=b.region_name(region))
 
 
-def _memory(b: Bindings) -> CCode:
+def _memory(b: EmitContext) -> CCode:
     """Static memory for everything: words, because they are aligned."""
     parts = [code("/* The caller owns all memory; words align it. */\n")]
     parts += [
@@ -96,7 +96,7 @@ def _memory(b: Bindings) -> CCode:
     return lines(parts)
 
 
-def _begin(b: Bindings) -> CCode:
+def _begin(b: EmitContext) -> CCode:
     """The calls that give the model its memory."""
     declared, arguments = code(""), code("arena, sizeof arena")
     if b.regions:
@@ -124,7 +124,7 @@ def _begin(b: Bindings) -> CCode:
     )
 
 
-def _hand_over(b: Bindings) -> CCode:
+def _hand_over(b: EmitContext) -> CCode:
     """Zeros for the inputs, as the plan takes them."""
     if not b.streams:
         return code(

@@ -2,22 +2,22 @@
 
 from collections.abc import Iterable, Sequence
 
-from kibi.codegen.bindings import PLAN_TABLE_PREFIX, Bindings
 from kibi.codegen.c_text import product, total
+from kibi.codegen.emit_context import PLAN_TABLE_PREFIX, EmitContext
 from kibi.codegen.memory_c import argument, base, parameter
 from kibi.codegen.offsets_c import offsets_text
 from kibi.ir import RowAccess, Site, Tensor
 from kibi.text.c import CCode, code, comment, element_type, lines, plain, word
 
 
-def accessors(b: Bindings, nodes: Iterable[int]) -> CCode:
+def accessors(b: EmitContext, nodes: Iterable[int]) -> CCode:
     """One function for each tensor whose rows these nodes read or make: row number in, pointer out."""
     sites = [b.graph.sites[number] for number in nodes]
     used = {tensor.index: tensor for site in sites for tensor in (*site.row_tensors, site.output)}
     return code("\n").join(_accessor(b, used[index], sites) for index in sorted(used))
 
 
-def _accessor(b: Bindings, tensor: Tensor, sites: Sequence[Site]) -> CCode:
+def _accessor(b: EmitContext, tensor: Tensor, sites: Sequence[Site]) -> CCode:
     kind = tensor.type
     what = f"{plain(tensor.name)}: {kind}, {kind.rows} row{'s' if kind.rows > 1 else ''} of {kind.row_bytes} bytes"
     if tensor.is_constant:
@@ -46,7 +46,7 @@ ${unused}    return ($kind *)(void *)$place;
     )
 
 
-def _constant_accessor(b: Bindings, tensor: Tensor, what: str) -> CCode:
+def _constant_accessor(b: EmitContext, tensor: Tensor, what: str) -> CCode:
     """The function of a constant that is read by the row."""
     return code(
         """\
@@ -66,7 +66,7 @@ ${about}static inline const $kind *row_$index($memory, int32_t row)
     )
 
 
-def _outer_accessor(b: Bindings, tensor: Tensor, what: str) -> CCode:
+def _outer_accessor(b: EmitContext, tensor: Tensor, what: str) -> CCode:
     """The function of a tensor outside of the plan."""
     whose = "supplied by the caller"
     if tensor.is_state:
@@ -87,7 +87,7 @@ ${about}static inline $kind *row_$index($memory, int32_t row)
     )
 
 
-def pointers(b: Bindings, number: int) -> CCode:
+def pointers(b: EmitContext, number: int) -> CCode:
     """The statements that fill `rows` for step `step` of a node, indented by 8."""
     site, first, fetches = b.graph.sites[number], 0, []
     for tensor, access in zip(site.row_tensors, b.accesses[number], strict=True):
@@ -96,12 +96,12 @@ def pointers(b: Bindings, number: int) -> CCode:
     return lines(fetches)
 
 
-def pointer_count(b: Bindings, number: int) -> int:
+def pointer_count(b: EmitContext, number: int) -> int:
     """How many pointers a step of a node needs."""
     return sum(access.count for access in b.accesses[number])
 
 
-def _fetch(b: Bindings, tensor: Tensor, access: RowAccess, first: int, batches: int) -> CCode:
+def _fetch(b: EmitContext, tensor: Tensor, access: RowAccess, first: int, batches: int) -> CCode:
     """The pointers of one input; `first` is where they begin in `rows`."""
     inner, base = code("step"), code("")
     if batches > 1:
@@ -130,7 +130,7 @@ ${head}            const int32_t row = $index;
     )
 
 
-def _guarded(b: Bindings, tensor: Tensor, access: RowAccess, base: CCode) -> CCode:
+def _guarded(b: EmitContext, tensor: Tensor, access: RowAccess, base: CCode) -> CCode:
     pointer = _pointer(b, tensor, access, base + code("row"))
     if access.stays_inside:
         return pointer
@@ -138,7 +138,7 @@ def _guarded(b: Bindings, tensor: Tensor, access: RowAccess, base: CCode) -> CCo
     return code("row >= 0 && row < $rows ? $pointer : $fill", rows=access.rows, pointer=pointer, fill=fill)
 
 
-def _pointer(b: Bindings, tensor: Tensor, access: RowAccess, index: CCode) -> CCode:
+def _pointer(b: EmitContext, tensor: Tensor, access: RowAccess, index: CCode) -> CCode:
     if access.parts == 1:
         return code("row_$tensor($memory, $index)", tensor=tensor.index, memory=argument(b), index=index)
     size, row = tensor.type.row_elements // access.parts, _atom(index)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kibi.codegen.bindings import PLAN_TABLE_PREFIX, Bindings
 from kibi.codegen.c_text import integer_type
+from kibi.codegen.emit_context import PLAN_TABLE_PREFIX, EmitContext
 from kibi.ir import Tensor
 from kibi.text.c import CCode, code, comment, filled, type_name, word
 
@@ -56,7 +56,7 @@ class SharedSteps:
     table: tuple[int, ...]
 
 
-def shared_steps(b: Bindings) -> SharedSteps:
+def shared_steps(b: EmitContext) -> SharedSteps:
     """The nodes that share functions with at least two others; none where there is more memory than the arena."""
     found = {number: kind for number in range(len(b.graph.nodes)) if (kind := _kind(b, number)) is not None}
     counts = Counter(found.values())
@@ -71,7 +71,7 @@ def shared_steps(b: Bindings) -> SharedSteps:
     return SharedSteps(kinds, places, tuple(table))
 
 
-def _kind(b: Bindings, number: int) -> Kind | None:
+def _kind(b: EmitContext, number: int) -> Kind | None:
     """The kind of a node; None for one that needs a function of its own."""
     site, call, accesses = b.graph.sites[number], b.calls[number], b.accesses[number]
     if not b.is_plain or not call.kernel or call.takes_step or len(accesses) != 1 or site.op.receives:
@@ -96,7 +96,7 @@ def _place(offsets: Sequence[int], first: int) -> Place:
     return Place(start, unit, first, tuple((offset - start) // unit for offset in offsets))
 
 
-def definitions(b: Bindings, shared: SharedSteps) -> CCode:
+def definitions(b: EmitContext, shared: SharedSteps) -> CCode:
     """The types, the table, and one function for each kind; empty where nothing is shared."""
     if not shared.kinds:
         return code("")
@@ -107,7 +107,7 @@ def definitions(b: Bindings, shared: SharedSteps) -> CCode:
 def _place_type(shared: SharedSteps) -> CCode:
     """The type that says where rows are, the table of those that are apart, and the function that reads both."""
     sizes = [number for place in shared.places.values() for number in (place.start, place.distance, place.first)]
-    table, look_up = code(""), code("")
+    table, codebook = code(""), code("")
     if len(shared.table) > 1:
         table = code(
             """\
@@ -122,7 +122,7 @@ $rows
             count=len(shared.table),
             rows=filled(shared.table),
         )
-        look_up = code("    row = place.table == 0 ? row : (int32_t)$table[place.table + row];\n", table=_TABLE)
+        codebook = code("    row = place.table == 0 ? row : (int32_t)$table[place.table + row];\n", table=_TABLE)
     return code(
         """\
 ${about}typedef struct {
@@ -133,7 +133,7 @@ ${about}typedef struct {
 
 ${table}static uint8_t *row_at(uint8_t *arena, row_place place, int32_t row)
 {
-${look_up}    return arena + place.start + row * place.distance;
+${codebook}    return arena + place.start + row * place.distance;
 }
 
 """,
@@ -142,11 +142,11 @@ ${look_up}    return arena + place.start + row * place.distance;
         ),
         kind=integer_type(sizes),
         table=table,
-        look_up=look_up,
+        codebook=codebook,
     )
 
 
-def _node_type(b: Bindings, shared: SharedSteps) -> CCode:
+def _node_type(b: EmitContext, shared: SharedSteps) -> CCode:
     """The type of the data of a node."""
     limits = [access.rows for number in shared.kinds for access in b.accesses[number]]
     strides = [value for number in shared.kinds for a in b.accesses[number] for value in (a.start, a.stride)]
@@ -172,7 +172,7 @@ ${about}typedef struct {
     )
 
 
-def _function(b: Bindings, kind: Kind) -> CCode:
+def _function(b: EmitContext, kind: Kind) -> CCode:
     """The function that runs steps of any node of a kind."""
     return code(
         """\
@@ -191,7 +191,7 @@ ${fetch}        $kernel(($output *)(void *)row_at(arena, at->output, step), rows
     )
 
 
-def _fetch(b: Bindings, kind: Kind) -> CCode:
+def _fetch(b: EmitContext, kind: Kind) -> CCode:
     """The statements that find the rows of a step."""
     c_type = type_name(kind.c_type)
     if kind.count == 1 and kind.fill is None:
@@ -219,14 +219,14 @@ def _fetch(b: Bindings, kind: Kind) -> CCode:
     )
 
 
-def function_name(b: Bindings, kind: Kind) -> CCode:
+def function_name(b: EmitContext, kind: Kind) -> CCode:
     """The C name of a kind's function."""
     outside = "" if kind.fill is None else f"_from_{kind.fill}".replace("-", "minus_")
     name = word(f"{kind.kernel.removeprefix('kibi_')}_{kind.count}{outside}")
     return code("${prefix}_$name", prefix=b.prefix, name=name)
 
 
-def steps_function(b: Bindings, shared: SharedSteps, number: int) -> CCode:
+def steps_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
     """The data of a node, and its function."""
     site, access = b.graph.sites[number], b.accesses[number][0]
     scratch = b.plan.scratch_of(number)

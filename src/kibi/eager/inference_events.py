@@ -11,7 +11,7 @@ NullPointer = declare_error("NullPointer", "a pointer is null")
 ArenaTooSmall = declare_error("ArenaTooSmall", "the arena, or a supplied buffer, has fewer bytes than the plan needs")
 ArenaMisaligned = declare_error("ArenaMisaligned", "the arena, or a supplied buffer, does not start at its alignment")
 NotInitialized = declare_error("NotInitialized", "the model has not all its memory yet")
-OutOfTurn = declare_error("OutOfTurn", "a row or a call came out of turn")
+OutOfSequence = declare_error("OutOfSequence", "a row or a call came out of turn")
 LoopTooLong = declare_error("LoopTooLong", "a loop in the model took more turns than its limit")
 
 EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived)
@@ -21,7 +21,7 @@ ERRORS = {
     "KIBI_ERROR_ARENA_SIZE": ArenaTooSmall,
     "KIBI_ERROR_ARENA_ALIGNMENT": ArenaMisaligned,
     "KIBI_ERROR_NOT_INITIALIZED": NotInitialized,
-    "KIBI_ERROR_TURN": OutOfTurn,
+    "KIBI_ERROR_SEQUENCE": OutOfSequence,
     "KIBI_ERROR_LIMIT": LoopTooLong,
 }
 """For each status code of the C library, the error that is reported with it."""

@@ -75,7 +75,7 @@ class DeviceEngine:
                 self._core.write(place, array.tobytes())
         calls = []
         for number, row in self._model.arrivals:
-            if self._model.stops and self.call("expected_input") < 0:
+            if self._model.early_exits and self.call("expected_input") < 0:
                 break
             calls.append(self._push(arrays[number], number, row, instruction_limit))
         self.last = self._call("invoke", self._state, instruction_limit=instruction_limit)

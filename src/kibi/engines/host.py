@@ -65,7 +65,7 @@ class HostEngine:
             elif index not in graph.streamed_inputs:
                 ctypes.memmove(self.address("input", number), array.ctypes.data, array.nbytes)
         for number, row in self._model.arrivals:
-            if self._model.stops and self.call("expected_input") < 0:
+            if self._model.early_exits and self.call("expected_input") < 0:
                 break
             self._push(arrays[number], number, row)
         is_complete = self._check("invoke")

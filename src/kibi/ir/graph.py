@@ -31,7 +31,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """How texts name it: `operator 3 (CONV_2D)`, or `input 0 (RECEIVE)`."""
+        """How texts name it: `operator 3 (CONV_2D)`, or `input 0 (STREAM_INPUT)`."""
         where = f"operator {self.source}" if self.source >= 0 else f"input {-1 - self.source}"
         return f"{where} ({self.op.name})"
 
@@ -117,9 +117,9 @@ class Graph:
 
     def variable_of(self, index: int) -> int:
         """The variable in whose bytes a tensor lies that is one, or a next version of one."""
-        following = self.tensors[index].next_of
+        following = self.tensors[index].updates
         while following is not None:
-            index, following = following, self.tensors[following].next_of
+            index, following = following, self.tensors[following].updates
         return index
 
     @property
@@ -139,8 +139,8 @@ class Graph:
 
     @cached_property
     def weights_bytes(self) -> int:
-        """Bytes of the constants that nodes and their bodies read, as the model file holds them: each body counts once."""
-        return self.own_weights_bytes + sum(body.own_weights_bytes for body in bodies_within(self.nodes))
+        """Bytes of the constants that nodes and their subgraphs read, as the model file holds them: each body counts once."""
+        return self.own_weights_bytes + sum(body.own_weights_bytes for body in subgraphs_within(self.nodes))
 
     @cached_property
     def own_weights_bytes(self) -> int:
@@ -149,17 +149,17 @@ class Graph:
         return sum(self.tensors[index].type.size_bytes for index in used if self.tensors[index].is_constant)
 
     @cached_property
-    def uses(self) -> "BodyUses":
+    def uses(self) -> "SubgraphUses":
         """The graphs inside of its operators, counted as often as an operator runs them."""
-        inner = [body for node in self.nodes for body in node.op.bodies]
-        return BodyUses(
+        inner = [body for node in self.nodes for body in node.op.subgraphs]
+        return SubgraphUses(
             len(inner) + sum(body.uses.graphs for body in inner),
             sum(len(body.nodes) + body.uses.operators for body in inner),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class BodyUses:
+class SubgraphUses:
     """How much is inside of a graph's operators; a body that several operators run counts for each of them.
 
     Attributes:
@@ -171,15 +171,15 @@ class BodyUses:
     operators: int
 
 
-def bodies_within(nodes: Iterable[Node]) -> tuple[Graph, ...]:
-    """The bodies of nodes, and those inside of them, each object once."""
+def subgraphs_within(nodes: Iterable[Node]) -> tuple[Graph, ...]:
+    """The subgraphs of nodes, and those inside of them, each object once."""
     found: dict[int, Graph] = {}
-    waiting = [body for node in nodes for body in node.op.bodies]
+    waiting = [body for node in nodes for body in node.op.subgraphs]
     while waiting:
         body = waiting.pop()
         if id(body) not in found:
             found[id(body)] = body
-            waiting += [inner for node in body.nodes for inner in node.op.bodies]
+            waiting += [inner for node in body.nodes for inner in node.op.subgraphs]
     return tuple(found.values())
 
 

@@ -55,9 +55,9 @@ class KernelCall:
         takes_step: whether the kernel takes the number of the step.
         features: macros of the kernel's files, for parts of it that this call needs; a library leaves out what none needs.
         is_untyped: whether the kernel takes `void *output, const void *const *rows`: it moves elements of any type.
-        overlap_bytes: for each row input that is there, the least distance by which the output of a step must begin below an
-            input row that it reads for the last time, so that it may overwrite that row meanwhile; None: it never may. Empty:
-            never for all.
+        inplace_distance_bytes: for each row input that is there, the least distance by which the output of a step must begin
+            below an input row that it reads for the last time, so that it may overwrite that row meanwhile; None: it never may.
+            Empty: never for all.
     """
 
     kernel: str
@@ -65,7 +65,7 @@ class KernelCall:
     scratch_bytes: int = 0
     takes_step: bool = False
     is_untyped: bool = False
-    overlap_bytes: tuple[int | None, ...] = ()
+    inplace_distance_bytes: tuple[int | None, ...] = ()
     features: frozenset[str] = frozenset()
     scratch_alignment: int = 4
 
@@ -139,7 +139,8 @@ class Operator(ABC):
     row_inputs: ClassVar[tuple[str, ...]] = ("input",)
     """The inputs that are read by the row while the model runs; all others must be constants, packed ahead of time.
 
-    Those that a node leaves out are skipped: `accesses` and `KernelCall.overlap_bytes` have an entry for each that is there.
+    Those that a node leaves out are skipped: `accesses` and `KernelCall.inplace_distance_bytes` have an entry for each that is
+    there.
     """
     kernels: ClassVar[tuple[str, ...]]
     """The C kernels that `kernel_call` may choose."""
@@ -155,7 +156,7 @@ class Operator(ABC):
     Kibi's own bits are the same everywhere. They are TFLM's, too, where that library is glibc, up to 2.40, without fused
     products; with them, or with another, the last place may differ.
     """
-    body_names: ClassVar[tuple[str, ...]] = ()
+    subgraph_names: ClassVar[tuple[str, ...]] = ()
     """The attributes that are graphs of their own, which the node runs.
 
     The fields of those names in the kernel's struct point to them.
@@ -175,9 +176,9 @@ class Operator(ABC):
     """Whether it is marked fast: bound by hand, it reaches the bytes of tensors that have them, not only their interface."""
 
     @property
-    def bodies(self) -> "tuple[Graph, ...]":
-        """The graphs that the node runs, in the order of `body_names`; each is planned like a model."""
-        return tuple(getattr(self, name) for name in self.body_names)
+    def subgraphs(self) -> "tuple[Graph, ...]":
+        """The graphs that the node runs, in the order of `subgraph_names`; each is planned like a model."""
+        return tuple(getattr(self, name) for name in self.subgraph_names)
 
     @abstractmethod
     def infer(self, site: "Site") -> tuple[tuple[int, ...], DType]:
@@ -242,7 +243,7 @@ class Operator(ABC):
     def kernel_call(self, site: "Site") -> KernelCall:
         """The kernel, its parameters with packed weights, its scratch."""
 
-    def may_stop(self, site: "Site") -> bool:
+    def may_exit_early(self, site: "Site") -> bool:
         """Whether a node may end the inference: it does where its first state, an s32, is not 0 after its last step.
 
         Nodes that change something which outlives the inference keep their place before or behind it.
@@ -253,7 +254,7 @@ class Operator(ABC):
     @property
     def may_loop(self) -> bool:
         """Whether it runs a loop, or a body with one: how many turns that takes is limited while it runs."""
-        return any(body.loops for body in self.bodies)
+        return any(body.loops for body in self.subgraphs)
 
     def macs(self, site: "Site") -> int:
         """Multiply-accumulates of one inference; 0 for operators that are not counted in them."""

@@ -5,7 +5,7 @@ from functools import cached_property
 from math import prod
 
 from kibi.dtypes import Array, DType
-from kibi.ir.look_up import LookUp
+from kibi.ir.codebook import Codebook
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +119,10 @@ class Tensor:
         data: the elements of a constant, read-only, of the type's shape; None for what is computed.
         is_supplied: whether its bytes are in a buffer of the caller's: it takes none of the arena.
         is_variable: whether it keeps its value from one inference to the next: it is state, and takes none of the arena.
-        look_up: how the model file has a constant's elements, where it has them as indices into tables.
+        codebook: how the model file has a constant's elements, where it has them as indices into tables.
         initial: the elements of a variable before the first inference, of the type's shape; None: each is the zero point, or 0.
         is_int4: whether the model file holds the elements of a constant in four bits each; here they have eight.
-        next_of: the index of a variable, or of another next version of one: this tensor is what it holds from the step on that
+        updates: the index of a variable, or of another next version of one: this tensor is what it holds from the step on that
             makes it. It lies in the variable's own bytes, and whoever reads them must have done so before.
     """
 
@@ -134,8 +134,8 @@ class Tensor:
     is_variable: bool = False
     initial: Array | None = field(default=None, repr=False)
     is_int4: bool = False
-    next_of: int | None = None
-    look_up: LookUp | None = field(default=None, repr=False)
+    updates: int | None = None
+    codebook: Codebook | None = field(default=None, repr=False)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tensor):
@@ -153,13 +153,13 @@ class Tensor:
     @property
     def _facts(self) -> tuple[object, ...]:
         """All but arrays."""
-        bits = self.looked_up.bits if self.looked_up is not None else None
+        bits = self.codebook_in_use.bits if self.codebook_in_use is not None else None
         flags = (self.is_supplied, self.is_variable, self.is_int4)
-        return (self.index, self.name, self.type, *flags, self.next_of, bits)
+        return (self.index, self.name, self.type, *flags, self.updates, bits)
 
     @property
     def _arrays(self) -> tuple[Array | None, ...]:
-        used = self.looked_up
+        used = self.codebook_in_use
         return (self.data, self.initial, *((used.indices, used.tables) if used is not None else (None, None)))
 
     @property
@@ -168,9 +168,9 @@ class Tensor:
         return self.data is not None
 
     @property
-    def looked_up(self) -> LookUp | None:
+    def codebook_in_use(self) -> Codebook | None:
         """The look-up, while it stands for the elements: a pass may have put others in their place."""
-        return self.look_up if self.look_up is not None and self.look_up.elements is self.data else None
+        return self.codebook if self.codebook is not None and self.codebook.elements is self.data else None
 
     @property
     def is_planned(self) -> bool:
@@ -180,7 +180,7 @@ class Tensor:
     @property
     def is_state(self) -> bool:
         """Whether its bytes are those of a variable: it is one, or the next version of one."""
-        return self.is_variable or self.next_of is not None
+        return self.is_variable or self.updates is not None
 
     @property
     def initial_bytes(self) -> bytes:

@@ -8,11 +8,11 @@ import numpy as np
 
 from kibi.dtypes import DType
 from kibi.errors import ModelError, Problem
+from kibi.ir.early_exit import early_exits
 from kibi.ir.graph import Graph, Node, Site
 from kibi.ir.operator import OperatorError
-from kibi.ir.stops import stops
+from kibi.ir.state_updates import overwrite_problems, version_problems
 from kibi.ir.text.printing import node_text
-from kibi.ir.versions import overwrite_problems, version_problems
 
 _MOST_BODIES = 1024
 _MOST_BODY_OPERATORS = 16_384
@@ -42,7 +42,7 @@ def verify(graph: Graph) -> Graph:
 
 def _long_nodes(graph: Graph) -> Iterator[Problem]:
     """Nodes of too many steps, or that use tensors of too many rows, to tell in which order variables are used and changed."""
-    if not (graph.variables or stops(graph)):
+    if not (graph.variables or early_exits(graph)):
         return
     for site in graph.sites:
         most = max((site.steps, *(tensor.type.rows for tensor in site.row_tensors)))
@@ -97,7 +97,7 @@ def _body_problems(graph: Graph) -> Iterator[Problem]:
 def _states(graph: Graph) -> Iterator[Problem]:
     """A state belongs to the one node that changes it."""
     users = Counter(index for node in graph.nodes for index in node.inputs if index is not None)
-    users.update(tensor.next_of for tensor in graph.tensors if tensor.next_of is not None)
+    users.update(tensor.updates for tensor in graph.tensors if tensor.updates is not None)
     for node in graph.nodes:
         if node.op.states and len(node.inputs) <= len(node.op.inputs):
             names = dict(zip((name.rstrip("?") for name in node.op.inputs), node.inputs, strict=False))

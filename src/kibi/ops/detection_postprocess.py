@@ -166,7 +166,9 @@ class DetectionPostProcess(Operator):
         )
         kernel, scratch_bytes = "kibi_detection_postprocess_f32", self._scratch_bytes(boxes)
         # The last call has read its rows before it writes.
-        return KernelCall(kernel, params, scratch_bytes, takes_step=True, is_untyped=True, overlap_bytes=(0, 0, 0))
+        return KernelCall(
+            kernel, params, scratch_bytes, takes_step=True, is_untyped=True, inplace_distance_bytes=(0, 0, 0)
+        )
 
     @property
     def _planes(self) -> int:

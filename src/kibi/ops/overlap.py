@@ -1,4 +1,4 @@
-"""How far below an input row an output may begin that overwrites it while it is still read: `KernelCall.overlap_bytes`.
+"""How far below an input row an output may begin that overwrites it while it is still read: `KernelCall.inplace_distance_bytes`.
 
 Kernels write their output from its first byte to its last. Where a row is read from byte `place` on while `written` bytes of the
 output have been written, the output must begin at least `written - place` bytes below the row; the largest of these distances
@@ -58,16 +58,16 @@ def multiplied_distance(window: Window, output_channels: int) -> int:
     )
 
 
-def convolution_distance(window: Window, output_channels: int, depth: int, *, gathers: bool) -> int:
+def convolution_distance(window: Window, output_channels: int, depth: int, *, uses_im2col: bool) -> int:
     """For `kibi_conv2d_s8` and what may stand for it, one byte for each element.
 
     Args:
         window: its geometry.
         output_channels: of all groups.
         depth: input channels of each group.
-        gathers: whether windows are copied into scratch before their outputs are written.
+        uses_im2col: whether windows are copied into scratch before their outputs are written.
     """
-    alone = _convolution_reads(window, output_channels, depth, gathers=gathers)
+    alone = _convolution_reads(window, output_channels, depth, uses_im2col=uses_im2col)
     return least_distance((*alone, *_block_reads(window, output_channels, depth)))
 
 
@@ -82,19 +82,21 @@ def _block_reads(window: Window, output_channels: int, depth: int) -> Iterator[t
             x += size
 
 
-def _convolution_reads(window: Window, output_channels: int, depth: int, *, gathers: bool) -> Iterator[tuple[int, int]]:
+def _convolution_reads(
+    window: Window, output_channels: int, depth: int, *, uses_im2col: bool
+) -> Iterator[tuple[int, int]]:
     """The reads in the kernel's order: of each pixel or pair of pixels, and each group, the last ones."""
     groups = window.channels // depth
     size = output_channels // groups
     x = written = 0
     while x < window.output_width:
-        pixels = 2 if x + 1 < window.output_width and (gathers or _pairs(window, x, groups)) else 1
+        pixels = 2 if x + 1 < window.output_width and (uses_im2col or _pairs(window, x, groups)) else 1
         for group in range(groups):
             places = [window.first_inside(x + k) * window.channels + group * depth for k in range(pixels)]
             # Where it does not gather, windows are read again for each block of channels: by pairs, or by four, then one.
             blocks = _blocks(size, 2 if pixels == 2 else 4)
             end = (x + pixels - 1) * output_channels + group * size
-            if not gathers and len(blocks) > 1:
+            if not uses_im2col and len(blocks) > 1:
                 written = max(written, end + blocks[-1])
             yield from ((place, written) for place in places)
             written = max(written, end + size)

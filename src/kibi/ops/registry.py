@@ -10,7 +10,7 @@ from types import MappingProxyType
 from kibi import kernels as kernel_files
 from kibi.errors import InputError, InternalError
 from kibi.ir import Operator
-from kibi.ops.control.receive import Receive
+from kibi.ops.control.stream_input import StreamInput
 from kibi.ops.custom.custom_operator import CustomOperator, CustomOptions, check_custom
 from kibi.ops.custom.plugins import installed, load_plugin
 from kibi.ops.movement.part import Part
@@ -108,7 +108,7 @@ def custom_operators() -> Mapping[str, CustomOperator]:
 def operators_by_name() -> Mapping[str, type[Operator]]:
     """Returns every operator that a graph can have, by name: Kibi's own, those that passes and importers make, and custom ones."""
     custom = {each.operator.name: each.operator for each in custom_operators().values()}
-    return {**custom, **{kind.name: kind for kind in (Part, Receive)}, **_OPERATORS}
+    return {**custom, **{kind.name: kind for kind in (Part, StreamInput)}, **_OPERATORS}
 
 
 def _add(code: str, custom: CustomOperator) -> None:

@@ -37,9 +37,9 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
     value, version = site["input"], site.output
     if not same_type(value, version) or not _is_inner(graph, value):
         return None
-    tensors = [replace(each, next_of=value.index) if each.next_of == version.index else each for each in graph.tensors]
-    tensors[value.index] = replace(value, next_of=version.next_of)
-    tensors[version.index] = replace(version, next_of=None)
+    tensors = [replace(each, updates=value.index) if each.updates == version.index else each for each in graph.tensors]
+    tensors[value.index] = replace(value, updates=version.updates)
+    tensors[version.index] = replace(version, updates=None)
     nodes = in_order(
         tensors,
         [reading(node, version.index, value.index) for number, node in enumerate(graph.nodes) if number != place],

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from kibi.ir import Graph, Site
 from kibi.ops import Reshape, is_custom
-from kibi.ops.movement.joining import Joining
-from kibi.ops.movement.view import View
+from kibi.ops.movement.concat_like import ConcatLike
+from kibi.ops.movement.strided_copy import StridedCopy
 from kibi.passes.change import Change
 from kibi.passes.rewriting import Draft, Edit, apply
 
@@ -33,9 +33,9 @@ def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
 
 def _keeps_order(site: Site) -> bool:
     """Whether all elements of the one row input are the output's, in the same order."""
-    if isinstance(site.op, Joining):
+    if isinstance(site.op, ConcatLike):
         return len(site.row_tensors) == 1
-    if not isinstance(site.op, View):
+    if not isinstance(site.op, StridedCopy):
         return type(site.op) is not Reshape and isinstance(site.op, Reshape)
     shape = site["input"].type.shape
     wanted = [(source, 1, size) for source, size in enumerate(shape) if size > 1]

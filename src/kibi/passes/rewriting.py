@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from kibi.errors import InternalError
-from kibi.ir import Graph, Node, OperatorError, Site, Tensor, bodies_within, verify
+from kibi.ir import Graph, Node, OperatorError, Site, Tensor, subgraphs_within, verify
 from kibi.passes.change import Change
 
 Edit = Mapping[int, Node | None]
@@ -124,7 +124,7 @@ class Draft:
         """The bytes of each constant that a node reads, and of those of each graph inside of it."""
         read = (self.tensors[index] for index in _read(node))
         own = {("tensor", tensor.index): tensor.type.size_bytes for tensor in read if tensor.is_constant}
-        return own | {("body", id(body)): body.own_weights_bytes for body in bodies_within([node])}
+        return own | {("body", id(body)): body.own_weights_bytes for body in subgraphs_within([node])}
 
     def finished(self) -> Graph:
         """The graph, verified."""

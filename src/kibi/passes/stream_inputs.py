@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kibi.ir import Graph, Node, verify
-from kibi.ops.control.receive import Receive
+from kibi.ops.control.stream_input import StreamInput
 
 
 def stream_inputs(graph: Graph) -> Graph:
@@ -12,7 +12,7 @@ def stream_inputs(graph: Graph) -> Graph:
     These nodes stand in front, in the order of the inputs. A graph whose inputs stream already is returned as it is.
     """
     receivers = tuple(
-        Node(Receive(), (), (index,), source=-1 - number)
+        Node(StreamInput(), (), (index,), source=-1 - number)
         for number, index in enumerate(graph.inputs)
         if index not in graph.streamed_inputs
     )

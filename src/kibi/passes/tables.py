@@ -9,14 +9,14 @@ from kibi.dtypes import Array, DType
 from kibi.ir import Site, Tensor
 from kibi.ops import Dequantize, Quantize, is_custom
 from kibi.ops.elementwise.broadcast import Elementwise2
-from kibi.ops.elementwise.lookup import ALL_S8, Lookup
+from kibi.ops.elementwise.table import ALL_S8, TableOperator
 
 Table = NDArray[np.int8]
 """The results for -128 … 127, in order."""
 
 IDENTITY: Table = ALL_S8.astype(np.int8)
 """The table that changes nothing."""
-_UNARY = (Lookup, Quantize, Dequantize)
+_UNARY = (TableOperator, Quantize, Dequantize)
 """Operators that see one element of one input at a time."""
 
 

@@ -1,6 +1,6 @@
 """Rows in place: where a step may write its output over the input rows that it reads for the last time.
 
-Kernels declare how far below an input row their output must begin for that (`KernelCall.overlap_bytes`). Here this becomes
+Kernels declare how far below an input row their output must begin for that (`KernelCall.inplace_distance_bytes`). Here this becomes
 leave for pairs of buffers to share bytes, which placement may use or not.
 """
 
@@ -114,7 +114,7 @@ class _Reads:
 def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator[tuple[PairRule | None, int]]:
     """For each pair of buffers of one node that live at once, the rule, if there is one; and how much was looked at."""
     site = graph.sites[node]
-    overlaps = graph.calls[node].overlap_bytes
+    overlaps = graph.calls[node].inplace_distance_bytes
     made_bytes = site.output.type.row_bytes
     made = [range(rows.start * made_bytes, rows.stop * made_bytes) for rows in map(site.made_rows, range(site.steps))]
     for tensor, access, overlap in zip(site.row_tensors, site.accesses, overlaps, strict=False):

@@ -135,7 +135,7 @@ class Plan:
         kernels: the C name of the kernel that runs each node; empty: the general ones.
         regions: the memories that buffers lie in, each with offsets of its own; empty for a plan with one arena.
         weight_regions: constants that are assigned to regions, as (tensor, name of the region); empty unless asked for.
-        bodies: plans of the graphs inside of nodes, in the order of nodes: their arenas are those nodes' scratch.
+        subgraphs: plans of the graphs inside of nodes, in the order of nodes: their arenas are those nodes' scratch.
         cost_lower_bound: no assignment of the buffers and these constants to the regions has a lower `cost`.
         least_bytes: in the orders that were tried no placement needs less, and in no order do fewer bytes live at once, unless
             rows are made in the place of others; so more effort gains no more than `gain_bytes`.
@@ -160,7 +160,7 @@ class Plan:
     regions: tuple[RegionUse, ...] = ()
     weight_regions: tuple[tuple[int, str], ...] = ()
     cost_lower_bound: float = 0.0
-    bodies: "tuple[Plan, ...]" = ()
+    subgraphs: "tuple[Plan, ...]" = ()
     least_bytes: int = 0
     effort: int = 1
     limited: str = ""
@@ -279,7 +279,7 @@ def _check_names(plan: Plan) -> None:
     problem = names_problem([use.name for use in plan.regions])
     if problem:
         raise PlanError(f"the text is no saved plan: {problem} Make it again with `kibi plan --json`.")
-    for body in plan.bodies:
+    for body in plan.subgraphs:
         _check_names(body)
 
 

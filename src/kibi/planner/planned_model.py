@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from kibi.errors import InputError, PlanError, TargetError
 from kibi.ir import Graph
-from kibi.planner.bodies import bodies_of, with_bodies
 from kibi.planner.handover import with_handover
 from kibi.planner.plan import Plan
+from kibi.planner.subgraphs import bodies_of, with_subgraphs
 from kibi.selection import LoweredGraph, select
 from kibi.targets import target
 
@@ -19,14 +19,14 @@ class PlannedModel:
         model: the graph as users have it.
         plan: its plan.
         graph: the graph that the plan's numbers mean: inputs and outputs as the plan hands them over, a kernel for each node.
-        bodies: the graphs inside of its nodes, in the order of nodes, with the plan's plans for them; one that several nodes
+        subgraphs: the graphs inside of its nodes, in the order of nodes, with the plan's plans for them; one that several nodes
             run is one object.
     """
 
     model: Graph
     plan: Plan
     graph: LoweredGraph
-    bodies: "tuple[PlannedModel, ...]" = ()
+    subgraphs: "tuple[PlannedModel, ...]" = ()
 
     @staticmethod
     def of(model: Graph, plan: Plan) -> "PlannedModel":
@@ -40,7 +40,7 @@ class PlannedModel:
 
 
 def _planned(model: Graph, plan: Plan, known: dict[tuple[int, int], PlannedModel]) -> PlannedModel:
-    """The same; `known` holds what is made already, by the identities of graph and plan: operators may share bodies."""
+    """The same; `known` holds what is made already, by the identities of graph and plan: operators may share subgraphs."""
     key = id(model), id(plan)
     if key not in known:
         unknown = [index for index in plan.supplied if not 0 <= index < len(model.tensors)]
@@ -55,7 +55,7 @@ def _planned(model: Graph, plan: Plan, known: dict[tuple[int, int], PlannedModel
                 lowered.calls  # noqa: B018 - whether the kernels that the plan names can run
         except (InputError, TargetError) as error:
             raise PlanError(f"the plan does not fit: {error} Make it again with `kibi plan`.") from None
-        graph = with_bodies(lowered, plan.bodies)
-        inner = tuple(_planned(body, each, known) for body, each in zip(bodies_of(graph), plan.bodies, strict=True))
+        graph = with_subgraphs(lowered, plan.subgraphs)
+        inner = tuple(_planned(body, each, known) for body, each in zip(bodies_of(graph), plan.subgraphs, strict=True))
         known[key] = PlannedModel(model, plan, graph, inner)
     return known[key]

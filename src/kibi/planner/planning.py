@@ -7,7 +7,6 @@ from time import perf_counter
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
-from kibi.planner.bodies import planned_once, with_bodies
 from kibi.planner.effort import Watch, best_of_efforts, check_effort
 from kibi.planner.handover import with_handover
 from kibi.planner.in_place import in_place_rules
@@ -20,6 +19,7 @@ from kibi.planner.placement.placing import place
 from kibi.planner.plan import Handover, Plan, Run
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
+from kibi.planner.subgraphs import planned_once, with_subgraphs
 from kibi.selection import Goal, LoweredGraph, select
 from kibi.targets import Target
 
@@ -80,7 +80,7 @@ def plan(
     ram_bytes: int | None = None,
     regions: Sequence[Region] | None = None,
     place_weights: bool = False,
-    bodies: tuple[Plan, ...] | None = None,
+    subgraphs: tuple[Plan, ...] | None = None,
     effort: int = 1,
     seconds: float | None = None,
     watch: Watch | None = None,
@@ -104,7 +104,7 @@ def plan(
         ram_bytes: the most bytes that the arena may have: of the plans that fit, the fastest; None: no limit.
         regions: the memories of the board, among which buffers are shared out; None: one arena.
         place_weights: whether constants are assigned to regions, too.
-        bodies: the plans of the graphs inside of operators, where they are made already.
+        subgraphs: the plans of the graphs inside of operators, where they are made already.
         effort: how many times the usual work may be done; the same effort gives the same plan on every machine.
         seconds: a time limit; larger efforts are tried while there is time. The plan depends on the machine then.
         watch: is told what has been found while the search goes on.
@@ -123,12 +123,12 @@ def plan(
         )
         raise PlanError(f"{what}. Give {'regions' if regions is None else 'each region its bytes'}, or leave it out.")
     check_limits(graph)
-    if bodies is None:
-        bodies = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal, effort=effort)
+    if subgraphs is None:
+        subgraphs = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal, effort=effort)
     handed = with_handover(graph, inputs, outputs, supplied)
     # What is packed for a variant is no longer the constant that regions are asked to hold.
     chosen = () if place_weights else kernels
-    wanted = with_bodies(select(handed, target, goal, chosen), bodies)
+    wanted = with_subgraphs(select(handed, target, goal, chosen), subgraphs)
     asked = _Asked(
         wanted,
         target,
@@ -150,7 +150,7 @@ def plan(
         supplied=tuple(sorted(supplied)),
         goal=goal,
         kernels=() if place_weights else wanted.kernels,
-        bodies=bodies,
+        subgraphs=subgraphs,
         solve_seconds=perf_counter() - started,
     )
 
@@ -166,8 +166,10 @@ def planned_bodies(
 ) -> tuple[Plan, ...]:
     """A plan for each graph inside of a graph's operators, in the order of nodes; arguments as of `plan`."""
 
-    def make(body: Graph, bodies: tuple[Plan, ...]) -> Plan:
-        made = plan(body, target, scratch=scratch, granularity=granularity, goal=goal, bodies=bodies, effort=effort)
+    def make(body: Graph, subgraphs: tuple[Plan, ...]) -> Plan:
+        made = plan(
+            body, target, scratch=scratch, granularity=granularity, goal=goal, subgraphs=subgraphs, effort=effort
+        )
         return replace(made, solve_seconds=0.0)
 
     return planned_once(graph, make)
@@ -191,13 +193,13 @@ def with_kernels(graph: Graph, made: Plan, target: Target, goal: Goal, kernels: 
     by_row = any(run.rows < handed.sites[run.node].steps for run in made.runs)
     return plan(
         graph, target, runs=made.runs, granularity=Granularity.ROW if by_row else Granularity.TENSOR, inputs=made.input,
-        outputs=made.output, supplied=made.supplied, goal=goal, kernels=kernels, bodies=made.bodies,
+        outputs=made.output, supplied=made.supplied, goal=goal, kernels=kernels, subgraphs=made.subgraphs,
     )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is asked of a plan; attributes as the arguments of `plan`, the graph with its kernels and the scratch of its bodies."""
+    """What is asked of a plan; attributes as the arguments of `plan`; the graph with its kernels, and scratch for subgraphs."""
 
     graph: LoweredGraph
     target: Target

@@ -82,11 +82,11 @@ class _Arena:
         self.row_bytes = [tensor.type.row_bytes for tensor in graph.tensors]
         self.made_rows = [site.every_made_rows() for site in graph.sites]
         self.accesses = [site.accesses for site in graph.sites]
-        self.overlaps = [call.overlap_bytes for call in graph.calls]
+        self.overlaps = [call.inplace_distance_bytes for call in graph.calls]
 
     def last_versions(self) -> Iterator[int]:
         """What each variable must hold at the end."""
-        followed = {tensor.next_of for tensor in self.graph.tensors}
+        followed = {tensor.updates for tensor in self.graph.tensors}
         states = dict.fromkeys(index for index, _ in self.row_at if self.graph.tensors[index].is_state)
         yield from (index for index in states if index not in followed)
 

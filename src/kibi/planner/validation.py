@@ -42,12 +42,12 @@ def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> PlannedModel:
 
 
 def _validate(planned: PlannedModel, scratch: bool, done: set[int]) -> None:
-    """The same; `done` holds those, by identity, that were found right: operators may share bodies."""
+    """The same; `done` holds those, by identity, that were found right: operators may share subgraphs."""
     if id(planned) in done:
         return
     done.add(id(planned))
     graph, plan = planned.graph, planned.plan
-    for body in planned.bodies:
+    for body in planned.subgraphs:
         _validate(body, scratch, done)
     for stage in (_order, _buffers, _regions, _overlaps, _simulated):
         problems = list(stage(graph, plan, scratch))

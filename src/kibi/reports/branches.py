@@ -32,7 +32,7 @@ def not_executed(graph: Graph, executed: Collection[str]) -> tuple[str, ...]:
 def _bodies(graph: Graph, seen: set[str]) -> Iterator[Graph]:
     """The graphs inside of a graph's operators, and inside of theirs, each once however often it is used."""
     for node in graph.nodes:
-        for body in node.op.bodies:
+        for body in node.op.subgraphs:
             if body.source not in seen:
                 seen.add(body.source)
                 yield body

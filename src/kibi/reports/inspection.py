@@ -22,7 +22,7 @@ class OperatorFacts:
         inputs: the tensors that it reads by the operands' names; constants among them.
         output: the tensor that it makes.
         macs: multiply-accumulates of one inference.
-        weights_bytes: of the constants that it and its bodies read, as the model file holds them.
+        weights_bytes: of the constants that it and its subgraphs read, as the model file holds them.
     """
 
     index: int
@@ -169,7 +169,7 @@ def _operator(site: Site) -> OperatorFacts:
         output=site.output,
         macs=site.op.macs(site),
         weights_bytes=sum(tensor.type.size_bytes for _, tensor in inputs if tensor.is_constant)
-        + sum(body.weights_bytes for body in site.op.bodies),
+        + sum(body.weights_bytes for body in site.op.subgraphs),
     )
 
 

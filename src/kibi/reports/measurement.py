@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kibi.codegen import CompiledModel, Library
-from kibi.codegen.bindings import PLAN_TABLE_PREFIX
+from kibi.codegen.emit_context import PLAN_TABLE_PREFIX
 from kibi.dtypes import Array
 from kibi.eager.memory.blocks import whole_number
 from kibi.emulator import Call

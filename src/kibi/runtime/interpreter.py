@@ -16,7 +16,7 @@ from kibi.eager.inference_events import (
     InferenceStarted,
     LoopTooLong,
     MoreInputNeeded,
-    OutOfTurn,
+    OutOfSequence,
     RowReceived,
 )
 from kibi.eager.memory import HandleArena, Recording, WritableBuffer
@@ -248,7 +248,7 @@ class Interpreter:
     def run(self, inputs: Sequence[Array], observe: Observer | None = None) -> list[Array]:
         """One inference; one that was begun with `push_row` is forgotten.
 
-        An operator that needs the inputs of several inferences may end one early: see `Operator.may_stop`.
+        An operator that needs the inputs of several inferences may end one early: see `Operator.may_exit_early`.
 
         Args:
             inputs: one array for each model input, of its shape and type; what lies in a preallocated buffer is replaced.
@@ -301,11 +301,11 @@ class Interpreter:
         expected, graph = self.expected_row, self._program.graph
         if expected is None:
             what = "all rows have come" if graph.streamed_inputs else "this plan stores its inputs"
-            self._handler.notify(OutOfTurn())
+            self._handler.notify(OutOfSequence())
             remedy = "Call `invoke`" if graph.streamed_inputs else "Call `run`, or plan with input='streamed'"
             raise InputError(f"{graph.source} expects no row: {what}. {remedy}.")
         if whole_number(input, "the input's number", least=-(1 << 63)) != expected[0]:
-            self._handler.notify(OutOfTurn())
+            self._handler.notify(OutOfSequence())
             what = f"row {expected[1]} of input {expected[0]}, not one of input {input}"
             raise InputError(f"{graph.source} expects {what}. `expected_row` tells which is next.")
         array = check_row(graph, input, row)
@@ -331,7 +331,7 @@ class Interpreter:
                 if expected is None
                 else "row {1} of input {0} is missing".format(*expected)
             )
-            self._handler.notify(OutOfTurn())
+            self._handler.notify(OutOfSequence())
             remedy = "Call `run` with them" if expected is None else "Hand it over with `push_row`"
             raise InputError(f"{graph.source} cannot finish: {what}. {remedy}.")
         with self._alone(), room_for(graph.source):

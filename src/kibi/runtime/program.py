@@ -171,7 +171,7 @@ class Program:
         ]
         read = [(tensor, access) for tensor, access, _ in operands if isinstance(tensor, RowTensor)]
         output, made = self.tensors[site.output.index], self._rows[site.output.index]
-        last = site.steps - 1 if site.op.may_stop(site) else None
+        last = site.steps - 1 if site.op.may_exit_early(site) else None
         steps: list[Step] = []
         for step, function in zip(range(site.steps), self._functions(node), strict=False):
             rows = tuple(reader.pieces(step) for _, _, reader in operands)

@@ -42,7 +42,7 @@ def pack_add(call: KernelCall) -> KernelCall | None:
     if start is None or not -_LIMIT <= start + sums.min() <= start + sums.max() < _LIMIT:
         return None
     params = AddLinearParams(factor1=factors[0], factor2=factors[1], start=start, elements=layer.elements)
-    return KernelCall(_KERNEL, params, overlap_bytes=call.overlap_bytes)
+    return KernelCall(_KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes)
 
 
 def _factor(own: Multiplier, output: Multiplier) -> int:

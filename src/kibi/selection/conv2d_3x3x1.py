@@ -29,7 +29,7 @@ def pack(call: KernelCall) -> KernelCall | None:
     )
     # A pixel is written before the next one's window is read.
     distance = blocks_distance(call, [1] * layer.output_width)
-    return KernelCall("kibi_conv2d_s8_3x3x1", params, overlap_bytes=(distance,))
+    return KernelCall("kibi_conv2d_s8_3x3x1", params, inplace_distance_bytes=(distance,))
 
 
 CONV2D_3X3X1 = Variant(

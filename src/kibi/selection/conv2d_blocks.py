@@ -38,7 +38,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         "kibi_conv2d_s8_blocks",
         params,
         block_bytes(pixels, weights.shape[1], is_whole=is_whole),
-        overlap_bytes=(blocks_distance(call, block_sizes(layer.output_width, pixels)),),
+        inplace_distance_bytes=(blocks_distance(call, block_sizes(layer.output_width, pixels)),),
         features=_features(layer, pixels),
     )
 

@@ -35,7 +35,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         "kibi_conv2d_s8_columns",
         params,
         way.scratch_bytes,
-        overlap_bytes=(blocks_distance(call, block_sizes(layer.output_width, way.pixels)),),
+        inplace_distance_bytes=(blocks_distance(call, block_sizes(layer.output_width, way.pixels)),),
         features=frozenset({"KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS"} if layer.output_channels % 2 else ()),
     )
 

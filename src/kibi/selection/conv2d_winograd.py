@@ -38,7 +38,9 @@ def pack(call: KernelCall) -> KernelCall | None:
         "kibi_conv2d_s8_winograd",
         params,
         tiles_bytes(tiles, rows, depth),
-        overlap_bytes=(blocks_distance(call, [2 * each for each in block_sizes(-(-layer.output_width // 2), tiles)]),),
+        inplace_distance_bytes=(
+            blocks_distance(call, [2 * each for each in block_sizes(-(-layer.output_width // 2), tiles)]),
+        ),
         features=frozenset({"KIBI_CONV2D_WINOGRAD_OF_ODD_CHANNELS"} if layer.output_channels % 2 else ()),
     )
 

@@ -31,7 +31,7 @@ def _packed(layer: Depthwise, call: KernelCall, kernel: str) -> KernelCall:
         *(two_taps(w[0, 2], w[1, 2]), one_tap(w[2, 2])),
     ]
     params = Depthwise3x3Params(blocks=packed(layer, words), **layer.params.scalars_for(Depthwise3x3Params))
-    return KernelCall(kernel, params, overlap_bytes=call.overlap_bytes)
+    return KernelCall(kernel, params, inplace_distance_bytes=call.inplace_distance_bytes)
 
 
 _GOALS = frozenset({Goal.SPEED, Goal.BALANCED})

@@ -18,7 +18,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         words += [two_taps(weights[row, column], weights[row + 1, column]) for row in range(0, rows - 1, 2)]
         words += [one_tap(weights[-1, column])] * (rows % 2)
     params = DepthwiseColumnsParams(blocks=packed(layer, words), **layer.params.scalars_for(DepthwiseColumnsParams))
-    return KernelCall("kibi_depthwise_conv2d_s8_columns", params, overlap_bytes=call.overlap_bytes)
+    return KernelCall("kibi_depthwise_conv2d_s8_columns", params, inplace_distance_bytes=call.inplace_distance_bytes)
 
 
 DEPTHWISE_COLUMNS = Variant(

@@ -88,7 +88,7 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, re
     # A vector is read again for each block of eight; those behind the last one, together, before any of them is written.
     last = (channels - 1) // _BLOCK * _BLOCK
     reads = ((vector * pieces * piece, vector * channels + last) for vector in range(layer.vectors))
-    distance = call.overlap_bytes[0] if call.overlap_bytes else None
+    distance = call.inplace_distance_bytes[0] if call.inplace_distance_bytes else None
     if distance is not None and distance < least_distance(reads):
         return None
     scales = _scales(layer)
@@ -106,7 +106,7 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, re
         activation_min=given.activation_min,
         activation_max=given.activation_max,
     )
-    return KernelCall(_KERNEL, params, overlap_bytes=call.overlap_bytes)
+    return KernelCall(_KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes)
 
 
 def _is_bounded(layer: _Layer) -> bool:

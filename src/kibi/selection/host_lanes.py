@@ -49,7 +49,7 @@ def pack_depthwise(call: KernelCall) -> KernelCall:
     taps = _whole_blocks(layer.filter.reshape(-1, layer.channels).T)
     blocks = taps.reshape(-1, _BLOCK, taps.shape[1]).transpose(0, 2, 1)
     params = DepthwiseLanesParams(**_packed(layer, blocks), **layer.scalars_for(DepthwiseLanesParams))
-    return KernelCall("kibi_depthwise_conv2d_s8_lanes", params, overlap_bytes=call.overlap_bytes)
+    return KernelCall("kibi_depthwise_conv2d_s8_lanes", params, inplace_distance_bytes=call.inplace_distance_bytes)
 
 
 def pack_add(call: KernelCall) -> KernelCall | None:
@@ -70,7 +70,7 @@ def _convolution(
     even = _whole_blocks(np.pad(weights, ((0, 0), (0, weights.shape[1] % 2))))
     blocks = even.reshape(len(even) // _BLOCK, _BLOCK, -1, 2).transpose(0, 2, 1, 3)
     params = Conv2DLanesParams(**_packed(layer, blocks), **numbers)
-    return KernelCall("kibi_conv2d_s8_lanes", params, overlap_bytes=call.overlap_bytes)
+    return KernelCall("kibi_conv2d_s8_lanes", params, inplace_distance_bytes=call.inplace_distance_bytes)
 
 
 def _packed(layer: _Layer, blocks: Array) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from time import perf_counter
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
-from kibi.planner.bodies import with_bodies
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
 from kibi.planner.order.orders import file_order
@@ -19,6 +18,7 @@ from kibi.planner.placement.items import Item, PairRule
 from kibi.planner.placement.placing import Placement, Status, place_items
 from kibi.planner.plan import Buffer, Plan
 from kibi.planner.planning import planned_bodies
+from kibi.planner.subgraphs import with_subgraphs
 from kibi.selection import Goal, select
 from kibi.targets import Target
 
@@ -48,8 +48,8 @@ def plan_offline(graph: Graph, target: Target, offsets: Sequence[int]) -> Plan:
     if len(offsets) != len(graph.tensors):
         what = f"{graph.source} has {len(graph.tensors)} tensors, but {len(offsets)} offsets are given"
         raise PlanError(f"{what}. Give one for each, -1 to find one.")
-    bodies = planned_bodies(graph, target)
-    graph = lowered = with_bodies(select(graph, target, Goal.BALANCED), bodies)
+    subgraphs = planned_bodies(graph, target)
+    graph = lowered = with_subgraphs(select(graph, target, Goal.BALANCED), subgraphs)
     runs = file_order(graph)
     buffers = lifetimes(graph, runs)
     fixed = [_offset_of(buffer, offsets) for buffer in buffers]
@@ -63,7 +63,7 @@ def plan_offline(graph: Graph, target: Target, offsets: Sequence[int]) -> Plan:
     ]
     placement = _place(buffers, fixed, rules)
     made = placement.plan(graph.name, target.name, runs)
-    return replace(made, kernels=lowered.kernels, bodies=bodies, solve_seconds=perf_counter() - started)
+    return replace(made, kernels=lowered.kernels, subgraphs=subgraphs, solve_seconds=perf_counter() - started)
 
 
 def _offset_of(buffer: Buffer, offsets: Sequence[int]) -> int | None:

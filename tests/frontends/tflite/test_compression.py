@@ -51,12 +51,12 @@ def _layer(*, legacy: bool, scales: tuple[float, ...] = (0.5,), operator: str = 
     entries: list[tuple[int, int, int]] | None = [] if legacy else None
     if operator == "FULLY_CONNECTED":
         x = b.input([1, 10], DType.S8, 1.0, 0)
-        weights = compressed.looked_up(b, rng.choice(_VALUES, (3, 10)), scales, legacy=entries)
+        weights = compressed.codebook_in_use(b, rng.choice(_VALUES, (3, 10)), scales, legacy=entries)
         y = b.tensor([1, 3], DType.S8, 10.0, 0)
         b.operator(operator, [x, weights], [y])
     else:
         x = b.input([1, 4, 4, 3], DType.S8, 1.0, 0)
-        weights = compressed.looked_up(b, rng.choice(_VALUES, (1, 1, 1, 3)), scales, axis=3, legacy=entries)
+        weights = compressed.codebook_in_use(b, rng.choice(_VALUES, (1, 1, 1, 3)), scales, axis=3, legacy=entries)
         y = b.tensor([1, 4, 4, 3], DType.S8, 10.0, 0)
         b.operator(operator, [x, weights], [y], stride_h=1, stride_w=1, depth_multiplier=1)
     if entries is not None:

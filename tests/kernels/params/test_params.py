@@ -57,6 +57,13 @@ def test_wrong_values_are_refused(values: dict[str, object], text: str) -> None:
         _Example(**values)  # type: ignore[arg-type]  # that is tested
 
 
+def test_numbers_of_numpy_become_plain_ones() -> None:
+    """Attributes of operators that somebody made by hand may be such."""
+    given = _Example(elements=np.int64(3), low=np.int8(-1), scale=np.float32(0.25))  # type: ignore[arg-type]  # NumPy's own
+    assert [type(each) for each in given.scalars.values()] == [int, int, float]
+    assert given == _Example(elements=3, low=-1, scale=0.25)
+
+
 def test_parameters_cannot_be_changed() -> None:
     """They are frozen; `replaced` makes others."""
     given = _Base(elements=3)
@@ -97,11 +104,11 @@ def test_text_in_c_has_a_line_for_each_field() -> None:
     """What a field means is a comment after it."""
     assert struct_text("kibi_example_s8", _Example).text == (
         "typedef struct {\n"
-        "    int32_t elements;      /* of a row */\n"
-        "    const int8_t *table;   /* [256] */\n"
+        "    int32_t elements;          /* of a row */\n"
+        "    const int8_t *table;       /* [256] */\n"
         "    int8_t low;\n"
         "    float scale;\n"
-        "    const kibi_body *body; /* what runs */\n"
+        "    const kibi_subgraph *body; /* what runs */\n"
         "} kibi_example_s8_params;\n"
     )
     assert "offsetof(kibi_example_s8_params, scale) == 12 ? 1 : -1" in layout_checks("kibi_example_s8", _Example).text

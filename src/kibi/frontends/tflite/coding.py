@@ -13,7 +13,7 @@ import numpy as np
 
 from kibi.dtypes import Array
 from kibi.frontends.tflite.reader import TENSOR_TYPES, TensorRecord
-from kibi.ir.look_up import LookUp, unpack
+from kibi.ir.codebook import Codebook, unpack
 
 BROKEN = "Compress the model again; the file is damaged"
 
@@ -46,7 +46,7 @@ class CodingError(Exception):
         super().__init__(what)
 
 
-def decode(record: TensorRecord, data: Array, description: Array) -> tuple[Array, LookUp | None]:
+def decode(record: TensorRecord, data: Array, description: Array) -> tuple[Array, Codebook | None]:
     """The elements of an output of TFLM_DECODE.
 
     Args:
@@ -72,7 +72,7 @@ def decode(record: TensorRecord, data: Array, description: Array) -> tuple[Array
     rest = description[_HEADER_BYTES:]
     parameters = int(description[5])
     if kind == _LUT:
-        return look_up(record, data, rest, parameters & 7, values=int(description[6]), axis=parameters >> 4)
+        return codebook(record, data, rest, parameters & 7, values=int(description[6]), axis=parameters >> 4)
     if kind == _HUFFMAN:
         return _huffman(record, data, rest, wide=bool(parameters & 1), first_bits=(parameters >> 4) + 1), None
     return _pruned(record, data, rest), None
@@ -98,9 +98,9 @@ def _channels(record: TensorRecord) -> tuple[int, bool]:
     return count, axis == last and last > 0
 
 
-def look_up(
+def codebook(
     record: TensorRecord, data: Array, table: Array, bits: int, *, values: int | None = None, axis: int | None = None
-) -> tuple[Array, LookUp | None]:
+) -> tuple[Array, Codebook | None]:
     """The elements that indices stand for, as bytes; and the look-up, but for channels of the last axis.
 
     Args:
@@ -138,7 +138,7 @@ def look_up(
     else:
         found = tables[np.arange(channels)[:, np.newaxis], indices.reshape(channels, -1)]
     decoded = _bytes(found)
-    return decoded, None if is_last else LookUp(bits, data[: -(-elements * bits // 8)], tables, decoded)
+    return decoded, None if is_last else Codebook(bits, data[: -(-elements * bits // 8)], tables, decoded)
 
 
 def _bytes(elements: Array) -> Array:

@@ -13,11 +13,11 @@ from functools import partial
 
 from kibi.dtypes import Array
 from kibi.errors import Problem
-from kibi.frontends.tflite.coding import BROKEN, CodingError, decode, look_up
+from kibi.frontends.tflite.coding import BROKEN, CodingError, codebook, decode
 from kibi.frontends.tflite.flatbuffer import CheckedTable, CorruptError
 from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, TensorRecord
 from kibi.ir import Tensor
-from kibi.ir.look_up import LookUp
+from kibi.ir.codebook import Codebook
 
 DECODE = "CUSTOM:TFLM_DECODE"
 """The operator, by the name that `reader` gives it."""
@@ -47,7 +47,7 @@ class Compression:
     _reader: ModelReader
     _tables: dict[int, tuple[int, int]] = field(default_factory=dict)
     _encoded: dict[int, _Encoded] = field(default_factory=dict)
-    _look_ups: dict[int, LookUp] = field(default_factory=dict)
+    _codebooks: dict[int, Codebook] = field(default_factory=dict)
 
     def add(self, operator: int, record: OperatorRecord) -> Iterator[Problem]:
         """Take the outputs of a TFLM_DECODE; what is wrong with it as an operator."""
@@ -86,25 +86,25 @@ class Compression:
             data, table = record.data, self._reader.buffer(values)
             if data is None or table is None:
                 raise CodingError("the metadata say that it is compressed, but it has no indices or no values")
-            return self._restored(index, record, data, partial(look_up, record, data, table, bits))
+            return self._restored(index, record, data, partial(codebook, record, data, table, bits))
         return record
 
     def _restored(
-        self, index: int, record: TensorRecord, data: Array, work: Callable[[], tuple[Array, LookUp | None]]
+        self, index: int, record: TensorRecord, data: Array, work: Callable[[], tuple[Array, Codebook | None]]
     ) -> TensorRecord:
         """The record with what is decoded; the work is bounded by the bytes that it reads."""
         self._reader.copied(data.size)
         elements, found = work()
         if found is not None:
-            self._look_ups[index] = found
+            self._codebooks[index] = found
         return replace(record, data=elements)
 
     def remembered(self, tensor: Tensor) -> Tensor:
         """The tensor that was made of what `restore` gave; it remembers how its elements are looked up."""
-        found = self._look_ups.get(tensor.index)
+        found = self._codebooks.get(tensor.index)
         if found is None or tensor.data is None:
             return tensor
-        return replace(tensor, look_up=replace(found, elements=tensor.data))
+        return replace(tensor, codebook=replace(found, elements=tensor.data))
 
     def operator_of(self, index: int) -> int | None:
         """The TFLM_DECODE that makes a tensor; None: none does."""

@@ -69,7 +69,7 @@ def evaluated(source: str, tensors: Mapping[int, Tensor], node: Node) -> Array |
     Of inputs that are no constants, all elements count as zeros.
     """
     site = _site(source, tensors, node)
-    if site is None or site.op.bodies or site.op.states:
+    if site is None or site.op.subgraphs or site.op.states:
         return None
     read = {tensor.index: _elements(tensor) for tensor in site.row_tensors}
     with np.errstate(all="ignore"):

@@ -26,7 +26,7 @@ from kibi.ops import as_body
 
 _SCHEMA_VERSION = 3
 _MOST_LEVELS = 16
-"""Of calls from subgraph to subgraph: what looks into bodies does so by recursion, and Python's stack has some 1,000 frames."""
+"""Of calls from subgraph to subgraph: what looks into subgraphs does so by recursion, and Python's stack has some 1,000 frames."""
 
 
 def import_model(data: bytes, source: str, signature: str | None = None) -> Graph:

@@ -34,7 +34,7 @@ _MOST_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
-class Opaque(Operator):
+class UnknownOperator(Operator):
     """An operator of which no more is known than its name and its operands: it runs in one step.
 
     Attributes:
@@ -82,7 +82,7 @@ class Outline:
     """What a plan for TFLM is made from.
 
     Attributes:
-        graph: the first subgraph, of `Opaque` operators. Tensors and nodes are numbered as in the file; what takes none of
+        graph: the first subgraph, of `UnknownOperator` operators. Tensors and nodes are numbered as in the file; what takes none of
             the arena (constants, variables, handles) is constant or supplied.
         before: pairs of operators of which the first must run before the second, though no tensor says so: they use the
             same state.
@@ -161,7 +161,7 @@ def _node(index: int, record: OperatorRecord, tensors: Sequence[Tensor]) -> Node
         name for name, each in zip(names, inputs, strict=True) if each is not None and not tensors[each].is_constant
     )
     outputs = ("output", *(f"output_{number}" for number in range(1, len(record.outputs))))[: len(record.outputs)]
-    return Node(Opaque(record.name, names, outputs, read), inputs, record.outputs, index)
+    return Node(UnknownOperator(record.name, names, outputs, read), inputs, record.outputs, index)
 
 
 def _is_free(graph: Graph) -> bool:

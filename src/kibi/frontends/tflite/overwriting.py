@@ -12,10 +12,10 @@ from kibi.errors import Problem
 from kibi.frontends.tflite.drafts import Draft
 from kibi.frontends.tflite.importers import TensorTable
 from kibi.ops.elementwise.broadcast import Broadcast2
-from kibi.ops.elementwise.lookup import Lookup
+from kibi.ops.elementwise.table import TableOperator
 from kibi.ops.elementwise.unary import RealUnary
 
-_ELEMENTWISE = (Broadcast2, Lookup, RealUnary)
+_ELEMENTWISE = (Broadcast2, TableOperator, RealUnary)
 """Of operands of one shape, TFLM's kernels read an element before they write the one in its place, and never again."""
 
 

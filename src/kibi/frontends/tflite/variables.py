@@ -215,7 +215,7 @@ class _Weaving:
         unread = self.unread.pop(access.key, None)
         if unread is not None:  # it is as if it had never been
             self.nodes.remove(unread)
-            before = self.tensors[self.tensors.pop(unread.outputs[0]).next_of or 0]
+            before = self.tensors[self.tensors.pop(unread.outputs[0]).updates or 0]
         else:
             before = self.tensors[self.current[access.key]]
         version = replace(
@@ -224,7 +224,7 @@ class _Weaving:
             name=f"{before.name}, next",
             is_variable=False,
             initial=None,
-            next_of=before.index,
+            updates=before.index,
         )
         self.tensors[version.index] = version
         value = self.renamed.get(access.tensor, access.tensor)

@@ -14,8 +14,8 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError
+from kibi.ir.codebook import Codebook
 from kibi.ir.graph import Graph, Node
-from kibi.ir.look_up import LookUp
 from kibi.ir.operator import Operator
 from kibi.ir.tensor import Quantization, Tensor, TensorType
 from kibi.ir.text.printing import attributes
@@ -86,10 +86,10 @@ class _Parser:
     def _check_versions(self, tensor: Tensor) -> None:
         """A next version is one of a variable, or of another next version of one."""
         seen, last = {tensor.index}, tensor
-        while last.next_of is not None:
-            if last.next_of in seen or last.next_of not in self._tensors:
+        while last.updates is not None:
+            if last.updates in seen or last.updates not in self._tensors:
                 self._tokens.fail(f"tensor %{tensor.index} is the next version of no variable")
-            last = self._tensors[last.next_of]
+            last = self._tensors[last.updates]
             seen.add(last.index)
         if last is not tensor and not last.is_variable:
             self._tokens.fail(f"tensor %{tensor.index} is the next version of %{last.index}, which is no variable")
@@ -113,9 +113,9 @@ class _Parser:
         for index, facts in made:
             if index in self._tensors:
                 tokens.fail(f"tensor %{index} is declared twice")
-            codebook = facts.pop("codebook", None)
-            if codebook is not None:
-                facts["look_up"] = self._look_up(codebook, facts.get("data"))
+            tables = facts.pop("tables", None)
+            if tables is not None:
+                facts["codebook"] = self._codebook(tables, facts.get("data"))
             self._tensors[index] = Tensor(index, **facts)
 
     def _index(self) -> int:
@@ -138,18 +138,17 @@ class _Parser:
     def _property(self, facts: dict[str, Any]) -> None:
         tokens = self._tokens
         name = tokens.take().text
-        if name == "next":
-            tokens.expect("of")
-            facts["next_of"] = self._index()
+        if name == "updates":
+            facts["updates"] = self._index()
         elif name in ("supplied", "int4", "variable"):
             facts[f"is_{name}"] = True
         elif name == "initial":
             facts["initial"] = self._elements(facts["type"])
         elif name == "codebook":
-            facts["codebook"] = self._codebook()
+            facts["tables"] = self._tables()
         else:
             tokens.fail(
-                f"{name[:40]!r} is no property of a tensor: next of, supplied, int4, variable, initial, codebook"
+                f"{name[:40]!r} is no property of a tensor: updates, supplied, int4, variable, initial, codebook"
             )
 
     def _type(self) -> TensorType:
@@ -221,7 +220,7 @@ class _Parser:
         low, high = (0, 1) if dtype is DType.BOOL else dtype.limits
         return np.array(self._listed("[", "]", lambda: tokens.integer("an element", low, high)), dtype.numpy)
 
-    def _codebook(self) -> tuple[int, Array, Array]:
+    def _tables(self) -> tuple[int, Array, Array]:
         """Parses `(bits 4, indices u8[…] …, tables s8[…] …)`."""
         tokens = self._tokens
         tokens.expect("(")
@@ -235,13 +234,13 @@ class _Parser:
         tokens.expect(")")
         return bits, arrays[0], arrays[1]
 
-    def _look_up(self, given: tuple[int, Array, Array], data: Array | None) -> LookUp:
+    def _codebook(self, given: tuple[int, Array, Array], data: Array | None) -> Codebook:
         if data is None:
             self._tokens.fail("a tensor with a codebook has no elements")
         bits, indices, tables = given
         if indices.dtype != np.uint8 or indices.size * 8 < data.size * bits:
             self._tokens.fail(f"{indices.size} bytes of indices are too few for {data.size} elements of {bits} bits")
-        return LookUp(bits, indices, tables, data)
+        return Codebook(bits, indices, tables, data)
 
     def _node(self, outputs: tuple[int, ...]) -> Node:
         """Parses `OPERATOR #number (operand %index, …) {attribute value, …}`."""

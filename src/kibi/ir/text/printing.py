@@ -12,8 +12,8 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
-from kibi.ir.graph import Graph, Node, bodies_within
-from kibi.ir.look_up import LookUp
+from kibi.ir.codebook import Codebook
+from kibi.ir.graph import Graph, Node, subgraphs_within
 from kibi.ir.tensor import Quantization, Tensor, TensorType
 
 _FEW = 16
@@ -45,7 +45,7 @@ def _inner_first(graph: Graph) -> list[Graph]:
     """Returns the graphs inside of a graph's operators, each once, after those inside of it."""
     ordered: list[Graph] = []
     done: set[int] = set()
-    waiting = [(body, False) for node in graph.nodes for body in node.op.bodies][::-1]
+    waiting = [(body, False) for node in graph.nodes for body in node.op.subgraphs][::-1]
     while waiting:
         body, is_complete = waiting.pop()
         if id(body) in done:
@@ -55,8 +55,8 @@ def _inner_first(graph: Graph) -> list[Graph]:
             ordered.append(body)
             continue
         waiting.append((body, True))
-        waiting += [(inner, False) for node in body.nodes for inner in node.op.bodies]
-    if len(ordered) != len(bodies_within(graph.nodes)):
+        waiting += [(inner, False) for node in body.nodes for inner in node.op.subgraphs]
+    if len(ordered) != len(subgraphs_within(graph.nodes)):
         raise InternalError("a graph inside of an operator is missing from the text")
     return ordered
 
@@ -77,12 +77,12 @@ def _tensor(tensor: Tensor, elements: bool) -> str:
 
 def _declared(tensor: Tensor, elements: bool) -> str:
     """Returns a tensor with its properties, without its elements."""
-    properties = [f"next of %{tensor.next_of}"] if tensor.next_of is not None else []
+    properties = [f"updates %{tensor.updates}"] if tensor.updates is not None else []
     properties += ["supplied"] if tensor.is_supplied else []
     properties += ["int4"] if tensor.is_int4 else []
     properties += ["variable"] if tensor.is_variable else []
     properties += [f"initial {_elements(tensor.initial, elements)}"] if tensor.initial is not None else []
-    properties += [_codebook(tensor.looked_up, elements)] if tensor.looked_up is not None else []
+    properties += [_codebook(tensor.codebook_in_use, elements)] if tensor.codebook_in_use is not None else []
     return " ".join([f"%{tensor.index} {_string(tensor.name)}: {_type(tensor.type, elements)}", *properties])
 
 
@@ -102,7 +102,7 @@ def _quantization(given: Quantization, elements: bool) -> str:
     return f"scales [{', '.join(scales)}], zeros [{', '.join(zeros)}]{axis}"
 
 
-def _codebook(given: LookUp, elements: bool) -> str:
+def _codebook(given: Codebook, elements: bool) -> str:
     indices = f"u8[{given.indices.size}] {_elements(given.indices, elements)}"
     shape = ", ".join(map(str, given.tables.shape))
     tables = f"{DType.of(given.tables)}[{shape}] {_elements(given.tables, elements)}"

@@ -167,7 +167,7 @@ static int32_t prepare(task *t, int32_t left, const int8_t *const *patch, int8_t
     const kibi_conv2d_s8_params *const p = t->params;
     const int32_t last = p->input_width - p->kernel_width;
     t->is_found = 1;
-    if (p->gathers) {
+    if (p->uses_im2col) {
         gather(t, scratch);
         if (left > 1) {
             t->start += p->stride;
@@ -212,7 +212,7 @@ void kibi_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_conv2d
     t.at.activation_min = p->activation_min;
     t.at.activation_max = p->activation_max;
     KIBI_ASSERT(t.depth * p->groups == p->input_channels && p->output_channels % p->groups == 0);
-    KIBI_ASSERT(!p->gathers || scratch != NULL);
+    KIBI_ASSERT(!p->uses_im2col || scratch != NULL);
     for (int32_t x = 0; x < p->output_width; x += done) {
         t.start = x * p->stride - p->pad;
         t.first = 0;

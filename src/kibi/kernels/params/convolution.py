@@ -118,7 +118,7 @@ class Conv2DS8Params(Params, kernels=("kibi_conv2d_s8",)):
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
     groups: int = number(DType.S32, "divides both channel counts")
-    gathers: int = number(
+    uses_im2col: int = number(
         DType.S32, "1: the kernel copies windows into scratch, two at a time; 0: it reads them in place"
     )
     kernel_rows: int = number(DType.S32)
@@ -224,12 +224,12 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
     )
 
 
-class Conv2DLookUpParams(Params, kernels=("kibi_conv2d_s8_look_up",)):
+class Conv2DCodebookParams(Params, kernels=("kibi_conv2d_s8_codebook",)):
     """CONV_2D of s8 with a filter of indices into tables."""
 
     indices: Array = array(
         DType.S8,
-        "of [output_channels][kernel_rows][kernel_width][input_channels] values, packed as kibi_look_up_s8.h says",
+        "of [output_channels][kernel_rows][kernel_width][input_channels] values, packed as kibi_codebook_s8.h says",
     )
     tables: Array = array(DType.S8, "the values of each channel, or those that all channels share")
     bias: Array = array(
@@ -252,7 +252,7 @@ class Conv2DLookUpParams(Params, kernels=("kibi_conv2d_s8_look_up",)):
     output_zero_point: int = number(DType.S32)
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
-    gathers: int = number(
+    uses_im2col: int = number(
         DType.S32, "1: the kernel copies windows into scratch, two at a time; 0: it reads them in place"
     )
     kernel_rows: int = number(DType.S32)

@@ -57,7 +57,7 @@ class Field:
     @property
     def type(self) -> str:
         """The C type of the number, or of what it points to."""
-        return "kibi_body" if self.dtype is None else self.dtype.c
+        return "kibi_subgraph" if self.dtype is None else self.dtype.c
 
     def size_bytes(self, pointer_bytes: int) -> int:
         """Returns its size, which is its alignment, too."""
@@ -134,13 +134,13 @@ class Params:
         cls._defaults = {**cls._defaults, **defaults}
 
     def __init__(self, **values: Any) -> None:
-        """Keeps the values of a call.
+        """Keeps the values of a call; numbers of NumPy become Python's.
 
         Raises:
             InternalError: a field has no value or an unknown name, a number is not in the range of its type, or an array has
                 elements of another one.
         """
-        given = {**self._defaults, **values}
+        given = {name: _plain(value) for name, value in {**self._defaults, **values}.items()}
         names = {each.name for each in self.fields}
         if given.keys() != names:
             wrong = ", ".join(sorted(given.keys() ^ names))
@@ -199,6 +199,10 @@ def _is_same(one: object, other: object) -> bool:
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
     return type(one) is type(other) and one == other
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _shown(value: object) -> str:

@@ -193,10 +193,10 @@ class FullyConnectedBlocksParams(Params, kernels=("kibi_fully_connected_s8_block
     activation_max: int = number(DType.S32)
 
 
-class FullyConnectedLookUpParams(Params, kernels=("kibi_fully_connected_s8_look_up",)):
+class FullyConnectedCodebookParams(Params, kernels=("kibi_fully_connected_s8_codebook",)):
     """FULLY_CONNECTED of s8 with a filter of indices into tables."""
 
-    indices: Array = array(DType.S8, "of [output_channels][depth] values, packed as kibi_look_up_s8.h says")
+    indices: Array = array(DType.S8, "of [output_channels][depth] values, packed as kibi_codebook_s8.h says")
     tables: Array = array(DType.S8, "the values of each channel, or those that all channels share")
     bias: Array = array(
         DType.S32, "[output_channels], which includes -input zero point * the sum of the channel's filter"

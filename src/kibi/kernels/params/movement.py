@@ -123,32 +123,32 @@ class PickingParams(Params):
     elements: int = number(DType.S32, "of a run")
 
 
-class PickBytesParams(PickingParams, kernels=("kibi_pick_any",)):
+class GatherRunsBytesParams(PickingParams, kernels=("kibi_gather_runs_any",)):
     """Elements of any type, moved to other places."""
 
     bytes: int = number(DType.S32, "of an element: 1 to 8")
     filler: Array = array(DType.S8, "[bytes]: the element that runs are filled with")
 
 
-class PickF32Params(PickingParams, kernels=("kibi_pick_f32",)):
+class GatherRunsF32Params(PickingParams, kernels=("kibi_gather_runs_f32",)):
     """Elements f32, moved to other places."""
 
     filler: Array = array(DType.F32, "[1]: the element that runs are filled with")
 
 
-class PickS16Params(PickingParams, kernels=("kibi_pick_s16",)):
+class GatherRunsS16Params(PickingParams, kernels=("kibi_gather_runs_s16",)):
     """Elements s16, moved to other places."""
 
     filler: Array = array(DType.S16, "[1]: the element that runs are filled with")
 
 
-class PickS32Params(PickingParams, kernels=("kibi_pick_s32",)):
+class GatherRunsS32Params(PickingParams, kernels=("kibi_gather_runs_s32",)):
     """Elements s32, moved to other places."""
 
     filler: Array = array(DType.S32, "[1]: the element that runs are filled with")
 
 
-class PickS8Params(PickingParams, kernels=("kibi_pick_s8",)):
+class GatherRunsS8Params(PickingParams, kernels=("kibi_gather_runs_s8",)):
     """Elements s8, moved to other places."""
 
     filler: Array = array(DType.S8, "[1]: the element that runs are filled with")
@@ -180,7 +180,7 @@ class ShapeParams(Params, kernels=("kibi_shape_any",)):
     rank: int = number(DType.S32)
 
 
-class ViewParams(Params, kernels=("kibi_view_any",)):
+class StridedCopyParams(Params, kernels=("kibi_strided_copy_any",)):
     """SLICE, STRIDED_SLICE, SPLIT, UNPACK, TRANSPOSE, REVERSE_V2: pieces of one input in another order, by nested loops."""
 
     bytes: int = number(DType.S32, "of a piece, which is contiguous in the input and in the output")

@@ -134,7 +134,7 @@ class SigmoidS16Params(
     right_shift: int = number(DType.S32, "0 … 31; 0 where the factor is above 32767")
 
 
-class TableParams(Params, kernels=("kibi_lookup_s8",)):
+class TableParams(Params, kernels=("kibi_table_s8",)):
     """Any function from s8 to s8: outputs are read from a table."""
 
     table: Array = array(DType.S8, "[256], the outputs for -128 … 127")

@@ -122,7 +122,7 @@ static int prepare(task *t, int32_t left, const int8_t *const *patch, int8_t *sc
     const int32_t run = p->kernel_width * t->depth;
     const int32_t last = p->input_width - p->kernel_width;
     t->inputs.pieces = p->kernel_rows;
-    if (p->gathers) {
+    if (p->uses_im2col) {
         const int32_t size = p->kernel_rows * run;
         gather(t, scratch);
         if (left > 1) {
@@ -153,7 +153,7 @@ void kibi_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_conv2d
     t.rows = rows;
     t.depth = p->input_channels / p->groups;
     KIBI_ASSERT(t.depth * p->groups == p->input_channels && p->output_channels % p->groups == 0);
-    KIBI_ASSERT(!p->gathers || scratch != NULL);
+    KIBI_ASSERT(!p->uses_im2col || scratch != NULL);
     for (int32_t x = 0; x < p->output_width; x += done) {
         t.start = x * p->stride - p->pad;
         t.first = 0;

@@ -26,7 +26,7 @@ typedef struct {
     int32_t activation_max;
     int32_t groups;            /* divides both channel counts */
     /* 1: the kernel copies windows into scratch, two at a time; 0: it reads them in place */
-    int32_t gathers;
+    int32_t uses_im2col;
     int32_t kernel_rows;
     int32_t kernel_width;
     int32_t stride;            /* across; the pointers to rows account for the stride of rows */

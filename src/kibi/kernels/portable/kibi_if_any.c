@@ -6,7 +6,7 @@
 void kibi_if_any(void *output, const void *const *rows, const kibi_if_any_params *params, void *scratch)
 {
     const int is_true = *(const uint8_t *)rows[0] != 0;
-    const kibi_body *const body = is_true ? params->then_body : params->else_body;
+    const kibi_subgraph *const body = is_true ? params->then_body : params->else_body;
     uint8_t *const arena = (uint8_t *)scratch;
     const int32_t *piece = params->pieces;
     ++rows;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* One inference of a body, with what is carried as its inputs; not 0 where a loop inside reached its limit. */
-static int run(const kibi_body *body, const uint8_t *carried, const kibi_while_any_params *params, uint8_t *arena)
+static int run(const kibi_subgraph *body, const uint8_t *carried, const kibi_while_any_params *params, uint8_t *arena)
 {
     const int32_t *piece = params->pieces + 2 * params->inputs;
     for (int32_t i = 0; i < params->inputs; ++i, piece += 2) {

@@ -54,7 +54,7 @@ class CircularBuffer(StatefulOperator):
         moving = RowAccess(rows, slots, start=1 if slots > 1 else rows)
         return RowAccess.every(site["input"].type.rows, slots), moving
 
-    def may_stop(self, site: Site) -> bool:
+    def may_exit_early(self, site: Site) -> bool:
         """Where it takes several inferences."""
         del site
         return self.cycles > 1
@@ -82,7 +82,7 @@ class CircularBuffer(StatefulOperator):
             piece_bytes=source.row_bytes,
             cycles=self.cycles,
         )
-        return KernelCall("kibi_circular_buffer_s8", params, overlap_bytes=(None, 0))
+        return KernelCall("kibi_circular_buffer_s8", params, inplace_distance_bytes=(None, 0))
 
 
 register(CircularBuffer)

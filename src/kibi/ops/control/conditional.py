@@ -37,7 +37,7 @@ class If(ControlFlow):
     row_inputs: ClassVar[tuple[str, ...]] = tuple(name.rstrip("?") for name in inputs)
     kernels: ClassVar[tuple[str, ...]] = ("kibi_if_any",)
     types: ClassVar[tuple[DType, ...]] = (DType.BOOL,)
-    body_names: ClassVar[tuple[str, ...]] = ("then_body", "else_body")
+    subgraph_names: ClassVar[tuple[str, ...]] = ("then_body", "else_body")
     passed_from: ClassVar[int] = 1
 
     then_body: Graph = NOTHING

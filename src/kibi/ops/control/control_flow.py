@@ -1,6 +1,6 @@
-"""Operators that run graphs of their own: what is passed between a node and its bodies, and how.
+"""Operators that run graphs of their own: what is passed between a node and its subgraphs, and how.
 
-A body is planned like a model with an arena of its own, which is the node's scratch: the largest of its bodies' arenas, as they
+A body is planned like a model with an arena of its own, which is the node's scratch: the largest of its subgraphs' arenas, as they
 run one at a time. What a node reads is copied to the body's inputs, and its outputs are copied from the body's. TFLM does so,
 too: `micro/kernels/if.cc`, `while.cc`. Several outputs are made as one bundle, from which `PART` takes each.
 """
@@ -34,7 +34,7 @@ class ControlFlow(Operator):
 
     flow_depends_on_elements: ClassVar[bool] = True
     passed_from: ClassVar[int] = 0
-    """The first input that is passed to the bodies."""
+    """The first input that is passed to the subgraphs."""
 
     def accesses(self, site: Site) -> tuple[RowAccess, ...]:
         """All rows of each input."""
@@ -46,11 +46,11 @@ class ControlFlow(Operator):
         return 1
 
     def passed(self, site: Site) -> tuple[Tensor, ...]:
-        """The inputs that are passed to the bodies."""
+        """The inputs that are passed to the subgraphs."""
         return site.row_tensors[self.passed_from :]
 
     def check_inputs(self, site: Site, name: str, body: Graph) -> None:
-        """A body takes what the node passes; quantization is the bodies' own affair, as in TFLM.
+        """A body takes what the node passes; quantization is the subgraphs' own affair, as in TFLM.
 
         Raises:
             OperatorError: it takes something else.

@@ -38,7 +38,7 @@ class While(ControlFlow):
     row_inputs: ClassVar[tuple[str, ...]] = tuple(name.rstrip("?") for name in inputs)
     kernels: ClassVar[tuple[str, ...]] = ("kibi_while_any",)
     types: ClassVar[tuple[DType, ...]] = tuple(DType)
-    body_names: ClassVar[tuple[str, ...]] = ("condition", "body")
+    subgraph_names: ClassVar[tuple[str, ...]] = ("condition", "body")
     most_turns: ClassVar[int] = 100_000
     """Turns of one run of a loop in Python; assign another number to allow more. In C the macro `KIBI_WHILE_LIMIT` says so."""
     most_steps: ClassVar[int] = 1_000_000

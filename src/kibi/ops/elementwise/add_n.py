@@ -10,7 +10,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
 from kibi.kernels.params.binary import AddNF32Params, AddNS8Params
 from kibi.ops import checks
-from kibi.ops.movement.joining import given_inputs
+from kibi.ops.movement.concat_like import given_inputs
 from kibi.ops.reductions.running_sum import RunningSum
 from kibi.ops.registry import register
 from kibi.ops.sums.float_sums import add_in_order
@@ -75,7 +75,7 @@ class AddN(Operator):
         params: AddNF32Params | AddNS8Params = AddNF32Params(inputs=count, elements=elements)
         if dtype is DType.S8:
             params = AddNS8Params(inputs=count, elements=elements, **RunningSum.of(site, "input0").params())
-        return KernelCall(f"kibi_add_n_{dtype}", params, overlap_bytes=(0,) * count)
+        return KernelCall(f"kibi_add_n_{dtype}", params, inplace_distance_bytes=(0,) * count)
 
 
 def _stacked(rows: Rows) -> Array:

@@ -215,10 +215,12 @@ class Broadcast2(Operator):
     def call(self, site: Site, kind: type[Params], **fields: Any) -> KernelCall:
         """The call of the type's kernel, without scratch, whose struct has these fields after those of the broadcast."""
         kernel = f"kibi_{self.name.lower()}_{site.output.type.dtype}"
-        return KernelCall(kernel, kind(**self.broadcast_params(site), **fields), overlap_bytes=self.overlaps(site))
+        return KernelCall(
+            kernel, kind(**self.broadcast_params(site), **fields), inplace_distance_bytes=self.overlaps(site)
+        )
 
     def overlaps(self, site: Site) -> tuple[int | None, ...]:
-        """For each input the distance of `KernelCall.overlap_bytes`: 0 where its rows meet the output's element by element."""
+        """Returns each input's `KernelCall.inplace_distance_bytes`: 0 where its rows meet the output's element by element."""
         plane = self._output_plane(site)
         pairings = self._pairings(site)
         return tuple(0 if each.is_whole(plane) and each.access.parts == 1 else None for each in pairings)

@@ -64,10 +64,10 @@ class Cast(Operator):
         if output is DType.BOOL:
             is_float = int(source is DType.F32)
             params = CastAnyBoolParams(elements=elements, bytes=source.size_bytes, is_float=is_float)
-            return KernelCall("kibi_cast_any_bool", params, is_untyped=True, overlap_bytes=(distance,))
+            return KernelCall("kibi_cast_any_bool", params, is_untyped=True, inplace_distance_bytes=(distance,))
         stored = DType.U8 if source is DType.BOOL else source
         kernel = f"kibi_cast_{stored}_{output}"
-        return KernelCall(kernel, ElementsParams(elements=elements), overlap_bytes=(distance,))
+        return KernelCall(kernel, ElementsParams(elements=elements), inplace_distance_bytes=(distance,))
 
 
 register(Cast)

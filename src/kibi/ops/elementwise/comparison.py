@@ -58,7 +58,7 @@ class Comparison(Broadcast2):
         """One kernel for each type of the inputs, without scratch."""
         dtype = site["input1"].type.dtype
         params = self._scaled_params(site) if dtype is DType.S8 else self._plain_params(site)
-        return KernelCall(f"kibi_compare_{dtype}", params, overlap_bytes=self.overlaps(site))
+        return KernelCall(f"kibi_compare_{dtype}", params, inplace_distance_bytes=self.overlaps(site))
 
     def _plain_params(self, site: Site) -> CompareParams:
         return CompareParams(relation=self.relation, **self.broadcast_params(site))

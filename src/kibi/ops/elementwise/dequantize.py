@@ -56,7 +56,7 @@ class Dequantize(Operator):
         params = QuantizeF32Params(elements=elements, scale=source.scale, zero_point=source.zero_point)
         # The last element is read when all outputs but one, which are larger, have been written.
         distance = (DType.F32.size_bytes - dtype.size_bytes) * (elements - 1)
-        return KernelCall(f"kibi_dequantize_{dtype}_f32", params, overlap_bytes=(distance,))
+        return KernelCall(f"kibi_dequantize_{dtype}_f32", params, inplace_distance_bytes=(distance,))
 
 
 register(Dequantize)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
 from kibi.kernels.params.unary import ElementsParams
-from kibi.ops.elementwise.lookup import ALL_S8
+from kibi.ops.elementwise.table import ALL_S8
 from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
 from kibi.quant import exp_f32, expm1_f32, round_half_away
@@ -27,7 +27,7 @@ class Elu(Unary):
     """
 
     name: ClassVar[str] = "ELU"
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", "kibi_elu_f32")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", "kibi_elu_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
     ulps: ClassVar[int] = 1
 

@@ -26,7 +26,7 @@ class Exp(RealUnary):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The one kernel."""
-        return KernelCall("kibi_exp_f32_each", elements_params(site), overlap_bytes=(0,))
+        return KernelCall("kibi_exp_f32_each", elements_params(site), inplace_distance_bytes=(0,))
 
 
 register(Exp)

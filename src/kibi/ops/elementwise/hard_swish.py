@@ -11,7 +11,7 @@ from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
 from kibi.kernels.params.unary import ElementsParams
 from kibi.ops import checks
-from kibi.ops.elementwise.lookup import ALL_S8
+from kibi.ops.elementwise.table import ALL_S8
 from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
 from kibi.quant import Multiplier, rounding_divide_by_power_of_two
@@ -29,7 +29,7 @@ class HardSwish(Unary):
     """
 
     name: ClassVar[str] = "HARD_SWISH"
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", "kibi_hard_swish_f32")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", "kibi_hard_swish_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
 
     def table(self, site: Site) -> NDArray[np.int8]:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
 from kibi.kernels.params import Params
-from kibi.ops.elementwise.lookup import ALL_S8
 from kibi.ops.elementwise.sigmoid_s16 import scaling, sigmoid_params
+from kibi.ops.elementwise.table import ALL_S8
 from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
 from kibi.quant import exp_f32, logistic, logistic_s16, quantize_multiplier, requantize, rounding_divide_by_power_of_two
@@ -31,7 +31,7 @@ class Logistic(Unary):
     """
 
     name: ClassVar[str] = "LOGISTIC"
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", "kibi_logistic_s16", "kibi_logistic_f32")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", "kibi_logistic_s16", "kibi_logistic_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
     ulps: ClassVar[int] = 1
 

@@ -94,7 +94,7 @@ class Prelu(Broadcast2):
         if site.output.type.dtype is DType.S8:
             return call
         # Slopes have fewer bytes than what is written over them.
-        return replace(call, is_untyped=True, overlap_bytes=(call.overlap_bytes[0], None))
+        return replace(call, is_untyped=True, inplace_distance_bytes=(call.inplace_distance_bytes[0], None))
 
 
 def _multipliers(site: Site) -> tuple[Multiplier, Multiplier]:

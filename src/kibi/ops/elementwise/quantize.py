@@ -11,7 +11,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
 from kibi.kernels.params.unary import QuantizeF32Params, RequantizeParams
 from kibi.ops import checks
-from kibi.ops.elementwise.lookup import ALL_S8, lookup_call, lookup_rows
+from kibi.ops.elementwise.table import ALL_S8, table_call, table_rows
 from kibi.ops.registry import register
 from kibi.quant import requantize, round_half_away, wrap_s32
 
@@ -42,7 +42,7 @@ class Quantize(Operator):
 
     name: ClassVar[str] = "QUANTIZE"
     inputs: ClassVar[tuple[str, ...]] = ("input",)
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", *_KERNELS.values())
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", *_KERNELS.values())
     types: ClassVar[tuple[DType, ...]] = tuple(_TARGETS)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
@@ -63,8 +63,8 @@ class Quantize(Operator):
         """Rule N16 from floats, rule N17 from integers."""
         if site["input"].type.dtype is DType.F32:
             return _float_rows(site)
-        if _is_lookup(site):
-            return lookup_rows(self.table(site))
+        if _is_table(site):
+            return table_rows(self.table(site))
 
         def row(rows: Rows) -> Array:
             return self._scaled(site, np.asarray(rows[0][0]).astype(np.int64))
@@ -73,8 +73,8 @@ class Quantize(Operator):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """A look-up from s8 to s8; arithmetic from and to others."""
-        if _is_lookup(site):
-            return lookup_call(self.table(site), site)
+        if _is_table(site):
+            return table_call(self.table(site), site)
         source, target = site["input"].type.dtype, site.output.type.dtype
         elements, output = site.output.type.row_elements, site.output.quantization
         if source is DType.F32:
@@ -92,7 +92,7 @@ class Quantize(Operator):
             )
         # The last element is read when all outputs but one have been written.
         distance = max(0, target.size_bytes - source.size_bytes) * (elements - 1)
-        return KernelCall(_KERNELS[source, target], params, overlap_bytes=(distance,))
+        return KernelCall(_KERNELS[source, target], params, inplace_distance_bytes=(distance,))
 
     def _factors(self, site: Site) -> tuple[int, int]:
         """Rule N17: the double-precision quotient of the scales as multiplier and shift."""
@@ -111,7 +111,7 @@ class Quantize(Operator):
         return np.clip(wrap_s32(scaled + output.zero_point), *dtype.limits).astype(dtype.numpy)
 
 
-def _is_lookup(site: Site) -> bool:
+def _is_table(site: Site) -> bool:
     return site["input"].type.dtype is site.output.type.dtype is DType.S8
 
 

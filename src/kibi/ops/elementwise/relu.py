@@ -12,7 +12,7 @@ from kibi.ir import Site
 from kibi.kernels.params import Params
 from kibi.kernels.params.unary import ScaleParams
 from kibi.ops import checks
-from kibi.ops.elementwise.lookup import ALL_S8
+from kibi.ops.elementwise.table import ALL_S8
 from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
 from kibi.quant import Multiplier, requantize, wrap_s32
@@ -27,7 +27,7 @@ class Relu(Unary):
     """
 
     name: ClassVar[str] = "RELU"
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", "kibi_relu_s16", "kibi_relu_f32")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", "kibi_relu_s16", "kibi_relu_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
 
     def table(self, site: Site) -> NDArray[np.int8]:

@@ -13,7 +13,7 @@ from kibi.kernels.params import Params
 from kibi.kernels.params.unary import Relu6S16Params
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
-from kibi.ops.elementwise.lookup import ALL_S8
+from kibi.ops.elementwise.table import ALL_S8
 from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
 
@@ -26,7 +26,7 @@ class Relu6(Unary):
     """
 
     name: ClassVar[str] = "RELU6"
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", "kibi_relu6_s16", "kibi_relu6_f32")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", "kibi_relu6_s16", "kibi_relu6_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
 
     def table(self, site: Site) -> NDArray[np.int8]:

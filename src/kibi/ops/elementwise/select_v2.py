@@ -52,7 +52,7 @@ class SelectV2(Broadcast2):
         condition, *others = self.overlaps(site)
         distances = (condition if size_bytes == 1 else None, *others)
         params = SelectParams(bytes=size_bytes, **self.broadcast_params(site))
-        return KernelCall("kibi_select_any", params, is_untyped=True, overlap_bytes=distances)
+        return KernelCall("kibi_select_any", params, is_untyped=True, inplace_distance_bytes=distances)
 
 
 register(SelectV2)

@@ -11,8 +11,8 @@ from kibi.dtypes import DType
 from kibi.ir import Site
 from kibi.kernels.params import Params
 from kibi.ops.elementwise.logistic import input_radius
-from kibi.ops.elementwise.lookup import ALL_S8
 from kibi.ops.elementwise.sigmoid_s16 import scaling, sigmoid_params
+from kibi.ops.elementwise.table import ALL_S8
 from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
 from kibi.quant import (
@@ -37,7 +37,7 @@ class Tanh(Unary):
     """
 
     name: ClassVar[str] = "TANH"
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_lookup_s8", "kibi_tanh_s16", "kibi_tanh_f32")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", "kibi_tanh_s16", "kibi_tanh_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
     ulps: ClassVar[int] = 2
 

@@ -13,7 +13,7 @@ from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
 from kibi.kernels.params import Params
 from kibi.kernels.params.unary import ElementsParams
 from kibi.ops import checks
-from kibi.ops.elementwise.lookup import Lookup
+from kibi.ops.elementwise.table import TableOperator
 
 Numbers = NDArray[Any]
 """Elements of s64 or f32."""
@@ -50,7 +50,7 @@ class RealUnary(Operator):
 
 
 @dataclass(frozen=True, slots=True)
-class Unary(Lookup):
+class Unary(TableOperator):
     """A function of one element: input s8, s16 or f32 of any shape → output of that type and shape."""
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
@@ -58,7 +58,7 @@ class Unary(Lookup):
         dtype = site["input"].type.dtype
         checks.dtype(site, "output", dtype)
         if dtype is DType.S8:
-            return Lookup.infer(self, site)
+            return TableOperator.infer(self, site)
         self.params(site)  # which refuses scales that are out of proportion
         return checks.same_rows(site), dtype
 
@@ -78,7 +78,7 @@ class Unary(Lookup):
         """The table, indexed, or the function on each element of a row."""
         dtype = site.output.type.dtype
         if dtype is DType.S8:
-            return Lookup.reference(self, site)
+            return TableOperator.reference(self, site)
         function = self.wide(site)
 
         def row(rows: Rows) -> Array:
@@ -91,7 +91,7 @@ class Unary(Lookup):
     def kernel_call(self, site: Site) -> KernelCall:
         """The look-up, or the type's kernel."""
         if site.output.type.dtype is DType.S8:
-            return Lookup.kernel_call(self, site)
+            return TableOperator.kernel_call(self, site)
         return unary_call(site, self.params(site))
 
 
@@ -112,4 +112,4 @@ def elements_params(site: Site) -> ElementsParams:
 
 def unary_call(site: Site, params: Params) -> KernelCall:
     """The call of `kibi_<name>_<type>`, which may work in place."""
-    return KernelCall(f"kibi_{site.op.name.lower()}_{site.output.type.dtype}", params, overlap_bytes=(0,))
+    return KernelCall(f"kibi_{site.op.name.lower()}_{site.output.type.dtype}", params, inplace_distance_bytes=(0,))

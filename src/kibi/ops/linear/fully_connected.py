@@ -16,7 +16,7 @@ from kibi.ops.overlap import least_distance
 from kibi.ops.registry import register
 from kibi.ops.sums import float_sums
 from kibi.ops.sums.accumulator import Requantization, folded_bias, integer_matmul
-from kibi.ops.sums.look_up import filter_look_up, look_up_params
+from kibi.ops.sums.codebook import codebook_params, filter_codebook
 from kibi.ops.sums.sums_s16 import ScalingS16, check_layer, is_s16
 from kibi.ops.windows.conv2d import check_integer_layer, is_float
 from kibi.quant import wrap_s32
@@ -37,7 +37,7 @@ class FullyConnected(Operator):
     kernels: ClassVar[tuple[str, ...]] = (
         "kibi_fully_connected_s8", "kibi_fully_connected_s8_accumulate", "kibi_fully_connected_s16",
         "kibi_fully_connected_s16_accumulate", "kibi_fully_connected_f32", "kibi_fully_connected_f32_accumulate",
-        "kibi_fully_connected_s8_look_up",
+        "kibi_fully_connected_s8_codebook",
     )  # fmt: skip
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
     is_fast: ClassVar[bool] = True
@@ -146,19 +146,19 @@ class FullyConnected(Operator):
         if accumulates:
             params = PARAMS[accumulating](filter=weights.reshape(-1), **shared)
             # The last call has read its row before it writes.
-            return KernelCall(accumulating, params, _sums_bytes(site), takes_step=True, overlap_bytes=(0,))
-        found = filter_look_up(site)
+            return KernelCall(accumulating, params, _sums_bytes(site), takes_step=True, inplace_distance_bytes=(0,))
+        found = filter_codebook(site)
         packed = {"filter": weights.reshape(-1)}
         if found is not None:
             at_once = self.kernels[-1]
-            packed = look_up_params(found, (0, 1))
+            packed = codebook_params(found, (0, 1))
         params = PARAMS[at_once](**packed, **shared, depth=depth, vectors_per_row=max(1, piece // depth))
         # A vector is read again for each block of channels: of s8 four, or one after the last four; else always one.
         has_fours = channels % 4 == 0 and site["input"].type.dtype is DType.S8 and found is None
         last = channels - (4 if has_fours else 1)
         reads = ((vector * depth, vector * channels + last) for vector in range(vectors))
         distance = site["input"].type.dtype.size_bytes * least_distance(reads)
-        return KernelCall(at_once, params, overlap_bytes=(distance if _is_by_row(site) else None,))
+        return KernelCall(at_once, params, inplace_distance_bytes=(distance if _is_by_row(site) else None,))
 
     def macs(self, site: Site) -> int:
         """The filter's depth for each output element."""

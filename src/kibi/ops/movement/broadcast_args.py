@@ -58,7 +58,7 @@ class BroadcastArgs(Operator):
         sizes = [site[name].type.elements for name in _SHAPES]
         params = BroadcastArgsParams(elements1=sizes[0], elements2=sizes[1], elements=elements)
         distances = tuple((elements - size) * dtype.size_bytes for size in sizes)
-        return KernelCall(f"kibi_broadcast_args_{dtype}", params, overlap_bytes=distances)
+        return KernelCall(f"kibi_broadcast_args_{dtype}", params, inplace_distance_bytes=distances)
 
 
 register(BroadcastArgs)

@@ -25,11 +25,11 @@ class BroadcastTo(IndexMap):
         "shape",
     )
     kernels: ClassVar[tuple[str, ...]] = (
-        "kibi_pick_s8",
-        "kibi_pick_s16",
-        "kibi_pick_s32",
-        "kibi_pick_f32",
-        "kibi_pick_any",
+        "kibi_gather_runs_s8",
+        "kibi_gather_runs_s16",
+        "kibi_gather_runs_s32",
+        "kibi_gather_runs_f32",
+        "kibi_gather_runs_any",
     )
     types: ClassVar[tuple[DType, ...]] = (
         *(DType.S8, DType.U8, DType.S16, DType.S32, DType.U32, DType.S64, DType.F32, DType.BOOL),

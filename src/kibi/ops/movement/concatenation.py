@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site, TensorType
-from kibi.ops.movement.joining import Joining, given_inputs
+from kibi.ops.movement.concat_like import ConcatLike, given_inputs
 from kibi.ops.registry import register
 
 _MOST_AXES = 6
@@ -13,7 +13,7 @@ _MOST_AXES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Concatenation(Joining):
+class Concatenation(ConcatLike):
     """Inputs one behind another along an axis: up to 64 of one type (s8, s16, s32, s64, f32 or bool) → output of that type.
 
     Nothing is rescaled: s8 inputs have the output's scale and zero point, s16 tensors the zero point 0. TFLM refuses more than ten

@@ -84,7 +84,7 @@ class DynamicUpdateSlice(Operator):
         )
         # Each row of the input is read from its first byte on while those in front of it have been written.
         distances = ((source.rows - 1) * source.row_bytes, None, None)
-        return KernelCall("kibi_dynamic_update_slice_any", params, is_untyped=True, overlap_bytes=distances)
+        return KernelCall("kibi_dynamic_update_slice_any", params, is_untyped=True, inplace_distance_bytes=distances)
 
 
 register(DynamicUpdateSlice)

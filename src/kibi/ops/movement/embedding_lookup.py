@@ -11,7 +11,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
 from kibi.kernels.params.movement import EmbeddingLookupParams
 from kibi.ops import checks
-from kibi.ops.movement.lookup_by_number import NumberedItems
+from kibi.ops.movement.gather_rows import NumberedItems
 from kibi.ops.registry import register
 
 _OPERANDS = ("lookup", "table")

@@ -6,7 +6,7 @@ from typing import ClassVar
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
 from kibi.ops.movement.reshape import Reshape
-from kibi.ops.movement.view import scalar
+from kibi.ops.movement.strided_copy import scalar
 from kibi.ops.registry import register
 
 

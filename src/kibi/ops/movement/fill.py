@@ -22,7 +22,7 @@ class Fill(IndexMap):
     name: ClassVar[str] = "FILL"
     inputs: ClassVar[tuple[str, ...]] = ("dims", "value")
     row_inputs: ClassVar[tuple[str, ...]] = ("value",)
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_pick_s8", "kibi_pick_s32", "kibi_pick_f32")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_gather_runs_s8", "kibi_gather_runs_s32", "kibi_gather_runs_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S32, DType.S64)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:

@@ -9,8 +9,8 @@ import numpy as np
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
 from kibi.ops import checks
+from kibi.ops.movement.gather_rows import Gathering, NumberedItems
 from kibi.ops.movement.index_map import Indices, Numbers
-from kibi.ops.movement.lookup_by_number import Gathering, NumberedItems
 from kibi.ops.registry import register
 
 

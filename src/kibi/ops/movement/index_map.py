@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site, TensorType
 from kibi.kernels.params import PARAMS
-from kibi.kernels.params.movement import PickBytesParams
+from kibi.kernels.params.movement import GatherRunsBytesParams
 from kibi.ops.overlap import least_distance
 
 Indices = NDArray[np.int64]
@@ -22,7 +22,7 @@ Numbers = tuple[tuple[int, ...], tuple[int, ...]]
 
 FILLED = -1
 """In a map, what stands for an element that no element of the input gives."""
-_ANY = "kibi_pick_any"
+_ANY = "kibi_gather_runs_any"
 """The kernel of types that an operator names no other for."""
 _NOWHERE = -(1 << 28)
 """In a table of runs, the place of a run that is filled; added to any other place it stays below 0."""
@@ -52,7 +52,7 @@ class IndexMap(Operator):
     inputs: ClassVar[tuple[str, ...]] = ("input",)
     index_inputs: ClassVar[tuple[str, ...]] = ()
     """Constants of integers that the map depends on."""
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_pick_s8", "kibi_pick_f32")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_gather_runs_s8", "kibi_gather_runs_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
     most_elements: ClassVar[int] = 1 << 21
 
@@ -103,7 +103,7 @@ class IndexMap(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, or that for any, with two tables: runs of elements lie at the sums of their entries."""
         dtype = site.output.type.dtype
-        kernel, runs, filler = f"kibi_pick_{dtype}", runs_of(self.pattern(site)), self.fill(site)
+        kernel, runs, filler = f"kibi_gather_runs_{dtype}", runs_of(self.pattern(site)), self.fill(site)
         tables: dict[str, Any] = {
             "outer": runs.outer.astype(np.int32),
             "outer_count": len(runs.outer),
@@ -112,11 +112,13 @@ class IndexMap(Operator):
             "elements": runs.elements,
         }
         distance = least_distance((place, k * runs.elements) for k, place in runs.places() if place >= 0)
-        overlap_bytes = (distance * dtype.size_bytes,)
+        inplace_distance_bytes = (distance * dtype.size_bytes,)
         if kernel in self.kernels:
-            return KernelCall(kernel, PARAMS[kernel](filler=filler, **tables), overlap_bytes=overlap_bytes)
-        params = PickBytesParams(bytes=dtype.size_bytes, filler=filler.view(np.int8), **tables)
-        return KernelCall(_ANY, params, is_untyped=True, overlap_bytes=overlap_bytes)
+            return KernelCall(
+                kernel, PARAMS[kernel](filler=filler, **tables), inplace_distance_bytes=inplace_distance_bytes
+            )
+        params = GatherRunsBytesParams(bytes=dtype.size_bytes, filler=filler.view(np.int8), **tables)
+        return KernelCall(_ANY, params, is_untyped=True, inplace_distance_bytes=inplace_distance_bytes)
 
 
 @dataclass(frozen=True, slots=True)

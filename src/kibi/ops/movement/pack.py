@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
-from kibi.ops.movement.joining import Joining, given_inputs
+from kibi.ops.movement.concat_like import ConcatLike, given_inputs
 from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
-class Pack(Joining):
+class Pack(ConcatLike):
     """Inputs of one shape side by side along a new axis: up to 64 s8, s16, s32, s64 or f32 → output of that type.
 
     Elements are copied as they are, whatever the scales.

@@ -107,7 +107,7 @@ class Pad(Operator):
             (k % (width // pieces) * channels, (before[0] + k) * column_elements + before[1]) for k in range(width)
         )
         distance = dtype.size_bytes * least_distance(reads)
-        return KernelCall(kernel, params, overlap_bytes=(distance,))
+        return KernelCall(kernel, params, inplace_distance_bytes=(distance,))
 
 
 class _Filled(PadV2):

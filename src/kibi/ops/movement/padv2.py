@@ -26,7 +26,12 @@ class PadV2(IndexMap):
         "value",
     )
     index_inputs: ClassVar[tuple[str, ...]] = ("paddings",)
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_pick_s8", "kibi_pick_s16", "kibi_pick_s32", "kibi_pick_f32")
+    kernels: ClassVar[tuple[str, ...]] = (
+        "kibi_gather_runs_s8",
+        "kibi_gather_runs_s16",
+        "kibi_gather_runs_s32",
+        "kibi_gather_runs_f32",
+    )
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
 
     def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:

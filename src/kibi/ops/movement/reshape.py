@@ -59,9 +59,9 @@ class Reshape(Operator):
         distance = pieces_distance(access, site.steps, piece * dtype.size_bytes)
         if dtype in (DType.S8, DType.F32):
             params = CopyParams(pieces=access.count, elements=piece)
-            return KernelCall(f"kibi_copy_{dtype}", params, overlap_bytes=(distance,))
+            return KernelCall(f"kibi_copy_{dtype}", params, inplace_distance_bytes=(distance,))
         untyped = CopyBytesParams(pieces=access.count, bytes=piece * dtype.size_bytes)
-        return KernelCall("kibi_copy_any", untyped, is_untyped=True, overlap_bytes=(distance,))
+        return KernelCall("kibi_copy_any", untyped, is_untyped=True, inplace_distance_bytes=(distance,))
 
 
 register(Reshape)

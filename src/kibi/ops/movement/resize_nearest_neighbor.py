@@ -24,7 +24,7 @@ class ResizeNearestNeighbor(IndexMap):
 
     name: ClassVar[str] = "RESIZE_NEAREST_NEIGHBOR"
     inputs: ClassVar[tuple[str, ...]] = ("input", "size")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_pick_s8", "kibi_pick_s16", "kibi_pick_f32")
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_gather_runs_s8", "kibi_gather_runs_s16", "kibi_gather_runs_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
 
     align_corners: bool = False

@@ -6,7 +6,7 @@ from typing import ClassVar
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
 from kibi.ops import checks
-from kibi.ops.movement.view import Axis, Selection, View
+from kibi.ops.movement.strided_copy import Axis, Selection, StridedCopy
 from kibi.ops.registry import register
 
 _MOST_AXES = 6
@@ -14,7 +14,7 @@ _MOST_AXES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class ReverseV2(View):
+class ReverseV2(StridedCopy):
     """Axes from their end to their begin: input s8, u8, s16, s32, s64, f32 or bool of rank 1 to 6 → output of that type.
 
     The axes [1 or more] s32 are a constant; sorted, they follow one another, as TFLM asks. Source: TFLM `micro/kernels/reverse.cc`

@@ -45,7 +45,7 @@ class Shape(Operator):
         """A copy of constant numbers."""
         shape = np.array(site["input"].type.shape, np.int32)
         params = ShapeParams(sizes=shape, rank=len(shape))
-        return KernelCall("kibi_shape_any", params, is_untyped=True, overlap_bytes=(0,))
+        return KernelCall("kibi_shape_any", params, is_untyped=True, inplace_distance_bytes=(0,))
 
 
 register(Shape)

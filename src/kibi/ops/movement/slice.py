@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
-from kibi.ops.movement.view import Axis, Selection, View, vector
+from kibi.ops.movement.strided_copy import Axis, Selection, StridedCopy, vector
 from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
-class Slice(View):
+class Slice(StridedCopy):
     """A stretch of each axis: input s8, s16, s32, f32 or bool of rank 1 to 5 → output of that type.
 
     Begin and size [rank] are constants s32 or s64; a size of -1 goes to the end of the axis.

@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
-from kibi.ops.movement.view import Selection, View, axis_of, scalar, stretch
+from kibi.ops.movement.strided_copy import Selection, StridedCopy, axis_of, scalar, stretch
 from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
-class Split(View):
+class Split(StridedCopy):
     """One of several equal parts along an axis: input s8, s16, s32 or f32, axis s32 constant → output of the input's type.
 
     A model's operator of several outputs is as many nodes, one for each output that is read.

@@ -6,12 +6,12 @@ from typing import ClassVar
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
 from kibi.ops import checks
-from kibi.ops.movement.view import Selection, View, axis_of, scalar, stretch
+from kibi.ops.movement.strided_copy import Selection, StridedCopy, axis_of, scalar, stretch
 from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
-class SplitV(View):
+class SplitV(StridedCopy):
     """One of several parts along an axis: input s8, s16, s32 or f32, sizes [parts] s32 or s64, axis s32 → output of its type.
 
     Sizes and axis are constants; a size of -1 is what the others leave. TFLM takes the sizes from the outputs' shapes, which

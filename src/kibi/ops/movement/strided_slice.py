@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
-from kibi.ops.movement.view import Axis, Selection, View, vector
+from kibi.ops.movement.strided_copy import Axis, Selection, StridedCopy, vector
 from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
-class StridedSlice(View):
+class StridedSlice(StridedCopy):
     """Each axis from begin to end by a stride: input s8, s16, s32, f32 or bool of rank 1 to 4 → output of that type.
 
     Begin, end and strides [rank] s32 are constants. Masks have a bit for each axis: its begin or end is ignored, or it is one

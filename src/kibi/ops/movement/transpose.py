@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
-from kibi.ops.movement.view import Axis, Selection, View, vector
+from kibi.ops.movement.strided_copy import Axis, Selection, StridedCopy, vector
 from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
-class Transpose(View):
+class Transpose(StridedCopy):
     """Axes in another order: input s8, s16, f32 or bool of rank 1 to 5, perm [rank] s32 constant → output of the input's type.
 
     TFLM refuses bool. Source: TFLM `micro/kernels/transpose_common.cc`.

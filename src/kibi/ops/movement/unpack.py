@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from kibi.dtypes import DType
 from kibi.ir import OperatorError, Site
-from kibi.ops.movement.view import Selection, View, axis_of, stretch
+from kibi.ops.movement.strided_copy import Selection, StridedCopy, axis_of, stretch
 from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
-class Unpack(View):
+class Unpack(StridedCopy):
     """One index of an axis, which is left out: input s8, s16, s32 or f32 → output of that type.
 
     A model's operator of several outputs is as many nodes, one for each output that is read.

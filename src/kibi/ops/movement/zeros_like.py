@@ -22,10 +22,10 @@ class ZerosLike(IndexMap):
     name: ClassVar[str] = "ZEROS_LIKE"
     ignores_elements: ClassVar[bool] = True
     kernels: ClassVar[tuple[str, ...]] = (
-        "kibi_pick_s8",
-        "kibi_pick_s32",
-        "kibi_pick_any",
-        "kibi_pick_f32",
+        "kibi_gather_runs_s8",
+        "kibi_gather_runs_s32",
+        "kibi_gather_runs_any",
+        "kibi_gather_runs_f32",
     )
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S32, DType.S64, DType.F32)
 

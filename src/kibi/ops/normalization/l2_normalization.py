@@ -75,7 +75,7 @@ class L2Normalization(Operator):
         if dtype is DType.S8:
             zero_point = site["input"].quantization.zero_point
             params = L2NormalizationS8Params(vectors=vectors, depth=depth, zero_point=zero_point)
-        return KernelCall(f"kibi_l2_normalization_{dtype}", params, overlap_bytes=(0,))
+        return KernelCall(f"kibi_l2_normalization_{dtype}", params, inplace_distance_bytes=(0,))
 
 
 def _divided(vectors: NDArray[np.float32]) -> Array:

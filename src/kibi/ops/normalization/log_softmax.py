@@ -96,7 +96,7 @@ class LogSoftmax(Operator):
                 inverse_shift=inverse.shift,
                 least_difference=-input_radius(_DIFFERENCE_BITS, factor.shift) - 1,
             )
-        return KernelCall(f"kibi_log_softmax_{dtype}", params, overlap_bytes=(0,))
+        return KernelCall(f"kibi_log_softmax_{dtype}", params, inplace_distance_bytes=(0,))
 
 
 def _factor(site: Site) -> Multiplier:

@@ -145,16 +145,16 @@ class Softmax(Operator):
             depth=depth,
         )
         if site.output.type.dtype is DType.S8:
-            return KernelCall("kibi_softmax_s8", params, overlap_bytes=(0,))
+            return KernelCall("kibi_softmax_s8", params, inplace_distance_bytes=(0,))
         # The last element is read when all outputs but one, which are twice as large, have been written.
-        return KernelCall("kibi_softmax_s8_s16", params, overlap_bytes=(site.output.type.row_elements - 1,))
+        return KernelCall("kibi_softmax_s8_s16", params, inplace_distance_bytes=(site.output.type.row_elements - 1,))
 
     def _float_call(self, site: Site) -> KernelCall:
         depth = site["input"].type.shape[-1]
         params = SoftmaxF32Params(
             beta=float(np.float32(self.beta)), vectors=site.output.type.row_elements // depth, depth=depth
         )
-        return KernelCall("kibi_softmax_f32", params, overlap_bytes=(0,))
+        return KernelCall("kibi_softmax_f32", params, inplace_distance_bytes=(0,))
 
 
 register(Softmax)

@@ -123,4 +123,4 @@ def call_of(site: Site, beta: float) -> KernelCall:
         vectors=site.output.type.row_elements // depth,
         depth=depth,
     )
-    return KernelCall("kibi_softmax_s16", params, overlap_bytes=(0,))
+    return KernelCall("kibi_softmax_s16", params, inplace_distance_bytes=(0,))

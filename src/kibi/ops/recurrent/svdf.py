@@ -104,7 +104,7 @@ class Svdf(StatefulOperator):
         # A vector is read until the last of its units is computed.
         reads = ((batch * depth, (batch + 1) * units - 1) for batch in range(batches))
         distance = site.output.type.dtype.size_bytes * least_distance(reads)
-        return KernelCall(_KERNELS[dtype], params, overlap_bytes=(distance,))
+        return KernelCall(_KERNELS[dtype], params, inplace_distance_bytes=(distance,))
 
     def macs(self, site: Site) -> int:
         """Of each filter, the input's elements and those that it keeps."""

@@ -122,7 +122,7 @@ class UnidirectionalSequenceLstm(StatefulOperator):
         )
         # A vector is read until the last of its units is computed.
         distance = dtype.size_bytes * least_distance((0, (number + 1) * units - 1) for number in range(vectors))
-        return KernelCall(kernel, params, overlap_bytes=(distance,))
+        return KernelCall(kernel, params, inplace_distance_bytes=(distance,))
 
     def macs(self, site: Site) -> int:
         """Of each vector, the weights of four gates."""

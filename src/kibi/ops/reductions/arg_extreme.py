@@ -72,7 +72,7 @@ class ArgExtreme(Operator):
             is_max=int(self.is_max),
         )
         made_bytes = site.output.type.size_bytes // site.steps
-        return KernelCall(f"kibi_arg_extreme_{site['input'].type.dtype}", params, overlap_bytes=(made_bytes,))
+        return KernelCall(f"kibi_arg_extreme_{site['input'].type.dtype}", params, inplace_distance_bytes=(made_bytes,))
 
 
 def _axis(site: Site) -> int:

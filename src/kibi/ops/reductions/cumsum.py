@@ -11,7 +11,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
 from kibi.kernels.params.reductions import CumsumParams, CumsumS8Params
 from kibi.ops import checks
-from kibi.ops.movement.view import axis_of, scalar
+from kibi.ops.movement.strided_copy import axis_of, scalar
 from kibi.ops.reductions.running_sum import RunningSum
 from kibi.ops.registry import register
 

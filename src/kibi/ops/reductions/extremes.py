@@ -59,4 +59,6 @@ class Extreme(Reduction):
         params = ReduceExtremeParams(is_max=int(self.is_max), **loop_params(site))
         scratch_bytes = site.output.type.size_bytes
         # The last call has read its row before it writes.
-        return KernelCall(f"kibi_reduce_extreme_{dtype}", params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        return KernelCall(
+            f"kibi_reduce_extreme_{dtype}", params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,)
+        )

@@ -62,7 +62,7 @@ class Mean(Reduction):
             params = MeanParams(**loops, **ScaledSums(self.multiplier(site), count).scaling_params(site))
         # The last call has read its row before it writes.
         scratch_bytes = 4 * site.output.type.elements
-        return KernelCall(f"kibi_mean_{dtype}", params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        return KernelCall(f"kibi_mean_{dtype}", params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,))
 
 
 def _add(sums: Array, places: NDArray[np.int64], row: Array) -> None:

@@ -43,7 +43,7 @@ class ReduceAll(Reduction):
         scratch_bytes = site.output.type.size_bytes
         # The last call has read its row before it writes.
         params = ReductionParams(**loop_params(site))
-        return KernelCall(self.kernels[0], params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        return KernelCall(self.kernels[0], params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,))
 
 
 register(ReduceAll)

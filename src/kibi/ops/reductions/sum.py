@@ -51,7 +51,7 @@ class Sum(Reduction):
             kernel, params = f"kibi_mean_{dtype}", MeanParams(**loops, **_scaled(site).scaling_params(site))
         # The last call has read its row before it writes.
         scratch_bytes = 4 * site.output.type.elements
-        return KernelCall(kernel, params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+        return KernelCall(kernel, params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,))
 
 
 def _scaled(site: Site) -> ScaledSums:

@@ -60,7 +60,7 @@ class SignalDelay(StatefulLines):
         shape = site["input"].type.shape
         lines = site["input"].type.elements // shape[-1]
         params = DelayParams(lines=lines, size=shape[-1], delay=self.delay_length)
-        return KernelCall("kibi_signal_delay_s16", params, overlap_bytes=apart(site))
+        return KernelCall("kibi_signal_delay_s16", params, inplace_distance_bytes=apart(site))
 
 
 register(SignalDelay)

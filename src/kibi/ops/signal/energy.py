@@ -59,7 +59,7 @@ class SignalEnergy(Vectors):
             start=self.start_index,
             end=self.end_index,
         )
-        return KernelCall("kibi_signal_energy_s16", params, overlap_bytes=(0,))
+        return KernelCall("kibi_signal_energy_s16", params, inplace_distance_bytes=(0,))
 
 
 register(SignalEnergy)

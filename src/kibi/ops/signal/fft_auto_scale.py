@@ -50,7 +50,7 @@ class SignalFftAutoScale(Vectors):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each part; both look at all samples before they write."""
         kernel = "kibi_signal_fft_auto_scale_bits_s16" if self.part else "kibi_signal_fft_auto_scale_s16"
-        return KernelCall(kernel, ElementsParams(elements=site["input"].type.elements), overlap_bytes=(0,))
+        return KernelCall(kernel, ElementsParams(elements=site["input"].type.elements), inplace_distance_bytes=(0,))
 
 
 def _largest(data: Any) -> int:

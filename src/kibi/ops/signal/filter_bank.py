@@ -68,7 +68,7 @@ class SignalFilterBank(Vectors):
         """The kernel, with the constants as they are."""
         names = ("weights", "unweights", *_PLACES)
         params = FilterBankParams(channels=self.num_channels, **{name: site.constant(name) for name in names})
-        return KernelCall("kibi_signal_filter_bank_u32", params, overlap_bytes=apart(site))
+        return KernelCall("kibi_signal_filter_bank_u32", params, inplace_distance_bytes=apart(site))
 
     def macs(self, site: Site) -> int:
         """Two for each energy of a stretch."""

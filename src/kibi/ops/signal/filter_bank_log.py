@@ -57,7 +57,7 @@ class SignalFilterBankLog(Vectors):
             output_scale=self.output_scale,
             curve=curve(),
         )
-        return KernelCall("kibi_signal_filter_bank_log_u32", params, overlap_bytes=(0,))
+        return KernelCall("kibi_signal_filter_bank_log_u32", params, inplace_distance_bytes=(0,))
 
     def _scaled(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         half = 1 << _FRACTION_BITS - 1

@@ -95,7 +95,9 @@ class SignalFilterBankSpectralSubtraction(StatefulLines):
             smoothing_bits=self.smoothing_bits,
             spectral_subtraction_bits=self.spectral_subtraction_bits,
         )
-        return KernelCall("kibi_signal_filter_bank_spectral_subtraction_u32", params, overlap_bytes=apart(site))
+        return KernelCall(
+            "kibi_signal_filter_bank_spectral_subtraction_u32", params, inplace_distance_bytes=apart(site)
+        )
 
 
 register(SignalFilterBankSpectralSubtraction)

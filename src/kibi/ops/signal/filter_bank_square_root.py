@@ -47,7 +47,9 @@ class SignalFilterBankSquareRoot(Vectors):
     def kernel_call(self, site: Site) -> KernelCall:
         """The shift is read before anything is written, and each number right before its root."""
         params = ElementsParams(elements=site["input"].type.elements)
-        return KernelCall("kibi_signal_filter_bank_square_root_u64", params, is_untyped=True, overlap_bytes=(0, 0))
+        return KernelCall(
+            "kibi_signal_filter_bank_square_root_u64", params, is_untyped=True, inplace_distance_bytes=(0, 0)
+        )
 
 
 def _root(value: int) -> int:

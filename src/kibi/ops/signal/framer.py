@@ -101,7 +101,7 @@ class SignalFramer(StatefulLines):
             kept=self.kept,
             valid_offset=Part.offsets(self._outputs(site))[1],
         )
-        return KernelCall("kibi_signal_framer_s16", params, overlap_bytes=apart(site))
+        return KernelCall("kibi_signal_framer_s16", params, inplace_distance_bytes=apart(site))
 
     def _outputs(self, site: Site) -> tuple[TensorType, TensorType]:
         *outer, size = site["input"].type.shape

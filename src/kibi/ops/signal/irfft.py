@@ -48,7 +48,7 @@ class SignalIrfft(SignalTransform):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel for each type, which works in its output."""
         kernel = f"kibi_signal_irfft_{site['input'].type.dtype}"
-        return KernelCall(kernel, PARAMS[kernel](**self.params(site)), overlap_bytes=apart(site))
+        return KernelCall(kernel, PARAMS[kernel](**self.params(site)), inplace_distance_bytes=apart(site))
 
 
 register(SignalIrfft)

@@ -68,7 +68,9 @@ class SignalOverlapAdd(StatefulLines):
             size=size,
             step=self.frame_step,
         )
-        return KernelCall(f"kibi_signal_overlap_add_{site['input'].type.dtype}", params, overlap_bytes=apart(site))
+        return KernelCall(
+            f"kibi_signal_overlap_add_{site['input'].type.dtype}", params, inplace_distance_bytes=apart(site)
+        )
 
 
 def _sum(a: Any, b: Any) -> Any:

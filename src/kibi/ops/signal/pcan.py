@@ -58,7 +58,7 @@ class SignalPCAN(Vectors):
             snr_shift=self.snr_shift,
             gain_lut=site.constant("gain_lut"),
         )
-        return KernelCall("kibi_signal_pcan_u32", params, overlap_bytes=(0, 0))
+        return KernelCall("kibi_signal_pcan_u32", params, inplace_distance_bytes=(0, 0))
 
 
 def _gain(noise: Any, lut: Any) -> Any:

@@ -49,7 +49,7 @@ class SignalRfft(SignalTransform):
         kind = site["input"].type
         kernel = f"kibi_signal_rfft_{kind.dtype}"
         params = PARAMS[kernel](input_elements=kind.shape[-1], **self.params(site))
-        return KernelCall(kernel, params, overlap_bytes=apart(site))
+        return KernelCall(kernel, params, inplace_distance_bytes=apart(site))
 
 
 register(SignalRfft)

@@ -84,7 +84,7 @@ class SignalStacker(StatefulLines):
             step=self.stacker_step,
             valid_offset=Part.offsets(self._outputs())[1],
         )
-        return KernelCall("kibi_signal_stacker_s16", params, overlap_bytes=apart(site))
+        return KernelCall("kibi_signal_stacker_s16", params, inplace_distance_bytes=apart(site))
 
     def _outputs(self) -> tuple[TensorType, TensorType]:
         return TensorType(((self.kept + 1) * self.num_channels,), DType.S16), TensorType((), DType.BOOL)

@@ -62,7 +62,7 @@ class SignalWindow(Operator):
             shift_bits=self.shift,
             weights=site.constant("weights"),
         )
-        return KernelCall("kibi_signal_window_s16", params, overlap_bytes=(0,))
+        return KernelCall("kibi_signal_window_s16", params, inplace_distance_bytes=(0,))
 
 
 register(SignalWindow)

@@ -196,4 +196,4 @@ def convolution_call(site: Site, window: Window, weights: Float32, activation: A
     shared = convolution_params(site, window, weights, activation)
     params = Conv2DF32Params(**shared, output_channels=outputs, groups=groups)
     distance = _FLOAT_BYTES * grouped_distance(window, outputs, depth)
-    return KernelCall("kibi_conv2d_f32", params, overlap_bytes=(distance,))
+    return KernelCall("kibi_conv2d_f32", params, inplace_distance_bytes=(distance,))

@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
-from kibi.ir.look_up import LookUp
-from kibi.kernels.params.convolution import Conv2DLookUpParams, Conv2DS8Params, Conv2DS16Params
+from kibi.ir.codebook import Codebook
+from kibi.kernels.params.convolution import Conv2DCodebookParams, Conv2DS8Params, Conv2DS16Params
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.overlap import convolution_distance, grouped_distance
 from kibi.ops.registry import register
 from kibi.ops.sums import float_sums
 from kibi.ops.sums.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
-from kibi.ops.sums.look_up import filter_look_up, look_up_params
+from kibi.ops.sums.codebook import codebook_params, filter_codebook
 from kibi.ops.sums.sums_s16 import ScalingS16, check_layer, check_symmetric, is_s16
 from kibi.ops.windows.window import Window, output_shape
 
@@ -44,7 +44,7 @@ class Conv2D(Operator):
     name: ClassVar[str] = "CONV_2D"
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
     kernels: ClassVar[tuple[str, ...]] = (
-        "kibi_conv2d_s8", "kibi_conv2d_s8_look_up", "kibi_conv2d_s16", "kibi_conv2d_f32",
+        "kibi_conv2d_s8", "kibi_conv2d_s8_codebook", "kibi_conv2d_s16", "kibi_conv2d_f32",
     )  # fmt: skip
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
     is_fast: ClassVar[bool] = True
@@ -107,9 +107,9 @@ class Conv2D(Operator):
         if is_s16(site):
             return convolution_call_s16(window, weights.astype(np.int8), self._scaling_s16(site))
         call = convolution_call(site, window, weights.astype(np.int8), Requantization.of(site, self.activation))
-        found = filter_look_up(site)
+        found = filter_codebook(site)
         is_grouped = window.channels != weights.shape[3]
-        return call if found is None or is_grouped else _look_up_call(call, found, window, weights.shape)
+        return call if found is None or is_grouped else _codebook_call(call, found, window, weights.shape)
 
     def _scaling_s16(self, site: Site) -> ScalingS16:
         return ScalingS16.of(site, self.activation, narrow_sums=self.narrow_sums)
@@ -183,7 +183,7 @@ def convolution_call(site: Site, window: Window, weights: NDArray[np.int8], scal
     """The call of `kibi_conv2d_s8`; arguments as in `convolution_rows`."""
     output_channels, rows, width, depth = weights.shape
     groups = window.channels // depth
-    gathers = _gathers(window, weights)
+    uses_im2col = _uses_im2col(window, weights)
     zero_point = site["input"].quantization.zero_point
     params = Conv2DS8Params(
         filter=weights.reshape(-1),
@@ -195,16 +195,16 @@ def convolution_call(site: Site, window: Window, weights: NDArray[np.int8], scal
         output_width=window.output_width,
         output_channels=output_channels,
         groups=groups,
-        gathers=int(gathers),
+        uses_im2col=int(uses_im2col),
         kernel_rows=rows,
         kernel_width=width,
         stride=window.stride_width,
         dilation=window.dilation_width,
         pad=window.pad_width,
     )
-    scratch_bytes = min(2, window.output_width) * rows * width * depth if gathers else 0
-    distance = convolution_distance(window, output_channels, depth, gathers=gathers)
-    return KernelCall("kibi_conv2d_s8", params, scratch_bytes, overlap_bytes=(distance,))
+    scratch_bytes = min(2, window.output_width) * rows * width * depth if uses_im2col else 0
+    distance = convolution_distance(window, output_channels, depth, uses_im2col=uses_im2col)
+    return KernelCall("kibi_conv2d_s8", params, scratch_bytes, inplace_distance_bytes=(distance,))
 
 
 def convolution_call_s16(window: Window, weights: NDArray[np.int8], scaling: ScalingS16) -> KernelCall:
@@ -227,10 +227,10 @@ def convolution_call_s16(window: Window, weights: NDArray[np.int8], scaling: Sca
         pad=window.pad_width,
     )
     distance = DType.S16.size_bytes * grouped_distance(window, output_channels, depth)
-    return KernelCall("kibi_conv2d_s16", params, overlap_bytes=(distance,))
+    return KernelCall("kibi_conv2d_s16", params, inplace_distance_bytes=(distance,))
 
 
-def _look_up_call(call: KernelCall, found: LookUp, window: Window, shape: tuple[int, ...]) -> KernelCall:
+def _codebook_call(call: KernelCall, found: Codebook, window: Window, shape: tuple[int, ...]) -> KernelCall:
     """The same layer with its filter as indices, decoded a few output channels at a time, for a whole row.
 
     Args:
@@ -243,23 +243,23 @@ def _look_up_call(call: KernelCall, found: LookUp, window: Window, shape: tuple[
     size = rows * width * depth
     block = min(max(4, _DECODED_BYTES // size & -4), channels)
     plain = call.params_as(Conv2DS8Params)
-    params = Conv2DLookUpParams(
-        **look_up_params(found, (0, 2, 1, 3) if window.is_swapped else (0, 1, 2, 3)),
+    params = Conv2DCodebookParams(
+        **codebook_params(found, (0, 2, 1, 3) if window.is_swapped else (0, 1, 2, 3)),
         bias=plain.bias,
         multiplier=plain.multiplier,
         shift=plain.shift,
         padding=plain.padding,
         at_once=block,
-        **plain.scalars_for(Conv2DLookUpParams),
+        **plain.scalars_for(Conv2DCodebookParams),
     )
-    gathered_bytes = min(2, window.output_width) * size if plain.gathers else 0
+    gathered_bytes = min(2, window.output_width) * size if plain.uses_im2col else 0
     scratch_bytes = block * (size + window.output_width) + gathered_bytes
     # The whole row is read for each block of channels, and the output is written after each.
     distance = 0 if block == channels else window.output_width * channels
-    return KernelCall("kibi_conv2d_s8_look_up", params, scratch_bytes, overlap_bytes=(distance,))
+    return KernelCall("kibi_conv2d_s8_codebook", params, scratch_bytes, inplace_distance_bytes=(distance,))
 
 
-def _gathers(window: Window, weights: NDArray[np.int8]) -> bool:
+def _uses_im2col(window: Window, weights: NDArray[np.int8]) -> bool:
     """Whether windows are copied into scratch, once for all output channels, before they are multiplied.
 
     Read in place they take no scratch, but each piece of neighbouring elements costs some instructions again for every

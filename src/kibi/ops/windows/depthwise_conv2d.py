@@ -112,7 +112,7 @@ class DepthwiseConv2D(Operator):
             dilation=window.dilation_width,
             pad=window.pad_width,
         )
-        return KernelCall("kibi_depthwise_conv2d_s8", params, overlap_bytes=(window_distance(window),))
+        return KernelCall("kibi_depthwise_conv2d_s8", params, inplace_distance_bytes=(window_distance(window),))
 
     def _float_call(self, site: Site, window: Window) -> KernelCall:
         """The kernel of floats, for any multiplier."""
@@ -123,7 +123,7 @@ class DepthwiseConv2D(Operator):
         shared = float_sums.convolution_params(site, window, taps, self.activation)
         params = DepthwiseF32Params(**shared, depth_multiplier=multiplier)
         distance = DType.F32.size_bytes * multiplied_distance(window, outputs)
-        return KernelCall("kibi_depthwise_conv2d_f32", params, overlap_bytes=(distance,))
+        return KernelCall("kibi_depthwise_conv2d_f32", params, inplace_distance_bytes=(distance,))
 
     def _s16_call(self, site: Site, window: Window) -> KernelCall:
         """The kernel of s16, for any multiplier."""
@@ -146,7 +146,7 @@ class DepthwiseConv2D(Operator):
             pad=window.pad_width,
         )
         distance = DType.S16.size_bytes * multiplied_distance(window, outputs)
-        return KernelCall("kibi_depthwise_conv2d_s16", params, overlap_bytes=(distance,))
+        return KernelCall("kibi_depthwise_conv2d_s16", params, inplace_distance_bytes=(distance,))
 
     def macs(self, site: Site) -> int:
         """Window elements for each output element."""

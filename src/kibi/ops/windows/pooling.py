@@ -96,9 +96,9 @@ class Pool2D(Operator):
             params = PARAMS[accumulating](steps=self.steps(site), **fields)
             # The last call has read its row before it writes.
             scratch_bytes = self._accumulator_bytes(site)
-            return KernelCall(accumulating, params, scratch_bytes, takes_step=True, overlap_bytes=(0,))
+            return KernelCall(accumulating, params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,))
         params = PARAMS[at_once](kernel_rows=window.kernel_rows, **fields)
-        return KernelCall(at_once, params, overlap_bytes=(dtype.size_bytes * window_distance(window),))
+        return KernelCall(at_once, params, inplace_distance_bytes=(dtype.size_bytes * window_distance(window),))
 
     def clamped(self, site: Site) -> Callable[[Array], Array]:
         """A function that cuts integers to the activation's range, and gives them the output's type."""

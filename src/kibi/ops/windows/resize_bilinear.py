@@ -177,7 +177,9 @@ class ResizeBilinear(Operator):
             column_step=g.column_step,
         )
         # Rows are read again for each row that a step makes: nothing of them may be written over.
-        return KernelCall("kibi_resize_bilinear_s8", params, overlap_bytes=(site.output.type.elements // g.steps,))
+        return KernelCall(
+            "kibi_resize_bilinear_s8", params, inplace_distance_bytes=(site.output.type.elements // g.steps,)
+        )
 
 
 def _taps(places: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -112,4 +112,6 @@ def call_of(site: Site, centers: Centers) -> KernelCall:
         channels=channels,
     )
     # Rows are read again for each row of the output: nothing of them may be written over.
-    return KernelCall("kibi_resize_bilinear_f32", params, overlap_bytes=(site.output.type.size_bytes // site.steps,))
+    return KernelCall(
+        "kibi_resize_bilinear_f32", params, inplace_distance_bytes=(site.output.type.size_bytes // site.steps,)
+    )

@@ -16,7 +16,7 @@ from kibi.ops.sums import float_sums
 from kibi.ops.sums.accumulator import Requantization, integer_matmul
 from kibi.ops.sums.sums_s16 import ScalingS16, check_layer, check_symmetric, is_s16
 from kibi.ops.windows.conv2d import check_integer_layer, is_float
-from kibi.ops.windows.spread import Spread
+from kibi.ops.windows.transposed_window import TransposedWindow
 
 _BIASES_S16 = (DType.S64, DType.S32, DType.S16)
 
@@ -69,7 +69,7 @@ class TransposeConv(Operator):
             raise OperatorError(what, "Export the model again; the file is damaged", "output")
         return (batches, height, width, channels), site["input"].type.dtype
 
-    def spread(self, site: Site) -> Spread:
+    def spread(self, site: Site) -> TransposedWindow:
         """The geometry."""
         along = zip(site.output.type.shape[1:3], site["filter"].type.shape[1:3], self.stride, strict=True)
         # TFLM pads as a convolution from the output to the input would.
@@ -77,7 +77,7 @@ class TransposeConv(Operator):
             self.padding.before(size, kernel, stride, 1, self.padding.output_size(size, kernel, stride, 1))
             for size, kernel, stride in along
         )
-        return Spread.of(site, self.stride, (height, width))
+        return TransposedWindow.of(site, self.stride, (height, width))
 
     def steps(self, site: Site) -> int:
         """One for as many output rows as the stride has, where they fill the output; else all rows of a batch at once."""
@@ -107,7 +107,7 @@ class TransposeConv(Operator):
 
         return step
 
-    def _float_rows(self, site: Site, spread: Spread, weights: Array) -> Callable[[Rows], Array]:
+    def _float_rows(self, site: Site, spread: TransposedWindow, weights: Array) -> Callable[[Rows], Array]:
         bias = float_sums.bias_of(site)
 
         def step(rows: Rows) -> Array:
@@ -126,7 +126,7 @@ class TransposeConv(Operator):
         kernel = f"kibi_transpose_conv_{dtype}"
         params = PARAMS[kernel](filter=weights.reshape(-1), **self._layer_params(site), **spread.params(len(weights)))
         distance = dtype.size_bytes * spread.distance(len(weights))
-        return KernelCall(kernel, params, overlap_bytes=(distance,))
+        return KernelCall(kernel, params, inplace_distance_bytes=(distance,))
 
     def macs(self, site: Site) -> int:
         """Filter elements of a channel for each input element."""
@@ -149,7 +149,7 @@ class TransposeConv(Operator):
         return {"bias": scaling.bias, "input_zero_point": zero_point, **scaling.params()}
 
 
-def _products(rows: Rows, spread: Spread, weights: Array) -> Iterator[tuple[Array, Array, int, slice]]:
+def _products(rows: Rows, spread: TransposedWindow, weights: Array) -> Iterator[tuple[Array, Array, int, slice]]:
     """What is added to the outputs of a step: for each output element in order of input rows, then columns.
 
     Yields:

@@ -115,7 +115,7 @@ def _made(site: Site, found: dict[int, Interval]) -> Interval | None:
     if layer is not None:
         return Interval(*layer.interval(known[0].low, known[0].high))
     if isinstance(site.op, TABLES):
-        return _looked_up(site, site.op.table(site), known[0])
+        return _codebook_in_use(site, site.op.table(site), known[0])
     if type(site.op) in MONOTONE and not _may_wrap(site):
         low = evaluate(site, [bounds.low for bounds in known])
         high = evaluate(site, [bounds.high for bounds in known])
@@ -123,7 +123,7 @@ def _made(site: Site, found: dict[int, Interval]) -> Interval | None:
     return None
 
 
-def _looked_up(site: Site, table: NDArray[np.int8], source: Interval) -> Interval:
+def _codebook_in_use(site: Site, table: NDArray[np.int8], source: Interval) -> Interval:
     """The least and the largest entry of the operator's table between the bounds; tables may rise and fall."""
     least, most = _ends_between(table.tobytes())
     places, shape = (source.low + 128, source.high + 128), site.output.type.shape

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from kibi.planner.order.closed_sets import Stretch, beam, search
-from kibi.planner.order.least_context import least_context
+from kibi.planner.order.min_cut_bound import least_context
+from kibi.planner.order.order_search import Stretch, beam, search
 
 _BEAM_WORK = 25_000
 """Beam width times nodes."""

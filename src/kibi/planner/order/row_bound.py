@@ -10,8 +10,8 @@ from math import isqrt
 
 import numpy as np
 
-from kibi.planner.order.closed_sets import Stretch
-from kibi.planner.order.least_context import least_context
+from kibi.planner.order.min_cut_bound import least_context
+from kibi.planner.order.order_search import Stretch
 from kibi.planner.order.row_levels import live_levels
 from kibi.planner.order.row_precedence import row_precedence
 from kibi.planner.order.row_steps import RowSteps

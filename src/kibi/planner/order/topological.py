@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kibi.ir import Graph
-from kibi.planner.order.closed_sets import Stretch, greedy, search
-from kibi.planner.order.least_context import least_context
 from kibi.planner.order.local_search import improve
+from kibi.planner.order.min_cut_bound import least_context
+from kibi.planner.order.order_search import Stretch, greedy, search
 from kibi.planner.order.precedence import Precedence, precedence
 
 _NODE_STATES = 5_000_000

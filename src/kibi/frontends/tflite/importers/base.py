@@ -199,10 +199,10 @@ def _remembered(
     made = table.tensors[outputs[0]]
     table.tensors[made.index] = replace(made, is_variable=False)
     if made.index not in table.outputs:
-        table.tensors[made.index] = replace(made, is_variable=False, next_of=before)
+        table.tensors[made.index] = replace(made, is_variable=False, updates=before)
         return (Node(op, inputs, outputs, source),)
     version = table.add(f"{made.name}, next", made.type)
-    table.tensors[version] = replace(table.tensors[version], next_of=before)
+    table.tensors[version] = replace(table.tensors[version], updates=before)
     return (Node(op, inputs, (version,), source), Node(Reshape(), (version,), outputs, source))
 
 

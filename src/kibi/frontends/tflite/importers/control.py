@@ -24,7 +24,7 @@ def _body(options: Options, name: str, what: str) -> Graph:
 
 def _check_outputs(op: Operator, outputs: Sequence[Tensor]) -> None:
     """The last body gives what the operator's outputs are; its rule knows but the bundle of several."""
-    *_, body = op.bodies
+    *_, body = op.subgraphs
     made = [str(body.tensors[index].type) for index in body.outputs]
     wanted = [str(tensor.type) for tensor in outputs]
     if made != wanted:

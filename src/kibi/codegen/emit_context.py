@@ -1,0 +1,286 @@
+"""Everything that the C text of one model needs, gathered once: calls, packed constants, fill rows, row places."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from kibi.codegen.c_text import integer_bits, integer_type
+from kibi.dtypes import Array, DType
+from kibi.ir import Graph, KernelCall, RowAccess, Site, Tensor, early_exits
+from kibi.kernels.headers import check_header
+from kibi.kernels.params import Field
+from kibi.planner import Plan, PlannedModel
+from kibi.planner.plan import RegionUse
+from kibi.targets import Target
+from kibi.text.c import CCode, code, element_type, identifier, name_part, type_name, word
+
+_STATE_ALIGNMENT = 8
+"""Of each variable in the model's struct, in bytes: what any element needs."""
+PLAN_TABLE_PREFIX = "plan_"
+"""How the names of the plan's constant tables begin in C: the order of steps, and the offsets of rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class EmitContext:
+    """A model about to be written.
+
+    Attributes:
+        planned, target: what is written, and for whom.
+        name: what a graph inside of an operator is called; empty: the model's own name.
+        is_subgraph: whether it is a graph inside of an operator.
+        written: the subgraphs that are bound so far, by their identity: operators that run the same one share it.
+    """
+
+    planned: PlannedModel
+    target: Target
+    name: str = ""
+    is_subgraph: bool = False
+    written: "dict[int, EmitContext]" = field(default_factory=dict, repr=False)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, with a kernel for each node."""
+        return self.planned.graph
+
+    @property
+    def plan(self) -> Plan:
+        """Its plan."""
+        return self.planned.plan
+
+    @cached_property
+    def prefix(self) -> CCode:
+        """The C prefix of everything that belongs to this model.
+
+        Raises:
+            InputError: the model's name cannot be one.
+        """
+        return identifier(self.name or self.graph.name)
+
+    @cached_property
+    def upper(self) -> CCode:
+        """The same for macros."""
+        return self.prefix.upper()
+
+    @property
+    def calls(self) -> tuple[KernelCall, ...]:
+        """The kernel call of each node."""
+        return self.graph.calls
+
+    @cached_property
+    def accesses(self) -> tuple[tuple[RowAccess, ...], ...]:
+        """The row accesses of each node."""
+        return tuple(site.accesses for site in self.graph.sites)
+
+    @property
+    def kernels(self) -> frozenset[str]:
+        """Names of the kernels that are called."""
+        return frozenset(call.kernel for call in self.calls if call.kernel)
+
+    @cached_property
+    def subgraphs(self) -> "tuple[EmitContext, ...]":
+        """The graphs inside of nodes, each about to be written as a file of its own; the same one for all that share it."""
+        return tuple(dict.fromkeys(self._body_of.values()))
+
+    @cached_property
+    def _body_of(self) -> "dict[tuple[int, str], EmitContext]":
+        """For each node, and each of its subgraphs by name, what is written."""
+        places = [(number, name) for number, site in enumerate(self.graph.sites) for name in site.op.subgraph_names]
+        found = {}
+        for (number, name), body in zip(places, self.planned.subgraphs, strict=True):
+            if id(body) not in self.written:
+                own = self.own(number, word(name)).text
+                self.written[id(body)] = EmitContext(body, self.target, own, is_subgraph=True, written=self.written)
+            found[number, name] = self.written[id(body)]
+        return found
+
+    @cached_property
+    def with_subgraphs(self) -> "tuple[EmitContext, ...]":
+        """Itself, then the subgraphs inside, each followed by those inside of it; each once."""
+        return tuple(dict.fromkeys((self, *(inner for body in self.subgraphs for inner in body.with_subgraphs))))
+
+    def body_name(self, number: int, name: str) -> CCode:
+        """The C name of a body of a node."""
+        return self._body_of[number, name].prefix
+
+    def own(self, number: int, name: CCode) -> CCode:
+        """The C name of something that belongs to a node."""
+        return code("${prefix}_${number}_$name", prefix=self.prefix, number=number, name=name)
+
+    @cached_property
+    def receivers(self) -> int:
+        """How many nodes receive rows of the model's inputs; they stand in front, in the order of the inputs."""
+        return sum(node.op.receives for node in self.graph.nodes)
+
+    @cached_property
+    def early_exits(self) -> tuple[int, ...]:
+        """The nodes that may end an inference."""
+        return early_exits(self.graph)
+
+    @property
+    def can_end(self) -> bool:
+        """Whether a node may end an inference: one that waits for further ones, or one whose loop reaches its limit."""
+        return bool(self.early_exits or self.graph.loops)
+
+    @property
+    def streams(self) -> bool:
+        """Whether inputs arrive row by row."""
+        return self.receivers > 0
+
+    @cached_property
+    def supplied(self) -> tuple[int, ...]:
+        """The tensors that the caller supplies: inputs, outputs, then others."""
+        ends = (*self.graph.inputs, *self.graph.outputs, *range(len(self.graph.tensors)))
+        return tuple(index for index in dict.fromkeys(ends) if self.graph.tensors[index].is_supplied)
+
+    @cached_property
+    def variables(self) -> dict[int, int]:
+        """The tensors that are state, each with its offset in the model's struct."""
+        places, end = {}, 0
+        for index in self.graph.variables:
+            places[index] = end
+            end += -(-self.graph.tensors[index].type.size_bytes // _STATE_ALIGNMENT) * _STATE_ALIGNMENT
+        return places
+
+    @property
+    def variable_bytes(self) -> int:
+        """Bytes of all variables, each with what aligns the next one."""
+        ends = (at + self.graph.tensors[index].type.size_bytes for index, at in self.variables.items())
+        return -(-max(ends, default=0) // _STATE_ALIGNMENT) * _STATE_ALIGNMENT
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the arena is all the memory that there is."""
+        return not self.supplied and not self.regions and not self.variables
+
+    @property
+    def cursor_bytes(self) -> int:
+        """Bytes of a number that holds any place in the order."""
+        return integer_bits([len(self.plan.steps)]) // 8
+
+    @property
+    def cursor_type(self) -> CCode:
+        """The C type of such a number."""
+        return integer_type([len(self.plan.steps)])
+
+    def c_type(self, tensors: tuple[int, ...]) -> CCode:
+        """The C type of the elements of all these tensors; `void` where they differ."""
+        kinds = {element_type(self.graph.tensors[index].type.dtype) for index in tensors}
+        return kinds.pop() if len(kinds) == 1 else code("void")
+
+    def fields(self, call: KernelCall) -> tuple[Field, ...]:
+        """Returns the fields of a call's parameter struct.
+
+        Raises:
+            InputError: a custom operator has no kernel, or its kernel's header defines others.
+        """
+        check_header(call.kernel, call.params, self.target.kernel_sets)
+        return () if call.params is None else call.params.fields
+
+    @cached_property
+    def constants(self) -> dict[CCode, tuple[Array, str]]:
+        """Each constant array by its C name, with a note on where it is from. Equal ones in a region are stored once."""
+        return {name: (data, note) for name, data, note in self._arrays if self._stored[name] == name}
+
+    @cached_property
+    def weight_regions(self) -> dict[CCode, str]:
+        """For the C names of constants that the plan puts into a region, the region's name."""
+        region_of = dict(self.plan.weight_regions)
+        found = {self.tensor_constant(self.graph.tensors[index]): region for index, region in region_of.items()}
+        for number, site in enumerate(self.graph.sites):
+            for name, tensor in site.operands:
+                if tensor is not None and tensor.index in region_of:
+                    found[self.own(number, word(name))] = region_of[tensor.index]
+        return found
+
+    @cached_property
+    def regions(self) -> tuple[RegionUse, ...]:
+        """The regions that buffers lie in; none for a plan with one arena."""
+        return tuple(use for use in self.plan.regions if use.used_bytes)
+
+    def region_name(self, region: str) -> CCode:
+        """A region's name as a part of names in C."""
+        return name_part(region)
+
+    def constant_name(self, wanted: CCode) -> CCode:
+        """The C name under which an array is stored: its own, or that of the first that equals it."""
+        return self._stored[wanted]
+
+    @cached_property
+    def _stored(self) -> dict[CCode, CCode]:
+        first: dict[tuple[str, bytes, str], CCode] = {}
+        keys = {
+            name: (data.dtype.str, data.tobytes(), self.weight_regions.get(name, "")) for name, data, _ in self._arrays
+        }
+        return {name: first.setdefault(key, name) for name, key in keys.items()}
+
+    @cached_property
+    def _arrays(self) -> tuple[tuple[CCode, Array, str], ...]:
+        """Every constant array as (wanted name, elements, note), in the order of nodes, then row constants, then rows outside."""
+        packed = [
+            (self.own(number, word(name)), data, f"operator {site.node.source} {site.op.name}: {name}")
+            for number, (site, call) in enumerate(zip(self.graph.sites, self.calls, strict=True))
+            for name, data in call.constants.items()
+        ]
+        rows = [
+            (self.tensor_constant(tensor), tensor.data, f"tensor {tensor.name}")
+            for tensor in self.row_constants
+            if tensor.data is not None
+        ]
+        firsts = [
+            (self.tensor_constant(tensor), tensor.initial.reshape(-1), f"variable {tensor.name}: its first value")
+            for tensor in (self.graph.tensors[index] for index in self.variables)
+            if tensor.initial is not None and len(set(tensor.initial_bytes)) > 1
+        ]
+        numpy_of = {dtype.c: dtype.numpy for dtype in DType}
+        fills = [
+            (
+                self._wanted_fill(c_type, value),
+                np.full(elements, value, numpy_of[c_type]),
+                f"rows outside of inputs: {value}, of at most {elements} elements",
+            )
+            for (c_type, value), elements in sorted(self.fills.items())
+        ]
+        return (*packed, *rows, *firsts, *fills)
+
+    def tensor_constant(self, tensor: Tensor) -> CCode:
+        """The wanted C name of a constant that is read by the row."""
+        return code("${prefix}_tensor_$index", prefix=self.prefix, index=tensor.index)
+
+    @cached_property
+    def row_constants(self) -> tuple[Tensor, ...]:
+        """Constants that kernels read by the row, as an activation."""
+        tensors = {t.index: t for site in self.graph.sites for t in site.row_tensors if t.is_constant}
+        outputs = {i: self.graph.tensors[i] for i in self.graph.outputs if self.graph.tensors[i].is_constant}
+        return tuple(tensor for _, tensor in sorted((tensors | outputs).items()))
+
+    @cached_property
+    def fills(self) -> dict[tuple[str, int], int]:
+        """For each (C type, value) of constant fill rows, the elements that the longest one needs."""
+        longest: dict[tuple[str, int], int] = {}
+        for site, accesses in zip(self.graph.sites, self.accesses, strict=True):
+            for tensor, access in zip(site.row_tensors, accesses, strict=True):
+                if access.fill is not None and not access.stays_inside:
+                    key = (tensor.type.dtype.c, access.fill)
+                    longest[key] = max(longest.get(key, 0), tensor.type.row_elements // access.parts)
+        return longest
+
+    def fill_name(self, c_type: str, value: int) -> CCode:
+        """The C name of a fill row."""
+        return self.constant_name(self._wanted_fill(c_type, value))
+
+    def _wanted_fill(self, c_type: str, value: int) -> CCode:
+        text = code("minus_$value", value=-value) if value < 0 else code("$value", value=value)
+        if c_type == "int8_t":
+            return code("${prefix}_fill_$text", prefix=self.prefix, text=text)
+        return code("${prefix}_fill_${kind}_$text", prefix=self.prefix, kind=type_name(c_type), text=text)
+
+    def function(self, number: int) -> CCode:
+        """The C name of the function that runs steps of a node."""
+        site: Site = self.graph.sites[number]
+        return self.own(number, word(site.op.name.lower()))
+
+    def label(self, number: int) -> str:
+        """How reports name a node."""
+        site = self.graph.sites[number]
+        return f"{site.op.name} {site.output.name!r}"

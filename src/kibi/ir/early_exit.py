@@ -1,0 +1,46 @@
+"""Operators that may end an inference early, and what must have run, or must not, when they do.
+
+Whatever an inference leaves behind (states, next versions of variables) must be the same as in the file's order: what stands
+before such an operator has run when it ends the inference, what stands behind it has not.
+"""
+
+from collections.abc import Iterator
+
+from kibi.ir.graph import Graph
+from kibi.ir.operator import Operator
+
+Waits = tuple[tuple[int, tuple[int, ...]], ...]
+"""For nodes that a node waits for: the node's number, and for each of the node's steps how many of the other's must have run."""
+
+
+def early_exits(graph: Graph) -> tuple[int, ...]:
+    """The numbers of the nodes that may end the inference."""
+    able = (
+        number for number, node in enumerate(graph.nodes) if type(node.op).may_exit_early is not Operator.may_exit_early
+    )
+    return tuple(number for number in able if graph.nodes[number].op.may_exit_early(graph.sites[number]))
+
+
+def stop_waits(graph: Graph) -> tuple[Waits, ...]:
+    """For each node, the others that it waits for because one of both may end the inference, and both leave something."""
+    ends = frozenset(early_exits(graph))
+    if not ends:
+        return ((),) * len(graph.nodes)
+    lasting = [number for number in range(len(graph.nodes)) if number in ends or _lasts(graph, number)]
+    return tuple(
+        tuple(_waits(graph, number, lasting, ends)) if number in lasting else () for number in range(len(graph.nodes))
+    )
+
+
+def _lasts(graph: Graph, number: int) -> bool:
+    """Whether a node changes what outlives the inference."""
+    node = graph.nodes[number]
+    return bool(node.op.states) or any(graph.tensors[index].updates is not None for index in node.outputs)
+
+
+def _waits(
+    graph: Graph, number: int, lasting: list[int], ends: frozenset[int]
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    for other in lasting:
+        if other < number and (number in ends or other in ends):
+            yield other, (graph.sites[other].steps,) * graph.sites[number].steps

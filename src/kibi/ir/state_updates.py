@@ -1,0 +1,204 @@
+"""Next versions of variables: what must be done before a step may write over bytes of the version before.
+
+A variable and its next versions lie in the same bytes. The graph says only who makes and who reads each of them; from that
+follows what no tensor says: who reads rows of a version, or makes them, must have done so before another node makes rows of
+the next version in their place.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+
+from kibi.errors import Problem
+from kibi.ir.early_exit import stop_waits
+from kibi.ir.graph import Graph, Node, Site
+from kibi.ir.tensor import Tensor
+
+Overwrites = tuple[tuple[int, tuple[int, ...]], ...]
+"""For nodes that use what a node overwrites: the node's number, and for each of the node's steps how many of the other's must
+have run."""
+
+
+def overwrites(graph: Graph) -> tuple[Overwrites, ...]:
+    """For each node, the other nodes that its steps must wait for because they use bytes that it overwrites.
+
+    And those that it waits for because one of both may end the inference.
+    """
+    behind = stop_waits(graph)
+    if all(tensor.updates is None for tensor in graph.tensors):
+        return behind
+    users: dict[int, list[int]] = {}
+    for number, node in enumerate(graph.nodes):
+        for index in dict.fromkeys((*node.inputs, *node.outputs)):
+            if index is not None and graph.tensors[index].is_state:
+                users.setdefault(index, []).append(number)
+    return tuple((*_waits(graph, number, users), *behind[number]) for number in range(len(graph.nodes)))
+
+
+def overwrite_problems(graph: Graph) -> Iterator[Problem]:
+    """What is wrong with next versions in a graph whose nodes are right one by one."""
+    for number, (node, waits) in enumerate(zip(graph.nodes, overwrites(graph), strict=True)):
+        for other, wanted in waits:
+            if other > number and any(wanted):
+                name = graph.tensors[node.outputs[0]].name
+                what = f"it overwrites what {graph.nodes[other].label} still uses"
+                yield Problem(what, "Let the variable be read before it is assigned", node.source, name)
+        if any(graph.tensors[index].updates is not None for index in node.outputs):
+            yield from _own_problems(graph, node)
+
+
+def version_problems(graph: Graph) -> Iterator[Problem]:
+    """What is wrong with next versions by themselves; indices are in range."""
+    followed: set[int] = set()
+    made = {index for node in graph.nodes for index in node.outputs}
+    for tensor in graph.tensors:
+        before = tensor.updates
+        if before is None:
+            continue
+        if tensor.is_variable or tensor.is_constant or tensor.is_supplied or tensor.index not in made:
+            yield Problem("a next version of a variable must be made by an operator", tensor=tensor.name)
+        elif not _leads_to_a_variable(graph, before):
+            what = f"it is the next version of tensor {before}, which leads to no variable"
+            yield Problem(what, tensor=tensor.name)
+        elif graph.tensors[before].type.size_bytes != tensor.type.size_bytes:
+            size_bytes = graph.tensors[before].type.size_bytes
+            what = f"it has {tensor.type.size_bytes} bytes, the variable that is assigned has {size_bytes}"
+            yield Problem(what, tensor=tensor.name)
+        elif before in followed:
+            yield Problem("the variable has two next versions", tensor=graph.tensors[before].name)
+        else:
+            followed.add(before)
+
+
+def _leads_to_a_variable(graph: Graph, index: int) -> bool:
+    """Whether a tensor is a variable, or a next version of one through any others."""
+    following: int | None = index
+    for _ in graph.tensors:
+        if following is None or not 0 <= following < len(graph.tensors):
+            return False
+        if graph.tensors[following].is_variable:
+            return True
+        following = graph.tensors[following].updates
+    return False
+
+
+def _waits(graph: Graph, number: int, users: dict[int, list[int]]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    site = graph.sites[number]
+    for index in site.node.outputs:
+        before = graph.tensors[index].updates
+        if before is None:
+            continue
+        old = graph.tensors[before]
+        places = [_rows_in(old, *_bytes(site, step)) for step in range(site.steps)]
+        for other in users.get(before, []):
+            if other != number:
+                last = _last_uses(graph.sites[other], old)
+                yield other, tuple(max((last[row] + 1 for row in rows), default=0) for rows in places)
+
+
+def _last_uses(site: Site, tensor: Tensor) -> list[int]:
+    """For each row of a tensor, the last step of a node that reads or makes it; -1: none does."""
+    last = [-1] * tensor.type.rows
+    accesses = zip(site.row_tensors, site.accesses, strict=True)
+    read = [access for operand, access in accesses if operand.index == tensor.index]
+    is_made = tensor.index in site.node.outputs
+    for step in range(site.steps):
+        for row in (
+            *(row for access in read for row in access.needs(step)),
+            *(site.made_rows(step) if is_made else ()),
+        ):
+            last[row] = step
+    return last
+
+
+def _bytes(site: Site, step: int) -> tuple[int, int]:
+    """From which byte of its output to which a step writes."""
+    rows, row_bytes = site.made_rows(step), site.output.type.row_bytes
+    return rows.start * row_bytes, rows.stop * row_bytes
+
+
+def _rows_in(tensor: Tensor, first: int, end: int) -> range:
+    """The rows of a tensor that have a byte in a range."""
+    row_bytes = tensor.type.row_bytes
+    return range(first // row_bytes, -(-end // row_bytes)) if end > first else range(0)
+
+
+def _own_problems(graph: Graph, node: Node) -> Iterator[Problem]:
+    """What a node overwrites that it still reads itself."""
+    site = Site.of(graph, node)
+    variable = graph.variable_of(site.output.index)
+    read = [place for place, tensor in enumerate(site.row_tensors) if tensor.is_state]
+    for place in (place for place in read if graph.variable_of(site.row_tensors[place].index) == variable):
+        overlaps = site.op.kernel_call(site).inplace_distance_bytes or (None,) * len(site.row_tensors)
+        is_old = site.row_tensors[place].index != site.output.updates
+        if is_old or not can_overwrite(site, place, overlaps[place]):
+            what = f"{node.op.name}: it overwrites rows of the variable that it still reads"
+            yield Problem(what, "Let it write a tensor of its own, which is assigned", node.source, site.output.name)
+
+
+def can_overwrite(site: Site, place: int, overlap: int | None) -> bool:
+    """Whether a node may make its output in the bytes of one of its inputs, byte for byte at the same place.
+
+    Args:
+        site: the node.
+        place: of the input among those that are read by the row.
+        overlap: the kernel's distance for that input: see `KernelCall.inplace_distance_bytes`.
+    """
+    tensor, access = site.row_tensors[place], site.accesses[place]
+    if site.row_tensors.count(tensor) > 1:
+        return False  # no rule says how two reads of one tensor meet
+    reads = _last_uses(site, tensor)
+    for step in range(site.steps):
+        first, end = _bytes(site, step)
+        overwritten = _rows_in(tensor, first, end)
+        if any(reads[row] > step for row in overwritten):
+            return False
+        lows = [row * tensor.type.row_bytes for row in access.needs(step) if row in overwritten]
+        if lows and (overlap is None or min(lows) - first < overlap):
+            return False
+    return True
+
+
+def in_order(tensors: Mapping[int, Tensor] | Sequence[Tensor], nodes: Sequence[Node]) -> tuple[Node, ...] | None:
+    """Nodes in an order in which each reads what is made, and nobody still uses what another has overwritten.
+
+    Of all that can run, the one that stood first comes first: where the order was possible, it stays.
+
+    Args:
+        tensors: by index.
+        nodes: in any order.
+
+    Returns:
+        The nodes; None where there is no such order.
+    """
+    makers = {index: number for number, node in enumerate(nodes) for index in node.outputs}
+    users: dict[int, set[int]] = {}
+    for number, node in enumerate(nodes):
+        for index in (*node.inputs, *node.outputs):
+            if index is not None:
+                users.setdefault(index, set()).add(number)
+    before: list[set[int]] = []
+    for number, node in enumerate(nodes):
+        waits = {makers[index] for index in node.inputs if index in makers}
+        for old in (tensors[index].updates for index in node.outputs):
+            waits |= users.get(old, set()) if old is not None else set()
+        before.append(waits - {number})
+    order = _first_ready(before)
+    return tuple(nodes[number] for number in order) if len(order) == len(nodes) else None
+
+
+def _first_ready(before: Sequence[set[int]]) -> list[int]:
+    """The numbers in order, each behind those that it waits for, and the least first; not all where some wait in a ring."""
+    after: dict[int, list[int]] = {}
+    for number, waits in enumerate(before):
+        for other in waits:
+            after.setdefault(other, []).append(number)
+    missing = [len(waits) for waits in before]
+    ready = [number for number, count in enumerate(missing) if not count]
+    order = []
+    while ready:
+        order.append(heappop(ready))
+        for number in after.get(order[-1], ()):
+            missing[number] -= 1
+            if not missing[number]:
+                heappush(ready, number)
+    return order

@@ -1,0 +1,31 @@
+/* Operators that only move elements: what one step makes, from places in input rows that are the sums of two tables. */
+#ifndef KIBI_GATHER_RUNS_S16_H
+#define KIBI_GATHER_RUNS_S16_H
+
+#include "kibi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    const int32_t *outer;  /* [outer_count][2]: pointer, and place in its row, counted in elements */
+    int32_t outer_count;
+    /* [inner_count][2]: the same, to be added; where the sum of the places is below 0, the run is filled */
+    const int32_t *inner;
+    int32_t inner_count;
+    int32_t elements;      /* of a run */
+    const int16_t *filler; /* [1]: the element that runs are filled with */
+} kibi_gather_runs_s16_params;
+
+/* output: [outer_count][inner_count][elements]; may overlap an input row where no run is written over one that is still to be
+ * read: they are written in order, each as if it had been read before.
+ * rows: as many pointers as the tables name; the runs behind a null pointer are filled.
+ * scratch: none. */
+void kibi_gather_runs_s16(int16_t *output, const int16_t *const *rows, const kibi_gather_runs_s16_params *params, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,64 @@
+"""Elementwise operators from s8 to s8: 256 answers, made ahead of time; the kernel looks them up."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array, DType
+from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.kernels.params.unary import TableParams
+from kibi.ops import checks
+
+ALL_S8 = np.arange(-128, 128, dtype=np.int64)
+"""Every input, in the order of the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableOperator(Operator):
+    """A function of one s8 element: input s8 of any shape → output s8 of the same shape."""
+
+    inputs: ClassVar[tuple[str, ...]] = ("input",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8",)
+    types: ClassVar[tuple[DType, ...]] = (DType.S8,)
+
+    @abstractmethod
+    def table(self, site: Site) -> NDArray[np.int8]:
+        """The outputs for inputs -128 … 127."""
+
+    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+        """The input's shape, or another of the same rows, type s8."""
+        checks.per_tensor(site, "input")
+        checks.per_tensor(site, "output")
+        self.table(site)  # which refuses scales that are out of proportion
+        return checks.same_rows(site), DType.S8
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """Row by row."""
+        return (RowAccess.same(site.output.type.rows),)
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """The table, indexed."""
+        return table_rows(self.table(site))
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """The one kernel."""
+        return table_call(self.table(site), site)
+
+
+def table_rows(table: NDArray[np.int8]) -> Callable[[Rows], Array]:
+    """A function that looks a row up."""
+
+    def row(rows: Rows) -> Array:
+        return table[np.asarray(rows[0][0]).astype(np.int64) + 128]
+
+    return row
+
+
+def table_call(table: NDArray[np.int8], site: Site) -> KernelCall:
+    """The call of `kibi_table_s8`."""
+    params = TableParams(table=table, elements=site.output.type.row_elements)
+    return KernelCall("kibi_table_s8", params, inplace_distance_bytes=(0,))

@@ -1,0 +1,148 @@
+"""Operators that lay several inputs side by side: which pieces of their rows make an output row."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import gcd, prod
+from typing import ClassVar
+
+import numpy as np
+
+from kibi.dtypes import Array
+from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site, Tensor
+from kibi.kernels.params.movement import ConcatenationParams
+from kibi.ops.overlap import least_distance, pieces_distance
+
+MOST_INPUTS = 64
+"""TFLM takes any number in PACK, and ten in CONCATENATION."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConcatLike(Operator):
+    """Up to 64 inputs of one type, by the row; those behind the last one that is there are left out."""
+
+    inputs: ClassVar[tuple[str, ...]] = ("input0", *(f"input{number}?" for number in range(1, MOST_INPUTS)))
+    row_inputs: ClassVar[tuple[str, ...]] = tuple(f"input{number}" for number in range(MOST_INPUTS))
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_concatenation_any",)
+
+    axis: int = 0
+
+    @abstractmethod
+    def sizes(self, site: Site) -> tuple[int, ...]:
+        """How much of the output each input takes along the axis."""
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """For each input the pieces of its rows that lie one after another in an output row; null where it has no part in it."""
+        output, axis, sizes = site.output.type, self._axis(site), self.sizes(site)
+        if _is_inside(site, axis):
+            blocks = [tensor.type.elements // output.rows for tensor in site.row_tensors]
+            shares, output_rows = [(output.rows, 0)] * len(sizes), output.rows
+        else:
+            # Along the batch axis rows count from the first batch on, along another one within each batch.
+            output_rows = output.rows_per_batch if axis else output.rows
+            unit = output_rows // output.shape[axis]
+            blocks = [output.row_elements] * len(sizes)
+            shares = [(size * unit, sum(sizes[:number]) * unit) for number, size in enumerate(sizes)]
+        return tuple(
+            _access(tensor.type.row_elements, block, rows, before, output_rows)
+            for tensor, block, (rows, before) in zip(site.row_tensors, blocks, shares, strict=True)
+        )
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """The pieces in turns."""
+        repeats = self._repeats(site)
+
+        def row(rows: Rows) -> Array:
+            there = [np.concatenate(pieces) for source in rows if (pieces := _present(source))]
+            return np.concatenate([data.reshape(repeats, -1) for data in there], axis=1)
+
+        return row
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """The one kernel, without scratch."""
+        repeats, element_bytes = self._repeats(site), site.output.type.dtype.size_bytes
+        accesses = self.accesses(site)
+        sizes = [
+            tensor.type.row_elements // access.parts // repeats * element_bytes
+            for tensor, access in zip(site.row_tensors, accesses, strict=True)
+        ]
+        pieces = np.array([(access.count, size) for access, size in zip(accesses, sizes, strict=True)], np.int32)
+        params = ConcatenationParams(repeats=repeats, inputs=len(accesses), pieces=pieces)
+        is_inside = _is_inside(site, self._axis(site))
+        distances = (
+            _distances_in_turns(accesses, sizes, repeats)
+            if is_inside
+            else tuple(pieces_distance(each, site.steps, size) for each, size in zip(accesses, sizes, strict=True))
+        )
+        return KernelCall("kibi_concatenation_any", params, is_untyped=True, inplace_distance_bytes=distances)
+
+    def _axis(self, site: Site) -> int:
+        rank = len(site.output.type.shape)
+        if not -rank <= self.axis < rank:
+            raise OperatorError(f"axis {self.axis} is none of the output's {rank} axes", operand="output")
+        return self.axis % rank
+
+    def _repeats(self, site: Site) -> int:
+        """How often the inputs take turns in an output row: once for each index of the row's axes in front of the axis."""
+        axis, row_axis = self._axis(site), site.output.type.row_axis
+        if not _is_inside(site, axis):
+            return 1
+        return prod(site.output.type.shape[0 if row_axis is None else row_axis + 1 : axis])
+
+
+def given_inputs(site: Site) -> tuple[Tensor, ...]:
+    """The inputs of one type, none of which is left out in front of another.
+
+    Raises:
+        OperatorError: they are not.
+    """
+    names, tensors = site.row_names, site.row_tensors
+    if names != site.op.row_inputs[: len(names)]:
+        missing = next(name for name, given in zip(site.op.row_inputs, names, strict=False) if name != given)
+        raise OperatorError(f"{missing} is left out, but {names[-1]} is there", "Export the model again")
+    for name, tensor in zip(names, tensors, strict=True):
+        if tensor.type.dtype is not tensors[0].type.dtype:
+            raise OperatorError(
+                f"{name} has type {tensor.type.dtype}, but input0 has {tensors[0].type.dtype}", "", name
+            )
+    return tensors
+
+
+def _present(pieces: object) -> list[Array]:
+    return [np.asarray(piece).reshape(-1) for piece in pieces if piece is not None]  # type: ignore[attr-defined]
+
+
+def _is_inside(site: Site, axis: int) -> bool:
+    """Whether the axis lies within the output's rows."""
+    row_axis = site.output.type.row_axis
+    return row_axis is None or axis > row_axis
+
+
+def _access(row_elements: int, block: int, rows: int, before: int, output_rows: int) -> RowAccess:
+    """How an output row reads a block of neighbouring elements of an input.
+
+    Args:
+        row_elements: of a row of the input.
+        block: elements that one output row has of it.
+        rows: output rows that have any, of one batch.
+        before: output rows in front of those.
+        output_rows: of one batch.
+    """
+    piece = gcd(row_elements, block)
+    count = block // piece
+    return RowAccess(rows * count, output_rows, count, count, -before * count, parts=row_elements // piece)
+
+
+def _distances_in_turns(accesses: Sequence[RowAccess], sizes: Sequence[int], repeats: int) -> tuple[int, ...]:
+    """For each input the distance of `KernelCall.inplace_distance_bytes` where inputs take turns in a row.
+
+    Where a step reads several pieces of an input they may be rows of their own, each read from its first byte on.
+    """
+    shares = [access.count * size for access, size in zip(accesses, sizes, strict=True)]
+    turn, start, distances = sum(shares), 0, []
+    for access, size, share in zip(accesses, sizes, shares, strict=True):
+        last = start + (repeats - 1) * turn + share - size
+        place = (repeats - 1) * size if access.count == 1 else 0
+        distances.append(least_distance([(0, start), (place, last)]))
+        start += share
+    return tuple(distances)

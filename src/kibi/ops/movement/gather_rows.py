@@ -1,0 +1,117 @@
+"""Items of a table by numbers that are computed while the model runs: EMBEDDING_LOOKUP, GATHER, GATHER_ND."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import Array
+from kibi.ir import KernelCall, RowAccess, Rows, Site
+from kibi.kernels.params.movement import GatherParams
+from kibi.ops.movement.index_map import IndexMap
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedItems:
+    """How a table falls into items.
+
+    Attributes:
+        table, numbers: names of the operands, both of which are read whole by the one step.
+        batches: parts of the table and of the numbers that belong together.
+        outer: parts of a batch of the table, for each of which all its numbers count.
+        items: of a part.
+        strides: of the numbers that make a lookup: the sum of their products is the item's number.
+    """
+
+    table: str
+    numbers: str
+    batches: int
+    outer: int
+    items: int
+    strides: tuple[int, ...] = (1,)
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """All rows of both."""
+        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in site.row_tensors)
+
+    def picked(self, site: Site, rows: Sequence[Sequence[Array | None]]) -> Array:
+        """The items in order, `[batches * outer, lookups of a batch, elements]`; zeros for a lookup that leads to none."""
+        table, numbers = (
+            np.concatenate([np.asarray(row).reshape(-1) for row in rows[site.row_names.index(name)]])
+            for name in (self.table, self.numbers)
+        )
+        items = table.reshape(self.batches * self.outer, self.items, -1)
+        found = numbers.astype(np.int64).reshape(self.batches, -1, len(self.strides)) @ np.array(self.strides, np.int64)
+        wanted = np.repeat(found, self.outer, axis=0)[..., None]
+        is_there = (wanted >= 0) & (wanted < self.items)
+        picked = np.take_along_axis(items, np.where(is_there, wanted, 0), axis=1)
+        return np.where(is_there, picked, np.zeros(1, picked.dtype))
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """Copies of items, without scratch."""
+        table, numbers = site[self.table].type, site[self.numbers].type
+        item_elements = table.elements // (self.batches * self.outer * self.items)
+        piece = min(item_elements, table.row_elements)
+        is_first = site.row_names[0] == self.table
+        params = GatherParams(
+            batches=self.batches,
+            outer=self.outer,
+            lookups=numbers.elements // len(self.strides) // self.batches,
+            depth=len(self.strides),
+            strides=np.array(self.strides, np.int32),
+            items=self.items,
+            pieces=item_elements // piece,
+            bytes=piece * table.dtype.size_bytes,
+            row_bytes=table.row_bytes,
+            number_row_elements=numbers.row_elements,
+            table=0 if is_first else numbers.rows,
+            numbers=table.rows if is_first else 0,
+        )
+        return KernelCall("kibi_gather_any", params, is_untyped=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering(IndexMap):
+    """Items of an input by indices: as an index map where those are a constant, else by numbers."""
+
+    inputs: ClassVar[tuple[str, ...]] = ("input", "indices")
+    row_inputs: ClassVar[tuple[str, ...]] = ("input", "indices")
+    index_inputs: ClassVar[tuple[str, ...]] = ("indices",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_gather_runs_any", "kibi_gather_any")
+
+    @abstractmethod
+    def items(self, site: Site) -> NumberedItems:
+        """How the input falls into items where indices are computed."""
+
+    def known(self, site: Site) -> NDArray[np.int64]:
+        """The indices, as far as they are known: zeros of the last axis's size where they are computed."""
+        if site["indices"].is_constant:
+            return site.constant("indices").astype(np.int64)
+        return np.zeros((1, *site["indices"].type.shape[-1:]), np.int64)
+
+    def steps(self, site: Site) -> int:
+        """As many as have the same map, shifted by rows of the input; one where indices are computed."""
+        return IndexMap.steps(self, site) if site["indices"].is_constant else 1
+
+    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+        """The rows that hold a step's elements; all rows where indices are computed. Constant ones are not looked at."""
+        if not site["indices"].is_constant:
+            return self.items(site).accesses(site)
+        steps = self.steps(site)
+        return (*IndexMap.accesses(self, site), RowAccess(site["indices"].type.rows, steps, stride=0))
+
+    def reference(self, site: Site) -> Callable[[Rows], Array]:
+        """The elements, picked."""
+        if site["indices"].is_constant:
+            return IndexMap.reference(self, site)
+        return lambda rows: self.items(site).picked(site, rows)
+
+    def kernel_call(self, site: Site) -> KernelCall:
+        """Copies from places in tables, or, where indices are computed, from those that they name."""
+        if not site["indices"].is_constant:
+            return self.items(site).kernel_call(site)
+        call = IndexMap.kernel_call(self, site)
+        return replace(call, inplace_distance_bytes=(*call.inplace_distance_bytes, None))

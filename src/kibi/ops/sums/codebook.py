@@ -1,0 +1,38 @@
+"""Layers whose s8 filter stays in flash as indices into tables: what their kernels are given in place of it.
+
+Source of the encoding: TFLM `kernels/decompress_common.cc`, `kernels/decode_state_lut.cc`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kibi.dtypes import DType
+from kibi.ir import Site
+from kibi.ir.codebook import Codebook, pack
+
+
+def filter_codebook(site: Site) -> Codebook | None:
+    """How a layer's filter is looked up; None where it is not, or not in s8."""
+    tensor = site["filter"]
+    return tensor.codebook_in_use if tensor.type.dtype is DType.S8 else None
+
+
+def codebook_params(found: Codebook, axes: Sequence[int]) -> dict[str, Any]:
+    """The struct fields that replace a filter.
+
+    Args:
+        found: the look-up.
+        axes: the order in which the kernel reads the filter's axes; the first one, of the channels, stays first.
+    """
+    indices = found.indices
+    if list(axes) != sorted(axes):
+        indices = pack(np.ascontiguousarray(found.unpacked.transpose(axes)), found.bits)
+    each = found.tables.shape[1] if len(found.tables) > 1 else 0
+    return {
+        "indices": np.ascontiguousarray(indices).view(np.int8),
+        "tables": found.tables.astype(np.int8).reshape(-1),
+        "bits": found.bits,
+        "values": each,
+    }

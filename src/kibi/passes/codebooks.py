@@ -1,0 +1,49 @@
+"""Look-up tables for weights stay where they save flash; elsewhere the weights are decoded ahead of time.
+
+A kernel that looks weights up is code of its own, and slower: it is worth that where what its layers save is more.
+"""
+
+from dataclasses import replace
+
+from kibi.ir import Graph, KernelCall, Tensor
+
+_CODE_BYTES = 1024
+"""What a kernel that looks up takes of flash, with all that comes along."""
+_NONE = ""
+"""Stands for the kernels that take elements, whether their constants are looked up elsewhere or not."""
+
+
+def without_codebooks(graph: Graph) -> Graph:
+    """The graph with all constants decoded."""
+    return replace(graph, tensors=tuple(map(_decoded, graph.tensors)))
+
+
+def with_saving_codebooks(graph: Graph) -> Graph:
+    """The graph with constants decoded but for those whose kernels, and all their layers, save more flash than code takes."""
+    if all(tensor.codebook_in_use is None for tensor in graph.tensors):
+        return graph
+    plain = without_codebooks(graph)
+    saved: dict[str, int] = {}
+    readers: dict[str, set[int]] = {}
+    for site, other in zip(graph.sites, plain.sites, strict=True):
+        codebook_in_use = [
+            tensor.index for _, tensor in site.operands if tensor is not None and tensor.codebook_in_use is not None
+        ]
+        call, other_call = site.op.kernel_call(site), other.op.kernel_call(other)
+        kernel = call.kernel if call.kernel != other_call.kernel else _NONE
+        saved[kernel] = saved.get(kernel, 0) + _constant_bytes(other_call) - _constant_bytes(call)
+        readers.setdefault(kernel, set()).update(codebook_in_use)
+    worth = {kernel for kernel, count in saved.items() if kernel != _NONE and count > _CODE_BYTES}
+    kept = {index for kernel in worth for index in readers[kernel]}
+    kept -= {index for kernel in readers.keys() - worth for index in readers[kernel]}
+    tensors = (tensor if tensor.index in kept else _decoded(tensor) for tensor in graph.tensors)
+    return replace(graph, tensors=tuple(tensors))
+
+
+def _decoded(tensor: Tensor) -> Tensor:
+    return tensor if tensor.codebook is None else replace(tensor, codebook=None)
+
+
+def _constant_bytes(call: KernelCall) -> int:
+    """Bytes of the arrays that a call names."""
+    return sum(data.nbytes for data in call.constants.values())
