@@ -128,5 +128,5 @@ def test_ram_limit_takes_the_fastest_plan_that_fits() -> None:
     assert fastest.arena_bytes >= whole
     with pytest.raises(PlanError, match=f"fits {by_row - 1} bytes: the smallest that was found needs {by_row}"):
         kibi.plan(model, granularity="row", ram=by_row - 1)
-    with pytest.raises(InputError, match="optimized for 'fun'. It can be for: speed, balanced, flash"):
+    with pytest.raises(InputError, match=r"optimized for 'fun'\. It can be for: speed, balanced, flash"):
         kibi.plan(model, optimize="fun")
