@@ -19,8 +19,10 @@ def struct_text(kernel: str, kind: type[Params]) -> CCode:
 
 
 def _declared(field: Field) -> CCode:
-    pattern = "    const $of *$name;" if field.is_pointer else "    $of $name;"
-    return code(pattern, of=word(field.type), name=word(field.name))
+    kind, name = word(field.type), word(field.name)
+    if field.is_pointer:
+        return code("    const $kind *$name;", kind=kind, name=name)
+    return code("    $kind $name;", kind=kind, name=name)
 
 
 def _field_text(field: Field, width: int) -> CCode:
