@@ -2,6 +2,7 @@
 #include "kibi_average_pool2d_f32.h"
 
 #include "kibi_float.h"
+#include "kibi_quotient_f32.h"
 
 void kibi_average_pool2d_f32(float *output, const float *const *rows, const kibi_average_pool2d_f32_params *params,
                              void *scratch)
@@ -26,7 +27,7 @@ void kibi_average_pool2d_f32(float *output, const float *const *rows, const kibi
                     ++count;
                 }
             }
-            *output++ = kibi_clamp_f32(sum / (float)count, p->activation_min, p->activation_max);
+            *output++ = kibi_clamp_f32(KIBI_QUOTIENT(sum, (float)count), p->activation_min, p->activation_max);
         }
     }
 }

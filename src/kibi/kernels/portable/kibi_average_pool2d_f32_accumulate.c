@@ -2,6 +2,7 @@
 #include "kibi_average_pool2d_f32_accumulate.h"
 
 #include "kibi_float.h"
+#include "kibi_quotient_f32.h"
 
 /* The columns of window `x` that lie inside the input: the first, and how many. */
 static inline int32_t columns_inside(int32_t x, const kibi_average_pool2d_f32_accumulate_params *p, int32_t *first)
@@ -18,7 +19,7 @@ static void finish(float *output, const float *sums, const kibi_average_pool2d_f
         int32_t first;
         const int32_t count = columns_inside(x, p, &first) * p->steps;
         for (int32_t c = 0; c < p->channels; ++c) {
-            *output++ = kibi_clamp_f32(*sums++ / (float)count, p->activation_min, p->activation_max);
+            *output++ = kibi_clamp_f32(KIBI_QUOTIENT(*sums++, (float)count), p->activation_min, p->activation_max);
         }
     }
 }

@@ -5,6 +5,7 @@
 
 #include "kibi_exp_f64.h"
 #include "kibi_float.h"
+#include "kibi_quotient_f32.h"
 
 typedef kibi_detection_postprocess_f32_params detection_params;
 
@@ -80,7 +81,7 @@ static float overlap(const float *a, const float *b)
     const float height = larger(smaller(a[2], b[2]) - larger(a[0], b[0]), 0.0f);
     const float width = larger(smaller(a[3], b[3]) - larger(a[1], b[1]), 0.0f);
     const float both = height * width;
-    return both / (area_a + area_b - both);
+    return KIBI_QUOTIENT(both, area_a + area_b - both);
 }
 
 /* The best boxes by these scores, no two of which overlap too much: their numbers in `order`, and how many they are. */

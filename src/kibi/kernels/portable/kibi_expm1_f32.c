@@ -3,6 +3,7 @@
 
 #include "kibi_float.h"
 #include "kibi_float_bits.h"
+#include "kibi_quotient_f32.h"
 
 /* 2**exponent. exponent: -126 … 127. */
 static float power_of_two(int32_t exponent)
@@ -55,6 +56,6 @@ float kibi_expm1_f32(float value)
     const float inner = -7.9365076090e-05f + square * (4.0082177293e-06f + square * -2.0109921195e-07f);
     const float r = 1.0f + square * (-3.3333335072e-02f + square * (1.5873016091e-03f + square * inner));
     const float t = 3.0f - r * half;
-    const float e = square * ((r - t) / (6.0f - x * t));
+    const float e = square * KIBI_QUOTIENT(r - t, 6.0f - x * t);
     return k == 0 ? x - (x * e - square) : scaled(k, x, (x * (e - lost) - lost) - square);
 }

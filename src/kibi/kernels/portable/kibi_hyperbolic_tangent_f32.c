@@ -4,6 +4,7 @@
 #include "kibi_expm1_f32.h"
 #include "kibi_float.h"
 #include "kibi_float_bits.h"
+#include "kibi_quotient_f32.h"
 
 float kibi_hyperbolic_tangent_f32(float value)
 {
@@ -17,9 +18,9 @@ float kibi_hyperbolic_tangent_f32(float value)
         result = magnitude * (1.0f + magnitude);
     } else if (magnitude < 1.0f) {
         const float below = kibi_expm1_f32(-2.0f * magnitude);
-        result = -below / (below + 2.0f);
+        result = KIBI_QUOTIENT(-below, below + 2.0f);
     } else if (magnitude < 22.0f) {
-        result = 1.0f - 2.0f / (kibi_expm1_f32(2.0f * magnitude) + 2.0f);
+        result = 1.0f - KIBI_QUOTIENT(2.0f, kibi_expm1_f32(2.0f * magnitude) + 2.0f);
     }
     return bits >> 31 != 0u ? -result : result;
 }

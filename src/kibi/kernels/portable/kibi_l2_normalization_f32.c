@@ -2,6 +2,7 @@
 #include "kibi_l2_normalization_f32.h"
 
 #include "kibi_float.h"
+#include "kibi_quotient_f32.h"
 #include "kibi_square_root.h"
 
 void kibi_l2_normalization_f32(float *output, const float *const *rows, const kibi_l2_normalization_f32_params *params,
@@ -19,7 +20,7 @@ void kibi_l2_normalization_f32(float *output, const float *const *rows, const ki
         const float root = kibi_square_root(squares);
         const float norm = root < 1e-6f ? 1e-6f : root;
         for (int32_t i = 0; i < p->depth; ++i) {
-            output[i] = input[i] / norm;
+            output[i] = KIBI_QUOTIENT(input[i], norm);
         }
         input += p->depth;
         output += p->depth;

@@ -2,6 +2,7 @@
 #include "kibi_l2_pool2d_f32.h"
 
 #include "kibi_float.h"
+#include "kibi_quotient_f32.h"
 #include "kibi_square_root.h"
 
 void kibi_l2_pool2d_f32(float *output, const float *const *rows, const kibi_l2_pool2d_f32_params *params, void *scratch)
@@ -27,7 +28,8 @@ void kibi_l2_pool2d_f32(float *output, const float *const *rows, const kibi_l2_p
                     ++count;
                 }
             }
-            *output++ = kibi_clamp_f32(kibi_square_root(sum / (float)count), p->activation_min, p->activation_max);
+            *output++ = kibi_clamp_f32(kibi_square_root(KIBI_QUOTIENT(sum, (float)count)), p->activation_min,
+                                       p->activation_max);
         }
     }
 }

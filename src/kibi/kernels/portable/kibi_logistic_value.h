@@ -4,13 +4,14 @@
 
 #include "kibi_exp_f32.h"
 #include "kibi_float.h"
+#include "kibi_quotient_f32.h"
 
 static inline float kibi_logistic_value(float value)
 {
     if (value > 16.619047164916992f) {
         return 1.0f;
     }
-    return value < -9.0f ? kibi_exp_f32(value) : 1.0f / (1.0f + kibi_exp_f32(-value));
+    return value < -9.0f ? kibi_exp_f32(value) : KIBI_QUOTIENT(1.0f, 1.0f + kibi_exp_f32(-value));
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "kibi_mean_f32.h"
 
 #include "kibi_float.h"
+#include "kibi_quotient_f32.h"
 
 void kibi_mean_f32(float *output, const float *const *rows, const kibi_mean_f32_params *params, void *scratch, int32_t step)
 {
@@ -24,7 +25,7 @@ void kibi_mean_f32(float *output, const float *const *rows, const kibi_mean_f32_
     }
     if (step == p->steps - 1) {
         for (int32_t o = 0; o < p->output_elements; ++o) {
-            output[o] = sums[o] / p->count;
+            output[o] = KIBI_QUOTIENT(sums[o], p->count);
         }
     }
 }

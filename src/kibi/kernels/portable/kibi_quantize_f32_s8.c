@@ -1,6 +1,7 @@
 /* QUANTIZE, float to int8, portable. Source of the rule: TFLM, reference/quantize.h, AffineQuantize. */
 #include "kibi_quantize_f32_s8.h"
 
+#include "kibi_quotient_f32.h"
 #include "kibi_requantize.h"
 
 /* Rounded half away from zero. value: -512 … 512, where all halves are exact. */
@@ -16,7 +17,7 @@ void kibi_quantize_f32_s8(int8_t *output, const float *const *rows, const kibi_q
     const float *const input = rows[0];
     (void)scratch;
     for (int32_t i = 0; i < params->elements; ++i) {
-        float quotient = input[i] / params->scale;
+        float quotient = KIBI_QUOTIENT(input[i], params->scale);
         /* Beyond these bounds every value is clamped; inside them the conversion is defined. */
         quotient = quotient > 512.0f ? 512.0f : quotient;
         quotient = quotient < -512.0f ? -512.0f : quotient;

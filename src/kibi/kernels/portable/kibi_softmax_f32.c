@@ -3,6 +3,7 @@
 
 #include "kibi_exp_f32.h"
 #include "kibi_float.h"
+#include "kibi_quotient_f32.h"
 
 void kibi_softmax_f32(float *output, const float *const *rows, const kibi_softmax_f32_params *params, void *scratch)
 {
@@ -21,7 +22,7 @@ void kibi_softmax_f32(float *output, const float *const *rows, const kibi_softma
             sum += power;
         }
         for (int32_t i = 0; i < p->depth; ++i) {
-            output[i] /= sum;
+            output[i] = KIBI_QUOTIENT(output[i], sum);
         }
         input += p->depth;
         output += p->depth;
