@@ -4,14 +4,17 @@ import ast
 from collections.abc import Mapping
 from functools import cache
 from graphlib import TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
+
+from layered import Sizes, layout
 
 import kibi
 from kibi.reports.memory_shapes import INK, Box, document, label, line
 
 _SOURCE = Path(kibi.__file__).parent
 _FILL, _EDGE = "#e8eef7", "#6688aa"
-_WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 118.0, 40.0, 26.0, 40.0, 24.0
+_SIZES = Sizes(box=(118.0, 40.0), lane=2.0, gap=(22.0, 44.0), margin=24.0)
 
 
 @cache
@@ -41,17 +44,23 @@ def _imported(path: Path) -> set[str]:
 
 
 def storeys() -> tuple[tuple[str, ...], ...]:
-    """Returns the packages by storey, the ground floor first: each stands one above the highest that it imports."""
+    """Returns the packages by storey, the ground floor first.
+
+    Each is one above the highest that it imports; one that imports nothing is one below the lowest that imports it.
+    """
     given = imports()
     height: dict[str, int] = {}
     for package in TopologicalSorter({name: given[name] for name in sorted(given)}).static_order():
         height[package] = 1 + max((height[each] for each in given[package]), default=-1)
+    for package in sorted(given):
+        if not given[package]:
+            height[package] = min((height[each] for each in given if package in given[each]), default=1) - 1
     levels = range(max(height.values()) + 1)
     return tuple(tuple(sorted(name for name in height if height[name] == level)) for level in levels)
 
 
 def _direct() -> Mapping[str, frozenset[str]]:
-    """Returns the imports that no chain of others implies: the arrows that are drawn."""
+    """Returns the imports that no chain of others implies: the lines that are drawn."""
     given = imports()
 
     @cache
@@ -64,27 +73,14 @@ def _direct() -> Mapping[str, frozenset[str]]:
 
 
 def packages_picture() -> str:
-    """Returns the picture: a box for each package, an arrow to each that it imports and that no other arrow implies."""
-    levels = storeys()
-    widest = max(map(len, levels))
-    width = 2 * _MARGIN + widest * _WIDTH + (widest - 1) * _GAP_X
-    height = 2 * _MARGIN + len(levels) * _HEIGHT + (len(levels) - 1) * _GAP_Y
-    boxes = {}
-    for level, storey in enumerate(levels):
-        top = height - _MARGIN - (level + 1) * _HEIGHT - level * _GAP_Y
-        left = (width - len(storey) * _WIDTH - (len(storey) - 1) * _GAP_X) / 2
-        for place, name in enumerate(storey):
-            start = left + place * (_WIDTH + _GAP_X)
-            boxes[name] = Box(start, top, start + _WIDTH, top + _HEIGHT)
-    lines = []
-    for package, names in sorted(_direct().items()):
-        for name in sorted(names):
-            upper, lower = boxes[package], boxes[name]
-            lines.append(line((upper.middle[0], upper.bottom), (lower.middle[0], lower.top), _EDGE))
-    for name, box in boxes.items():
+    """Returns the picture: a box for each package, a line to each that it imports and that no chain of lines implies."""
+    placed = layout(storeys(), _direct(), _SIZES)
+    lines = [line(start, end, _EDGE) for points in placed.lines.values() for start, end in pairwise(points)]
+    for name, (left, top) in placed.corners.items():
+        box = Box(left, top, left + _SIZES.box[0], top + _SIZES.box[1])
         modules = [*(_SOURCE / name).rglob("*.py")] or [_SOURCE / f"{name}.py"]
         lines.append(box.draw(fill=_FILL, stroke=INK))
         lines.append(label(box.middle[0], box.middle[1] - 2, name, anchor="middle"))
         count = f"{len(modules)} module{'s' if len(modules) > 1 else ''}"
         lines.append(label(box.middle[0], box.middle[1] + 13, count, anchor="middle", size=11))
-    return document(width, height, "Kibi's packages: each imports only what stands below it", lines)
+    return document(placed.width, placed.height, "Kibi's packages: each imports only what is below it", lines)
