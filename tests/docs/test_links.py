@@ -36,9 +36,11 @@ def test_document_links_resolve(path: Path) -> None:
 
 
 def test_every_document_is_reached_from_the_index() -> None:
-    """The index links every page, the README links the index, and every picture is shown somewhere."""
-    linked = {(DOCS / target.partition("#")[0]).resolve() for target in _targets(DOCS / "index.md")}
-    assert {path for path in DOCS.glob("*.md") if path.name != "index.md"} <= linked
+    """The indices link every page, the README links the index, and every picture is shown somewhere."""
+    for index in (DOCS / "index.md", DOCS / "decisions" / "index.md"):
+        linked = {(index.parent / target.partition("#")[0]).resolve() for target in _targets(index)}
+        assert {path for path in index.parent.glob("*.md") if path != index} <= linked
+    assert "decisions/index.md" in _targets(DOCS / "index.md")
     assert "docs/index.md" in _targets(ROOT / "README.md")
     shown = {(path.parent / target).resolve() for path in DOCUMENTS for target in _targets(path)}
     assert set((DOCS / "images").iterdir()) <= shown
