@@ -56,7 +56,7 @@ def operators_page() -> str:
         "|---|---|---|",
         *(f"| [{code_span(o.name)}](#{o.name.lower()}) | {_types(o)} | {_listed(o.kernels)} |" for o in known.values()),
         "",
-        "These are done with when a model has been loaded; see [models that remember](state.md):",
+        "Loading a model resolves these operators; see [models that remember](state.md):",
         "",
         *(f"- {code_span(name)}: {text}" for name, text in RESOLVED.items()),
     ]
@@ -139,17 +139,17 @@ def errors_page() -> str:
         "# Errors",
         "",
         _NOTE,
-        "Everything that Kibi raises on purpose is a `kibi.KibiError`. Each kind has its own class in `kibi.errors`, holds its",
-        "facts as fields, and says in its text what is wrong, where, why, and what to do. The command line prints the text on",
+        "Each error that Kibi raises on purpose is a `kibi.KibiError`. Each kind has its own class in `kibi.errors`. It holds",
+        "its facts as fields, and its text says what is wrong, where, why, and what to do. The command line prints the text on",
         "standard error and ends with the kind's exit code:",
         "",
         "```text",
         inspect.cleandoc(tree),
         "```",
         "",
-        f"Besides: {EXIT_USAGE} where the arguments make no sense, {EXIT_INTERRUPTED} when the run was interrupted, and",
-        f"{EXIT_BROKEN_PIPE} when nobody reads standard output any more. With `--traceback` the command line also shows where",
-        "in Kibi an error was raised.",
+        f"Three further exit codes are {EXIT_USAGE} for arguments that make no sense, {EXIT_INTERRUPTED} for a run that was",
+        f"interrupted, and {EXIT_BROKEN_PIPE} when nobody reads standard output any more. With `--traceback` the command line",
+        "also shows where in Kibi an error was raised.",
     ]
     examples = _examples()
     for kind in kinds:
@@ -239,9 +239,9 @@ def commands_page() -> str:
         "# Commands",
         "",
         _NOTE,
-        "`kibi VERB --help` prints what stands here. Tables have colours in a terminal and are plain text in a pipe. With",
-        "`--json` a verb prints one JSON object on standard output and nothing else; messages and progress go to standard",
-        "error. Exit codes are listed in [errors.md](errors.md).",
+        "`kibi VERB --help` prints the text of each section. Tables have colours in a terminal and are plain text in a pipe.",
+        "With `--json` a verb prints one JSON object on standard output and nothing else; messages and progress go to",
+        "standard error. [errors.md](errors.md) lists the exit codes, and the [glossary](glossary.md) explains the words.",
     ]
     for verb in verbs:
         lines += ["", f"## {verb}", "", "```text", *(line.rstrip() for line in _help(verb).strip().splitlines()), "```"]
@@ -258,9 +258,10 @@ def _help(*verb: str) -> str:
 def operators_sentence() -> str:
     """How many operators there are, in a few words."""
     return (
-        f"All {len({*operators(), *RESOLVED})} operators that TensorFlow Lite Micro computes, the schema's and its own: "
-        "convolutions, recurrent layers, control flow,\nvariables, signal processing, compressed weights. Elements are "
-        "int8, int16 with int8 weights, float32, and whatever else it\nhas for each. [What each takes](docs/operators.md).\n"
+        f"Kibi runs all {len({*operators(), *RESOLVED})} operators of TensorFlow Lite Micro, those of the schema and its own: "
+        "convolutions, recurrent layers,\ncontrol flow, variables, signal processing, compressed weights. Elements are "
+        "int8, int16 with int8 weights, float32, and each\nfurther type that TFLM has for an operator. "
+        "[What each takes](docs/operators.md).\n"
     )
 
 
@@ -270,10 +271,10 @@ def rows_sentence() -> str:
     whole, rows = (_measured(model, kibi.plan(model, granularity=name)) for name in ("tensor", "row"))
     same = "the same bits" if rows.bit_exact and whole.bit_exact else "OTHER BITS"
     return (
-        "And this is what Kibi does when left alone. Its kernels compute one row at a time and do not care where rows lie, so\n"
-        "operators take turns, and each row has a place and a lifetime of its own. The same arithmetic and "
-        f"{same}, in\n**{rows.ram_bytes:,} bytes of RAM instead of {whole.ram_bytes:,}**, stack included. "
-        "[How that can be](docs/memory-by-the-row.md).\n\n"
+        "By default, Kibi places rows. Its kernels compute one row at a time, wherever that row is stored. So operators can\n"
+        "alternate, and each row has a place and a lifetime of its own. The arithmetic does not change, and this plan gives\n"
+        f"{same} in **{rows.ram_bytes:,} bytes of RAM instead of {whole.ram_bytes:,}**, stack included. "
+        "[Why that works](docs/memory-by-the-row.md).\n\n"
         "![Memory plan of the same model, by the row](docs/images/plan_by_rows.svg)\n"
     )
 
