@@ -1,6 +1,6 @@
-"""The story in functions: load, plan, run, compile, measure, verify.
+"""The functions of `import kibi`: load, plan, run, compile, measure, verify.
 
-Each imports what it needs when it is called: `import kibi` stays quick, and nobody starts a compiler by accident.
+Each function imports what it needs when it is called. So `import kibi` stays quick, and starts no compiler by accident.
 """
 
 import os
@@ -29,14 +29,14 @@ _DEFAULT_TARGET = "cortex-m4"
 
 @bounded
 def load(path: str | os.PathLike[str], signature: str | None = None, *, decompress: bool = False) -> Graph:
-    """Read and verify a model file.
+    """Reads a model file, verifies it, and returns its graph.
 
     Args:
         path: a `.tflite` file.
         signature: the entry point whose graph is wanted; its inputs and outputs then have the signature's names. None: the
             first graph, which TFLM runs.
-        decompress: whether compressed weights are all decoded ahead of time: more flash, and the fastest kernels. Without, weights
-            behind look-up tables stay as they are where kernels can look them up and that saves flash.
+        decompress: True to decode all compressed weights ahead of time: more flash, and the fastest kernels. False: weights with
+            codebooks stay as they are where kernels can decode them and that saves flash.
 
     Returns:
         The graph; `signatures` lists the entry points of the file.
@@ -57,10 +57,10 @@ def load(path: str | os.PathLike[str], signature: str | None = None, *, decompre
 
 @bounded
 def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int | str]" = ()) -> Graph:
-    """Take out of a model what costs and changes no bit of its outputs.
+    """Removes from a model what costs something and changes no bit of its outputs.
 
-    For every input, the outputs are the same, bit by bit, and so are their shapes. Tensors in between may be others: what is
-    left out is no longer computed. A plan is for the graph that it was made for, simplified or not.
+    For every input, the outputs are the same, bit by bit, and so are their shapes. Other tensors may change, because
+    removed operators are no longer computed. A plan is for the graph that it was made for, simplified or not.
 
     Args:
         model: the graph.
@@ -69,7 +69,7 @@ def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int 
         keep: tensors, by name or index, that must stay, because they are to be supplied or looked at.
 
     Returns:
-        The new graph, or the same one where there is nothing to do.
+        The new graph, or the same one if nothing can be removed.
 
     Raises:
         InputError: there is no such pass, or no such tensor to keep.
@@ -100,7 +100,7 @@ def plan(
     time_limit: float | None = None,
     watch: Callable[[str], None] | None = None,
 ) -> "Plan":
-    """Place every byte of a model's memory.
+    """Plans a model's memory: the order of all row steps, and the place of every buffer.
 
     Args:
         model: the graph.
@@ -181,7 +181,7 @@ def embed(
     reorder: bool = True,
     scratch_bytes: Mapping[int, int] | None = None,
 ) -> "Embedding":
-    """Write a copy of a model file that tells TensorFlow Lite Micro where its tensors lie.
+    """Writes a copy of a model file with an embedded plan, which TensorFlow Lite Micro follows.
 
     The copy carries the smallest plan of whole tensors as TFLM's metadata `OfflineMemoryAllocation`. TFLM then computes the
     same bits in that arena. The file may have operators that Kibi does not run.
@@ -189,7 +189,7 @@ def embed(
     Args:
         model: a `.tflite` file, or a graph that was loaded from one.
         path: where to write.
-        reorder: whether the operators may be written in another order; they are only where that needs less.
+        reorder: True if the copy may have the operators in another order, where that needs less memory.
         scratch_bytes: bytes of scratch that TFLM's kernels ask for, by the index of the operator. TFLM finds room for it
             around the tensors; for what is named here the plan leaves room.
 
@@ -217,7 +217,7 @@ def embed(
 
 @bounded
 def run(model: Graph, plan: "Plan | None", inputs: Sequence[Array]) -> list[Array]:
-    """One inference in Python, inside the planned arena.
+    """Runs one inference in Python, inside the planned arena, and returns its outputs.
 
     Args:
         model: the graph.
@@ -246,7 +246,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     command: str | None = None,
     optimize: str | None = None,
 ) -> "Library":
-    """Write a C99 library.
+    """Writes a C99 library.
 
     Args:
         model: the graph, or several that share kernels and can share an arena.
@@ -302,7 +302,7 @@ def tune(
     compiler: str = "zig",
     level: str = "s",
 ) -> "Tuning":
-    """Count every kernel that may run a layer of a model on the emulated core, and choose the best for each.
+    """Counts every kernel that may run a layer of a model on the emulated core, and chooses the best for each.
 
     Args:
         model: the graph.
@@ -344,23 +344,23 @@ def measure(
     runs: int | None = None,
     oracle: bool = True,
 ) -> "Measurement":
-    """Compile, link and run a library on the emulated core of its target.
+    """Compiles and links a library, and runs it on the emulated core of its target.
 
     Args:
         library: what `compile` gave.
         compiler: `zig` (from pip) or `gcc` (`arm-none-eabi-gcc`).
         optimize: `0`, `1`, `2`, `3` or `s`.
         seed: of the first random inputs.
-        runs: how many inputs to try, of this seed and those that follow; the most that one takes counts. None: one, but several
-            where elements choose what runs.
-        oracle: whether to compare with TensorFlow Lite Micro's Python build where it is installed. It is native code that does
-            not check a model as Kibi does, and runs in a child process: leave it out for files that you do not trust.
+        runs: how many inputs to try, of this seed and the next ones; each figure is the most that one takes. None: one, but several
+            where elements of the input choose what runs.
+        oracle: True to compare with TensorFlow Lite Micro's Python build where it is installed. That is native code that does
+            not check a model as Kibi does, in a child process: give False for files that you do not trust.
 
     Returns:
-        What one inference costs; where TFLM's build failed, `oracle_failure` says how.
+        The costs of one inference; where TFLM's build failed, `oracle_failure` says how.
 
     Raises:
-        InputError: seed or runs are no such numbers.
+        InputError: seed or runs are out of range.
         ToolchainError: the compiler is missing or fails.
         EmulationError: the core stopped, or the target is not emulated.
         MismatchError: TensorFlow Lite Micro's outputs differ.
@@ -383,7 +383,7 @@ def verify(
     original: Graph | None = None,
     oracle: bool = True,
 ) -> "Verification":
-    """Run the same inputs in Python, in C on this machine, in C on the emulated core, and in TFLM where it is installed.
+    """Runs the same inputs in Python, in C on this machine, in C on the emulated core, and in TFLM where it is installed.
 
     Args:
         model: the graph.
@@ -393,13 +393,13 @@ def verify(
         seed: of the random inputs.
         runs: how many random inputs.
         compiler: for the device.
-        original: the graph that `simplify` made the model of; the outputs of both are compared, and what TFLM has in between
-            is compared with this one. None: the model itself.
-        oracle: whether to compare with TFLM's build where it is installed. It is native code that does not check a model as Kibi
-            does, and runs in a child process: leave it out for files that you do not trust.
+        original: the graph that `simplify` made the model of; the outputs of both are compared, and TFLM's other tensors are
+            compared with those of this graph. None: the model itself.
+        oracle: True to compare with TFLM's build where it is installed. That is native code that does not check a model as Kibi
+            does, in a child process: give False for files that you do not trust.
 
     Returns:
-        What was compared and what differed; where TFLM's build failed, `oracle_failure` says how.
+        What was compared, and what differed; where TFLM's build failed, `oracle_failure` says how.
     """
     from kibi.reports.verification import verify as compare  # noqa: PLC0415
 
@@ -423,7 +423,7 @@ def _target(target: str | Target) -> Target:
 
 
 def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool) -> "Plan":
-    """The plan that a graph's file carries."""
+    """Returns the plan that a graph's file carries."""
     from kibi.errors import PlanError  # noqa: PLC0415
     from kibi.frontends.source import read_source  # noqa: PLC0415
     from kibi.frontends.tflite.offline_plan import ONLINE, read_offline_plan  # noqa: PLC0415
@@ -437,7 +437,7 @@ def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool)
         raise PlanError(
             f"{graph.source} carries no plan. Write one into it with `kibi plan --embed`, or plan without it."
         )
-    # Tensors that the importer has added come behind those of the file.
+    # Tensors that the importer has added come after those of the file.
     every = (*offsets, *(ONLINE,) * (len(graph.tensors) - len(offsets)))
     made = plan_offline(graph, target, every)
     if ram is not None and made.arena_bytes > ram:

@@ -41,7 +41,7 @@ class DType(Enum):
 
     @property
     def is_integer(self) -> bool:
-        """Whether elements are integers (`bool` is not)."""
+        """True if elements are integers (`bool` is not)."""
         return self not in (DType.F32, DType.BOOL)
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 labels: Final[tuple[str, ...]] = tuple("0123456789")
-"""What each of the model's outputs stands for, in order."""
+"""What each of the model's outputs means, in order."""
 
 
 def model_path() -> Path:
