@@ -29,7 +29,7 @@ _WORD_BYTES = 4
 
 
 class Context:
-    """Where the tensors of a program live, and who is told when something goes wrong.
+    """The allocators, the error handler and the live tensors of a program without a plan.
 
     `with Context(metadata=4096, ram=65536):` makes it the current one of this thread or task until the block ends; tensors
     stay in the context in which they were made. A context may be entered several times, and by several threads.
@@ -93,21 +93,21 @@ class Context:
             return tuple(self._tensors.values())
 
     def register(self, tensor: "TensorInterface") -> None:
-        """Count a tensor among those that live, as long as it does; tensors do this themselves."""
+        """Adds a tensor to the live ones until it is freed; tensors call this themselves."""
         with self._lock:
             self._tensors[id(tensor)] = tensor
 
     def unregister(self, tensor: "TensorInterface") -> None:
-        """Count a tensor among those that live no more."""
+        """Removes a tensor from the live ones."""
         with self._lock:
             self._tensors.pop(id(tensor), None)
 
     def notify(self, event: Event) -> None:
-        """Tell the handler."""
+        """Reports an event to the handler."""
         self._handler.notify(event)
 
     def fail(self, error: Event) -> NoReturn:
-        """Tell the handler of an error after which there is nothing to give.
+        """Reports an error to the handler; the caller then returns nothing.
 
         Raises:
             EventError: in any case, even if a callback took the error.
@@ -120,7 +120,7 @@ class Context:
         return self._claim(self._metadata, size_bytes, kind)
 
     def release_metadata(self, handle: Handle) -> None:
-        """Give a block of the metadata arena back, if that takes blocks back one by one."""
+        """Frees a block of the metadata arena, if that arena frees single blocks."""
         arena = self._metadata.allocator if isinstance(self._metadata, Recording) else self._metadata
         if not isinstance(arena, LinearArena):
             handle.free()
@@ -176,7 +176,7 @@ _defaults = local()
 
 
 def default_context() -> Context:
-    """This thread's own context where none was entered, made when it is first asked for.
+    """This thread's own context, used while no other was entered, and made on first use.
 
     Tasks of one event loop share their thread's: enter a context in each where that matters.
     """

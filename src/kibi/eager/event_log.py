@@ -1,4 +1,4 @@
-"""Reading logs of ids: text that holds them in hexadecimal, or the ids themselves one behind another."""
+"""Logs of ids: text with ids in hexadecimal, or the ids themselves, one after another."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b")
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """One id, and who has it.
+    """One id, and the events and errors that have it.
 
     Attributes:
         position: the line of a text, counted from 1, or the byte offset in a binary log.
@@ -52,7 +52,7 @@ def decode_log(events: EventMap, data: bytes, id_bytes: int) -> tuple[LoggedEven
 
 
 def is_text(data: bytes) -> bool:
-    """Whether a log is text."""
+    """True if a log is text."""
     if any(byte < 0x20 and byte not in _TEXT_CONTROLS for byte in data):
         return False
     try:

@@ -1,11 +1,11 @@
-"""Finding the names behind ids: the events and errors that sources declare, their collisions, and logs of ids.
+"""The names of ids: the events and errors that sources declare, their collisions, and logs of ids.
 
 What counts as a declaration:
 
 - C and C++: `DECLARE_EVENT(Name)` and `DECLARE_ERROR(Name)`, which are uTensor's (`src/uTensor/core/errorHandler.hpp`), and
-  Kibi's `KIBI_EVENT(Name)` and `KIBI_ERROR(Name)`. C99 cannot hash a name, so Kibi's may state the id behind the name, as in
+  Kibi's `KIBI_EVENT(Name)` and `KIBI_ERROR(Name)`. C99 cannot hash a name, so Kibi's may state the id after the name, as in
   `KIBI_EVENT(Name, 0x1234u)`, which is checked. Not in comments, string literals, preprocessor directives (so that a macro's
-  own definition is none) or behind `#if 0`.
+  own definition is none) or after `#if 0`.
 - Python: calls of `declare_event("Name")` and `declare_error("Name")`, also by the name that they were imported as. A name
   that is computed cannot be known and is passed over.
 """
@@ -77,7 +77,7 @@ class Declaration:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the stated id is that of the name at no width."""
+        """True if the stated id is not that of the name, at any width."""
         return self.stated_id is not None and self.stated_id not in {self.type.id(width) for width in (1, 2, 4)}
 
 
@@ -241,7 +241,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _without_directives(code: str) -> str:
-    """Blanks in place of preprocessor directives, and of all that stands behind `#if 0`.
+    """Replaces preprocessor directives, and everything after `#if 0`, by blanks.
 
     A line that is continued (a NUL stands before its end) belongs to its directive.
     """
@@ -259,7 +259,7 @@ def _without_directives(code: str) -> str:
 
 
 def _nested(word: str, condition: str, depth: int, dead_depth: int) -> tuple[int, int]:
-    """How deep in conditions the code behind a directive lies, and at which depth an `#if 0` began, or 0."""
+    """The depth of conditions after a directive, and the depth at which an `#if 0` began, or 0."""
     if word in ("if", "ifdef", "ifndef"):
         depth += 1
         if not dead_depth and word == "if" and condition.rstrip("\x00 ") == "0":

@@ -92,7 +92,7 @@ class Event:
 
     @property
     def is_error(self) -> bool:
-        """Whether something went wrong."""
+        """True if something went wrong."""
         return self.type.severity is Severity.ERROR
 
     def __str__(self) -> str:

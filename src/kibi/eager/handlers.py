@@ -1,4 +1,4 @@
-"""Error handlers: who is told of events and errors.
+"""Error handlers: what receives events and errors.
 
 Whoever reports an error to a handler goes on when `notify` returns: an allocator then gives nothing. A tensor that has no
 value to give raises `EventError` all the same.
@@ -22,7 +22,7 @@ class Handler(Protocol):
 
 
 def error_of(event: Event) -> EventError:
-    """The exception that stands for an event which is an error."""
+    """Returns the exception for an event that is an error."""
     return EventError(event.type.name, str(event), event.type.meaning)
 
 
@@ -52,7 +52,7 @@ class ErrorHandler:
         return self._events.maxlen or 0
 
     def notify(self, event: Event) -> None:
-        """Keep the event; an error goes to the callback, or raises.
+        """Keeps the event; an error goes to the callback, or raises.
 
         Raises:
             EventError: it is an error, and there is no callback.
@@ -77,7 +77,7 @@ class ErrorHandler:
         return True  # a handler without events is one all the same
 
     def clear(self) -> None:
-        """Forget all events."""
+        """Forgets all events."""
         with self._lock:
             self._events.clear()
 
@@ -108,7 +108,7 @@ class LoggingHandler:
         self._id_bytes = id_bytes
 
     def notify(self, event: Event) -> None:
-        """Log it."""
+        """Logs it."""
         level = logging.ERROR if event.is_error else logging.DEBUG
         facts = {"event_name": event.type.name, "event_id": event.type.id(self._id_bytes)}
         self._logger.log(level, "%s", event, extra=facts)

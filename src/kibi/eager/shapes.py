@@ -64,7 +64,7 @@ class TensorShape:
         return prod(self._dimensions)
 
     def linear_index(self, *indices: int) -> int:
-        """Where an element lies among all, in row-major order.
+        """The number of an element among all, in row-major order.
 
         Args:
             indices: one for each dimension, each at least 0 and below it. Those left out at the end are 0, as on the device;

@@ -1,4 +1,4 @@
-"""What lies at one place of a tensor, read and written as whoever asks says.
+"""Elements of tensors by reference, read and written with the type that the caller asks for.
 
 After uTensor's `IntegralValue` (`src/uTensor/core/types.hpp`): the type is the reader's business. Of the bytes `de ad be ef`
 read at the first element, one byte is 0xde; two are 0xadde on a little-endian device and 0xdead on a big-endian one.
@@ -25,11 +25,11 @@ class Place(Protocol):
         """The bytes from an offset on.
 
         Raises:
-            KibiError: they do not lie there.
+            KibiError: the tensor does not have them.
         """
 
     def write_bytes(self, offset: int, data: bytes) -> None:
-        """Put bytes there from an offset on.
+        """Puts bytes there from an offset on.
 
         Raises:
             KibiError: there is no room, or nobody may write.
@@ -101,7 +101,7 @@ def _as(kind: str) -> property:
 
 
 class IntegralValue:
-    """A reference to what lies at one place: it sees later writes, and writes through.
+    """A reference to one place of a tensor: it sees later writes, and writes through.
 
     `int(value)`, `float(value)` and `==` take it as an element of the tensor's type. `value.u16` and the like read as many
     bytes from its place on, whatever the tensor's type, and can be assigned to.
@@ -115,7 +115,7 @@ class IntegralValue:
 
     __slots__ = ("_byteorder", "_dtype", "_offset", "_place")
     u8, s8, u16, s16, u32, s32, f32 = map(_as, ("u1", "i1", "u2", "i2", "u4", "i4", "f4"))
-    __hash__: ClassVar[None]  # type: ignore[assignment]  # what lies there changes
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # the bytes there change
 
     def __init__(self, place: Place, offset: int, dtype: DType, byteorder: ByteOrder = "little") -> None:
         self._place = place
@@ -129,7 +129,7 @@ class IntegralValue:
         return self._dtype
 
     def read(self, kind: DType | DTypeLike | None = None) -> np.generic:
-        """What lies there, as a NumPy scalar.
+        """Returns the element as a NumPy scalar.
 
         Args:
             kind: read as many bytes as it has, from this place on; None: the element's type.
@@ -143,7 +143,7 @@ class IntegralValue:
         return scalar  # which is in this machine's order: NumPy's scalars have no other
 
     def write(self, value: object, kind: DType | DTypeLike | None = None) -> None:
-        """Write to this place.
+        """Writes to this place.
 
         Args:
             value: a number; see `encode`.
@@ -180,7 +180,7 @@ class IntegralValue:
 
 
 def _cast(value: object, kind: np.dtype[np.generic]) -> bytes:
-    """A number's bytes as that type; integers must lie in its range.
+    """A number's bytes as that type; integers must be in its range.
 
     Raises:
         InputError: they do not, or it is no number.

@@ -22,7 +22,7 @@ class Arena:
         graph: the model.
         plan: where its buffers lie.
         memory: the caller's bytes; None: a bytearray of the size that the plan needs.
-        guard: whether bytes that no buffer uses hold canaries, checked by `check`.
+        guard: True if bytes that no buffer uses hold canaries, checked by `check`.
 
     Raises:
         ArenaError: the memory is too small, read-only or misaligned.
@@ -48,20 +48,20 @@ class Arena:
         self._moment = -1
 
     def start(self) -> None:
-        """Before the first step: canaries everywhere."""
+        """Writes canaries everywhere, before the first step."""
         if self._guard:
             self.bytes[:] = CANARY
             self._owners[:] = 0
             self._moment = -1
 
     def release(self, step: int) -> None:
-        """After a step: canaries where buffers have just died."""
+        """Writes canaries where buffers have just died, after a step."""
         if self._guard:
             for start, end in self._freed.get(step + 1, ()):
                 self.bytes[start:end] = CANARY
 
     def check(self, step: int) -> None:
-        """Every byte that no buffer owns behind this step still holds its canary.
+        """Checks that every byte that no buffer owns after this step still holds its canary.
 
         Raises:
             InternalError: one does not; the text names it.
@@ -78,7 +78,7 @@ class Arena:
 
 
 def side_by_side(plan: Plan) -> Plan:
-    """The same plan with its regions one behind the other in one arena; itself where it has one arena already."""
+    """The same plan with its regions one after another in one arena; the plan itself if it has one arena."""
     if not plan.regions:
         return plan
     alignment = max((buffer.alignment for buffer in plan.buffers), default=1)
@@ -126,7 +126,7 @@ def _freed(plan: Plan) -> dict[int, list[tuple[int, int]]]:
 
 
 def check_size(graph: Graph, plan: Plan, memory: WritableBuffer) -> NDArray[np.uint8]:
-    """The caller's memory as an array, if a plan fits.
+    """Returns the caller's memory as an array, if the plan fits.
 
     Raises:
         ArenaError: it is no block of bytes, read-only or too small.

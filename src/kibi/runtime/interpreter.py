@@ -44,7 +44,7 @@ _DESCRIPTOR_BYTES = 48
 
 
 class Interpreter:
-    """A model ready to run many times.
+    """A planned model in its arena, to run many times.
 
     Everything is allocated when it is made: the planned bytes in the arena, a descriptor for each tensor in a metadata arena.
     A run allocates nothing. Where the plan streams its inputs, `run` hands their rows over itself; or the caller does, with
@@ -58,8 +58,8 @@ class Interpreter:
             buffers are registered for them.
         arena: the caller's bytes, at least `arena_needed_bytes`; None: bytes of its own. Several interpreters may share
             one, and run one after another.
-        guard: whether canaries in free bytes are kept and checked.
-        allocate: whether to allocate at once; else the caller does, after `register_preallocated`.
+        guard: True if canaries in free bytes are kept and checked.
+        allocate: True to allocate at once; False: the caller calls `allocate`, after `register_preallocated`.
         handler: is told of what happens, in the words of `kibi.eager.inference_events`, which generated C reports, too.
 
     Raises:
@@ -133,7 +133,7 @@ class Interpreter:
 
     @property
     def allocations(self) -> int:
-        """How many blocks have been allocated, in both arenas; runs add none."""
+        """The number of blocks allocated so far, in both arenas; runs add none."""
         return self._ready().arena.allocator.allocations + self._metadata.allocations
 
     @property
@@ -143,11 +143,11 @@ class Interpreter:
 
     @property
     def state_bytes(self) -> int:
-        """Bytes of variables, which keep their values from run to run, and are each interpreter's own."""
+        """Bytes of variables, which keep their values from run to run; each interpreter has its own."""
         return sum(self.tensors[index].size_bytes for index in self._program.graph.variables)
 
     def register_preallocated(self, tensor: int | str, buffer: WritableBuffer) -> int:
-        """Let a tensor lie in a buffer of the caller's, so that it takes none of the arena; before `allocate`.
+        """Puts a tensor into a caller-owned buffer, so that it takes none of the arena; call it before `allocate`.
 
         Args:
             tensor: its index or name.
@@ -176,7 +176,7 @@ class Interpreter:
         return before - self.arena_needed_bytes
 
     def allocate(self) -> None:
-        """Allocate everything; a second call does nothing.
+        """Allocates everything; a second call does nothing.
 
         Raises:
             PlanError: the plan is not right for the model.
@@ -189,7 +189,7 @@ class Interpreter:
             self._allocate()
 
     def _allocate(self) -> None:
-        """Allocate everything."""
+        """Allocates everything."""
         model, given, memory, guard = self._given
         plan, graph = self.plan, self.model
         if memory is not None:
@@ -220,7 +220,7 @@ class Interpreter:
         self._reset()
 
     def _check_apart(self, arena: Arena) -> None:
-        """No two of arena and registered buffers share bytes.
+        """Checks that no two of arena and registered buffers share bytes.
 
         Raises:
             InputError: two do.
@@ -246,12 +246,12 @@ class Interpreter:
         return RowTensor(kind, offsets=offsets, memory=arena.bytes, name=name, context=context, constant_type=True)
 
     def run(self, inputs: Sequence[Array], observe: Observer | None = None) -> list[Array]:
-        """One inference; one that was begun with `push_row` is forgotten.
+        """Runs one inference; forgets one that was begun with `push_row`.
 
         An operator that needs the inputs of several inferences may end one early: see `Operator.may_exit_early`.
 
         Args:
-            inputs: one array for each model input, of its shape and type; what lies in a preallocated buffer is replaced.
+            inputs: one array for each model input, of its shape and type; the contents of preallocated buffers are replaced.
             observe: called with each tensor as it is completed.
 
         Returns:
@@ -280,7 +280,7 @@ class Interpreter:
 
     @property
     def expected_row(self) -> tuple[int, int] | None:
-        """The number of the input, and of its row, that `push_row` must bring next; None when all have come."""
+        """The number of the input, and of its row, that `push_row` must get next; None when all rows were pushed."""
         program = self._ready()
         position = program.next_arrival(self._position)
         if position == len(program.steps):
@@ -289,7 +289,7 @@ class Interpreter:
         return program.graph.inputs.index(program.graph.nodes[node].outputs[0]), row
 
     def push_row(self, row: Array, input: int = 0) -> None:  # noqa: A002 - the command line's word
-        """Hand over the next row of an input that streams; all is computed that can be before the next one.
+        """Takes the next row of a stream input, and computes everything that can be computed before the one after it.
 
         Args:
             row: of the shape and type of one row of the input.
@@ -317,7 +317,7 @@ class Interpreter:
             self._receive(array.reshape(-1), None)
 
     def invoke(self) -> list[Array]:
-        """The outputs, when all rows have been pushed; the next `push_row` begins another inference.
+        """Returns the outputs, when all rows have been pushed; the next `push_row` begins another inference.
 
         None at all where an operator ended the inference early, for which not all rows need to have come.
 
@@ -338,19 +338,19 @@ class Interpreter:
             return self._outputs()
 
     def reset(self) -> None:
-        """Give variables their first values, and forget an inference that was begun with `push_row`."""
+        """Gives variables their first values, and forgets an inference that was begun with `push_row`."""
         with self._alone():
             self._reset()
 
     def _reset(self) -> None:
-        """As `reset`."""
+        """Does the work of `reset`."""
         self._position = 0
         for index in self._program.graph.variables if self._is_allocated else ():
             tensor = self.tensors[index]
             tensor.write_bytes(0, self._program.graph.tensors[index].initial_bytes)
 
     def print_memory_plan(self, file: TextIO | None = None) -> None:
-        """Print the plan as TFLM prints its own: rows are steps, columns are bytes, one letter for each tensor, dots are free.
+        """Prints the plan as TFLM prints its own: rows are steps, columns are bytes, one letter for each tensor, dots are free.
 
         Args:
             file: where to print; None: standard output.
@@ -359,7 +359,7 @@ class Interpreter:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """For a with-block: nothing else is done with this interpreter; what an error interrupts is forgotten.
+        """For a with-block: refuses other calls of this interpreter, and forgets an inference that an error interrupts.
 
         Raises:
             InputError: something is.
@@ -403,14 +403,14 @@ class Interpreter:
         return [self.tensors[index].to_array() for index in self._program.graph.outputs]
 
     def _receive(self, row: Array, observe: Observer | None) -> None:
-        """Copy a row to its place, and compute until the next one is needed."""
+        """Copies a row to its place, and computes until the next one is needed."""
         self._program.steps[self._position].receive(row)
         self._handler.notify(RowReceived())
         self._done(observe)
         self._advance(observe)
 
     def _advance(self, observe: Observer | None) -> None:
-        """Run steps until a row must arrive, or to the end."""
+        """Runs steps until the caller must push a row, or to the end."""
         steps = self._program.steps
         while self._position < len(steps) and not steps[self._position].is_arrival:
             step = steps[self._position]
@@ -426,7 +426,7 @@ class Interpreter:
                 self._position = len(steps)
 
     def _done(self, observe: Observer | None) -> None:
-        """A step has run."""
+        """Notes that a step has run."""
         program, position = self._program, self._position
         if observe is not None:
             self._observe(position, observe)
@@ -437,7 +437,7 @@ class Interpreter:
             program.arena.check(position)
 
     def _observe(self, position: int, observe: Observer) -> None:
-        """Copy the rows that a step has made: by the time that a tensor's last one is, its first ones may be gone."""
+        """Copies the rows that a step has made, because a tensor's first rows may be overwritten before its last is made."""
         node, step = self._program.plan.steps[position]
         site = self._program.graph.sites[node]
         index, kind = site.output.index, site.output.type
@@ -448,7 +448,7 @@ class Interpreter:
 
 
 def _check_kinds(model: object, plan: object, handler: object) -> None:
-    """The arguments are what they should be.
+    """Checks the types of the arguments.
 
     Raises:
         InputError: one is not.

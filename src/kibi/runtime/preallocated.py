@@ -1,4 +1,4 @@
-"""Tensors that lie in buffers of the caller's: which ones can, and what a buffer must be."""
+"""Tensors in caller-owned buffers: which tensors may be there, and what a buffer must be."""
 
 from typing import SupportsIndex
 
@@ -11,7 +11,7 @@ from kibi.ir import Graph
 
 
 def find_tensor(graph: Graph, tensor: int | str, buffer: WritableBuffer) -> int:
-    """The index of a tensor that may lie in a buffer.
+    """The index of a tensor that may be in a caller-owned buffer.
 
     Args:
         graph: the model.

@@ -98,16 +98,16 @@ class Step:
 
     @property
     def is_arrival(self) -> bool:
-        """Whether the caller brings its row."""
+        """True if the caller pushes its row."""
         return self.compute is None
 
     @property
     def ends(self) -> bool:
-        """Whether the inference ends behind it, now that it has run."""
+        """True if the inference ends after this step, which has run."""
         return self.remaining is not None and bool(self.remaining.any())
 
     def run(self) -> None:
-        """Compute.
+        """Computes the step.
 
         Raises:
             EventError: a row that it reads is not there any more.
@@ -121,7 +121,7 @@ class Step:
         self._store(values)
 
     def receive(self, row: Array) -> None:
-        """Take the row that the caller brings."""
+        """Takes the row that the caller pushed."""
         self._store(row)
 
     def _store(self, values: Array) -> None:
@@ -150,14 +150,14 @@ class Program:
         self.steps = [prepared[node][step] for node, step in plan.steps]
 
     def begin(self) -> None:
-        """Before the first step: no row is there."""
+        """Begins an inference: no row exists."""
         self.arena.start()
         for tensor in self.tensors.values():
             if isinstance(tensor, RowTensor):
                 tensor.restart()
 
     def next_arrival(self, position: int) -> int:
-        """The first step from a position on at which a row arrives; the number of steps where none does."""
+        """The first step from a position on that takes a pushed row; the number of steps if none does."""
         while position < len(self.steps) and not self.steps[position].is_arrival:
             position += 1
         return position
@@ -183,7 +183,7 @@ class Program:
         return steps
 
     def _functions(self, node: int) -> Iterator[Callable[[Rows], Array] | None]:
-        """The function of each step of a node; a row that arrives needs none."""
+        """The function of each step of a node; steps that take pushed rows need none."""
         site = self.graph.sites[node]
         if site.op.receives:
             return repeat(None)

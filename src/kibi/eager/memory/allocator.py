@@ -1,4 +1,4 @@
-"""What every allocator can do, what it tells whoever watches it, and the events and errors it reports."""
+"""The protocol of allocators, what they tell observers, and the events and errors that they report."""
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -73,19 +73,19 @@ class Allocator(Protocol):
         """The address of a new block; None where a handler took the error that there is no room."""
 
     def deallocate(self, address: int | None) -> None:
-        """Free the block at an address; None is passed over."""
+        """Frees the block at an address; None is passed over."""
 
     def bind(self, address: int, handle: "Handle") -> None:
-        """Give a block to a handle, which knows its address from then on."""
+        """Gives a block to a handle, which knows its address from then on."""
 
     def unbind(self, address: int, handle: "Handle") -> None:
         """Part a block from its handle; the block stays."""
 
     def is_bound(self, address: int, handle: "Handle | None" = None) -> bool:
-        """Whether a block is bound to this handle; None: to any."""
+        """True if a block is bound to this handle; None: to any."""
 
     def contains(self, address: int | None) -> bool:
-        """Whether a block that lives starts at an address."""
+        """True if a live block starts at an address."""
 
     def available(self) -> int:
         """Bytes that no block holds."""
@@ -98,7 +98,7 @@ class Observer(Protocol):
         """There is a new block."""
 
     def moved(self, old: int, address: int, size_bytes: int) -> None:
-        """A block lies elsewhere, or has another size."""
+        """A block has moved, or has another size."""
 
     def freed(self, address: int, size_bytes: int) -> None:
         """A block is no more."""
@@ -109,4 +109,4 @@ class Observable(Protocol):
     """Tells observers where blocks are."""
 
     def observe(self, observer: Observer) -> None:
-        """Tell this observer, too, from now on."""
+        """Adds an observer."""

@@ -71,7 +71,7 @@ class BlockArena(ABC):
         return self._alignment
 
     def observe(self, observer: Observer) -> None:
-        """Tell this observer of every block that is placed, moves or ends."""
+        """Tells this observer of every block that is placed, moves or ends."""
         self._observers.append(observer)
 
     def blocks(self) -> tuple[BlockState, ...]:
@@ -104,7 +104,7 @@ class BlockArena(ABC):
             return self.capacity_bytes - sum(block.size_bytes for block in self._blocks.values())
 
     def contains(self, address: int | None) -> bool:
-        """Whether a block that lives starts at an address; False for None and for addresses of no block.
+        """True if a live block starts at an address; False for None and for addresses of no block.
 
         Another block may start there by now: only a handle knows its own.
         """
@@ -113,7 +113,7 @@ class BlockArena(ABC):
             return address is not None and whole_number(address, "address", least=-(1 << 63)) in self._blocks
 
     def bind(self, address: int, handle: Handle) -> None:
-        """Give the block at an address to a handle.
+        """Gives the block at an address to a handle.
 
         Reports:
             OutOfMemoryBounds, MetaHeaderNotFound: there is no block.
@@ -156,7 +156,7 @@ class BlockArena(ABC):
                 self._part(block)
 
     def is_bound(self, address: int, handle: Handle | None = None) -> bool:
-        """Whether the block at an address is bound to this handle; None: to any.
+        """True if the block at an address is bound to this handle; None: to any.
 
         Reports:
             OutOfMemoryBounds, MetaHeaderNotFound: there is no block.
@@ -167,14 +167,14 @@ class BlockArena(ABC):
             return owner is not None and (handle is None or owner is handle)
 
     def free(self, handle: Handle) -> None:
-        """Free the block of a handle; where it has none here, nothing happens."""
+        """Frees the block of a handle, if it has one in this arena."""
         with self._lock:
             block = handle.block_in(self)
             if block is not None:
                 self.deallocate(block.address)
 
     def deallocate(self, address: int | None) -> None:
-        """Free the block at an address; None is passed over.
+        """Frees the block at an address; None is passed over.
 
         Reports:
             OutOfMemoryBounds, MetaHeaderNotFound: there is no block.
@@ -220,7 +220,7 @@ class BlockArena(ABC):
         return sorted(self._blocks.values(), key=lambda block: block.address)
 
     def _find(self, address: int, operation: str) -> Block | None:
-        """The block at an address; None, and an error is reported, where there is none."""
+        """The block at an address; if there is none, reports an error and returns None."""
         self._adopt()
         number = whole_number(address, "address", least=-(1 << 63))
         block = self._blocks.get(number)
@@ -237,7 +237,7 @@ class BlockArena(ABC):
         return block
 
     def _move(self, block: Block, address: int, size_bytes: int | None = None) -> None:
-        """Take a block's bytes to an address, where none lies but perhaps itself; as many as fit into its new size."""
+        """Moves a block's bytes to an address that is free, but for the block itself; as many as fit into its new size."""
         old, size_bytes = block.address, block.size_bytes if size_bytes is None else size_bytes
         kept = min(size_bytes, block.size_bytes)
         if address != old:
@@ -282,7 +282,7 @@ class BlockArena(ABC):
 
 
 def _let_go(view: memoryview) -> None:
-    """Release a view; where foreign code still holds it, it stays valid, and its block pinned."""
+    """Releases a view. If other code still holds the view, it stays valid, and its block stays pinned."""
     try:
         view.release()
     except BufferError:

@@ -1,4 +1,4 @@
-"""Blocks and the gaps between them; the bytes that they lie in."""
+"""Blocks, the gaps between them, and their bytes."""
 
 import operator
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ class Region:
 
     @property
     def end(self) -> int:
-        """One behind the last byte."""
+        """The address after the last byte."""
         return self.offset + self.size_bytes
 
 
@@ -58,7 +58,7 @@ class Block:
 
     @property
     def end(self) -> int:
-        """One behind its last byte."""
+        """The address after its last byte."""
         return self.address + self.size_bytes
 
     @property
@@ -67,7 +67,7 @@ class Block:
         return None if self.handle is None else self.handle()
 
     def is_pinned(self) -> bool:
-        """Whether a pin, or an array made inside one, still shows its bytes."""
+        """True if a pin, or an array made inside one, still shows its bytes."""
         if self.views:
             self.views = [view for view in self.views if view() is not None]
         return self.pins > 0 or bool(self.views)
@@ -80,8 +80,8 @@ class BlockState:
     Attributes:
         address: where it starts, in bytes from the start of the arena.
         size_bytes: as was asked for.
-        is_bound: whether it has a handle.
-        is_pinned: whether it cannot move.
+        is_bound: True if it has a handle.
+        is_pinned: True if it cannot move.
     """
 
     address: int
@@ -113,7 +113,7 @@ def gaps(taken: Iterable[tuple[int, int]], capacity_bytes: int) -> list[Region]:
 
 
 def first_fit(free: Iterable[Region], size_bytes: int, alignment: int) -> int | None:
-    """The lowest aligned address with so many bytes free behind it, or None."""
+    """The lowest aligned address from which so many bytes are free, or None."""
     for region in free:
         address = align_up(region.offset, alignment)
         if address + size_bytes <= region.end:
@@ -140,7 +140,7 @@ def writable_bytes(memory: "int | WritableBuffer", alignment: int) -> NDArray[np
     """A caller's bytes as an array, or new ones that start at a multiple of `alignment`.
 
     Args:
-        memory: a writable buffer whose bytes lie in one piece, or how many bytes to make.
+        memory: a writable buffer whose bytes are in one piece, or how many bytes to make.
         alignment: in bytes, a power of two.
 
     Raises:

@@ -37,7 +37,7 @@ def compaction(
         blocks: those that live, ascending by address.
         capacity_bytes: of the arena.
         alignment: of blocks that move, in bytes.
-        keep_unbound: whether blocks without a handle stay where they are, too; otherwise they are lost.
+        keep_unbound: True if blocks without a handle stay where they are, too; False: they are lost.
         heed_pins: False: what it would be if nothing were pinned.
     """
     pinned = {block for block in blocks if heed_pins and block.is_pinned()}

@@ -27,7 +27,7 @@ class Handle:
 
     @property
     def is_bound(self) -> bool:
-        """Whether it has a block."""
+        """True if it has a block."""
         return self._block is not None
 
     @property
@@ -44,7 +44,7 @@ class Handle:
 
     @property
     def is_pinned(self) -> bool:
-        """Whether its block cannot move at present."""
+        """True if its block cannot move at present."""
         block = self._block
         return block is not None and block.is_pinned()
 
@@ -72,7 +72,7 @@ class Handle:
             yield view
 
     def free(self) -> None:
-        """Free its block; without one, nothing happens."""
+        """Frees its block, if it has one."""
         arena = self._arena
         if arena is not None:
             arena.free(self)
@@ -86,7 +86,7 @@ class Handle:
         self._arena = self._block = None
 
     def block_in(self, arena: "BlockArena") -> "Block | None":
-        """For arenas: its block, where that lies in this arena."""
+        """Returns its block if that is in this arena; for arenas."""
         return self._block if self._arena is arena else None
 
     def __copy__(self) -> NoReturn:

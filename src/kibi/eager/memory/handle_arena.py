@@ -120,7 +120,7 @@ class HandleArena(BlockArena):
             return self._placed(address, size_bytes).address
 
     def spare(self) -> tuple[Region, ...]:
-        """The regions that no planned block ever uses and no block lies in, ascending; without a plan, all gaps."""
+        """The regions that no planned block ever uses and that have no block, ascending; without a plan, all gaps."""
         with self._lock:
             self._adopt()
             taken = self._taken()
@@ -135,7 +135,7 @@ class HandleArena(BlockArena):
                 self._guide.restart()
 
     def rebalance(self) -> bool:
-        """Move bound blocks together, give up unbound ones; whether the free bytes lie in one piece now.
+        """Moves bound blocks together and gives up unbound ones. True if the free bytes are in one piece now.
 
         Reports:
             ArenaRebalancing, RebalanceHeldByPins.
@@ -172,7 +172,7 @@ class HandleArena(BlockArena):
         return address
 
     def _cleared(self, guide: PlanGuide, planned: PlannedBlock) -> int | None:
-        """The planned place, after what is bound and lies there has moved; None where it cannot be cleared."""
+        """The planned place, after bound blocks there have moved away; None if it cannot be cleared."""
         expected = [span for span in guide.expected() if span != planned.span]
         moves = clearance(planned.span, self._ascending(), expected, self.capacity_bytes, self.alignment)
         if moves is None:
@@ -202,7 +202,7 @@ class HandleArena(BlockArena):
         return None
 
     def _lowest_room(self, size_bytes: int) -> int | None:
-        """The lowest place that is free; None where there is none.
+        """The lowest free place; None if there is none.
 
         Where all blocks follow one another from the start of the arena, as those of an interpreter do, none is looked at again.
         """

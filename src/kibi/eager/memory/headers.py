@@ -13,7 +13,7 @@ WIDTHS = (2, 4)
 class HeaderLayout:
     """The header of one block: its size, with a top bit that says whether it is in use; its offset; its handle's address.
 
-    Headers lie in the metadata arena, none between the blocks, so that 40 bytes of a 256-byte arena leave 216. After
+    Headers are in the metadata arena, not between the blocks, so that 40 bytes of a 256-byte arena leave 216. After
     uTensor's `MetaHeader` (src/uTensor/allocators/arenaAllocator.hpp), with an offset in place of its pointer.
 
     Attributes:

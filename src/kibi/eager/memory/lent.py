@@ -1,4 +1,4 @@
-"""Buffers of a caller's as bytes: which ones can be, and whether two share some."""
+"""Buffers of a caller as bytes: which ones are allowed, and whether two share bytes."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -16,7 +16,7 @@ def lent_bytes(source: object) -> NDArray[np.uint8]:
 
     Args:
         source: anything with the buffer protocol whose bytes are in one piece. Python objects are refused: their bytes are
-            pointers, and whoever writes there breaks the process.
+            pointers, and a write there breaks the process.
 
     Raises:
         NotBytesError: it is no such buffer.

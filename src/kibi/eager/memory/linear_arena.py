@@ -11,10 +11,10 @@ from kibi.errors import InputError
 
 
 class End(StrEnum):
-    """Which part of a linear arena a block lies in.
+    """The part of a linear arena that contains a block.
 
     PERSISTENT: comes down from the top and stays. PLANNED: one block at the bottom, which a memory plan divides. TEMPORARY:
-    goes up behind the planned block, until the temporaries are reset.
+    goes up after the planned block, until the temporaries are reset.
     """
 
     PERSISTENT = "persistent"
@@ -139,7 +139,7 @@ class LinearArena(BlockArena):
             return 0
 
     def reset_temporary(self) -> None:
-        """Give up all temporary blocks; their handles are unbound.
+        """Gives up all temporary blocks; their handles are unbound.
 
         Reports:
             BlockPinned: one of them is in use; all stay.
@@ -152,7 +152,7 @@ class LinearArena(BlockArena):
                 self._temporary_end = self._planned_end
 
     def reset(self) -> None:
-        """Give up all blocks of both ends; their handles are unbound.
+        """Gives up all blocks of both ends; their handles are unbound.
 
         Reports:
             BlockPinned: one of them is in use; all stay.

@@ -18,7 +18,7 @@ class PageAllocator(BlockArena):
     Rule: TVM's src/runtime/crt/memory/page_allocator.c.
 
     Args:
-        memory: the caller's writable buffer, or how many bytes to make; bytes behind the last whole page are not used.
+        memory: the caller's writable buffer, or how many bytes to make; bytes after the last complete page are not used.
         page_bytes: size of a page, a multiple of the alignment.
         alignment: the buffer starts at a multiple of it, in bytes.
         handler: is told of events and errors; None: errors raise.
@@ -88,7 +88,7 @@ class PageAllocator(BlockArena):
             return self._place(address, size_bytes).address
 
     def vrealloc(self, address: int | None, size_bytes: int) -> int | None:
-        """Make a block larger or smaller; its bytes, as many as fit, and its handle go with it.
+        """Makes a block larger or smaller; its bytes, as many as fit, and its handle go with it.
 
         It stays where it is if it can; else it moves.
 
@@ -97,7 +97,7 @@ class PageAllocator(BlockArena):
             size_bytes: at least 1.
 
         Returns:
-            Where the block lies now; None where a handler took the error: then the block is as it was.
+            The block's new address; None if a handler took the error: then the block is as it was.
 
         Reports:
             OutOfMemoryBounds, MetaHeaderNotFound: there is no block.
@@ -128,7 +128,7 @@ class PageAllocator(BlockArena):
             return new
 
     def vfree(self, address: int | None) -> None:
-        """Free a block; its pages join the free list. None is passed over. See `deallocate`."""
+        """Frees a block; its pages join the free list. None is passed over. See `deallocate`."""
         self.deallocate(address)
 
     def allocate(self, size_bytes: int) -> int | None:

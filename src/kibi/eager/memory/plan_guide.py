@@ -14,7 +14,7 @@ class Departure(StrEnum):
 
     UNPLANNED: no planned block of this size is left. ORDER: a block that the plan has later. EARLY: freed before the last
     step that the plan lets it live in. LATE: still there when a block is allocated that the plan has after its end.
-    DISPLACED: it lies elsewhere than planned, or had to move, so that another could have its planned place. OCCUPIED: its
+    DISPLACED: it is not at its planned place, or had to move, so that another could have its planned place. OCCUPIED: its
     planned place was taken and could not be cleared.
     """
 

@@ -1,4 +1,4 @@
-"""What an allocator handed out, by kind, and when: the numbers behind a picture of the memory."""
+"""Records of an allocator: bytes by kind and time, for a picture of the memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,7 +62,7 @@ class Usage:
 
 
 class Recording:
-    """Wraps an allocator, and is one itself: everything goes through, and is written down.
+    """Wraps an allocator, is one itself, and records every call.
 
     Of Kibi's own allocators it also learns what moves, is lost, or is allocated past it.
 
@@ -160,13 +160,13 @@ class Recording:
         return address
 
     def deallocate(self, address: int | None) -> None:
-        """Free a block of the wrapped allocator."""
+        """Frees a block of the wrapped allocator."""
         self._allocator.deallocate(address)
         if not self._is_told and address in self._live and not self._allocator.contains(address):
             self.freed(address, self._live[address].size_bytes)
 
     def bind(self, address: int, handle: Handle) -> None:
-        """Give a block of the wrapped allocator to a handle."""
+        """Gives a block of the wrapped allocator to a handle."""
         self._allocator.bind(address, handle)
 
     def unbind(self, address: int, handle: Handle) -> None:
@@ -174,11 +174,11 @@ class Recording:
         self._allocator.unbind(address, handle)
 
     def is_bound(self, address: int, handle: Handle | None = None) -> bool:
-        """Whether a block of the wrapped allocator is bound to this handle; None: to any."""
+        """True if a block of the wrapped allocator is bound to this handle; None: to any."""
         return self._allocator.is_bound(address, handle)
 
     def contains(self, address: int | None) -> bool:
-        """Whether a block of the wrapped allocator starts at an address."""
+        """True if a block of the wrapped allocator starts at an address."""
         return self._allocator.contains(address)
 
     def available(self) -> int:
@@ -193,7 +193,7 @@ class Recording:
         self._count(self._kind, size_bytes, allocations=1)
 
     def moved(self, old: int, address: int, size_bytes: int) -> None:
-        """For the wrapped allocator: a block lies elsewhere, or has another size."""
+        """Records that a block of the wrapped allocator has moved, or has another size."""
         span = self._live.pop(old, None)
         if span is None:  # older than the recording
             return
@@ -221,5 +221,5 @@ class Recording:
         self._high_water_bytes = max(self._high_water_bytes, self._live_bytes)
 
     def _settle(self) -> None:
-        """Let the allocator see to blocks whose handles have died."""
+        """Lets the allocator see to blocks whose handles have died."""
         self._allocator.available()

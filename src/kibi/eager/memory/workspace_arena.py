@@ -10,7 +10,7 @@ from kibi.eager.memory.blocks import Block, WritableBuffer, align_up, whole_numb
 
 
 class WorkspaceArena(BlockArena):
-    """Blocks come off a stack; freeing one only counts down, and when the count returns to zero, all is free in one step.
+    """An arena whose blocks are a stack and a counter: freeing a block counts down, and at zero all blocks are free at once.
 
     A scope gives back what was allocated inside it, at its end:
 

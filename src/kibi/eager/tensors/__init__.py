@@ -1,4 +1,4 @@
-"""Tensors: each kind says where its data lies and how it is reached; operators do not care which."""
+"""Tensors: each kind says where its data is stored and how it is accessed; operators work with all kinds."""
 
 from kibi.eager.tensors.file import FileTensor
 from kibi.eager.tensors.interface import FastOperator, TensorInterface

@@ -13,7 +13,7 @@ from kibi.ir import TensorType
 
 
 class FileTensor(TensorInterface):
-    """Data in a file that is mapped into memory: an example of data that lies on another chip.
+    """Data in a file that is mapped into memory: an example of data on another chip.
 
     Nothing of it is in an arena, and no operator reaches it directly, as a processor could not.
 
@@ -21,7 +21,7 @@ class FileTensor(TensorInterface):
         tensor_type: shape, element type, quantization.
         path: the file, which must exist.
         offset: where the first element lies, in bytes.
-        writable: whether writing changes the file; else it raises.
+        writable: True if writing changes the file; else it raises.
         name, context, constant_type: as of `TensorInterface`.
 
     Raises:
@@ -47,7 +47,7 @@ class FileTensor(TensorInterface):
         self._map = _mapped(Path(path), offset, tensor_type.size_bytes, writable=writable)
 
     def free(self) -> None:
-        """Write what has been changed, and let go of the file; doing so again does nothing."""
+        """Writes what has been changed, and closes the file; a second call does nothing."""
         super().free()
         self._map.close()  # which flushes
 

@@ -34,7 +34,7 @@ class FastOperator(Protocol):
 
     @property
     def is_fast(self) -> bool:
-        """Whether it is."""
+        """True if it is."""
 
 
 class TensorInterface(ABC):
@@ -46,13 +46,13 @@ class TensorInterface(ABC):
     A tensor gives its metadata back with its last reference, with `free()`, or at the end of a with-block.
 
     To derive one, give `_load`, and `_store` where it can be written; `layout` where its descriptor holds more than the
-    pointers to its functions and type; `_held` where its bytes lie in one piece, `_held_row` where those of a row do.
+    pointers to its functions and type; `_held` if its bytes are in one piece, `_held_row` if those of a row are.
 
     Args:
         tensor_type: shape, element type, quantization. Of more than four dimensions the leading ones are joined.
         name: for messages.
         context: where the descriptor lives; None: the current one.
-        constant_type: whether the type is known ahead of time, and so lies in flash; else it takes metadata.
+        constant_type: True if the type is known ahead of time, and so is stored in flash; else it takes metadata.
 
     Raises:
         InputError: the shape cannot be stored.
@@ -64,9 +64,9 @@ class TensorInterface(ABC):
     is_writable: bool = True
     """Whether the tensor can be written."""
     is_fast: ClassVar[bool] = False
-    """Whether the bytes lie in one piece, and operators that are marked fast can have them."""
+    """True if the bytes are in one piece, and operators that are marked fast can access them."""
     has_fast_rows: ClassVar[bool] = False
-    """Whether the bytes of each row lie in one piece, and operators that are marked fast can have them."""
+    """True if the bytes of each row are in one piece, and operators that are marked fast can access them."""
 
     def __init__(
         self, tensor_type: TensorType, *, name: str = "", context: Context | None = None, constant_type: bool = False
@@ -127,11 +127,11 @@ class TensorInterface(ABC):
 
     @property
     def is_freed(self) -> bool:
-        """Whether it has been freed, so that it can be read and written no more."""
+        """True if it was freed, so that it can no longer be read or written."""
         return self._is_freed
 
     def free(self) -> None:
-        """Give back what the tensor holds; doing so again does nothing."""
+        """Frees what the tensor holds; a second call does nothing."""
         if not self._is_freed:
             self._is_freed = True
             self._context.unregister(self)
@@ -156,7 +156,7 @@ class TensorInterface(ABC):
         return IntegralValue(self, self._offset(index), self._type.dtype, self._context.byteorder)
 
     def __setitem__(self, index: int | tuple[int, ...], value: object) -> None:
-        """Write an element, or as many bytes as an explicit cast has: `t[0, 0] = numpy.uint16(0xADDE)`.
+        """Writes an element, or as many bytes as an explicit cast has: `t[0, 0] = numpy.uint16(0xADDE)`.
 
         Raises:
             InputError: the value does not fit the type and is not cast.
@@ -176,7 +176,7 @@ class TensorInterface(ABC):
         return np.frombuffer(data, self._element).astype(self._type.dtype.numpy).reshape(self._type.row_shape)
 
     def write_row(self, y: int, values: ArrayLike) -> None:
-        """Write a row.
+        """Writes a row.
 
         Args:
             y: which.
@@ -197,7 +197,7 @@ class TensorInterface(ABC):
         return np.stack([self.row(y) for y in range(self.rows)]).reshape(self._type.shape)
 
     def assign(self, values: ArrayLike) -> None:
-        """Write all elements, row by row.
+        """Writes all elements, row by row.
 
         Raises:
             InputError: they are of another type or number.
@@ -212,7 +212,7 @@ class TensorInterface(ABC):
         """A copy of bytes.
 
         Args:
-            offset: from the first element on, in bytes, as if all rows lay one behind another.
+            offset: from the first element on, in bytes, as if all rows were stored one after another.
             size_bytes: how many.
 
         Raises:
@@ -249,7 +249,7 @@ class TensorInterface(ABC):
             operator: who asks; it must be marked fast.
 
         Raises:
-            EventError: it is not, or the tensor's bytes do not lie in one piece.
+            EventError: it is not, or the tensor's bytes are not in one piece.
         """
         self._check_fast(operator, is_possible=self.is_fast, what="its bytes")
         self._check(0, self.size_bytes)
@@ -266,10 +266,10 @@ class TensorInterface(ABC):
         Args:
             y: which.
             operator: who asks; it must be marked fast.
-            writing: whether the row will be written, which must then be done as a whole; else the array is read-only.
+            writing: True if all of the row will be written; False: the array is read-only.
 
         Raises:
-            EventError: the operator is not marked fast, the row's bytes do not lie in one piece, or it cannot be read or
+            EventError: the operator is not marked fast, the row's bytes are not in one piece, or it cannot be read or
                 written.
         """
         self._check_fast(operator, is_possible=self.is_fast or self.has_fast_rows, what="a row's bytes")
@@ -304,7 +304,7 @@ class TensorInterface(ABC):
             yield held[y * row_bytes : (y + 1) * row_bytes]
 
     def _fail(self, kind: EventType, **facts: object) -> NoReturn:
-        """Report an error after which there is nothing to give."""
+        """Reports an error; the caller then returns nothing."""
         self._context.fail(kind(tensor=self._name, **facts))
 
     def _check(self, offset: int, size_bytes: int) -> None:
@@ -348,7 +348,7 @@ class TensorInterface(ABC):
         return array.astype(self._element).tobytes()
 
     def _describe(self, *, constant_type: bool) -> tuple[Handle, ...]:
-        """The descriptor in metadata; with its type behind it, and quantization in a block of its own, if they are not constant."""
+        """The descriptor in metadata. If they are not constant, its type follows it, and quantization has a block of its own."""
         context, handles, address = self._context, [], 0
         if not constant_type and self._type.quantization is not None:
             handles.append(context.claim_metadata(quantization_bytes(self._type), Kind.QUANTIZATION))
@@ -374,7 +374,7 @@ class TensorInterface(ABC):
 
 
 def _fits(array: Array, dtype: DType) -> bool:
-    """Whether Python's numbers are elements of that type."""
+    """True if Python's numbers are elements of that type."""
     if dtype is DType.F32:
         return array.dtype.kind in "if"
     if not dtype.is_integer or array.dtype.kind != "i" or not array.size:

@@ -3,7 +3,7 @@
 Two parts describe a tensor. Its *type* (`kibi_tensor_type`, and `kibi_quantization` where it is quantized) never changes: of a
 tensor that a model knows it is constant data in flash and costs no RAM; of one that a program makes up it takes metadata. Its
 *descriptor*, one struct for each class of tensors, says how its bytes are reached. All begin with a pointer to constant
-functions (`access`) and one to the type, which is null where the type lies right behind the descriptor, so that both can be
+functions (`access`) and one to the type, which is null if the type is stored directly after the descriptor, so that both can be
 moved together. Pointers into an arena are handles there: it keeps them true when it moves what they point to.
 """
 
@@ -142,7 +142,7 @@ def encode_type(tensor_type: TensorType, quantization: int, byteorder: ByteOrder
 
     Args:
         tensor_type: of more than four dimensions the leading ones are joined.
-        quantization: where it lies at present, as a handle of the metadata arena; 0 where there is none.
+        quantization: its present address, as a handle of the metadata arena; 0 without quantization.
         byteorder: of the device.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Tensors whose bytes lie in one piece and can be addressed: in ROM, in a caller's buffer, in the RAM arena."""
+"""Tensors whose bytes are in one piece and have an address: in ROM, in a caller's buffer, in the RAM arena."""
 
 import ctypes
 from contextlib import AbstractContextManager
@@ -41,7 +41,7 @@ class RomTensor(_PlainTensor):
 
     Args:
         tensor_type: shape, element type, quantization.
-        data: an array of the tensor's elements, whose values count; or bytes as they lie on the device. Neither is copied but
+        data: an array of the tensor's elements, whose values count; or bytes as on the device. Neither is copied but
             where an array must be swapped or put in order.
         name, context, constant_type: as of `TensorInterface`.
 
@@ -75,7 +75,7 @@ class BufferTensor(_PlainTensor):
 
     Args:
         tensor_type: shape, element type, quantization.
-        buffer: writable, with at least as many bytes as the tensor; they are taken as they lie on the device.
+        buffer: writable, with at least as many bytes as the tensor; their order is that of the device.
         name, context, constant_type: as of `TensorInterface`.
 
     Raises:
@@ -102,7 +102,7 @@ class RamTensor(_PlainTensor):
 
     Args:
         tensor_type: shape, element type, quantization.
-        values: what it holds at first; None: whatever lies there.
+        values: what it holds at first; None: the bytes that are there.
         kind: what it is counted as by a `Recording`.
         name, context, constant_type: as of `TensorInterface`.
 
@@ -133,7 +133,7 @@ class RamTensor(_PlainTensor):
         return self._handle
 
     def free(self) -> None:
-        """Give the bytes back, and the descriptor's; doing so again does nothing.
+        """Frees the bytes, and those of the descriptor; a second call does nothing.
 
         Raises:
             EventError: they are pinned, or the arena frees nothing one by one.

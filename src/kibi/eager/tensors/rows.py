@@ -1,4 +1,4 @@
-"""Tensors that are never whole: rows at planned offsets, in a ring, or from a camera."""
+"""Tensors that are never stored completely: rows at planned offsets, in a ring, or from a camera."""
 
 import ctypes
 from bisect import bisect_left, bisect_right
@@ -23,7 +23,7 @@ RowSource = Callable[[int], ArrayLike] | Iterable[ArrayLike]
 
 
 class RowTensor(TensorInterface):
-    """Rows that lie where a plan wants them, or in a ring; a row that is written takes the place of those that lay there.
+    """Rows at the offsets of a plan, or in a ring; a row that is written replaces the rows that were stored there.
 
     Which rows are there is known, so that reading one that is not raises. What others write into the same bytes cannot be.
     The table of offsets is constant, as a plan's is, and takes no metadata.
@@ -31,7 +31,7 @@ class RowTensor(TensorInterface):
     Args:
         tensor_type: shape, element type, quantization.
         offsets: of each row, in bytes from the start of the memory.
-        ring: instead of offsets, how many rows there is room for: row `y` lies where row `y - ring` lay.
+        ring: instead of offsets, how many rows there is room for: row `y` is stored where row `y - ring` was.
         memory: the caller's writable buffer, such as an arena; None: as much of the RAM arena as is needed.
         name, context, constant_type: as of `TensorInterface`.
 
@@ -79,12 +79,12 @@ class RowTensor(TensorInterface):
         return tuple(sorted(self._there))
 
     def free(self) -> None:
-        """Give back what the tensor holds; a caller's memory stays the caller's."""
+        """Frees what the tensor holds; memory of the caller stays the caller's."""
         self._storage.release()
         super().free()
 
     def touch(self, y: int, *, writing: bool) -> None:
-        """Say that a row is about to be read, or written as a whole, by who has its bytes already.
+        """Tells that a row is about to be read, or completely written, through bytes that were given out before.
 
         Raises:
             EventError: it is to be read, and is not there (any more).
@@ -95,7 +95,7 @@ class RowTensor(TensorInterface):
             self._check_there(y)
 
     def restart(self) -> None:
-        """Forget all rows, as before the next inference."""
+        """Forgets all rows, as before the next inference."""
         self._there.clear()
         self._written.clear()
 
@@ -123,7 +123,7 @@ class RowTensor(TensorInterface):
             self._fail(RowOverwritten if y in self._written else RowNotWritten, row=y, there=self.rows_there)
 
     def _take_place(self, y: int) -> None:
-        """The row is about to be written: those that lie on its bytes are lost."""
+        """Forgets the rows whose bytes a row, which is about to be written, overwrites."""
         if y not in self._there:
             here, reach = self._offsets[y], self._type.row_bytes
             begin = bisect_right(self._ascending, (here - reach, len(self._offsets)))
@@ -144,12 +144,12 @@ class RowTensor(TensorInterface):
 class CameraTensor(TensorInterface):
     """Rows that come from somewhere, one by one and in ascending order, and of which only the last few are kept.
 
-    Asking for a row lets those in front of it come and go. Writing raises.
+    A request for a row receives all rows before it, too. Writing raises an error.
 
     Args:
         tensor_type: shape, element type, quantization.
         source: gives rows of the tensor's element type.
-        keep: how many of the last rows can be read, at least 1; they lie in the RAM arena.
+        keep: how many of the last rows can be read, at least 1; they are in the RAM arena.
         name, context, constant_type: as of `TensorInterface`.
 
     Raises:
@@ -182,17 +182,17 @@ class CameraTensor(TensorInterface):
         self.restart(source)
 
     def free(self) -> None:
-        """Give back what the tensor holds."""
+        """Frees what the tensor holds."""
         self._storage.release()
         super().free()
 
     @property
     def next_row(self) -> int:
-        """The row that comes next; all in front of it have come."""
+        """The number of the row that comes next; all rows before it have come."""
         return self._next
 
     def restart(self, source: RowSource | None = None) -> None:
-        """Begin the next picture with row 0.
+        """Begins the next picture with row 0.
 
         Args:
             source: gives its rows; None: the same function, or the same iterable iterated anew.
@@ -224,7 +224,7 @@ class CameraTensor(TensorInterface):
             yield memory[start : start + self._type.row_bytes]
 
     def _receive_up_to(self, y: int) -> int:
-        """Let rows come until this one has; where it starts in the storage."""
+        """Receives rows up to this one, and returns where it starts in the storage."""
         while self._next <= y:
             self._receive()
         if y < self._next - self._keep:
@@ -232,7 +232,7 @@ class CameraTensor(TensorInterface):
         return y % self._keep * self._type.row_bytes
 
     def _receive(self) -> None:
-        """Let the next row come."""
+        """Receives the next row."""
         y = self._next
         try:
             values = self._source(y) if callable(self._source) else next(self._coming)
@@ -273,7 +273,7 @@ def _offsets(tensor_type: TensorType, offsets: Sequence[int] | None, ring: int |
 
 
 def _row_of(tensor: TensorInterface, offset: int, size_bytes: int) -> int:
-    """The one row that bytes belong to; rows do not lie one behind another, so that nothing can be read across two."""
+    """The one row that contains some bytes; rows are not stored one after another, so no read can span two."""
     row_bytes = tensor.type.row_bytes
     y, within = divmod(offset, row_bytes)
     if within + size_bytes > row_bytes:

@@ -1,4 +1,4 @@
-"""Where tensors keep bytes: a block that the RAM arena may move, or bytes that lie still."""
+"""The bytes of tensors: a block that the RAM arena may move, or bytes that do not move."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Storage(ABC):
         """A context manager that gives the bytes, `[size_bytes]`, and holds them in place."""
 
     def release(self) -> None:
-        """Give the bytes back, where that is for this tensor to do."""
+        """Frees the bytes, if this tensor owns them."""
         return
 
     def read(self, offset: int, size_bytes: int) -> bytes:
@@ -77,7 +77,7 @@ class ArenaBlock(Storage):
             del memory
 
     def release(self) -> None:
-        """Free the block.
+        """Frees the block.
 
         Raises:
             EventError: it is pinned.
@@ -99,12 +99,12 @@ def borrowed_bytes(source: ByteSource, size_bytes: int, *, writable: bool) -> By
     """The first bytes of somebody's buffer, which is not copied.
 
     Args:
-        source: whose bytes lie in one piece.
+        source: a buffer whose bytes are in one piece.
         size_bytes: how many are needed.
-        writable: whether they must be writable; if not, they come read-only.
+        writable: True if they must be writable; if not, they come read-only.
 
     Raises:
-        InputError: there are fewer, they do not lie in one piece, or they are read-only.
+        InputError: there are fewer, they are not in one piece, or they are read-only.
     """
     try:
         given = lent_bytes(source)
