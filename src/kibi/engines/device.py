@@ -57,7 +57,7 @@ class DeviceEngine:
         return self._model.state_bytes()
 
     def run(self, inputs: Sequence[Array], *, instruction_limit: int = 10_000_000_000) -> list[Array]:
-        """One inference, whose outputs are none where an operator ended it early; `last` then holds what it cost.
+        """Runs one inference; without outputs if an operator ended it early. `last` then holds its costs.
 
         Args:
             inputs: one array for each model input, of its shape and type.
@@ -92,7 +92,7 @@ class DeviceEngine:
         return outputs
 
     def call(self, function: str, *arguments: int) -> int:
-        """Call one of the model's functions by its name without the prefix, on its state; the status or value."""
+        """Calls one of the model's functions by its name without the prefix, on its state, and returns its status or value."""
         return self._core.call(f"{self._model.graph.name}_{function}", self._state, *arguments).signed_value
 
     def instructions_of(self, node: int) -> int:
@@ -100,14 +100,14 @@ class DeviceEngine:
         return 0 if self.last is None else self.last.by_operator.get(self._label(node), 0)
 
     def _push(self, array: Array, number: int, row: int, instruction_limit: int) -> Call:
-        """Hand over one row of an input."""
+        """Hands over one row of an input."""
         kind = self._model.graph.tensors[self._model.graph.inputs[number]].type
         self._core.write(self._row, array.reshape(kind.rows, -1)[row].tobytes())
         which = (number,) if len(self._model.graph.inputs) > 1 else ()
         return self._call("push_row", self._state, *which, self._row, instruction_limit=instruction_limit)
 
     def _initialize(self, arena_alignment: int) -> None:
-        """Blocks for the regions, exactly as aligned as the library asks for: code that relies on more is found out."""
+        """Allocates blocks for the regions, aligned exactly as the library asks: code that relies on more alignment fails."""
         plan = self._model.plan
         alignment = max((arena_alignment, *(buffer.alignment for buffer in plan.buffers)))
         regions = self._model.regions

@@ -13,7 +13,7 @@ class Engine(Protocol):
     """Something that runs a model; `kibi.Interpreter` is one, too."""
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """One inference: an array for each input in, an array for each output out."""
+        """Runs one inference: takes an array for each input, returns an array for each output."""
 
 
 def written_sources(library: Library) -> tuple[list[Path], Path]:

@@ -51,7 +51,7 @@ class HostEngine:
             self._check("supply", ctypes.c_uint(number), _POINTER(block.ctypes.data), ctypes.c_size_t(block.nbytes))
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """One inference; no outputs at all where an operator ended it early.
+        """Runs one inference; without outputs if an operator ended it early.
 
         Raises:
             InputError: an input does not fit.
@@ -75,16 +75,16 @@ class HostEngine:
         return self.outputs() if is_complete else []
 
     def outputs(self) -> list[Array]:
-        """The outputs as they lie in memory."""
+        """The bytes of the outputs."""
         kinds = [self._model.graph.tensors[index].type for index in self._model.graph.outputs]
         return [self._read(number, kind) for number, kind in enumerate(kinds)]
 
     def call(self, function: str, *arguments: object) -> int:
-        """Call one of the model's functions by its name without the prefix, on its state; the status or value."""
+        """Calls one of the model's functions by its name without the prefix, on its state, and returns its status or value."""
         return int(self._functions[function](self._state, *arguments))
 
     def address(self, accessor: str, number: int) -> int:
-        """What one of the model's accessors returns: where a tensor lies."""
+        """The address of a tensor, from one of the model's accessors."""
         return int(self._functions[accessor](self._state, ctypes.c_uint(number)))
 
     def _initialize(self) -> None:
@@ -117,7 +117,7 @@ class HostEngine:
         return np.frombuffer(data, kind.dtype.numpy).reshape(kind.shape)
 
     def _check(self, function: str, *arguments: object) -> bool:
-        """Call a function; whether it came to the end, which it may not where an operator ends inferences early."""
+        """Calls a function. True if the inference came to its end, False if an operator ended it early."""
         status = self.call(function, *arguments)
         if status == LIMIT_REACHED:
             raise LimitError(f"a loop of {self._model.graph.source}, in C,", While.most_turns)

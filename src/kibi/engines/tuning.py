@@ -68,7 +68,7 @@ class Tuning:
 
 
 def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str = "zig", optimize: str = "s") -> Tuning:
-    """Count every candidate for every layer of a model, and choose.
+    """Counts every candidate for every layer of a model, and chooses.
 
     For speed, and balanced, the fewest instructions are chosen, of equal ones the fewest bytes of constants; for flash the
     kernels with which the whole program is smallest, tried one after another. Counts are kept in the cache of compiled files.
@@ -148,7 +148,7 @@ class _Build:
         return _Counts(tuple(known["instructions"]), known["flash_bytes"])
 
     def _count(self, library: Library, path: Path) -> None:
-        """Run one inference behind another, and write what the second took."""
+        """Runs one inference after another, and writes what the second took."""
         with temporary_folder() as folder:
             written = write(library, folder / "library")
             engine = DeviceEngine(written, compiler=self.compiler, optimize=self.optimize)

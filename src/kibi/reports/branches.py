@@ -1,4 +1,4 @@
-"""What of a model runs only for some inputs: how many to try, and which graphs none of them reached."""
+"""Parts of a model that run only for some inputs: how many inputs to try, and which subgraphs none of them reached."""
 
 from collections.abc import Collection, Iterator
 
@@ -9,12 +9,12 @@ _RUNS = 4
 
 
 def has_choices(graph: Graph) -> bool:
-    """Whether the elements of inputs choose what runs."""
+    """True if the elements of inputs choose what runs."""
     return any(node.op.flow_depends_on_elements for node in graph.nodes)
 
 
 def usual_runs(graph: Graph) -> int:
-    """How many inputs show what a model costs: one where all take the same way, several where they do not."""
+    """How many inputs show the costs of a model: one if control flow does not depend on them, several if it does."""
     return _RUNS if has_choices(graph) else 1
 
 

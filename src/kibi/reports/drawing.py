@@ -14,12 +14,12 @@ _FAINTEST = 0.3
 
 
 def draw(image: NDArray[np.uint8], columns: int, *, in_color: bool) -> tuple[Text, ...]:
-    """Draw an image.
+    """Draws an image.
 
     Args:
         image: grey pixels, `[H, W]` u8, both at least `columns` where it is to look right.
         columns: characters in a line; a line is as high as two of them are wide.
-        in_color: whether to use colours; without, ink is dark characters whether it was dark or light.
+        in_color: True to use colours; False: ink is dark characters whether it was dark or light.
 
     Returns:
         A text of `columns` characters for each line.
@@ -66,7 +66,7 @@ def _grey(value: float) -> str:
 
 
 def _shades(pixels: NDArray[np.float64]) -> tuple[Text, ...]:
-    """Ink is what lies far from the paper, which the image's edge shows."""
+    """The shares of ink: pixels that differ from the paper, which the image's edge shows."""
     edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
     distance = np.abs(pixels - np.median(edge))
     ink = np.clip((distance / max(float(distance.max()), 1.0) - _FAINTEST) / (1 - _FAINTEST), 0.0, 1.0)

@@ -79,7 +79,7 @@ class Inspection:
 
 
 def inspect(graph: Graph) -> Inspection:
-    """Look into a model."""
+    """Returns what is in a model: operators, shapes, quantization, arithmetic, weights."""
     return Inspection(
         model=graph.name,
         source=graph.source,

@@ -51,11 +51,11 @@ class Measurement:
         flash_bytes: their sum.
         instructions: executed by one inference.
         cycles_estimate: by Arm's tables; None where there is none for the core.
-        bit_exact: whether the device's outputs equal the Python runtime's.
+        bit_exact: True if the device's outputs equal the Python runtime's.
         oracle: "tflm" where the outputs were compared with TensorFlow Lite Micro's and are equal; else None.
         ops: each operator's cost, for the input that took the most instructions.
         seeds: of the inputs that were tried.
-        varies_with_inputs: whether instructions or stack were not the same for all of them.
+        varies_with_inputs: True if instructions or stack were not the same for all of them.
         instructions_min, stack_bytes_min: the least that one of them took.
         not_executed: graphs inside of operators that none of them reached, so that nothing here is known of them.
         oracle_failure: how TFLM's build failed on this model, which says nothing of Kibi's figures; None where it did not.
@@ -91,7 +91,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """What the last inference with one input took: of the whole model, and of each node in instructions."""
+    """What the last inference with one input took: for the model, and in instructions for each node."""
 
     call: Call
     nodes: tuple[int, ...]
@@ -106,7 +106,7 @@ def measure(
     runs: int | None = None,
     oracle: bool = True,
 ) -> Measurement:
-    """Run a library's first model on the emulated core, beside the Python runtime and, where it is installed, TFLM.
+    """Runs a library's first model on the emulated core, and compares it with the Python runtime and, where it is installed, TFLM.
 
     Args:
         library: written to disk, for a target that is emulated.
@@ -114,10 +114,10 @@ def measure(
         optimize: `0`, `1`, `2`, `3` or `s`.
         seed: of the first random inputs.
         runs: how many inputs to try, of this seed and those that follow; None: one, but several where elements choose what runs.
-        oracle: whether to compare with TFLM where it is installed.
+        oracle: True to compare with TFLM where it is installed.
 
     Raises:
-        InputError: seed or runs are no such numbers.
+        InputError: seed or runs are out of range.
         ToolchainError: the compiler is missing or fails.
         EmulationError: the core stopped, or the target is not emulated.
         MismatchError: TFLM's outputs differ.
@@ -159,7 +159,7 @@ def _outputs_of_each(interpreter: Interpreter, inputs: list[Array]) -> list[list
 
 
 def same_bits(first: list[Array], second: list[Array]) -> bool:
-    """Whether two lists of arrays hold the same bytes."""
+    """True if two lists of arrays hold the same bytes."""
     return len(first) == len(second) and all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
 
 
@@ -225,7 +225,7 @@ def _operator(model: CompiledModel, node: int, instructions: int) -> OperatorCos
 
 
 def _agrees_with_tflm(model: CompiledModel, tried: list[tuple[list[Array], list[list[Array]]]]) -> bool:
-    """Whether TFLM was there to compare the last inference with each input; raises where one differs.
+    """True if TFLM could compare the last inference with each input; raises an error where one differs.
 
     Args:
         model: what was run.

@@ -25,7 +25,7 @@ _VISIBLE = 6.0
 
 
 def memory_comparison_svg(planned: Sequence[ComparedPlan], title: str = "") -> str:
-    """Draw plans.
+    """Draws several plans side by side, and returns the SVG text.
 
     Args:
         planned: at least one; those of a model in a line, at most four in each.

@@ -27,7 +27,7 @@ class _Cells:
 def memory_map(
     graph: Graph, plan: Plan, entries: tuple[Entry, ...], highest: Stretch | None, *, width: int, height: int
 ) -> Text:
-    """Draw a plan.
+    """Draws a plan.
 
     Each character is a piece of time by a range of addresses and shows who holds most of it: a letter where a row's
     life starts, `-` while it goes on, `#` for scratch, `.` for nobody. Below: the bytes that live at most, as a share of
@@ -90,7 +90,7 @@ def _cells(plan: Plan, entries: tuple[Entry, ...], edges: _Row, columns: int, he
 
 
 def _covered(start: float, end: float, cells: int) -> _Row:
-    """How much of each of `cells` equal parts of 0 to 1 lies between two points, in shares."""
+    """For each of `cells` equal parts of 0 to 1, the share that is between two points."""
     lower = np.arange(cells) / cells
     covered: _Row = cells * np.clip(np.minimum(end, lower + 1 / cells) - np.maximum(start, lower), 0.0, None)
     return covered

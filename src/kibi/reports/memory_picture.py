@@ -1,4 +1,4 @@
-"""A memory plan as text: a line for each operator, or, where rows take turns, a map of time and addresses."""
+"""A memory plan as text: a line for each operator, or, if operators alternate, a map of time and addresses."""
 
 from itertools import groupby
 from textwrap import wrap
@@ -32,7 +32,7 @@ _MAP_LINES = 28
 
 
 def memory_picture(planned: PlannedModel, *, width: int = 100) -> Text:
-    """Draw a plan.
+    """Draws a plan.
 
     Where no tensor is held row by row: one line for each stretch of row steps during which the same buffers live, which is
     one for each operator. Time goes down and addresses go right. A character is as many bytes as the arena divided by the
@@ -119,7 +119,7 @@ def _ruler(arena_bytes: int, width: int) -> str:
 
 
 def _bar(stretch: Stretch, entries: tuple[Entry, ...], arena_bytes: int, width: int) -> Text:
-    """The arena during a stretch: for each character whoever holds most of its bytes."""
+    """The arena during a stretch: each character shows the tensor that holds most of its bytes."""
     shown = {entry.tensor: entry for entry in entries}
     cell_bytes = max(arena_bytes, 1) / width
     holders: list[tuple[float, Entry | None]] = [(0.0, None)] * width

@@ -146,7 +146,7 @@ def round_step(top_bytes: int) -> int:
 
 
 def shared_places(plan: Plan) -> list[tuple[Buffer, Buffer, int, int]]:
-    """The pairs of drawn buffers that lie in the same bytes while one turns into the other; of very many, the first ones.
+    """The pairs of drawn buffers that share bytes while one is made in place of the other; of very many, the first ones.
 
     Returns:
         The one that starts later, the one that was there, and the addresses that they share, half-open.
@@ -240,5 +240,5 @@ def _input_names(plot: Plot, shown: dict[int | None, Entry]) -> list[Markup]:
 
 
 def _room(boxes: list[Box], y: float) -> float:
-    """How wide a line of text at `y` may be, all of whose height lies on boxes."""
+    """How wide a line of text at `y` may be if all of its height must be on boxes."""
     return min(box.width for box in boxes if box.top < y + 7 and box.bottom > y - 7)

@@ -21,7 +21,7 @@ _SIZE = re.compile(r'<svg [^>]*width="(?P<width>\d+)" height="(?P<height>\d+)"')
 
 
 def png(svg: str, *, zoom: float = ZOOM) -> bytes:
-    """Draw an SVG document of this package.
+    """Draws an SVG document of this package.
 
     Args:
         svg: the document, with a width and a height.
@@ -57,7 +57,7 @@ def png(svg: str, *, zoom: float = ZOOM) -> bytes:
 
 
 def _has_letters(font: ImageFont.FreeTypeFont, svg: str) -> bool:
-    """Whether a typeface has every character of a document's text."""
+    """True if a typeface has every character of a document's text."""
     missing = bytes(font.getmask("\uffff"))
     written = {each for text in ET.fromstring(svg).itertext() for each in text if not each.isspace()}  # noqa: S314 - ours
     return all(each.isascii() or bytes(font.getmask(each)) != missing for each in written)

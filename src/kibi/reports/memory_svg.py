@@ -1,4 +1,4 @@
-"""A memory plan as SVG, large enough for a slide: who lies where and when, how much lives, which operator runs.
+"""A memory plan as SVG, large enough for a slide: places and lifetimes of buffers, live bytes, and operators.
 
 Three parts share one axis of time: the plot of addresses, the bytes that live, and a lane for each operator, which is
 also the legend: its number stands on the boxes of the tensor that it makes.
@@ -71,7 +71,7 @@ class _Lane:
 
 
 def memory_svg(planned: PlannedModel) -> str:
-    """Draw a plan.
+    """Draws a plan.
 
     Args:
         planned: the model with a valid plan.

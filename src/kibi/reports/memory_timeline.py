@@ -54,8 +54,8 @@ class Entry:
 
     Attributes:
         tensor: index of the tensor; None for scratch.
-        letter: stands for it in text; used again where there are more tensors than letters.
-        tag: stands for it where there is room: the number of the operator that makes it, `in` for an input.
+        letter: its sign in text; used again where there are more tensors than letters.
+        tag: its sign where there is room: the number of the operator that makes it, `in` for an input.
         color: its fill, as `#rrggbb`; its own.
         name: as people may see it: printable; the first one where the converter joined fused layers' names by `;`.
         form: shape and type; empty for scratch.
@@ -108,7 +108,7 @@ class _Covered:
         self._holders = np.zeros(max(len(edges) - 1, 0), np.int64)
 
     def change(self, buffers: Iterable[Buffer], by: int) -> int:
-        """Let buffers live, or no longer: how many bytes more are held."""
+        """Starts or ends the lives of buffers, and returns how many more bytes are held."""
         more = 0
         for buffer in buffers:
             part = slice(self._place[buffer.offset], self._place[buffer.offset + buffer.size_bytes])
@@ -179,7 +179,7 @@ def effort_line(plan: Plan) -> str:
 
 
 def is_by_row(plan: Plan) -> bool:
-    """Whether rows of some tensor have places of their own."""
+    """True if rows of some tensor have places of their own."""
     return any(len(plan.buffers_of(tensor)) > 1 for tensor in {b.tensor for b in plan.buffers if b.tensor is not None})
 
 

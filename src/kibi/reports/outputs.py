@@ -61,7 +61,7 @@ class OutputFacts:
 def describe_outputs(
     graph: Graph, outputs: Sequence[Array], labels: Sequence[str] | None = None
 ) -> tuple[OutputFacts, ...]:
-    """Describe the outputs of one inference.
+    """Describes the outputs of one inference.
 
     Args:
         graph: the model.
@@ -82,7 +82,7 @@ def describe_outputs(
 
 
 def is_classifier(graph: Graph) -> bool:
-    """Whether the one output is a vector of at least two scores, and no copy of the input's shape, as autoencoders make."""
+    """True if the one output is a vector of at least two scores, and no copy of the input's shape, as autoencoders make."""
     shapes = [graph.tensors[index].type.shape for index in graph.outputs]
     if len(shapes) != 1 or not shapes[0]:
         return False
@@ -91,7 +91,7 @@ def is_classifier(graph: Graph) -> bool:
 
 
 def real_values(tensor: Tensor, array: Array) -> NDArray[np.float64]:
-    """The real values that an array of a tensor's type stands for."""
+    """The real values of an array of a tensor's type."""
     values = array.astype(np.float64)
     quantization = tensor.type.quantization
     if quantization is None or not tensor.type.dtype.is_integer:

@@ -13,7 +13,7 @@ class Choice:
         variant: how it is planned, in words.
         level: the compiler's level: 0, 1, 2, 3 or s.
         arena_bytes, lower_bound_bytes: of the plan.
-        proven_optimal: whether no placement in the plan's order is smaller.
+        proven_optimal: True if no placement in the plan's order is smaller.
         ram_bytes: arena, state, stack and data.
         flash_bytes: code, tables and weights.
         instructions: of one inference.
@@ -44,12 +44,12 @@ class Choice:
 
 
 def is_dominated(choice: Choice, by: Choice) -> bool:
-    """Whether another choice costs no more in RAM, flash and instructions, and less in at least one of them."""
+    """True if another choice costs no more in RAM, flash and instructions, and less in at least one of them."""
     return by.costs != choice.costs and all(b <= c for b, c in zip(by.costs, choice.costs, strict=True))
 
 
 def pareto_optimal(choices: Sequence[Choice]) -> tuple[bool, ...]:
-    """For each choice whether none dominates it."""
+    """For each choice, true if none dominates it."""
     return tuple(not any(is_dominated(choice, other) for other in choices) for choice in choices)
 
 

@@ -18,7 +18,7 @@ _ROOM = 0.12
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """A linear axis: `low` lies at `start`, `high` at `end`."""
+    """A linear axis from `low` at `start` to `high` at `end`."""
 
     low: float
     high: float
@@ -33,7 +33,7 @@ class _Axis:
         return _Axis(low if from_zero else max(low - room, 0), high + room, start, end)
 
     def at(self, value: float) -> float:
-        """Where a value lies."""
+        """The place of a value."""
         return self.start + (self.end - self.start) * (value - self.low) / (self.high - self.low)
 
     def ticks(self) -> list[int]:
@@ -46,7 +46,7 @@ class _Axis:
 
 
 def pareto_svg(model: str, target: str, choices: Sequence[Choice]) -> str:
-    """Draw the choices.
+    """Draws the choices.
 
     Args:
         model: its name, for the title.

@@ -47,14 +47,14 @@ class ComparedPlan:
 
     @property
     def proof(self) -> str:
-        """Whether the arena is proven to be the least for its order, else how far it may be off."""
+        """Says whether the arena is proven to be the least for its order, or how far it may be off."""
         return "proven" if self.plan.proven_optimal else f"gap {self.gap:.1%}"
 
     @property
     def table_entries(self) -> int:
         """Entries of the constant tables that the device keeps in flash: the order, and offsets of rows.
 
-        The order has one for each run, where rows take turns. A tensor has one for each of its rows, unless they lie at
+        The order has one for each run, if operators alternate. A tensor has one for each of its rows, unless they are at
         equal distances in order.
         """
         graph = self.planned.graph
@@ -93,5 +93,5 @@ def _offsets(graph: Graph, plan: Plan) -> list[tuple[int, ...]]:
 
 
 def _is_array(offsets: tuple[int, ...]) -> bool:
-    """Whether rows lie at equal distances, upwards."""
+    """True if the offsets of rows rise by equal distances."""
     return len({after - before for before, after in pairwise(offsets)}) <= 1 and offsets == tuple(sorted(offsets))

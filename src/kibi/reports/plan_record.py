@@ -16,7 +16,7 @@ def plan_record(planned: PlannedModel) -> dict[str, Any]:
     the first step at which the most bytes live, with who holds them; bytes that two hold, one made in the place of the
     other, are its `shared_bytes`. An operator's number is that in the model file; a
     negative one receives a row of a model input, -1 of the first. `gain_bytes` is the most that more effort might save; null where
-    that is not known. `variable_bytes` lie in no arena: see docs/state.md.
+    that is not known. `variable_bytes` are in no arena: see docs/state.md.
     """
     graph, plan = planned.graph, planned.plan
     levels = plan.live_bytes()

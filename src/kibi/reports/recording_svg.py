@@ -70,7 +70,7 @@ class _Plot:
 
 
 def recording_svg(recording: Recording, title: str = "Recording") -> str:
-    """Draw the timeline of a recording.
+    """Draws the timeline of a recording.
 
     Args:
         recording: of any allocator. Of Kibi's own the whole arena is shown, of others what has been used of it.

@@ -83,7 +83,7 @@ class Verification:
 
     @property
     def is_exact(self) -> bool:
-        """Whether all engines gave the same bits."""
+        """True if all engines gave the same bits."""
         return not self.differences
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def verify(
     original: Graph | None = None,
     oracle: bool = True,
 ) -> Verification:
-    """Compare host C, the emulated device and TFLM with the Python runtime.
+    """Compares host C, the emulated device and TFLM with the Python runtime.
 
     Args:
         graph: the model.
@@ -114,7 +114,7 @@ def verify(
         runs: how many random inputs.
         compiler: for the device.
         original: the graph before passes that keep the bits; None: there were none.
-        oracle: whether to compare with TFLM, which is native code that does not check the model as Kibi does.
+        oracle: True to compare with TFLM, which is native code that does not check the model as Kibi does.
 
     Raises:
         InputError: an input does not fit, or seed or runs are no such numbers.
