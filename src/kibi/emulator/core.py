@@ -41,7 +41,7 @@ class Block:
 
     @property
     def end(self) -> int:
-        """The first address behind it."""
+        """The first address after it."""
         return self.address + self.size_bytes
 
 
@@ -65,7 +65,7 @@ class Call:
     cycles_estimate: int | None
 
     def then(self, other: "Call") -> "Call":
-        """This call and another one behind it, as one: counts add up, of stacks the deepest counts."""
+        """This call and the next one as one call: counts are added, and the deeper stack counts."""
         labels = {**self.by_operator, **other.by_operator}
         estimates = (self.cycles_estimate, other.cycles_estimate)
         return Call(
@@ -91,7 +91,7 @@ class Core:
     def __init__(
         self, image: Image, target: Target, *, stack_bytes: int = 64 * 1024, fill: int = 0xA5, audit: bool = False
     ) -> None:
-        """Load the image.
+        """Loads the image.
 
         Args:
             image: the program.
@@ -125,13 +125,13 @@ class Core:
     def allocate(
         self, name: str, size_bytes: int, *, alignment: int = 16, writable: bool = True, fill: int | None = None
     ) -> int:
-        """Reserve a block of RAM, apart from all others; an access next to it is an error that names it.
+        """Reserves a block of RAM, apart from all others; an access next to it is an error that names it.
 
         Args:
             name: for error texts.
             size_bytes: its size.
             alignment: what its address is a multiple of; a power of two.
-            writable: whether the program may write it.
+            writable: True if the program may write it.
             fill: the byte that it is filled with; by default the core's.
 
         Returns:
@@ -145,7 +145,7 @@ class Core:
         return block.address
 
     def write(self, address: int, data: bytes) -> None:
-        """Write into one block or variable from outside, whether or not the program may.
+        """Writes into one block or variable from outside, whether or not the program may.
 
         Raises:
             EmulationError: some of the bytes are in no block.
@@ -154,7 +154,7 @@ class Core:
         self._engine.write(address, bytes(data))
 
     def read(self, address: int, size_bytes: int) -> bytes:
-        """Read from one block, variable or constant.
+        """Reads from one block, variable or constant.
 
         Raises:
             EmulationError: some of the bytes are in no block.
@@ -169,7 +169,7 @@ class Core:
         operators: Mapping[str, str] = _NO_OPERATORS,
         instruction_limit: int = 10_000_000_000,
     ) -> Call:
-        """Call a function by the Arm procedure call standard.
+        """Calls a function by the Arm procedure call standard.
 
         An operator is counted from the first instruction of its function to its return, with all that it calls, even if
         that is another operator's function.
@@ -262,7 +262,7 @@ class Core:
         return code
 
     def _set_registers(self, arguments: tuple[int, ...]) -> int:
-        """Pass the arguments; the stack pointer at the call."""
+        """Sets the registers of the arguments, and returns the stack pointer at the call."""
         stacked = b"".join((argument & 0xFFFF_FFFF).to_bytes(4, "little") for argument in arguments[4:])
         stack = (self._stack.end - len(stacked)) & ~7
         if stacked:
@@ -287,7 +287,7 @@ class Core:
         return state
 
     def _run(self, entry: int) -> int:
-        """Run in a thread of its own, so that Ctrl-C reaches us and stops the core; unicorn's error code."""
+        """Runs the core in a thread of its own, so that Ctrl-C stops it, and returns unicorn's error code."""
         codes: list[int] = []
         done = threading.Event()  # an interrupted Thread.join would take the thread for ended
 
@@ -339,7 +339,7 @@ class Core:
         return self._engine.read(address, 2)[::-1].hex()
 
     def _position(self, address: int, size_bytes: int) -> str:
-        """How an access lies to the nearest block, in words."""
+        """Describes in words where an access is, relative to the nearest block."""
         blocks = self._blocks
         before = bisect_right(blocks, address, key=lambda block: block.address) - 1
         if before >= 0 and address < blocks[before].end:

@@ -12,9 +12,9 @@ Sources, by core:
   (double 3), multiple 1+N, a move of a register pair 2, all else 1.
 
 Rules of M3 and M4 between neighbours ("Load/store timings"): a store to a base plus a constant takes one cycle; a load
-or store right behind a load costs one cycle less, unless its address is made from what was loaded or the first one
+or store directly after a load costs one cycle less, unless its address is made from what was loaded or the first one
 updates its base; an address made from the result of the data-processing instruction right before costs one more; an IT
-right behind a 16-bit instruction is folded into it. Multiple and dual accesses overlap with nothing.
+directly after a 16-bit instruction is folded into it. Multiple and dual accesses overlap with nothing.
 
 What the tables leave open, and what we take:
 
@@ -56,7 +56,7 @@ _MEMORY = frozenset({Kind.LOAD, Kind.STORE})
 
 
 def cycles_behind(timing: Timing, previous: Located | None, current: Located) -> int:
-    """Cycles of an instruction that runs right behind the one before it in memory.
+    """Cycles of an instruction that runs directly after the one before it in memory.
 
     Args:
         timing: the core's table.

@@ -73,34 +73,34 @@ class Engine:
         return ctypes.cast(getattr(self._library, function), ctypes.c_void_p).value or 0
 
     def map(self, address: int, size_bytes: int, *, writable: bool, executable: bool) -> None:
-        """Give the processor memory; both numbers are multiples of 4096."""
+        """Maps memory for the processor; both numbers are multiples of 4096."""
         rights = unicorn_const.UC_PROT_READ
         rights |= unicorn_const.UC_PROT_WRITE if writable else 0
         rights |= unicorn_const.UC_PROT_EXEC if executable else 0
         self._check("uc_mem_map", self._handle, address, size_bytes, rights)
 
     def write(self, address: int, data: bytes) -> None:
-        """Write memory, whatever its rights."""
+        """Writes memory, whatever its rights."""
         self._check("uc_mem_write", self._handle, address, data, len(data))
 
     def read(self, address: int, size_bytes: int) -> bytes:
-        """Read memory."""
+        """Reads memory."""
         buffer = ctypes.create_string_buffer(size_bytes)
         self._check("uc_mem_read", self._handle, address, buffer, size_bytes)
         return buffer.raw
 
     def set_register(self, number: int, value: int) -> None:
-        """Write a register, by unicorn's number."""
+        """Writes a register, by unicorn's number."""
         self._check("uc_reg_write", self._handle, number, ctypes.byref(ctypes.c_uint64(value)))
 
     def register(self, number: int) -> int:
-        """Read a register, by unicorn's number."""
+        """Reads a register, by unicorn's number."""
         value = ctypes.c_uint64(0)
         self._check("uc_reg_read", self._handle, number, ctypes.byref(value))
         return value.value
 
     def add_hook(self, kind: int, function: object, user_data: object) -> None:
-        """Have a native function called at each event of a kind, at all addresses."""
+        """Adds a native function that is called at each event of a kind, at all addresses."""
         handle = ctypes.c_size_t()
         everywhere = (ctypes.c_uint64(1), ctypes.c_uint64(0))
         code = self._library.uc_hook_add(
@@ -111,6 +111,6 @@ class Engine:
             raise InternalError(f"uc_hook_add failed: {self.describe(code)}")
 
     def run(self, address: int, until: int) -> int:
-        """Execute until an address is reached or something stops it; unicorn's error code, 0 for none."""
+        """Executes until an address is reached or something stops it; returns unicorn's error code, 0 for none."""
         code: int = self._library.uc_emu_start(self._handle, address, until, 0, 0)
         return code

@@ -1,4 +1,4 @@
-"""Thumb instructions, decoded as far as the emulator needs: what each accesses in memory, and its class for timing.
+"""Thumb instructions, decoded for the emulator: what each accesses in memory, and its class for timing.
 
 Encodings are those of the Arm architecture reference manuals for Armv6-M (DDI 0419), Armv7-M (DDI 0403) and Armv8-M
 (DDI 0553), chapter "The Thumb instruction set encoding". Whatever is not decoded here is `Kind.REFUSED`, and the core
@@ -55,7 +55,7 @@ _STORES = frozenset({Kind.STORE, Kind.STORE_MULTIPLE, Kind.STORE_DUAL, Kind.FLOA
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction, wherever it lies.
+    """One instruction, independent of its address.
 
     Attributes:
         width: its bytes, 2 or 4.
@@ -67,9 +67,9 @@ class Instruction:
         align: what its address must be a multiple of on a core that loads words from any address.
         registers: how many registers a multiple load or store moves.
         written: the core registers that it writes, as a set of bits.
-        lowers_stack: whether the stack pointer may be lower afterwards.
-        loads_pc: whether it branches by loading the program counter.
-        updates_base: whether it writes the address back.
+        lowers_stack: True if the stack pointer may be lower afterwards.
+        loads_pc: True if it branches by loading the program counter.
+        updates_base: True if it writes the address back.
         if_then: the state that an IT instruction sets: first condition and mask.
     """
 
@@ -90,7 +90,7 @@ class Instruction:
 
     @property
     def is_store(self) -> bool:
-        """Whether what it accesses is written."""
+        """True if what it accesses is written."""
         return self.kind in _STORES
 
     @property
@@ -132,7 +132,7 @@ def decode_span(address: int, code: bytes) -> tuple[Located, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def decode(first: int, second: int | None) -> Instruction:
-    """Decode an instruction from its first halfword, and its second where it has one."""
+    """Decodes an instruction from its first halfword, and its second where it has one."""
     if first < 0xE800:
         return _NARROW[first >> 12](first)
     if second is None:

@@ -30,8 +30,8 @@ class Target:
         gcc_flags: machine flags for `arm-none-eabi-gcc`; empty where that compiler does not apply.
         emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`), or empty where nothing is emulated.
         arena_alignment_bytes: alignment that a region's start has at least; more where its elements are larger.
-        unaligned_words: whether the core loads words from any address.
-        has_fpu: whether single-precision floats are computed in hardware.
+        unaligned_words: True if the core loads words from any address.
+        has_fpu: True if single-precision floats are computed in hardware.
         clock_hz: a common board's clock, for milliseconds; 0 where unknown.
         timing: the published timing table for the cycle estimate, or None.
     """
@@ -51,7 +51,7 @@ class Target:
 
     @property
     def is_host(self) -> bool:
-        """Whether this is the machine that Kibi runs on."""
+        """True if this is the machine that Kibi runs on."""
         return not self.zig_target
 
 

@@ -1,4 +1,4 @@
-"""Building whole things: an image for a device, a shared library or a program for the host."""
+"""Builds of complete things: an image for a device, a shared library or a program for the host."""
 
 import ctypes
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ def build_image(
     optimize: str = "2",
     includes: Sequence[Path] = (),
 ) -> Image:
-    """Compile and link C sources for a device.
+    """Compiles and links C sources for a device.
 
     Args:
         sources: C99 files; read-only data of those whose stem ends in `_weights` is accounted for as weights.
@@ -64,7 +64,7 @@ def build_shared(
     includes: Sequence[Path] = (),
     sanitize: bool = False,
 ) -> Path:
-    """Compile and link C sources into a shared library for this machine, to be loaded by `ctypes`.
+    """Compiles and links C sources into a shared library for this machine, for `ctypes`.
 
     Args:
         sources: C99 files.
@@ -115,7 +115,7 @@ def build_program(
     includes: Sequence[Path] = (),
     sanitize: bool = False,
 ) -> Path:
-    """Compile and link C sources into a program for this machine.
+    """Compiles and links C sources into a program for this machine.
 
     Args:
         sources: C99 files, one of them with `main`.

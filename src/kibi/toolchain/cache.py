@@ -5,7 +5,7 @@ its place and renamed into it, so that it appears whole or not at all and two pr
 one rename wins, the other's work is dropped. A list of the files with their hashes is checked at each use; an entry
 that does not match, or that others could have written, is made again.
 
-Code from the cache is loaded into this process, so that whoever can write the cache can run code as us. Hence a folder is
+Code from the cache is loaded into this process, so anybody who can write the cache can run code as us. Hence a folder is
 taken only if it and those above it are ours or root's (`kibi.files.trust`). Where that is not so, or the folder cannot be
 written, a private temporary folder takes its place with a warning, and is removed with the process.
 """
@@ -131,7 +131,7 @@ def _close(held: contextlib.ExitStack, process: int) -> None:
 
 
 def zig_folder() -> Path:
-    """Returns the folder that zig keeps what it shares between runs in; only we may enter it."""
+    """Returns the folder for the files that zig shares between runs; only we may enter it."""
     folder = cache_folder() / _ZIG_FOLDER
     _make_private(folder)
     if folder.stat().st_uid == os.geteuid():
@@ -185,7 +185,7 @@ def load_library(library: Path) -> ctypes.CDLL:
     """Loads a shared library of an entry into this process.
 
     What is loaded are the very bytes that were checked: they are read once, compared with the entry's list, and loaded from a
-    private copy, which has no name that could stand for another library later.
+    private copy, whose name no other library can have later.
 
     Raises:
         ToolchainError: it is no longer what was made, or the system does not load it.
@@ -212,7 +212,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def _seal(folder: Path) -> None:
-    """Write the list of an entry's files; an entry without it is not whole.
+    """Writes the list of an entry's files; an entry without it is incomplete.
 
     What compilers wrote has the permissions that the umask left. No others may write it, whatever the umask is.
     """
@@ -226,7 +226,7 @@ def _seal(folder: Path) -> None:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether an entry holds exactly the files that were made, and nobody else could have written them."""
+    """True if an entry holds exactly the files that were made, and nobody else could have written them."""
     try:
         contents = _contents(folder)
         if {path.name for path in folder.iterdir()} != {*contents, _CONTENTS}:
@@ -303,7 +303,7 @@ def _count_made() -> None:
 
 
 def prune(limit_bytes: int = LIMIT_BYTES, protected_seconds: float = _PROTECTED_SECONDS) -> None:
-    """Remove the entries that were not used for longest until the rest fits, and what crashed processes left behind.
+    """Removes the least recently used entries until the rest fits, and the remains of crashed processes.
 
     Args:
         limit_bytes: the most that all entries together may take.
@@ -328,12 +328,12 @@ def prune(limit_bytes: int = LIMIT_BYTES, protected_seconds: float = _PROTECTED_
 
 
 def _folders(root: Path) -> list[Path]:
-    """The folders of all entries; what is being made or belongs to zig is none."""
+    """The folders of all entries, without unfinished ones and those of zig."""
     kinds = [kind for kind in root.iterdir() if not kind.name.startswith(_UNFINISHED) and kind.name != _ZIG_FOLDER]
     return [folder for kind in kinds if kind.is_dir() for folder in kind.iterdir()]
 
 
 def _remove(root: Path, folder: Path) -> None:
-    """Rename first: a reader sees the entry whole or not at all."""
+    """Removes an entry; renames it first, so that a reader sees it complete or not at all."""
     with contextlib.suppress(OSError), folder_in(root, prefix=_UNFINISHED) as doomed:
         folder.rename(doomed / "entry")

@@ -28,7 +28,7 @@ def compile_objects(
     sanitize: bool = False,
     flags: Sequence[str] = (),
 ) -> tuple[Path, ...]:
-    """Compile C files, with all warnings as errors.
+    """Compiles C files, with all warnings as errors.
 
     An object is compiled again when its source, the compiler, a flag, or any header in the include folders (at any
     depth) or beside the source has changed; for the host, when the processor is another one, too.
@@ -82,7 +82,7 @@ def compile_objects(
 
 
 def run_tool(command: Sequence[str], failure: str) -> None:
-    """Run a compiler or linker; zig keeps what it shares between runs under our cache, and the rest nowhere.
+    """Runs a compiler or linker; zig keeps the files that runs share in Kibi's cache, and no others.
 
     Raises:
         ToolchainError: it did not start or did not succeed; the text holds what it printed.

@@ -1,4 +1,4 @@
-"""The processor of this machine: what is compiled for it runs on its like alone."""
+"""The processor of this machine: code that is compiled for it runs only on processors like it."""
 
 import platform
 from functools import lru_cache
@@ -13,7 +13,7 @@ _TELLING = frozenset(
 
 @lru_cache
 def host_cpu() -> str:
-    """Whatever tells this machine's processor from others: model and features where Linux lists them."""
+    """The text that tells this machine's processor from others: model and features where Linux lists them."""
     try:
         with _INFORMATION.open(encoding="utf-8") as stream:
             return _told(stream.read())

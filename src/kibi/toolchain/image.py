@@ -1,4 +1,4 @@
-"""A linked program for a device, as data: what lies where, how much of what, and which function owns an address."""
+"""A linked program for a device, as data: addresses, sizes, and which function owns an address."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ class Segment:
 
     Attributes:
         name: the section's name, such as `.text`.
-        address: where it lies at run time.
+        address: its address at run time.
         size_bytes: its size there.
         data: its initial contents; empty where it starts as zeros.
         writable, executable: what may be done with it.
@@ -75,7 +75,7 @@ class Image:
     functions: tuple[tuple[int, int, str], ...] = field(repr=False)
 
     def function_at(self, address: int) -> str:
-        """The name of the function that an address lies in; empty where there is none."""
+        """The name of the function that contains an address; empty if none does."""
         index = bisect_right(self.functions, address, key=lambda entry: entry[0]) - 1
         if index < 0 or address >= self.functions[index][1]:
             return ""
@@ -95,7 +95,7 @@ class _Entry:
 
 
 def read_image(path: Path) -> Image:
-    """Read a linked ELF file for a 32-bit Arm device.
+    """Reads a linked ELF file for a 32-bit Arm device.
 
     Raises:
         ToolchainError: the file cannot be read, or is not such a file.
@@ -152,7 +152,7 @@ def _segment(section: Section) -> Segment:
 
 
 def _flash_end(elf: ELFFile) -> int:
-    """One past the last byte of flash in use; initial values of variables lie there by their load address."""
+    """The address after the last used byte of flash; initial values of variables count by their load address."""
     loads = [header for header in elf.iter_segments() if header["p_type"] == "PT_LOAD" and header["p_filesz"]]
     return max((header["p_paddr"] + header["p_filesz"] for header in loads), default=FLASH_ADDRESS)
 

@@ -16,7 +16,7 @@ _UNDEFINED = re.compile(r"undefined symbol: (\S+)")
 
 
 def link_device(objects: Sequence[Path], target: Target, entries: Sequence[str], compiler: str, output: Path) -> None:
-    """Link objects into a program; what no entry reaches is left out.
+    """Links objects into a program, without the code and data that no entry reaches.
 
     Args:
         objects: object files; the read-only data of `*_weights.o` becomes the section `.weights`.
@@ -45,7 +45,7 @@ def _link_with_gcc(objects: Sequence[Path], target: Target, entries: Sequence[st
 
 
 def _link_with_lld(objects: Sequence[Path], target: Target, entries: Sequence[str], output: Path) -> None:
-    """Link by lld itself in milliseconds; `zig cc` would first compile its whole run-time library for seconds."""
+    """Links with lld, which takes milliseconds; `zig cc` would first compile its run-time library for seconds."""
     command = [
         zig_command(), "ld.lld", f"--script={SCRIPT}", "--gc-sections", "-z", "max-page-size=4096",
         f"--entry={entries[0]}", *(f"--undefined={name}" for name in entries), "-o", str(output),
