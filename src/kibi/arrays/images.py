@@ -1,4 +1,4 @@
-"""Images as inputs: which real value a pixel stands for, and how it becomes an element of a tensor."""
+"""Images as inputs: which real value a pixel means, and how it becomes an element of a tensor."""
 
 import warnings
 from io import BytesIO
@@ -18,13 +18,13 @@ IMAGE_SUFFIXES = (".bmp", ".png")
 _MOST_FILE_BYTES = 128 << 20
 _MODES = {1: "L", 3: "RGB"}
 _TOLERANCE = 0.1
-"""How far the ends of a quantized range may lie from those of [0, 1] or [-1, 1], as calibration leaves them."""
+"""How far the ends of a quantized range may be from those of [0, 1] or [-1, 1], after calibration."""
 _TIE = 2.0**-10
 """What still counts as halfway: scales are float32, and miss the ties by less."""
 
 
 def read_image(graph: Graph, path: Path, tensor: Tensor) -> Array:
-    """An image file as an input: resized to its height and width, grey or RGB as its channels say, then quantized.
+    """Reads an image file as an input: resized to its height and width, grey or RGB as its channels say, then quantized.
 
     Transparent pixels are seen on white. Resizing is bilinear over the pixels that an output pixel covers.
 
@@ -69,7 +69,7 @@ def image_array(graph: Graph, tensor: Tensor, pixels: NDArray[np.uint8]) -> Arra
 
 
 def pixel_values(pixels: NDArray[np.uint8], real_range: tuple[float, float] | None) -> NDArray[np.float64]:
-    """The real values that pixels stand for; the range that the input can hold says how the model was trained.
+    """The real values of pixels; the range of the input says how the model was trained.
 
     Args:
         pixels: 0 (black) to 255 (white), u8 of any shape.

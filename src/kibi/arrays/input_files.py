@@ -92,7 +92,7 @@ def fit_array(tensor: Tensor, array: Array, source: str) -> Array:
 
 
 def _check(tensor: Tensor, found: ArrayType, source: str) -> None:
-    """Refuse an array by its shape and type alone, so that nothing of it need be read.
+    """Refuses an array by its shape and type alone, so that nothing of it need be read.
 
     Raises:
         InputError: it does not fit the input.

@@ -1,4 +1,4 @@
-"""The exponential functions of float32, as the C library behind TFLM computes it, and of float64."""
+"""The exponential functions of float32, as TFLM's C library computes it, and of float64."""
 
 from math import factorial
 

@@ -1,6 +1,6 @@
 """Transcendental functions in 32-bit fixed point, as gemmlowp's `fixedpoint.h` defines them.
 
-A raw value `r` with `n` integer bits stands for `r / 2**(31 - n)`. All functions take and give arrays of s32 values in s64.
+A raw value `r` with `n` integer bits represents `r / 2**(31 - n)`. All functions take and return arrays of s32 values in s64.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Logarithm, sine, cosine, exp(x) - 1 and hyperbolic tangent of float32, as the C library behind TFLM computes them."""
+"""Logarithm, sine, cosine, exp(x) - 1 and hyperbolic tangent of float32, as TFLM's C library computes them."""
 
 import numpy as np
 from numpy.typing import NDArray

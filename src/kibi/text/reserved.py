@@ -57,7 +57,7 @@ SPACE: Final = "kibi_"
 
 
 def is_device(stem: str) -> bool:
-    """Whether a file's name without its suffix is a device of Windows."""
+    """True if a file's name without its suffix is a device of Windows."""
     return _DEVICES.fullmatch(stem.lower()) is not None
 
 

@@ -23,7 +23,7 @@ class Code:
         return type(self)(self.text + other.text)
 
     def __bool__(self) -> bool:
-        """Whether there is any text."""
+        """True if there is any text."""
         return bool(self.text)
 
     def __format__(self, spec: str) -> str:

@@ -36,7 +36,7 @@ class ArenaUse:
 
 
 def arena_uses(models: Sequence[bytes]) -> list[ArenaUse | None]:
-    """What each model takes of TFLM's arena; None where TFLM refuses it, or crashes.
+    """Returns what each model takes of TFLM's arena; None for one that TFLM refuses, or that crashes it.
 
     Args:
         models: the contents of `.tflite` files.
@@ -52,12 +52,12 @@ def arena_uses(models: Sequence[bytes]) -> list[ArenaUse | None]:
     while len(found) < len(models):
         found += _answers(models[len(found) :])
         if len(found) < len(models):
-            found.append(None)  # the child died of it; the next one goes on behind it
+            found.append(None)  # the child died of it; the next one continues after it
     return found
 
 
 def _answers(models: Sequence[bytes]) -> list[ArenaUse | None]:
-    """What one child says, of as many models as it lives to see."""
+    """Yields the answers of one child, until it ends."""
     request = b"".join(struct.pack("<Q", len(model)) + model for model in models)
     child = Child(arena_worker)
     try:
@@ -73,8 +73,8 @@ def _answers(models: Sequence[bytes]) -> list[ArenaUse | None]:
 def kernel_scratch(model: bytes, source: str) -> dict[int, int]:
     """The scratch that each operator asks for, found by letting TFLM prepare each of them alone.
 
-    All tensors of an operator are told to lie at offset 0, so that scratch, which TFLM puts where they are not, is all that
-    lies above the largest of them.
+    All tensors of an operator have offset 0. TFLM puts scratch where they are not, so the bytes above the largest of
+    them are scratch.
 
     Args:
         model: the contents of a `.tflite` file.

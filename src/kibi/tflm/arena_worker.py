@@ -15,7 +15,7 @@ _LINE = re.compile(rb"Arena allocation (head|tail) (\d+)")
 
 
 def serve() -> None:
-    """Answer for one model after another."""
+    """Answers for one model after another."""
     from tflite_micro.python.tflite_micro import runtime  # noqa: PLC0415 (the parent never imports it)
 
     answers = os.fdopen(os.dup(1), "w")

@@ -65,7 +65,7 @@ class Child:
         _limit(self.process.pid)
 
     def allow_seconds(self, seconds: float) -> None:
-        """Lets it use so much processor time from now on; at its end the system stops it, whether we live or not."""
+        """Allows so much processor time from now on; then the system stops the child, even if this process has ended."""
         used = _used_seconds(self.process.pid)
         _set(self.process.pid, resource.RLIMIT_CPU, int(used + seconds) + 2, is_final=False)
 
@@ -101,7 +101,7 @@ def _environment() -> dict[str, str]:
 
 
 def _limit(process: int) -> None:
-    """Sets what holds for good. It still waits for its first model, so that nothing of a model runs without."""
+    """Sets the limits that never change. The child still waits for its first model, so no model runs without them."""
     _set(process, resource.RLIMIT_CORE, 0)
     _set(process, resource.RLIMIT_FSIZE, FILE_BYTES)
     _set(process, resource.RLIMIT_AS, MEMORY_BYTES)

@@ -31,21 +31,21 @@ class Embedding:
 
     @property
     def is_reordered(self) -> bool:
-        """Whether the operators are in another order than before."""
+        """True if the operators are in another order than before."""
         return self.plan.runs != self.before.runs
 
 
 def embed_plan(
     data: bytes, source: str, *, reorders: bool = True, scratch_bytes: Mapping[int, int] | None = None
 ) -> Embedding:
-    """Plan a `.tflite` file for TFLM, and write the plan into a copy of it.
+    """Plans a `.tflite` file for TFLM, and writes the plan into a copy of it.
 
     Operators may be any that TFLM runs: those that Kibi does not run are planned all the same.
 
     Args:
         data: the whole file.
         source: its name, for messages.
-        reorders: whether the operators may be written in another order, where that needs less.
+        reorders: True if the operators may be written in another order, where that needs less.
         scratch_bytes: what TFLM's kernels ask for besides while an operator runs, by the operator's index.
 
     Returns:
@@ -68,7 +68,7 @@ def embed_plan(
 
 
 def _check_replaceable(graph: Graph, plan: Plan) -> None:
-    """Refuse to replace a plan that means more than memory: operators for an accelerator may rely on shared bytes.
+    """Refuses to replace a plan that means more than memory: operators for an accelerator may rely on shared bytes.
 
     Raises:
         PlanError: tensors share bytes while both live.

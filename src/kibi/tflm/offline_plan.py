@@ -1,4 +1,4 @@
-"""Follow offsets that are given: a plan of whole tensors in which some lie where a model file wants them.
+"""Plans with given offsets: whole tensors, some of them at the offsets that a model file states.
 
 What has no offset of its own, the kernels' scratch included, is placed around the others. Unlike TFLM, which takes offsets as
 they are, this looks whether they are in one another's way.
@@ -30,7 +30,7 @@ _REMEDY = "Make the offsets again with `kibi plan --embed`, or plan without them
 
 
 def plan_offline(graph: Graph, target: Target, offsets: Sequence[int]) -> Plan:
-    """Plan a model whose tensors lie where they are told to.
+    """Plans a model whose tensors have given offsets.
 
     Args:
         graph: a verified graph; its nodes run in their own order, which is the one that offsets are for.
@@ -96,7 +96,7 @@ def _name(graph: Graph, buffer: Buffer) -> str:
 
 
 def _place(buffers: Sequence[Buffer], fixed: Sequence[int | None], rules: Sequence[PairRule]) -> Placement:
-    """Place the buffers that may lie anywhere around those that may not."""
+    """Places the buffers without given offsets around those with offsets."""
     items = [
         Item(buffer.start, buffer.end, buffer.size_bytes, buffer.alignment, offset)
         for buffer, offset in zip(buffers, fixed, strict=True)

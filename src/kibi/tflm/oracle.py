@@ -39,7 +39,7 @@ class OracleRun:
 
 
 def available() -> bool:
-    """Whether TFLM's Python build is installed; it is looked for, not imported."""
+    """True if TFLM's Python build is installed; the function does not import it."""
     return importlib.util.find_spec("tflite_micro") is not None
 
 
@@ -51,7 +51,7 @@ class Oracle:
     """
 
     def __init__(self, *, timeout_seconds: float = 60.0) -> None:
-        """Prepare an oracle.
+        """Prepares an oracle.
 
         Args:
             timeout_seconds: the longest that one call of `run` may take, the start of the child included.
@@ -69,7 +69,7 @@ class Oracle:
         self.close()
 
     def close(self) -> None:
-        """End the child, if there is one. A later run starts another."""
+        """Ends the child, if there is one. A later run starts another."""
         child, self._child = self._child, None
         if child is not None:
             child.close()
@@ -85,7 +85,7 @@ class Oracle:
         intermediates: bool = False,
         arena_bytes: int | None = None,
     ) -> list[OracleRun]:
-        """Run a model one or several times in one interpreter, so that its state carries over from run to run.
+        """Runs a model one or several times in one interpreter, so that its state carries over from run to run.
 
         Args:
             model: the `.tflite` file, or its bytes.
@@ -120,7 +120,7 @@ class Oracle:
         return list(_runs(reply, len(runs)))
 
     def _ask(self, request: bytes) -> Message:
-        """Send a request and wait for its reply; past the time the child is killed, which ends any wait for it."""
+        """Sends a request and waits for its reply; after the time limit it kills the child, which ends any wait for it."""
         child, printed = self._started()
         process = child.process
         if printed.tell():

@@ -36,7 +36,7 @@ def tflm_plan(
     Args:
         graph: a verified graph, or the outline of a file.
         before: pairs of nodes of which the first runs before the second, though no tensor says so.
-        reorders: whether operators may run in another order; they do only where that needs less.
+        reorders: True if operators may run in another order; they do only where that needs less.
         scratch_bytes: what TFLM's kernels ask for while a node runs, by node: it depends on the build. The plan keeps room.
 
     Returns:

@@ -50,7 +50,7 @@ def encode(message: Message) -> bytes:
 
 
 def receive(pipe: IO[bytes]) -> Message:
-    """Read one message from a pipe.
+    """Reads one message from a pipe.
 
     Raises:
         EOFError: the pipe ended before the message did.
@@ -86,7 +86,7 @@ def _split(body: bytes, layout: Sequence[tuple[str, Sequence[int]]]) -> Iterator
 
 
 def _answer(request: Message) -> Message:
-    """Run the model as the request says; state carries over from run to run."""
+    """Runs the model as the request says; state carries over from run to run."""
     # Here, and not above, because the parent imports this module and must not load TFLM.
     from tflite_micro.python.tflite_micro import runtime  # noqa: PLC0415 (see the line above)
 
@@ -132,7 +132,7 @@ def _computed_tensors(model: Any, resource_type: int) -> tuple[int, ...]:
 
 
 def serve() -> None:
-    """Answer requests on standard input by replies on standard output; TFLM's own prints go to standard error."""
+    """Answers requests on standard input by replies on standard output; TFLM's own prints go to standard error."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = sys.stdin.buffer
