@@ -156,7 +156,7 @@ def errors_page() -> str:
         lines += ["", f"## {kind.__name__}", "", f"Exit code {kind.exit_code}. {_paragraphs(kind)[0]}"]
         described = _described_fields(kind)
         if described:
-            lines += ["", *(f"- `{name}`{f': {text}' if text else ''}" for name, text in described)]
+            lines += ["", *(f"- `{name}`: {text}" for name, text in described)]
         if kind.__name__ in examples:
             lines += ["", "For example:", "", "```text", examples[kind.__name__], "```"]
     return "\n".join(lines) + "\n"
@@ -167,8 +167,7 @@ def _described_fields(kind: type[errors.KibiError]) -> list[tuple[str, str]]:
     if "__init__" not in vars(kind):
         return []
     known = {match["name"]: match["text"] for match in _ATTRIBUTE.finditer(kind.__doc__ or "")}
-    names = [name for name in inspect.signature(kind).parameters if name != "what"]
-    return [(name, known.get(name, "")) for name in names]
+    return [(name, known[name]) for name in inspect.signature(kind).parameters if name in known]
 
 
 def _examples() -> dict[str, str]:

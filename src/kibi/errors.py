@@ -13,11 +13,11 @@
     ├── OracleError             11   TensorFlow Lite Micro's Python build failed or is missing
     ├── EventError              12   the runtime reported an error: an allocator is full, a handle is stale
     ├── ResourceError           13   memory ran out, or something is nested too deep
-    ├── LimitError              14   a loop inside the model took more turns than its limit
+    ├── LimitError              14   a loop inside the model took more iterations than its limit
     └── InternalError           70   a bug of Kibi's own
 
-The number is the exit code of the command line. Each error holds its facts as fields first; its text says what, where, why
-and what to do. Every text is bounded and can be printed anywhere, whatever names went into it.
+The number is the exit code of the command line. Each error holds its facts as fields; its text says what, where, why
+and what to do. Every text is bounded, and can be printed anywhere with any names in it.
 """
 
 import re
@@ -29,7 +29,7 @@ from typing import ClassVar, Final, ParamSpec, TypeVar
 from kibi.printable import paragraph
 
 SHOWN_PROBLEMS: Final = 100
-"""Of more problems than these a text has the count."""
+"""The most problems that a text lists; it counts the others."""
 _LONGEST_NAME = 64
 _LONGEST_WORD = 256
 _LONGEST_WHAT = 512
@@ -61,13 +61,13 @@ def listed(problems: Sequence[object], most: int = SHOWN_PROBLEMS) -> Iterable[s
 
 
 def _cut(text: str, most: int) -> str:
-    """A text without its middle where it is too long; three fifths of what stays are its end."""
+    """A text, without its middle if it is too long; three fifths of the rest are its end."""
     head = most * 2 // 5 - 1
     return text if len(text) <= most else f"{text[:head]}…{text[head + 1 - most :]}"
 
 
 class KibiError(Exception):
-    """The root: catch this to catch everything that Kibi raises on purpose."""
+    """The root of the tree: catch it to catch every error that Kibi raises on purpose."""
 
     exit_code: ClassVar[int] = 1
 
@@ -84,7 +84,7 @@ class Problem:
         remedy: what the user can do, one sentence, or empty.
         operator: index of the operator in the model file, or None.
         tensor: name of the tensor, or None.
-        line: of the graph's text, where the operator is; or empty.
+        line: the line of the graph's text that has the operator, or empty.
     """
 
     what: str
@@ -103,7 +103,7 @@ class Problem:
 
 
 class ModelError(KibiError):
-    """A model cannot be used; all problems that were found, not only the first.
+    """A model cannot be used. The error lists all problems, not only the first.
 
     Attributes:
         source: the model file's name.
@@ -136,7 +136,7 @@ class ArenaError(PlanError):
 
     Attributes:
         needed_bytes: bytes that the plan needs.
-        given_bytes: bytes that there are.
+        given_bytes: bytes that the arena has.
         largest: names and bytes of the largest buffers in the plan.
     """
 
@@ -174,14 +174,14 @@ class ToolchainError(KibiError):
 
 
 class CacheWarning(UserWarning):
-    """The cache of compiled files is not used, because others could write it or we cannot; no error, only slower."""
+    """The cache of compiled files is not used, because others can write it or Kibi cannot. Results stay the same."""
 
 
 class EmulationError(KibiError):
     """The emulated core stopped.
 
     Attributes:
-        function: name of the function that the program counter was in, or empty.
+        function: name of the function that was running, or empty.
         operator: the operator being computed, as the generated code names it, or empty.
         address: the address of the access or of the instruction.
     """
@@ -219,7 +219,7 @@ class EventError(KibiError):
     """The runtime reported an error, and no handler took it.
 
     Attributes:
-        name: of the declared error, for example `OutOfMemoryError`.
+        name: the name of the declared error, for example `OutOfMemory`.
     """
 
     exit_code = 12
@@ -236,7 +236,7 @@ class ResourceError(KibiError):
 
 
 def exhaustion(error: MemoryError | RecursionError) -> ResourceError:
-    """Returns the error to raise instead of one that says no more than that a resource is used up."""
+    """Returns the error to raise when memory or Python's stack runs out, with advice."""
     if isinstance(error, RecursionError):
         what = "this is nested deeper than Python's stack allows"
         return ResourceError(f"{what}. Use a model, plan or file with less nesting, or call Kibi from fewer functions.")
@@ -245,7 +245,7 @@ def exhaustion(error: MemoryError | RecursionError) -> ResourceError:
 
 
 def bounded(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
-    """Returns the function with an error of Kibi's own where memory or Python's stack runs out; others stay what they are."""
+    """Returns the function with a `ResourceError` in place of the errors for memory and Python's stack; other errors stay."""
 
     @wraps(function)
     def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
@@ -258,11 +258,11 @@ def bounded(function: Callable[Arguments, Returned]) -> Callable[Arguments, Retu
 
 
 class LimitError(KibiError):
-    """A loop inside the model took more turns, or more row steps, than its limit.
+    """A loop inside the model took more iterations, or more row steps, than its limit.
 
     Attributes:
-        turns: how many it took.
-        steps: how many row steps it took, with those of loops around and inside of it; None where they are not counted.
+        turns: how many iterations it took.
+        steps: how many row steps it took, outer and inner loops included; None if they are not counted.
     """
 
     exit_code = 14

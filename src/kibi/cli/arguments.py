@@ -150,7 +150,7 @@ def plan_options(
 
 
 def option_words(options: PlanOptions) -> list[str]:
-    """The words of a command line that say these options; those that are so without words are left out."""
+    """The words of a command line for these options; defaults have none."""
     given = {name: value for name, value in options.items() if value != DEFAULTS.get(name)}
     flags = ["--supply-outputs"] if given.pop("output", None) else []
     flags += [word for name in options.get("supply", []) for word in ("--supply", name)]
@@ -191,7 +191,7 @@ def load_simplified(
 
 
 def _made(graph: "Graph", tensors: Sequence[int]) -> list[int]:
-    """Those of some tensors that nodes make; a plan that names others is refused later, with a reason."""
+    """Those of some tensors that nodes make; validation later refuses a plan that names others, with a reason."""
     made = {index for node in graph.nodes for index in node.outputs}
     return [index for index in tensors if index in made]
 
@@ -202,7 +202,7 @@ def not_compared(failure: str) -> OracleError:
 
 
 def emulated_target(name: str) -> "Target":
-    """The target of that name, which must be one that is emulated.
+    """The target of that name; raises an error if it is not emulated.
 
     Raises:
         TargetError: there is no such target, or nothing emulates it.
@@ -217,7 +217,7 @@ def emulated_target(name: str) -> "Target":
 
 
 def compiler_named(name: str) -> str:
-    """The compiler's name, if there is one of that name.
+    """The compiler's name; raises an error if it does not exist.
 
     Raises:
         ToolchainError: there is none.
@@ -230,7 +230,7 @@ def compiler_named(name: str) -> str:
 
 
 def plan_for(graph: "Graph", target: "Target", path: Path | None, options: PlanOptions) -> "Plan":
-    """The plan that a file holds, checked against the model; without a file one with those options.
+    """The plan of a file, checked against the model; without a file, a new plan with the options.
 
     Raises:
         PlanError: the file holds no plan, or one that is wrong or for something else; or no plan has those options.

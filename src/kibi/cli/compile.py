@@ -123,7 +123,7 @@ def compile_models(
 
 
 def _check(models: Sequence[Path], name: str | None, plan: Path | None) -> None:
-    """Refuse what cannot be meant.
+    """Refuses arguments that contradict each other.
 
     Raises:
         InputError: one plan for several models, or a name that C does not take.
@@ -139,7 +139,7 @@ def _check(models: Sequence[Path], name: str | None, plan: Path | None) -> None:
 def _command(
     graphs: "Sequence[Graph]", target: str, name: str | None, plan: Path | None, options: Sequence[str]
 ) -> str:
-    """The command that makes the same files: without folders, so that the same input gives the same bytes."""
+    """Returns the command that makes the same files: without folders, so that the same input gives the same bytes."""
     words = ["kibi", "compile", *(graph.source for graph in graphs), "--target", target]
     words += ["--name", name] if name else []
     words += ["--signature", graphs[0].signature.key] if graphs[0].signature else []

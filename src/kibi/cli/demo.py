@@ -60,10 +60,10 @@ def demo(
         ),
     ] = None,
 ) -> None:
-    """See all of it on a model that Kibi ships.
+    """Show every step on a model that Kibi ships.
 
-    Load, plan, run, compile, run on an emulated core, compare. Nothing is left behind unless
-    --output names a folder for the C library.
+    It loads, plans, runs and compiles the model, runs it on an emulated core, and compares the bits. It keeps no file
+    unless --output names a folder for the C library.
     """
     import kibi  # noqa: PLC0415
     from kibi import demo as shipped  # noqa: PLC0415
@@ -164,7 +164,7 @@ def _show_drawings(
 
 
 def _folder(directory: Path | None) -> AbstractContextManager[Path]:
-    """Where the C library lies while the demo runs, and after it if the user has named a folder."""
+    """The folder of the C library while the demo runs, and afterwards if the user has named a folder."""
     return temporary_folder() if directory is None else nullcontext(directory)
 
 

@@ -11,7 +11,7 @@ to nothing that this program makes is garbage."""
 
 
 def run() -> None:
-    """Run the command line; an interruption, even of the imports, ends with one line and exit code 130."""
+    """Runs the command line; an interruption, even of the imports, ends with one line and exit code 130."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, _interrupt)  # whatever is half done is cleaned up, as for Ctrl-C

@@ -1,4 +1,4 @@
-"""`kibi events`: the names behind the ids that a device sends."""
+"""`kibi events`: the names of the ids that a device sends."""
 
 import os
 from pathlib import Path
@@ -35,11 +35,11 @@ def events(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the names behind event ids.
+    """Find the names of event ids.
 
-    Reads C, C++ and Python sources, prints each declared event and error with its ids, and where two share one. Ends
-    with an error where that is so at the chosen width. With --decode: the names of an id such as 0x1f2e, or of those in
-    a log: text, or the ids themselves one behind another.
+    Reads C, C++ and Python sources, prints each declared event and error with its ids, and names those that share an
+    id. Fails if two share an id of the chosen width. With --decode: prints the names of an id such as 0x1f2e, or of
+    the ids in a log: text, or the ids themselves, one after another.
     """
     from kibi.eager.event_scan import scan  # noqa: PLC0415
 
@@ -64,7 +64,7 @@ def events(
 
 
 def _decoded(found: "EventMap", text: str, width: int) -> tuple[bool, "tuple[LoggedEvent, ...]"]:
-    """Whether a text names a log, and the events of the log or of the id.
+    """Returns whether a text names a log, and the events of the log or of the id.
 
     Raises:
         InputError: it is neither a file nor an id of that width.
@@ -89,7 +89,7 @@ def _tell_of_unread(found: "EventMap") -> None:
 
 
 def _refuse(found: "EventMap", width: int) -> None:
-    """Raise an error if ids cannot be told apart or are wrong, after all has been printed."""
+    """Raises an error if ids cannot be told apart or are wrong, after everything has been printed."""
     wrong = [declaration for declaration in found.declarations if declaration.is_wrong]
     if wrong:
         first = wrong[0]

@@ -19,7 +19,7 @@ _USAGE_ERRORS = tuple(kind for kind in typer.BadParameter.__mro__ if kind.__name
 
 
 def exit_code_of(error: BaseException, *, wants_traceback: bool) -> int:
-    """Say what happened on standard error.
+    """Prints what happened on standard error, and returns the exit code.
 
     Args:
         error: what ended the run.
@@ -62,7 +62,7 @@ def show_warning(
     file: object = None,
     line: str | None = None,
 ) -> None:
-    """Print a warning as people read it, without the place in Kibi; the signature is that of `warnings.showwarning`."""
+    """Prints a warning for people, without the place in Kibi; the signature is that of `warnings.showwarning`."""
     del category, filename, lineno, file, line
     _say(f"warning: {message}")
 
@@ -87,7 +87,7 @@ def _bug(error: BaseException) -> int:
 
 
 def _drop_output() -> None:
-    """Send standard output nowhere, so that the interpreter's last flush does not fail again."""
+    """Sends standard output nowhere, so that the interpreter's last flush does not fail again."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):
@@ -100,7 +100,7 @@ def _say(text: str) -> None:
 
 
 def _write(text: str) -> None:
-    """Write to standard error what steers no terminal, whatever names are in it."""
+    """Writes to standard error a text that steers no terminal, whatever names are in it."""
     try:
         sys.stderr.write(paragraph(text))
         sys.stderr.flush()

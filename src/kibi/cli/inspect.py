@@ -63,7 +63,7 @@ def inspect(
 
 
 def show_passes(console: "Console", graph: "Graph", simplified: "Simplified") -> None:
-    """Print what the lossless passes change, and the totals before and after."""
+    """Prints what the lossless passes change, and the totals before and after."""
     after = simplified.graph
     operators = f"{len(graph.nodes)} operators, {len(after.nodes)} after the passes"
     facts(
@@ -93,7 +93,7 @@ def _saved(*numbers: int) -> tuple[str, ...]:
 
 
 def show_inspection(console: "Console", inspection: "Inspection") -> None:
-    """Print the model's ends, its operators, and the totals."""
+    """Prints the model's inputs and outputs, its operators, and the totals."""
     facts(
         console,
         [
@@ -125,7 +125,7 @@ def show_inspection(console: "Console", inspection: "Inspection") -> None:
 
 
 def _cells(operator: "OperatorFacts") -> tuple[str, ...]:
-    """A row of the table. What an operator reads is what an earlier one makes; the JSON has it all."""
+    """A row of the table, without the operator's inputs, which earlier operators make; the JSON has everything."""
     from kibi.reports.inspection import describe_attributes  # noqa: PLC0415
 
     constants = [tensor for _, tensor in operator.inputs if tensor.is_constant]
@@ -160,7 +160,7 @@ def _end(tensor: "Tensor") -> str:
 
 
 def _signature(signature: "Signature") -> str:
-    """An entry point as it may be shown: names that the file gives are the file's."""
+    """An entry point as a terminal may show it; its names come from the file."""
     ends = [", ".join(str(name_of(name)) for name, _ in pairs) for pairs in (signature.inputs, signature.outputs)]
     return f"{name_of(signature.key)}: {ends[0]} -> {ends[1]}, of subgraph {signature.subgraph}"
 

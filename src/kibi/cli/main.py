@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        arguments: what stands behind `kibi` on the command line; None: this process's.
+        arguments: the words after `kibi` on the command line; None: those of this process.
 
     Returns:
         The exit code. Whatever went wrong has been said on standard error.
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run() -> None:
-    """Run this process's command line, and end with its exit code."""
+    """Runs this process's command line, and ends with its exit code."""
     warnings.showwarning = show_warning
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

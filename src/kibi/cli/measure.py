@@ -120,7 +120,7 @@ def time_texts(found: "Measurement", processor: "Target") -> tuple[str, str]:
 
 
 def same_bits_text(found: "Measurement") -> "Text":
-    """Whether the device gave the same bits, and as whom."""
+    """Says whether the device gave the same bits, and as which engines."""
     from rich.text import Text  # noqa: PLC0415
 
     if not found.bit_exact:
@@ -158,7 +158,7 @@ def _show_totals(console: "Console", found: "Measurement", processor: "Target") 
 
 
 def _of_inputs(found: "Measurement") -> "list[tuple[str, str | Text]]":
-    """For which inputs the figures hold, where there was more than one, and what none of them runs."""
+    """Says for which inputs the figures hold, if there were several, and which subgraphs none of them ran."""
     from rich.text import Text  # noqa: PLC0415
 
     lines: list[tuple[str, str | Text]] = []

@@ -85,7 +85,7 @@ def pareto(
 
 
 def _check_levels(levels: str) -> None:
-    """Refuse levels that compilers do not have.
+    """Refuses levels that compilers do not have.
 
     Raises:
         ToolchainError: there is one, or none at all.
@@ -135,7 +135,7 @@ def _measured(
 
 
 def _show(graph: "Graph", target: "Target", choices: "Sequence[Choice]", left_out: Sequence[str]) -> None:
-    """A line for each choice, those that are worth having marked, and what could not be had."""
+    """Prints a line for each choice, marks those that no other dominates, and names the choices that failed."""
     from rich.text import Text  # noqa: PLC0415
 
     from kibi.reports.pareto import pareto_optimal  # noqa: PLC0415

@@ -78,7 +78,7 @@ def place(
 
 
 def _refuse(found: "Solution", capacity: int | None) -> None:
-    """Raise an error if no placement was found that was asked for."""
+    """Raises an error if the requested placement was not found."""
     if found.offsets is None:
         raise PlanError("the fixed offsets put two buffers on the same bytes. Free one of them.")
     if capacity is not None and found.peak_bytes > capacity:
@@ -90,7 +90,7 @@ def _refuse(found: "Solution", capacity: int | None) -> None:
 
 
 def _answer(found: "Solution") -> str:
-    """One of three: optimal; feasible, with a lower bound, whether within the capacity or not; infeasible. Each is proven."""
+    """One of three proven answers: optimal; feasible with a lower bound, within the capacity or not; infeasible."""
     from kibi.planner.placement.placing import Status  # noqa: PLC0415
 
     status = Status.FEASIBLE if found.status is Status.UNDECIDED else found.status

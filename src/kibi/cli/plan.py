@@ -89,8 +89,8 @@ def plan(
 ) -> None:  # fmt: skip
     """Plan a model's memory to the byte.
 
-    The arena, its lower bound, who holds the peak, and a picture. What --json prints can be given to `kibi compile
-    --plan`. Several models, or --compare: their plans side by side, by the tensor and by the row, drawn at one scale.
+    Prints the arena, its lower bound, the tensors at the peak, and a picture. `kibi compile --plan` takes the output of
+    --json. Several models, or --compare: their plans side by side, by the tensor and by the row, drawn at one scale.
     """
     given = _given(granularity, input_mode, supply_outputs, ram, optimize)
     if supply:
@@ -141,7 +141,7 @@ def _raw_only(words: list[str]) -> str:
 def _given(
     granularity: str | None, input_mode: str | None, supply_outputs: bool, ram: int | None, optimize: str | None
 ) -> PlanOptions:
-    """The options that stand on the command line."""
+    """The options that are on the command line."""
     given = PlanOptions()
     if granularity is not None:
         given["granularity"] = granularity
@@ -157,7 +157,7 @@ def _given(
 
 
 def _search(effort: int | None, time_limit: float | None) -> PlanOptions:
-    """How long to search, as far as that stands on the command line."""
+    """The options of the search that are on the command line."""
     given = PlanOptions()
     if effort is not None:
         given["effort"] = effort
@@ -194,7 +194,7 @@ def _planned(
 
 
 def _draw(path: Path, planned: "list[ComparedPlan]", *, as_png: bool) -> None:
-    """Draw one plan, or several side by side, in a file."""
+    """Draws one plan, or several side by side, in a file."""
     if len(planned) == 1:
         from kibi.reports.memory_svg import memory_svg  # noqa: PLC0415
 
@@ -251,7 +251,7 @@ def _show_ascii(planned: "ComparedPlan") -> None:
 
 
 def _show_table(planned: "list[ComparedPlan]") -> None:
-    """A line for each plan: bytes, bound, how good that is, and what it costs."""
+    """Prints a line for each plan: bytes, bound, quality, and cost."""
     from kibi.reports.plan_comparison import times_smaller  # noqa: PLC0415
 
     console = output()

@@ -120,7 +120,7 @@ def show_scores(console: "Console", scores: "Sequence[Score]") -> None:
 
 
 def _run_c(graph: "Graph", inputs: "Sequence[Array]") -> "list[Array]":
-    """One inference by the C library, compiled for this machine."""
+    """Runs one inference in the C library, compiled for this machine."""
     import kibi  # noqa: PLC0415
     from kibi.engines import HostEngine  # noqa: PLC0415
 

@@ -39,7 +39,7 @@ class _Output(Console):
             yield segment if segment.control else Segment(paragraph(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
-        """Let `main` decide what a broken pipe means."""
+        """Raises the error, so that `main` decides what a broken pipe means."""
         raise BrokenPipeError
 
 
@@ -55,7 +55,7 @@ class _Rows(Table):
     def add_row(
         self, *cells: RenderableType | None, style: str | Style | None = None, end_section: bool = False
     ) -> None:
-        """A further row."""
+        """Adds a row."""
         super().add_row(*map(_cell, cells), style=style, end_section=end_section)
 
 
@@ -68,22 +68,22 @@ def _cell(content: RenderableType | None) -> RenderableType | None:
 
 
 def tell(text: str) -> None:
-    """A remark of the program's on standard error, beside its answer."""
+    """Prints a remark of the program on standard error."""
     _Output(stderr=True, soft_wrap=True).print(f"kibi: {text}", style=None)
 
 
 def picture_columns(console: Console) -> int:
-    """How wide a picture may be."""
+    """The width of pictures, in characters."""
     return min(console.width, _WIDEST_PICTURE) if console.is_terminal else PICTURE_COLUMNS
 
 
 def is_roomy(console: Console) -> bool:
-    """Whether there is room for columns that are only nice to have."""
+    """True if there is room for optional columns."""
     return console.width >= _ROOMY_COLUMNS
 
 
 def print_json(record: Mapping[str, Any] | Sequence[Any]) -> None:
-    """One JSON document on standard output. Numbers that JSON does not have become null."""
+    """Prints one JSON document on standard output. Numbers that JSON does not have become null."""
     sys.stdout.write(json_text(record, indent=2).text)
 
 
@@ -110,7 +110,7 @@ def table(console: Console, *columns: str, title: str = "") -> Table:
 
 
 def show(console: Console, rows: Table) -> None:
-    """Print a table; in a pipe without blanks at the ends of lines."""
+    """Prints a table; in a pipe, without blanks at the ends of lines."""
     for column in rows.columns:
         if column.no_wrap:
             column.min_width = max((len(str(cell)) for cell in (column.header, *column.cells)), default=0)
@@ -139,16 +139,16 @@ def name_of(text: str, length: int = 36) -> Text:
 
 
 def say(console: Console, text: str | Text = "", style: str | Style | None = None) -> None:
-    """A line or a paragraph; a terminal wraps it at words, a pipe not at all."""
+    """Prints a line or a paragraph; a terminal wraps it at words, a pipe does not."""
     console.print(text, style=style, soft_wrap=not console.is_terminal)
 
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """A spinner on standard error while something takes its time, where that is a terminal.
+    """Shows a spinner on standard error during the with-block, if that is a terminal.
 
     Yields:
-        What shows how far it has come: a few words behind the spinner's.
+        A function that shows progress: a few words after the spinner's text.
     """
     console = _Output(stderr=True)
     if not console.is_terminal:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def tuned(
     graph: "Graph", plan: "Plan", options: PlanOptions, *, is_given: bool, compiler: str = "zig", level: str = "s"
 ) -> "tuple[Tuning, Plan]":
-    """What tuning finds for a model, and the plan with the kernels that it chose.
+    """Tunes a model, and returns the result and the plan with the chosen kernels.
 
     Args:
         graph: the model.
@@ -64,7 +64,7 @@ def tuning_record(tunings: "Sequence[Tuning]") -> list[list[dict[str, object]]]:
 
 
 def show_tunings(tunings: "Sequence[Tuning]") -> None:
-    """Print a table of each model's layers: every candidate with its counts, the chosen one marked."""
+    """Prints a table of each model's layers: every candidate with its counts, the chosen one marked."""
     for tuning in tunings:
         console = output()
         say(console)

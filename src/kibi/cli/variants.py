@@ -37,7 +37,7 @@ _AXES = ("granularity", "input")
 
 
 def _name(options: PlanOptions) -> str:
-    """What options that no variant has are called."""
+    """The name of options that no variant has."""
     every = {**DEFAULTS, **options}
     way = every["input"]
     return f"by the {every['granularity']}" + ("" if way == DEFAULTS["input"] else f", input {way}")
