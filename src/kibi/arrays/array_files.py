@@ -47,7 +47,7 @@ class ArrayType:
 
     @property
     def size_bytes(self) -> int:
-        """Of all elements."""
+        """Bytes of all elements."""
         return prod(self.shape) * self.dtype.itemsize
 
 

@@ -37,7 +37,7 @@ def targets(*, as_json: AsJson = False) -> None:
 
 
 def clock_text(target: Target) -> str:
-    """The clock in megahertz."""
+    """Returns a clock in megahertz, as text."""
     return f"{target.clock_hz / 1e6:g} MHz" if target.clock_hz else ""
 
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from kibi.eager.tensors.interface import TensorInterface
 
 METADATA_BYTES = 16 * 1024
-"""Of a context's metadata arena, where nothing else is said."""
+"""Default size of a context's metadata arena."""
 RAM_BYTES = 1024 * 1024
-"""Of a context's RAM arena, where nothing else is said."""
+"""Default size of a context's RAM arena."""
 _WORD_BYTES = 4
 
 
@@ -37,12 +37,12 @@ class Context:
     Args:
         metadata: the allocator of descriptors, small and steady; or the bytes, or how many, of an arena with movable blocks.
         ram: the allocator of data, large and varying; or bytes, or how many, as above.
-        handler: is told of events and errors; None: errors raise. The arenas that the context makes report to it, too;
-            allocators that are given report to their own.
-        byteorder: of the device.
+        handler: receives events and errors; None: errors raise. The arenas that the context makes report to it, too;
+            given allocators report to their own handlers.
+        byteorder: the byte order of the device.
 
     Raises:
-        InputError: there is no such byte order, or an arena cannot be made of those bytes.
+        InputError: there is no such byte order, or the bytes cannot be an arena.
         ArenaError: the bytes are misaligned: metadata begins at a multiple of 4 bytes, data of 8.
     """
 
@@ -78,17 +78,17 @@ class Context:
 
     @property
     def handler(self) -> Handler:
-        """Is told of events and errors."""
+        """The handler of events and errors."""
         return self._handler
 
     @property
     def byteorder(self) -> ByteOrder:
-        """Of the device: `little` or `big`."""
+        """The byte order of the device: `little` or `big`."""
         return self._byteorder
 
     @property
     def tensors(self) -> "tuple[TensorInterface, ...]":
-        """The tensors of this context that live, the oldest first."""
+        """The live tensors of this context, the oldest first."""
         with self._lock:
             return tuple(self._tensors.values())
 
@@ -107,7 +107,7 @@ class Context:
         self._handler.notify(event)
 
     def fail(self, error: Event) -> NoReturn:
-        """Reports an error to the handler; the caller then returns nothing.
+        """Reports an error to the handler, and raises it.
 
         Raises:
             EventError: in any case, even if a callback took the error.
@@ -116,7 +116,7 @@ class Context:
         raise error_of(error)
 
     def claim_metadata(self, size_bytes: int, kind: Kind = Kind.TENSOR_METADATA) -> Handle:
-        """A block of the metadata arena; see `claim_ram`."""
+        """Allocates a block of the metadata arena; see `claim_ram`."""
         return self._claim(self._metadata, size_bytes, kind)
 
     def release_metadata(self, handle: Handle) -> None:
@@ -126,11 +126,11 @@ class Context:
             handle.free()
 
     def claim_ram(self, size_bytes: int, kind: Kind = Kind.PLANNED) -> Handle:
-        """A block of the RAM arena, bound to a new handle.
+        """Allocates a block of the RAM arena, bound to a new handle.
 
         Args:
             size_bytes: at least 1.
-            kind: what it is counted as by a `Recording`.
+            kind: how a `Recording` counts it.
 
         Raises:
             EventError: there is no room, even if a callback took the allocator's error.

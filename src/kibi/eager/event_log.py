@@ -13,11 +13,11 @@ _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b")
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """One id, and the events and errors that have it.
+    """One id of a log, and the events and errors that have it.
 
     Attributes:
         position: the line of a text, counted from 1, or the byte offset in a binary log.
-        id: as it stood there.
+        id: the id in the log.
         types: events and errors of that id: none if nobody declares it, several if they collide.
     """
 

@@ -101,12 +101,12 @@ class Event:
 
 
 def declare_event(name: str, meaning: str = "") -> EventType:
-    """A kind of event."""
+    """Declares a kind of event."""
     return EventType(name, Severity.EVENT, meaning)
 
 
 def declare_error(name: str, meaning: str = "") -> EventType:
-    """A kind of error."""
+    """Declares a kind of error."""
     return EventType(name, Severity.ERROR, meaning)
 
 

@@ -86,7 +86,7 @@ class NullHandler:
     """Forgets everything, errors too."""
 
     def notify(self, event: Event) -> None:
-        """Nothing."""
+        """Forgets the event."""
 
 
 class LoggingHandler:
@@ -108,7 +108,7 @@ class LoggingHandler:
         self._id_bytes = id_bytes
 
     def notify(self, event: Event) -> None:
-        """Logs it."""
+        """Logs the event."""
         level = logging.ERROR if event.is_error else logging.DEBUG
         facts = {"event_name": event.type.name, "event_id": event.type.id(self._id_bytes)}
         self._logger.log(level, "%s", event, extra=facts)

@@ -61,7 +61,7 @@ def encode(value: object, dtype: DType, byteorder: ByteOrder = "little") -> byte
             float64, which is a Python float) are explicit casts, and keep their own width. An `IntegralValue` must be of the
             tensor's own type.
         dtype: the tensor's element type.
-        byteorder: of the device.
+        byteorder: the byte order of the device.
 
     Raises:
         InputError: the value does not fit, or is no number.
@@ -110,7 +110,7 @@ class IntegralValue:
         place: where the bytes lie.
         offset: of the element, in bytes.
         dtype: the element's type.
-        byteorder: of the device.
+        byteorder: the byte order of the device.
     """
 
     __slots__ = ("_byteorder", "_dtype", "_offset", "_place")

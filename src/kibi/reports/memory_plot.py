@@ -46,7 +46,7 @@ class Plot:
         return Plot(graph, plan, box, max(plan.arena_bytes if top_bytes is None else top_bytes, 1), edges)
 
     def y(self, address: int) -> float:
-        """The y of an address."""
+        """Returns the height of an address in the picture."""
         return self.box.bottom - self.box.height * address / self.top_bytes
 
     def place(self, buffer: Buffer) -> Box:

@@ -25,12 +25,12 @@ class ComparedPlan:
 
     @property
     def model(self) -> Graph:
-        """The model."""
+        """The graph of the planned model."""
         return self.planned.model
 
     @property
     def plan(self) -> Plan:
-        """The plan."""
+        """The plan of the planned model."""
         return self.planned.plan
 
     @property

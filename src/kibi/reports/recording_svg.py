@@ -56,11 +56,11 @@ class _Plot:
     top_bytes: int
 
     def x(self, moment: float) -> float:
-        """The x of a moment."""
+        """Returns the place of a moment on the axis of time."""
         return self.box.left + self.box.width * moment / self.moments
 
     def y(self, address: float) -> float:
-        """The y of an address."""
+        """Returns the height of an address in the picture."""
         return self.box.bottom - self.box.height * address / self.top_bytes
 
     def place(self, span: Span) -> Box:

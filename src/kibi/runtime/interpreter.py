@@ -46,26 +46,26 @@ _DESCRIPTOR_BYTES = 48
 class Interpreter:
     """A planned model in its arena, to run many times.
 
-    Everything is allocated when it is made: the planned bytes in the arena, a descriptor for each tensor in a metadata arena.
-    A run allocates nothing. Where the plan streams its inputs, `run` hands their rows over itself; or the caller does, with
-    `push_row` for each row in turn and `invoke` at the end. It does one thing at a time: each thread needs one of its own, and
-    handlers and observers cannot call the one that calls them. What an error interrupts is forgotten, but for what variables
-    hold by then; `reset` forgets that, too.
+    The constructor allocates everything: the planned bytes in the arena, a descriptor for each tensor in a metadata arena.
+    A run allocates nothing. If the plan has stream inputs, `run` pushes their rows itself; or the caller pushes each row with
+    `push_row`, and calls `invoke` at the end. An interpreter does one thing at a time: each thread needs one of its own, and
+    handlers and observers cannot call the interpreter that calls them. After an error the inference is forgotten, but
+    variables keep the values that they have by then; `reset` gives them their first values.
 
     Args:
         model: the graph.
-        plan: its plan; None: the default plan for the host. Tensors that it leaves to the caller get bytes of their own, unless
+        plan: its plan; None: the default plan for the host. Tensors in external buffers get bytes of their own, unless
             buffers are registered for them.
         arena: the caller's bytes, at least `arena_needed_bytes`; None: bytes of its own. Several interpreters may share
             one, and run one after another.
         guard: True if canaries in free bytes are kept and checked.
         allocate: True to allocate at once; False: the caller calls `allocate`, after `register_preallocated`.
-        handler: is told of what happens, in the words of `kibi.eager.inference_events`, which generated C reports, too.
+        handler: receives the events of `kibi.eager.inference_events`, which generated C reports, too.
 
     Raises:
         PlanError: the plan is not right for the model.
         ArenaError: the arena is too small, read-only or misaligned; it says how many bytes are needed.
-        InputError: an argument is of another kind, or this machine has not that many bytes.
+        InputError: an argument has another type, or this machine does not have so many bytes.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Interpreter:
 
     @property
     def model(self) -> Graph:
-        """The graph, with its inputs and outputs where the plan wants them."""
+        """The graph, with its inputs and outputs handed over as the plan says."""
         return self._planned_model.graph
 
     @property
@@ -108,7 +108,7 @@ class Interpreter:
 
     @property
     def _planned_model(self) -> PlannedModel:
-        """The model with the plan that was given, or with the default one for what is registered."""
+        """The model with the given plan, or with the default plan for the registered buffers."""
         if self._planned is None:
             model, plan, _, _ = self._given
             made = plan or make_plan(model, target("host"), supplied=tuple(sorted(self._preallocated)))
@@ -117,12 +117,12 @@ class Interpreter:
 
     @property
     def arena_needed_bytes(self) -> int:
-        """The smallest arena that works."""
+        """The bytes of the smallest arena that works."""
         return self.plan.arena_bytes
 
     @property
     def arena_used_bytes(self) -> int:
-        """Bytes of the arena that are in use: what the plan needs."""
+        """Bytes of the arena in use: those of the plan."""
         return self._ready().arena.allocator.live_bytes
 
     @property
@@ -138,7 +138,7 @@ class Interpreter:
 
     @property
     def tensors(self) -> Mapping[int, TensorInterface]:
-        """The tensors that steps read or make, by index: what of their rows is there at the moment can be read."""
+        """The tensors that steps read or make, by index; the rows that exist at the moment can be read."""
         return MappingProxyType(self._ready().tensors)
 
     @property
@@ -154,7 +154,7 @@ class Interpreter:
             buffer: writable, at least as large as the tensor, aligned for its elements.
 
         Returns:
-            How many bytes of arena that spares.
+            How many bytes of arena that saves.
 
         Raises:
             InputError: everything is allocated already; there is no such tensor, it is a constant, or nothing computes it;
@@ -255,7 +255,7 @@ class Interpreter:
             observe: called with each tensor as it is completed.
 
         Returns:
-            One array for each model output; none at all where an operator waits for further inferences.
+            One array for each model output; an empty list if an operator waits for further inferences.
 
         Raises:
             InputError: an input does not fit, or `allocate` was not called.

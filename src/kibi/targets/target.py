@@ -11,7 +11,7 @@ from kibi.errors import TargetError
 
 
 class Timing(Enum):
-    """Which published instruction timing table describes the core's pipeline; see `kibi.emulator.cycles`."""
+    """The published table of instruction timings that describes a core's pipeline; see `kibi.emulator.cycles`."""
 
     CORTEX_M0PLUS = "cortex-m0+"
     CORTEX_M3 = "cortex-m3"
@@ -23,16 +23,16 @@ class Target:
     """One processor.
 
     Attributes:
-        name: what the user writes.
+        name: the name that users write.
         description: one line for `kibi targets`.
-        kernel_sets: instruction sets whose kernels it can run, best first; always ends with `portable`.
+        kernel_sets: the kernel sets that it can run, best first; the last one is `portable`.
         zig_target, zig_cpu: the target triple and CPU model for `ziglang`; empty for the host.
-        gcc_flags: machine flags for `arm-none-eabi-gcc`; empty where that compiler does not apply.
-        emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`), or empty where nothing is emulated.
-        arena_alignment_bytes: alignment that a region's start has at least; more where its elements are larger.
+        gcc_flags: machine flags for `arm-none-eabi-gcc`; empty if that compiler does not apply.
+        emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`); empty if the target is not emulated.
+        arena_alignment_bytes: the least alignment of a region's start; larger elements need more.
         unaligned_words: True if the core loads words from any address.
         has_fpu: True if single-precision floats are computed in hardware.
-        clock_hz: a common board's clock, for milliseconds; 0 where unknown.
+        clock_hz: the clock of a common board, for milliseconds; 0 if unknown.
         timing: the published timing table for the cycle estimate, or None.
     """
 
@@ -90,12 +90,12 @@ _BY_NAME = {entry.name: entry for entry in _TARGETS}
 
 
 def targets() -> tuple[Target, ...]:
-    """All targets, in the order of the table."""
+    """Returns all targets, in the order of the table."""
     return _TARGETS
 
 
 def target(name: str) -> Target:
-    """The target of that name.
+    """Returns the target of that name.
 
     Raises:
         TargetError: there is none; the text lists those that exist.

@@ -121,7 +121,7 @@ def type_name(text: str) -> CCode:
 
 
 def element_type(dtype: DType) -> CCode:
-    """The type of elements."""
+    """Returns the C type of elements."""
     return CCode(dtype.c)
 
 

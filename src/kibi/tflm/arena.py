@@ -57,7 +57,7 @@ def arena_uses(models: Sequence[bytes]) -> list[ArenaUse | None]:
 
 
 def _answers(models: Sequence[bytes]) -> list[ArenaUse | None]:
-    """Yields the answers of one child, until it ends."""
+    """Returns the answers of one child: fewer than there are models if the child dies."""
     request = b"".join(struct.pack("<Q", len(model)) + model for model in models)
     child = Child(arena_worker)
     try:

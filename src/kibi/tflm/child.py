@@ -108,7 +108,7 @@ def _limit(process: int) -> None:
 
 
 def _set(process: int, kind: int, limit: int, *, is_final: bool = True) -> None:
-    """Sets a limit of a child; where the system has none for others, or a lower one holds, that stays."""
+    """Sets a limit of a child; keeps a lower limit, and does nothing on systems that cannot set limits of other processes."""
     if not hasattr(resource, "prlimit"):
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -86,7 +86,7 @@ class Handle:
         self._arena = self._block = None
 
     def block_in(self, arena: "BlockArena") -> "Block | None":
-        """Returns its block if that is in this arena; for arenas."""
+        """Returns the handle's block if it is in this arena, else None. Only arenas call this."""
         return self._block if self._arena is arena else None
 
     def __copy__(self) -> NoReturn:

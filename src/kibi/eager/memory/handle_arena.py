@@ -129,13 +129,13 @@ class HandleArena(BlockArena):
             return tuple(gaps(taken, self.capacity_bytes))
 
     def restart_plan(self) -> None:
-        """Expect the plan's first block again: the program starts another round."""
+        """Begins the plan again with its first block."""
         with self._lock:
             if self._guide is not None:
                 self._guide.restart()
 
     def rebalance(self) -> bool:
-        """Moves bound blocks together and gives up unbound ones. True if the free bytes are in one piece now.
+        """Moves bound blocks together, and gives up unbound ones. Returns True if the free bytes are then in one piece.
 
         Reports:
             ArenaRebalancing, RebalanceHeldByPins.

@@ -44,12 +44,12 @@ class PageAllocator(BlockArena):
 
     @property
     def page_bytes(self) -> int:
-        """Size of a page."""
+        """Bytes of a page."""
         return self._page_bytes
 
     @property
     def page_count(self) -> int:
-        """Pages in all."""
+        """Number of pages."""
         return self._page_count
 
     @property
@@ -88,7 +88,7 @@ class PageAllocator(BlockArena):
             return self._place(address, size_bytes).address
 
     def vrealloc(self, address: int | None, size_bytes: int) -> int | None:
-        """Makes a block larger or smaller; its bytes, as many as fit, and its handle go with it.
+        """Makes a block larger or smaller, and keeps its handle and as many of its bytes as fit.
 
         It stays where it is if it can; else it moves.
 

@@ -34,7 +34,7 @@ class FastOperator(Protocol):
 
     @property
     def is_fast(self) -> bool:
-        """True if it is."""
+        """True if the operator is marked fast."""
 
 
 class TensorInterface(ABC):
@@ -102,7 +102,7 @@ class TensorInterface(ABC):
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """The name that messages use."""
         return self._name
 
     @property
@@ -304,7 +304,7 @@ class TensorInterface(ABC):
             yield held[y * row_bytes : (y + 1) * row_bytes]
 
     def _fail(self, kind: EventType, **facts: object) -> NoReturn:
-        """Reports an error; the caller then returns nothing."""
+        """Reports an error of this tensor, and raises it."""
         self._context.fail(kind(tensor=self._name, **facts))
 
     def _check(self, offset: int, size_bytes: int) -> None:

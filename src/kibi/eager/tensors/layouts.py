@@ -143,7 +143,7 @@ def encode_type(tensor_type: TensorType, quantization: int, byteorder: ByteOrder
     Args:
         tensor_type: of more than four dimensions the leading ones are joined.
         quantization: its present address, as a handle of the metadata arena; 0 without quantization.
-        byteorder: of the device.
+        byteorder: the byte order of the device.
 
     Raises:
         InputError: a dimension cannot be stored.
@@ -180,7 +180,7 @@ def encode_struct(
     Args:
         layout: the struct.
         values: by field; those left out are 0, as are gaps.
-        byteorder: of the device.
+        byteorder: the byte order of the device.
     """
     data = bytearray(ctypes.sizeof(layout))
     order = "<" if byteorder == "little" else ">"

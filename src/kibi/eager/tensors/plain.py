@@ -103,7 +103,7 @@ class RamTensor(_PlainTensor):
     Args:
         tensor_type: shape, element type, quantization.
         values: what it holds at first; None: the bytes that are there.
-        kind: what it is counted as by a `Recording`.
+        kind: how a `Recording` counts it.
         name, context, constant_type: as of `TensorInterface`.
 
     Raises:

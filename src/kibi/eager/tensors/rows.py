@@ -84,7 +84,7 @@ class RowTensor(TensorInterface):
         super().free()
 
     def touch(self, y: int, *, writing: bool) -> None:
-        """Tells that a row is about to be read, or completely written, through bytes that were given out before.
+        """Notes that a row is about to be read, or completely written, through bytes that a caller got before.
 
         Raises:
             EventError: it is to be read, and is not there (any more).
