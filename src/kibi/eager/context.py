@@ -1,4 +1,4 @@
-"""Contexts: the two allocators, the error handler, and the tensors that live.
+"""Contexts: two allocators, an error handler, and the live tensors.
 
 After uTensor's `Context` (`src/uTensor/core/context.hpp`). There is one for the whole program there; here each thread and each
 asyncio task has the one that it entered last, and several do not see each other's tensors.

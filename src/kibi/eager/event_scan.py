@@ -171,7 +171,7 @@ def scan_c(text: str, path: str) -> tuple[Declaration, ...]:
 
 
 def _number(text: str) -> int:
-    """The number that a C literal states; of one with more digits than any id has, the first are enough to be wrong."""
+    """The number of a C literal. Of a literal with more digits than any id has, the first digits: they are wrong in any case."""
     is_hexadecimal = text[:2].lower() == "0x"
     digits = (text[2:] if is_hexadecimal else text).lstrip("0")[:_MOST_DIGITS]
     return int(digits or "0", 16 if is_hexadecimal else 10)
@@ -204,7 +204,7 @@ def scan_python(source: bytes | str, path: str) -> tuple[Declaration, ...]:
 
 
 def _called(call: ast.Call) -> str:
-    """The last part of the name of what is called."""
+    """The last part of the name of the called function."""
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     return call.func.id if isinstance(call.func, ast.Name) else ""
@@ -218,7 +218,7 @@ def _names(call: ast.Call) -> Iterator[str]:
 
 
 def _is_encodable(name: str) -> bool:
-    """True if a name has no halves of characters, of which there are no bytes to hash."""
+    """True if a name has no surrogates, which have no bytes to hash."""
     return not any("\ud800" <= each <= "\udfff" for each in name)
 
 
@@ -236,7 +236,7 @@ def _files(path: Path) -> Sequence[Path]:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Blanks in place of what is no code, so that lines keep their numbers."""
+    """Replaces text that is no code by blanks, so that lines keep their numbers."""
     return match[0] if match["number"] else re.sub(r"[^\n\x00]", " ", match[0])
 
 

@@ -1,4 +1,4 @@
-"""Events and errors: things that happen, each with an id that is the hash of its name, the same on every machine.
+"""Events and errors, each with an id: the hash of its name, the same on every machine.
 
 A device cannot afford strings; it sends the id, and `kibi events` finds the name in the sources. After uTensor's
 `DECLARE_EVENT` and `DECLARE_ERROR`.
@@ -25,7 +25,7 @@ def fnv1a(text: str) -> int:
 
 
 def check_id_bytes(id_bytes: int) -> None:
-    """Nothing, if ids can be that wide.
+    """Checks that ids can have that width.
 
     Raises:
         ValueError: they cannot.
@@ -49,7 +49,7 @@ def event_id(name: str, id_bytes: int = 4) -> int:
 
 
 class Severity(Enum):
-    """Whether something went wrong."""
+    """Kinds of events: information, or an error."""
 
     EVENT = "event"
     ERROR = "error"
@@ -57,7 +57,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """A kind of thing that happens.
+    """A kind of event.
 
     Attributes:
         name: as it is declared, for example `OutOfMemoryError`.
@@ -74,7 +74,7 @@ class EventType:
         return event_id(self.name, id_bytes)
 
     def __call__(self, **facts: Any) -> "Event":
-        """One that happened, with its facts."""
+        """Returns an event of this kind, with its facts."""
         return Event(self, MappingProxyType(facts))
 
 
@@ -111,7 +111,7 @@ def declare_error(name: str, meaning: str = "") -> EventType:
 
 
 def encode_ids(events: Iterable[Event], id_bytes: int = 4) -> bytes:
-    """What a device sends of some events: the id of each, little-endian, with nothing between them.
+    """The bytes that a device sends for some events: the id of each, little-endian, without separators.
 
     `kibi events PATH --decode LOG` finds the names again.
 

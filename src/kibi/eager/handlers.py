@@ -15,10 +15,10 @@ from kibi.errors import EventError
 
 
 class Handler(Protocol):
-    """Is told of every event and error."""
+    """Receives every event and error."""
 
     def notify(self, event: Event) -> None:
-        """Something happened."""
+        """Receives an event."""
 
 
 def error_of(event: Event) -> EventError:
@@ -48,11 +48,11 @@ class ErrorHandler:
 
     @property
     def history(self) -> int:
-        """How many events are kept at most."""
+        """The most events that are kept."""
         return self._events.maxlen or 0
 
     def notify(self, event: Event) -> None:
-        """Keeps the event; an error goes to the callback, or raises.
+        """Keeps the event; gives an error to the callback, or raises it.
 
         Raises:
             EventError: it is an error, and there is no callback.
@@ -65,7 +65,7 @@ class ErrorHandler:
             self.on_error(event)
 
     def __iter__(self) -> Iterator[Event]:
-        """The events that are kept, the oldest first; those that come while one iterates are not among them."""
+        """Iterates over the kept events, the oldest first, without those that come meanwhile."""
         with self._lock:
             kept = tuple(self._events)
         return iter(kept)

@@ -7,7 +7,7 @@ from kibi.eager.events import fnv1a
 
 @total_ordering
 class Identifier:
-    """A text with its hash: two of them compare by the hash first, and by the text only where hashes are equal.
+    """A text with its hash. Two are compared by hash first, and by text only if the hashes are equal.
 
     After uTensor's `string` (`src/uTensor/core/utensor_string.hpp`), which compares hashes alone; two texts with one hash are
     different here. Identifiers are ordered by hash, as in a table that a device searches. They are not equal to texts, whose

@@ -1,4 +1,4 @@
-"""What happens to a model that runs: the same events in Python and in generated C."""
+"""The events of inferences, the same in Python and in generated C."""
 
 from kibi.eager.events import declare_error, declare_event
 

@@ -19,7 +19,7 @@ _NUMPY_ORDER: dict[str, Literal["<", ">"]] = {"little": "<", "big": ">"}
 
 
 class Place(Protocol):
-    """Where bytes lie."""
+    """A place of bytes."""
 
     def read_bytes(self, offset: int, size_bytes: int) -> bytes:
         """The bytes from an offset on.

@@ -10,7 +10,7 @@ from kibi.errors import InternalError
 
 
 class Engine(Protocol):
-    """Something that runs a model; `kibi.Interpreter` is one, too."""
+    """An engine: runs a planned model. `kibi.Interpreter` is one, too."""
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """Runs one inference: takes an array for each input, returns an array for each output."""

@@ -1,4 +1,4 @@
-"""Which kernel runs each layer of one model best: every candidate is run on the emulated core, and counted."""
+"""Tuning: runs every kernel that may run a layer on the emulated core, counts, and chooses."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ class TunedLayer:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The kernels that were measured for a model, and those that were chosen.
+    """The kernels that were measured for a model, and the chosen ones.
 
     Attributes:
         goal: what they were chosen for.
@@ -68,7 +68,7 @@ class Tuning:
 
 
 def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str = "zig", optimize: str = "s") -> Tuning:
-    """Counts every candidate for every layer of a model, and chooses.
+    """Count every candidate for every layer of a model, and choose.
 
     For speed, and balanced, the fewest instructions are chosen, of equal ones the fewest bytes of constants; for flash the
     kernels with which the whole program is smallest, tried one after another. Counts are kept in the cache of compiled files.

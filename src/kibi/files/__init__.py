@@ -1,4 +1,4 @@
-"""Files of the user's machine: what is read of them, and how results are written."""
+"""The user's files: bounded reading, and complete writing."""
 
 from kibi.files.folders import temporary_folder
 from kibi.files.reading import open_binary, read_bytes, read_file, read_text, take

@@ -1,4 +1,4 @@
-"""Reading files of others: never more than what is needed, whatever the file is.
+"""Bounded reading of foreign files.
 
 A path may name a device that never ends, a pipe that nobody writes into, a folder, or a file of any size. Each reader states
 how many bytes it takes at most. What holds more ends in an error, and no more than one byte beyond the limit is read.

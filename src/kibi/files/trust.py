@@ -1,4 +1,4 @@
-"""Whether others could have written a file that Kibi is about to load, judged as `sshd` judges the files of its users."""
+"""Trust in files that Kibi loads: whether others could have written them, by the rules of `sshd`."""
 
 import grp
 import os

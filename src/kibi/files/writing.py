@@ -1,4 +1,4 @@
-"""Writing files and folders so that nothing is ever half-written, and nothing is replaced that is no regular file.
+"""Writing of files and folders: results are complete or absent, and only regular files are replaced.
 
 A new file is written aside and moved into its place. It has the permissions that the umask leaves, or those of the file that it
 replaces. A link is followed: what it names is written. A device, a pipe, or an open descriptor such as `/dev/stdout`
@@ -84,7 +84,7 @@ def write_folder(directory: Path, files: Mapping[FileName, FileText]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Destination:
-    """Where an output goes when all links are followed.
+    """The place of an output, after all links.
 
     Attributes:
         path: no link; or a name under `/proc`, whose links are more than names.

@@ -19,7 +19,7 @@ def usual_runs(graph: Graph) -> int:
 
 
 def not_executed(graph: Graph, executed: Collection[str]) -> tuple[str, ...]:
-    """The graphs inside of operators that never ran, as the file numbers them: `subgraph 2`.
+    """The names of subgraphs that never ran, with their numbers in the file: `subgraph 2`.
 
     Args:
         graph: the model.
@@ -30,7 +30,7 @@ def not_executed(graph: Graph, executed: Collection[str]) -> tuple[str, ...]:
 
 
 def _bodies(graph: Graph, seen: set[str]) -> Iterator[Graph]:
-    """The graphs inside of a graph's operators, and inside of theirs, each once however often it is used."""
+    """The subgraphs of a graph's operators, nested ones included, each once."""
     for node in graph.nodes:
         for body in node.op.subgraphs:
             if body.source not in seen:

@@ -31,18 +31,18 @@ def draw(image: NDArray[np.uint8], columns: int, *, in_color: bool) -> tuple[Tex
 
 
 def shrink(image: NDArray[np.uint8], height: int, width: int) -> NDArray[np.float64]:
-    """The image `[height, width]`: each element the mean of the pixels that it covers, in shares."""
+    """Returns the image `[height, width]`, each of whose elements is the weighted mean of the pixels that it covers."""
     rows, columns = (_shares(size, parts) for size, parts in zip(image.shape, (height, width), strict=True))
     return rows @ image.astype(np.float64) @ columns.T
 
 
 def beside(drawings: Sequence[Sequence[Text]], gap: int = 2) -> tuple[Text, ...]:
-    """Drawings of equal height beside one another."""
+    """Joins drawings of equal height side by side."""
     return tuple(Text(" " * gap).join(parts) for parts in zip(*drawings, strict=True))
 
 
 def _shares(size: int, parts: int) -> NDArray[np.float64]:
-    """How much of each of `size` pixels falls into each of `parts`: `[parts, size]`, rows that sum to 1."""
+    """The share of each of `size` pixels in each of `parts`: `[parts, size]`, rows that sum to 1."""
     edges = np.arange(parts + 1) * size / parts
     low = np.maximum(edges[:-1, None], np.arange(size)[None, :])
     high = np.minimum(edges[1:, None], np.arange(1, size + 1)[None, :])

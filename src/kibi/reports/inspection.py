@@ -1,4 +1,4 @@
-"""What is in a model: its ends, and each operator with shapes, types, quantization, arithmetic and weights."""
+"""What is in a model: inputs, outputs, and each operator with shapes, types, quantization, arithmetic and weights."""
 
 from dataclasses import dataclass, fields
 from enum import Enum
@@ -64,7 +64,7 @@ class Inspection:
         return sum(tensor.type.size_bytes for tensor in self.variables)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Returns the facts as plain data, for JSON."""
         return {
             "model": self.model,
             "source": self.source,
@@ -94,7 +94,7 @@ def inspect(graph: Graph) -> Inspection:
 
 
 def passes_record(simplified: Simplified) -> dict[str, Any]:
-    """What the lossless passes do to a model as plain data: each change, what all of them save, and what is left."""
+    """The effect of the lossless passes on a model as plain data: each change, the savings, and the totals afterwards."""
     changes = simplified.changes
     return {
         "changes": [
@@ -116,7 +116,7 @@ def passes_record(simplified: Simplified) -> dict[str, Any]:
 
 
 def tensor_record(tensor: Tensor) -> dict[str, Any]:
-    """A tensor as plain data; its quantization is null where it has none."""
+    """A tensor as plain data; `quantization` is null for a tensor without."""
     quantization = tensor.type.quantization
     return {
         "name": tensor.name,
@@ -128,7 +128,7 @@ def tensor_record(tensor: Tensor) -> dict[str, Any]:
 
 
 def describe_attributes(operator: Operator | OperatorFacts) -> str:
-    """An operator's attributes as people read them, without those that do nothing: `stride 2, SAME, RELU`."""
+    """An operator's attributes as text, without those that have no effect: `stride 2, SAME, RELU`."""
     facts = operator.attributes if isinstance(operator, OperatorFacts) else _attributes(operator)
     return ", ".join(text for name, value in facts if (text := _attribute_text(name.replace("_", " "), value)))
 

@@ -24,7 +24,7 @@ _MOST_RUNS = 64
 
 @dataclass(frozen=True, slots=True)
 class OperatorCost:
-    """One operator: the output tensor's name, the operator's, and what it took."""
+    """The costs of one operator, with its name and that of its output tensor."""
 
     name: str
     op: str
@@ -85,7 +85,7 @@ class Measurement:
     oracle_failure: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Returns the facts as plain data, for JSON."""
         return asdict(self)
 
 
@@ -149,7 +149,7 @@ def measure(
 
 
 def _outputs_of_each(interpreter: Interpreter, inputs: list[Array]) -> list[list[Array]]:
-    """The outputs of a warm-up, and of inferences with the same inputs until one gives outputs: operators may wait for more."""
+    """Runs a warm-up, then inferences with the same inputs until one gives outputs, because operators may wait for more input."""
     outputs = [interpreter.run(inputs)]
     while len(outputs) < _MOST_RUNS:
         outputs.append(interpreter.run(inputs))
@@ -209,7 +209,7 @@ def _measurement(
 
 
 def _plan_table_bytes(image: Image) -> int:
-    """Flash for the tables of the plan; the linker has left out those that nothing reads."""
+    """Flash for the tables of the plan that the program reads; the linker leaves out others."""
     return sum(symbol.size for name, symbol in image.symbols.items() if name.startswith(PLAN_TABLE_PREFIX))
 
 

@@ -1,4 +1,4 @@
-"""A colour for each tensor: hues follow the order of the network, so that a wave of colours rolls through the memory.
+"""A colour for each tensor; hues follow the order of the network.
 
 Neighbours in the network differ in lightness as well as in hue, so that they stay apart for colour-blind readers and on
 a poor projector; all are light enough for black text. Colours are made in Oklch (Björn Ottosson, "A perceptual color

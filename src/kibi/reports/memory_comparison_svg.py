@@ -1,4 +1,4 @@
-"""Several memory plans side by side as SVG, at one common scale of bytes: who needs how much is seen at once."""
+"""Several memory plans side by side as SVG, at one scale of bytes."""
 
 from collections.abc import Sequence
 
@@ -58,7 +58,7 @@ def memory_comparison_svg(planned: Sequence[ComparedPlan], title: str = "") -> s
 
 
 def _rows(planned: Sequence[ComparedPlan]) -> list[list[int]]:
-    """The plans' numbers by lines: a model starts a line where any has several plans."""
+    """The numbers of the plans in each line of the picture; if any model has several plans, each model starts a line."""
     models = list(dict.fromkeys(id(each.model) for each in planned))
     by_model = [[number for number, each in enumerate(planned) if id(each.model) == model] for model in models]
     groups = [list(range(len(planned)))] if len(models) == len(planned) else by_model
@@ -87,7 +87,7 @@ def _panel(
 
 
 def _caption(planned: Sequence[ComparedPlan], number: int, box: Box, *, names_model: bool) -> list[Markup]:
-    """What it is, its bytes, and how good that is."""
+    """Draws a plan's name, its bytes, and its bound."""
     each, ratio = planned[number], times_smaller(planned, number)
     name = f"{printable(each.model.name)}, " if names_model else ""
     room = int(box.width / (CHARACTER * _CAPTION))

@@ -18,7 +18,7 @@ _Row = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Who holds each cell, upper line first: its entry's index or -1, and whether the buffer's life starts there."""
+    """The contents of each cell, upper line first: its entry's index or -1, and whether the buffer's life starts there."""
 
     holder: NDArray[np.int64]
     starts: NDArray[np.bool_]
@@ -70,7 +70,7 @@ def _cell(entries: tuple[Entry, ...], holder: int, *, is_start: bool) -> Text:
 
 
 def _cells(plan: Plan, entries: tuple[Entry, ...], edges: _Row, columns: int, height: int) -> _Cells:
-    """Of the buffers in each cell the one that holds most bytes for most of the time."""
+    """Fills each cell with the buffer that holds most of its bytes for most of the time."""
     numbers = {entry.tensor: number for number, entry in enumerate(entries)}
     most = np.zeros((height, columns))
     holder = np.full((height, columns), -1)
@@ -106,7 +106,7 @@ def _profile(plan: Plan, edges: _Row, columns: int) -> str:
 
 
 def _makers(graph: Graph, plan: Plan, entries: tuple[Entry, ...], edges: _Row, columns: int) -> Text:
-    """The tensor that is worked on for most of each column."""
+    """The tensor that steps make during most of each column."""
     numbers = {entry.tensor: number for number, entry in enumerate(entries)}
     spent = np.zeros((len(entries) + 1, columns))
     step = 0

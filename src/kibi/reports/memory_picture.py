@@ -71,7 +71,7 @@ def memory_picture(planned: PlannedModel, *, width: int = 100) -> Text:
 
 
 def _by_operator(graph: Graph, plan: Plan, entries: tuple[Entry, ...], highest: Stretch | None, width: int) -> Text:
-    """A line for each stretch, drawn to scale."""
+    """Draws a line for each stretch, to scale."""
     every = list(stretches(plan))
     lines = _thinned(every, highest)
     labels = [_label(graph, each) for each in lines]
@@ -92,13 +92,13 @@ def _by_operator(graph: Graph, plan: Plan, entries: tuple[Entry, ...], highest: 
 
 
 def _thinned(lines: list[Stretch], highest: Stretch | None) -> list[Stretch]:
-    """At most some sixty lines, evenly chosen, the peak among them: a plan by the row has hundreds of moments."""
+    """Chooses about sixty lines, evenly, with the peak among them, because a plan by the row has hundreds."""
     pace = -(-len(lines) // _MOST_LINES)
     return [line for number, line in enumerate(lines) if pace <= 1 or number % pace == 0 or line == highest]
 
 
 def _label(graph: Graph, stretch: Stretch) -> str:
-    """The operator, and the rows where it is not all of them."""
+    """The operator, and its rows if they are not all."""
     number, name = operator(graph, stretch.node).split(" ", 1)
     label = f"{number:>3} {name}"
     if stretch.rows == graph.sites[stretch.node].steps:

@@ -41,7 +41,7 @@ class Plot:
 
     @staticmethod
     def of(graph: Graph, plan: Plan, box: Box, top_bytes: int | None = None) -> "Plot":
-        """The plot of a plan; without `top_bytes` the arena reaches the upper side."""
+        """Returns the plot of a plan; without `top_bytes` the arena reaches the upper side."""
         edges = tuple(box.left + box.width * edge for edge in step_edges(graph, plan))
         return Plot(graph, plan, box, max(plan.arena_bytes if top_bytes is None else top_bytes, 1), edges)
 
@@ -50,13 +50,13 @@ class Plot:
         return self.box.bottom - self.box.height * address / self.top_bytes
 
     def place(self, buffer: Buffer) -> Box:
-        """Where a buffer is drawn."""
+        """Returns the box of a buffer in the picture."""
         top, bottom = self.y(buffer.offset + buffer.size_bytes), self.y(buffer.offset)
         return Box(self.edges[buffer.start], top, self.edges[buffer.end], bottom)
 
 
 def buffer_boxes(plot: Plot, entries: tuple[Entry, ...]) -> list[Markup]:
-    """A box for each buffer, with a tooltip; then labels on those that have room."""
+    """Draws a box for each buffer, with a tooltip; then labels on boxes that have room."""
     shown = {entry.tensor: entry for entry in entries}
     boxes, labels = [], []
     clear = clear_boxes(plot)
@@ -80,7 +80,7 @@ def drawn_buffers(plan: Plan) -> tuple[Buffer, ...]:
 
 
 def address_lines(plot: Plot, *, numbers: bool = True) -> list[Markup]:
-    """Lines at round numbers of bytes up to the plot's upper side, numbered on the left or not."""
+    """Draws lines at round numbers of bytes up to the plot's upper side, with or without numbers on the left."""
     lines = []
     step = round_step(plot.top_bytes)
     while plot.box.height * step / plot.top_bytes < _NEAREST_LINES:
@@ -96,7 +96,7 @@ def address_lines(plot: Plot, *, numbers: bool = True) -> list[Markup]:
 
 
 def bound_line(plot: Plot) -> list[Markup]:
-    """The lower bound, where the arena is larger."""
+    """Draws the lower bound, if the arena is larger."""
     bound, right = plot.plan.lower_bound_bytes, plot.box.right
     if bound >= plot.plan.arena_bytes:
         return []
@@ -107,7 +107,7 @@ def bound_line(plot: Plot) -> list[Markup]:
 
 
 def region_lines(plot: Plot, bases: Sequence[tuple[str, int]]) -> list[Markup]:
-    """A line where each memory region starts, with its name; none where there is but one arena."""
+    """Draws a line where each memory region starts, with its name; nothing for a plan with one arena."""
     lines = []
     for name, base in bases if len(bases) > 1 else ():
         y = plot.y(base)
@@ -117,7 +117,7 @@ def region_lines(plot: Plot, bases: Sequence[tuple[str, int]]) -> list[Markup]:
 
 
 def peak_frame(plot: Plot, highest: Stretch, bottom: float, top: float | None = None) -> list[Markup]:
-    """A tick above each span of time with the most live bytes, and a frame from the first of them down to `bottom`.
+    """Draws a tick above each span of time with the most live bytes, and a frame from the first of them down to `bottom`.
 
     It starts at `top`; without one at the plot's upper side.
     """
@@ -169,7 +169,7 @@ def shared_places(plan: Plan) -> list[tuple[Buffer, Buffer, int, int]]:
 
 
 def shared_stripes(plot: Plot) -> list[Markup]:
-    """Stripes where two buffers share bytes."""
+    """Draws stripes where two buffers share bytes."""
     lines = []
     for later, earlier, low, high in shared_places(plot.plan):
         left, right = plot.edges[later.start], plot.edges[min(later.end, earlier.end)]
@@ -178,7 +178,7 @@ def shared_stripes(plot: Plot) -> list[Markup]:
 
 
 def clear_boxes(plot: Plot) -> dict[Buffer, Box]:
-    """Of the buffers that share bytes the part in time in which they do not, where there is one: labels belong there."""
+    """For buffers that share bytes, the part of their lives in which they do not, if there is one: labels go there."""
     clear: dict[Buffer, tuple[int, int]] = {}
     for later, earlier, _, _ in shared_places(plot.plan):
         start, end = clear.get(later, (later.start, later.end))
@@ -205,7 +205,7 @@ def _tooltip(graph: Graph, buffer: Buffer) -> str:
 
 
 def _label(plot: Plot, box: Box, entry: Entry, buffer: Buffer) -> list[Markup]:
-    """Tag and name and, below, bytes; the tag alone; or nothing: as large as the box allows. Single rows bear only tags."""
+    """The label that fits a box: tag, name and bytes; the tag alone; or nothing. Single rows have only tags."""
     (middle, base), tag = box.middle, entry.tag or "scratch"
     size = min(_LABEL_SIZE, box.height - 1.5, (box.width - 3) / (CHARACTER * len(tag)))
     if size < (_SMALLEST_LABEL if entry.tag else _LABEL_SIZE):
@@ -222,7 +222,7 @@ def _label(plot: Plot, box: Box, entry: Entry, buffer: Buffer) -> list[Markup]:
 
 
 def _input_names(plot: Plot, shown: dict[int | None, Entry]) -> list[Markup]:
-    """A name for each input whose rows are too thin to bear one, where they live longest, if it fits."""
+    """Draws a name for each input with rows too thin for labels, where they live longest, if it fits."""
     lines = []
     for tensor in plot.graph.inputs:
         boxes = [plot.place(buffer) for buffer in plot.plan.buffers_of(tensor)]

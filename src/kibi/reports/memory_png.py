@@ -1,4 +1,4 @@
-"""SVG pictures as PNG, the same on every machine: drawn by resvg, lettered in the typeface that Pillow carries.
+"""SVG pictures as PNG, the same on every machine: drawn by resvg, with the typeface that comes with Pillow.
 
 A bare machine has no fonts at all, and two machines seldom have the same. Pillow holds a typeface for exactly this, with
 the letters of English; only where a model's names need others are the machine's own fonts asked for help.

@@ -62,7 +62,7 @@ class Box:
 
 
 def document(width: float, height: float, title: str, lines: Sequence[Markup]) -> str:
-    """An SVG document on white, with the style that the pictures of memory share; the title is for those who hear it."""
+    """An SVG document on white, in the style of the pictures of memory; screen readers read the title."""
     return markup(
         """\
 <svg xmlns="http://www.w3.org/2000/svg" $view $size role="img">
@@ -83,7 +83,7 @@ $lines
 
 
 def label(x: float, y: float, text: str, kind: str = "", anchor: str = "start", size: float | None = None) -> Markup:
-    """Text on a base line; `kind` is its style class, `anchor` which end of it is at `x`, `size` its own size in pixels."""
+    """Text on a base line; `kind` is its style class, `anchor` the end of it that is at `x`, `size` its size in pixels."""
     style = {"x": f"{x:.1f}", "y": f"{y:.1f}"}
     style |= {"class": kind} if kind else {}
     style |= {} if size is None else {"style": f"font-size:{size:.1f}px"}

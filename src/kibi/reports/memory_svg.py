@@ -136,7 +136,7 @@ def _lanes(graph: Graph, plan: Plan, entries: tuple[Entry, ...]) -> list[_Lane]:
 
 
 def _largest(lanes: list[_Lane]) -> list[_Lane]:
-    """The lanes of the largest tensors, in their order: as many as a picture has room for."""
+    """The lanes of the largest tensors, in their order; as many as fit the picture."""
     kept = sorted(range(len(lanes)), key=lambda number: -lanes[number].entry.size_bytes)[:_MOST_LANES]
     return [lanes[number] for number in sorted(kept)]
 
@@ -187,7 +187,7 @@ def _profile(plot: Plot, box: Box, highest: Stretch | None) -> list[Markup]:
 
 
 def _peak_words(plot: Plot, highest: Stretch) -> list[Markup]:
-    """Where and how high the peak is, above its frame."""
+    """Draws the step and the bytes of the peak, above its frame."""
     words = f"peak {highest.live_bytes:,} bytes at {operator(plot.graph, highest.node)}"
     if plot.graph.sites[highest.node].steps != highest.rows:
         words += f", row {highest.first_row}"
@@ -197,7 +197,7 @@ def _peak_words(plot: Plot, highest: Stretch) -> list[Markup]:
 
 
 def _holders(plot: Plot, highest: Stretch, entries: tuple[Entry, ...]) -> list[Markup]:
-    """Who holds bytes at the peak, the most first, with bars; what does not fit in one last line."""
+    """Draws the tensors at the peak, the largest first, with bars; one last line sums up those that do not fit."""
     shown = {entry.tensor: entry for entry in entries}
     parts = holders(highest)
     fits = int(plot.box.height / _HOLDER_LINE) - 3

@@ -39,12 +39,12 @@ class Stretch:
 
     @property
     def live(self) -> tuple[Buffer, ...]:
-        """The buffers that live."""
+        """The live buffers of the stretch."""
         return tuple(buffer for buffer in self.plan.buffers if buffer.start <= self.start < buffer.end)
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes that are counted twice in the sum of the buffers."""
+        """Bytes that the sum of the buffers counts twice."""
         return sum(buffer.size_bytes for buffer in self.live) - self.live_bytes
 
 
@@ -98,7 +98,7 @@ def _events(plan: Plan) -> tuple[dict[int, list[Buffer]], dict[int, list[Buffer]
 
 
 class _Covered:
-    """How many buffers hold each piece of the arena between two of their edges."""
+    """Counts how many buffers hold each piece of the arena between two edges of buffers."""
 
     def __init__(self, plan: Plan) -> None:
         ends = {end for buffer in plan.buffers for end in (buffer.offset, buffer.offset + buffer.size_bytes)}
@@ -119,7 +119,7 @@ class _Covered:
 
 
 def step_edges(graph: Graph, plan: Plan) -> tuple[float, ...]:
-    """When each step starts, and the last one ends, as shares of all time.
+    """The start of each step, and the end of the last, as shares of all time.
 
     Every operator is equally long, and its row steps share its time equally, in the order in which they run. By row
     steps alone the first layers, which have most rows, would leave no room for the rest; this way an operator that runs
@@ -131,7 +131,7 @@ def step_edges(graph: Graph, plan: Plan) -> tuple[float, ...]:
 
 
 def legend(graph: Graph, plan: Plan) -> tuple[Entry, ...]:
-    """The tensors in the arena in the order in which they come to life, then scratch where there is any."""
+    """The tensors in the arena in the order of their first steps, then scratch if there is any."""
     born = {buffer.tensor: buffer for buffer in reversed(plan.buffers) if buffer.tensor is not None}
     order = sorted(born, key=lambda tensor: (min(each.start for each in plan.buffers_of(tensor)), tensor))
     makers = {tensor: node.source for node in graph.nodes for tensor in node.outputs}
@@ -155,21 +155,21 @@ def legend(graph: Graph, plan: Plan) -> tuple[Entry, ...]:
 
 
 def headline(plan: Plan) -> tuple[str, str]:
-    """Whose plan it is, and what it needs."""
+    """A line with the plan's model and its bytes."""
     bound = f"lower bound {plan.lower_bound_bytes:,} bytes"
     proof = "proven optimal for this order" if plan.proven_optimal else "not proven optimal"
     return f"{printable(plan.model)} on {plan.target}", f"arena {plan.arena_bytes:,} bytes, {bound}, {proof}"
 
 
 def order_line(plan: Plan) -> str:
-    """What any order of steps needs; empty where the order was given."""
+    """A line with the bytes that any order of steps needs; empty if the order was given."""
     if not plan.order_bound_bytes:
         return ""
     return f"any order needs {plan.order_bound_bytes:,} bytes or more, but for what is made in place"
 
 
 def effort_line(plan: Plan) -> str:
-    """What more effort might still gain; empty where it gains nothing, or where none was made: such plans state no bound."""
+    """A line that says what more effort might still save; empty if it saves nothing, or if the plan states no bound."""
     if plan.limited:
         return f"More might be searched with `--effort {2 * plan.effort}`."
     if not (plan.gain_bytes and plan.least_bytes) or plan.regions:
@@ -184,7 +184,7 @@ def is_by_row(plan: Plan) -> bool:
 
 
 def manner(plan: Plan) -> str:
-    """What is placed, and how inputs and outputs are handed over where that is not the usual way."""
+    """What is placed, and how inputs and outputs are handed over if not in the arena."""
     words = ["by the row" if is_by_row(plan) else "by the tensor"]
     words += [f"{side} {way}" for side, way in (("input", plan.input), ("output", plan.output)) if way != "stored"]
     return ", ".join(words)
@@ -196,7 +196,7 @@ def highest_stretch(plan: Plan) -> Stretch | None:
 
 
 def holders(stretch: Stretch) -> tuple[tuple[int | None, int], ...]:
-    """Who holds bytes during a stretch: tensor, or None for scratch, and bytes; the most first."""
+    """The tensors that hold bytes during a stretch, None for scratch, with their bytes; the largest first."""
     held: dict[int | None, int] = {}
     for buffer in stretch.live:
         held[buffer.tensor] = held.get(buffer.tensor, 0) + buffer.size_bytes
@@ -204,7 +204,7 @@ def holders(stretch: Stretch) -> tuple[tuple[int | None, int], ...]:
 
 
 def peak_words(graph: Graph, highest: Stretch, entries: tuple[Entry, ...]) -> str:
-    """The highest stretch in words: how much, at which operator, and who holds it."""
+    """The highest stretch in words: bytes, operator, and the largest tensors."""
     letters = {entry.tensor: entry.letter for entry in entries}
     parts = holders(highest)
     words = [f"{'scratch' if tensor is None else letters[tensor]} {size:,}" for tensor, size in parts[:_SHOWN_HOLDERS]]
@@ -215,7 +215,7 @@ def peak_words(graph: Graph, highest: Stretch, entries: tuple[Entry, ...]) -> st
 
 
 def operator(graph: Graph, node: int) -> str:
-    """An operator's number in the model file and its name; of a node that is in no file what it does."""
+    """An operator's number in the model file and its name; for a node that is in no file, its task."""
     source, name = graph.nodes[node].source, graph.nodes[node].op.name
     return f"{source} {name}" if source >= 0 else f"in {name}"
 

@@ -1,4 +1,4 @@
-"""What came out of a model, in words: the top classes of a classifier, statistics of anything else."""
+"""The outputs of a model in words: the top classes of a classifier, statistics of any other output."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -53,7 +53,7 @@ class OutputFacts:
     top: tuple[Score, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Returns the facts as plain data, for JSON."""
         statistics = {"least": self.least, "mean": self.mean, "largest": self.largest, "deviation": self.deviation}
         return {**tensor_record(self.tensor), **statistics, "top": [asdict(score) for score in self.top]}
 
@@ -82,7 +82,7 @@ def describe_outputs(
 
 
 def is_classifier(graph: Graph) -> bool:
-    """True if the one output is a vector of at least two scores, and no copy of the input's shape, as autoencoders make."""
+    """True if the only output is a vector of at least two scores whose shape is not the input's, as in autoencoders."""
     shapes = [graph.tensors[index].type.shape for index in graph.outputs]
     if len(shapes) != 1 or not shapes[0]:
         return False

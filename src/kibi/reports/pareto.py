@@ -1,4 +1,4 @@
-"""RAM against instructions and flash: what each way of planning and compiling a model costs, and which are worth having."""
+"""RAM against instructions and flash: the costs of each way of planning and compiling a model, and the best of them."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -39,7 +39,7 @@ class Choice:
 
     @property
     def costs(self) -> tuple[int, int, int]:
-        """What should be small: RAM, flash, instructions."""
+        """The costs: RAM, flash, instructions."""
         return self.ram_bytes, self.flash_bytes, self.instructions
 
 
@@ -54,7 +54,7 @@ def pareto_optimal(choices: Sequence[Choice]) -> tuple[bool, ...]:
 
 
 def pareto_record(model: str, target: str, choices: Sequence[Choice]) -> dict[str, Any]:
-    """The choices for JSON, each with whether it is Pareto-optimal."""
+    """The choices for JSON; `pareto_optimal` is true for the best."""
     best = pareto_optimal(choices)
     listed = [{**asdict(choice), "pareto_optimal": is_best} for choice, is_best in zip(choices, best, strict=True)]
     return {"model": model, "target": target, "choices": listed}

@@ -1,4 +1,4 @@
-"""RAM against instructions, and RAM against flash, as SVG: a dot for each choice, those worth having named and joined."""
+"""RAM against instructions, and RAM against flash, as SVG: a dot for each choice; the best are named and joined."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

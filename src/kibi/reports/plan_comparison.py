@@ -1,4 +1,4 @@
-"""Plans side by side: what each needs, whether that is proven to be the least, and what it costs in tables."""
+"""Plans side by side: the arena of each, its proof, and the size of its tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class ComparedPlan:
 
     @property
     def manner(self) -> str:
-        """What was asked for; and what came of it where whole tensors turned out to need no more than rows."""
+        """What was asked for, and what was planned instead if whole tensors need no more than rows."""
         made = manner(self.plan)
         return made if self.variant in ("", made) else f"{self.variant}: whole tensors do"
 
@@ -78,7 +78,7 @@ def comparison_record(planned: Sequence[ComparedPlan]) -> list[dict[str, Any]]:
 
 
 def times_smaller(planned: Sequence[ComparedPlan], position: int) -> float | None:
-    """How many times smaller an arena is than that of the same model's first plan; None for the first."""
+    """The ratio of the arena of the same model's first plan to each arena; None for the first."""
     mine = planned[position]
     first = next(number for number, each in enumerate(planned) if each.model is mine.model)
     if first == position or not mine.plan.arena_bytes:

@@ -1,4 +1,4 @@
-"""A plan as plain data: its saved form, and beside it what other tools ask of a plan."""
+"""A plan as plain data: its saved form, and further facts for other tools."""
 
 from dataclasses import asdict
 from typing import Any

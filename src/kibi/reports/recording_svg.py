@@ -1,4 +1,4 @@
-"""What a `Recording` wrote down, as SVG: which block lay where and when, and where it moved.
+"""The timeline of a `Recording` as SVG: places, lives and moves of blocks.
 
 Time goes right, from one moment to the next: an allocation, a move or an end of a block. Addresses go up. A box is a block in
 one place, in the colour of its kind; where it moved, a line leads to its next place. Below are the bytes that live at
@@ -64,7 +64,7 @@ class _Plot:
         return self.box.bottom - self.box.height * address / self.top_bytes
 
     def place(self, span: Span) -> Box:
-        """Where a block is drawn while it is in one place."""
+        """Returns the box of a block while it is in one place."""
         end = self.moments if span.end is None else span.end
         return Box(self.x(span.start), self.y(span.address + span.size_bytes), self.x(end), self.y(span.address))
 
@@ -120,7 +120,7 @@ def _words(recording: Recording) -> str:
 
 
 def _boxes(plot: _Plot, spans: tuple[Span, ...]) -> list[Markup]:
-    """A box for each span, with a tooltip; then labels on those that have room."""
+    """Draws a box for each span, with a tooltip; then labels on boxes that have room."""
     boxes, labels = [], []
     for span in spans:
         box = plot.place(span)

@@ -1,4 +1,4 @@
-"""The same inputs through every engine, bit by bit; where two differ, the first operator that does."""
+"""A comparison of all engines on the same inputs, bit by bit, down to the first operator that differs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -30,7 +30,7 @@ _UNSIMPLIFIED = "Python, without passes"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first operator at which an engine leaves the Python runtime.
+    """The first operator at which an engine differs from the Python runtime.
 
     Attributes:
         engine: the engine.
@@ -87,7 +87,7 @@ class Verification:
         return not self.differences
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Returns the facts as plain data, for JSON."""
         return {**asdict(self), "bit_exact": self.is_exact}
 
 
@@ -166,7 +166,7 @@ def verify(
 
 
 def _why_not_tflm(graph: Graph) -> str:
-    """Why TFLM was left out."""
+    """Says why TFLM was left out."""
     if graph.path is not None:
         return "tflm: not installed (pip install 'kibi[tflm]')"
     if graph.signature is not None:
@@ -209,7 +209,7 @@ def _compare_c(
 def _compare_passes(
     original: Graph, plan: Plan, inputs: Sequence[list[Array]], expected: Sequence[list[Array]]
 ) -> Difference | None:
-    """The outputs before and after the passes."""
+    """Compares the outputs before and after the passes."""
     interpreter = Interpreter(original, plan)
     for number, (run, outputs) in enumerate(zip(inputs, expected, strict=True)):
         found = interpreter.run(run)
@@ -222,7 +222,7 @@ def _compare_passes(
 def _compare_tflm(
     graph: Graph, plan: Plan, inputs: Sequence[list[Array]], expected: Sequence[list[Array]]
 ) -> Difference | None:
-    """Each tensor on the graph as it was loaded, and the outputs of the model that was run."""
+    """Compares with TFLM each tensor of the loaded graph, and the outputs of the model that ran."""
     if graph.path is None:
         return None
     with Oracle() as tflm:

@@ -1,4 +1,4 @@
-"""What a file that Kibi writes may hold."""
+"""The text of files that Kibi writes."""
 
 from kibi.text.c import CCode
 from kibi.text.cmake import CMakeText

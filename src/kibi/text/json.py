@@ -1,4 +1,4 @@
-"""JSON: what every reader takes, whatever the names and numbers are."""
+"""JSON that every reader takes, with any names and numbers."""
 
 import json
 import math

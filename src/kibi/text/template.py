@@ -9,7 +9,7 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Text in a language that is safe as it is; the functions of its module make it, nothing else does.
+    """Safe text in a language, which only the functions of its module make.
 
     Attributes:
         text: for the writers at the end.

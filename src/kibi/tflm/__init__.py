@@ -1,4 +1,4 @@
-"""The oracle: TensorFlow Lite Micro's own Python build, run beside Kibi to learn which bits are right."""
+"""What speaks TensorFlow Lite Micro: the oracle, which is its own Python build, and plans inside model files."""
 
 from kibi.tflm.oracle import Oracle, OracleRun, available
 

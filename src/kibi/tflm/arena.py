@@ -19,7 +19,7 @@ _TIMEOUT_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class ArenaUse:
-    """What TFLM's build on this machine takes of its arena.
+    """The bytes of its arena that TFLM's build on this machine uses.
 
     Attributes:
         head_bytes: what need not persist: activations and scratch.

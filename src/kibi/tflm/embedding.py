@@ -1,4 +1,4 @@
-"""From a model file to a copy that tells TFLM how to place its tensors."""
+"""Copies of model files with embedded plans for TFLM."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

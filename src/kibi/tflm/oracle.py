@@ -44,7 +44,7 @@ def available() -> bool:
 
 
 class Oracle:
-    """TFLM in a child process, which starts at the first run and serves all that follow.
+    """TFLM in a child process, which starts at the first run and serves all later ones.
 
     A context manager: leaving it ends the child. After any failure the child is replaced, as TFLM may have written
     outside its arena. Not for several threads at once.

@@ -1,4 +1,4 @@
-"""Plans for TensorFlow Lite Micro: what its own planner does, and the best that it can be told to do.
+"""Plans for TensorFlow Lite Micro: that of its own planner, and the smallest that it can follow.
 
 TFLM places whole tensors, at multiples of 16 bytes; an operator's output never shares bytes with its input. Offsets that a
 model file gives are taken as they are; what has none, and the scratch that kernels ask for, is placed around them

@@ -26,7 +26,7 @@ _MOST_HEADER_BYTES, _MOST_BODY_BYTES = 64 << 20, 4 << 30
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What goes through the pipe, in either direction.
+    """A message through the pipe, in either direction.
 
     A request's text is empty, its numbers are the arena's bytes, 1 for intermediates or 0, and the count of inputs of
     each run; its arrays are the model's bytes (u8), then every run's inputs. A reply's text is why TFLM refused, or

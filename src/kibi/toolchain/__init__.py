@@ -1,4 +1,4 @@
-"""Compilers as functions: C sources in, programs, libraries and their exact sizes out; everything cached per user."""
+"""Compilers as functions: from C sources to programs, libraries and their exact sizes, all cached for each user."""
 
 from kibi.toolchain.build import build_image, build_program, build_shared, load_shared
 from kibi.toolchain.cache import cache_folder

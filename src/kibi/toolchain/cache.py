@@ -1,4 +1,4 @@
-"""The per-user cache of what compilers made: objects, images and native helpers.
+"""The user's cache of compiled files: objects, images and native helpers.
 
 An entry is a folder named by the hash of everything that its files depend on. It is made in a temporary folder beside
 its place and renamed into it, so that it appears whole or not at all and two processes may make the same entry at once:

@@ -1,4 +1,4 @@
-"""Allocators: blocks of real bytes, under one protocol, with handles that stay true when blocks move."""
+"""Allocators: blocks of real bytes, under one protocol, with handles that stay valid when blocks move."""
 
 from kibi.eager.memory.allocator import Allocator, Observable, Observer
 from kibi.eager.memory.block_arena import BlockArena

@@ -70,16 +70,16 @@ class Allocator(Protocol):
     """
 
     def allocate(self, size_bytes: int) -> int | None:
-        """The address of a new block; None where a handler took the error that there is no room."""
+        """Returns the address of a new block; None if there is no room and a handler took the error."""
 
     def deallocate(self, address: int | None) -> None:
-        """Frees the block at an address; None is passed over."""
+        """Frees the block at an address; does nothing for None."""
 
     def bind(self, address: int, handle: "Handle") -> None:
         """Gives a block to a handle, which knows its address from then on."""
 
     def unbind(self, address: int, handle: "Handle") -> None:
-        """Part a block from its handle; the block stays."""
+        """Unbinds a block from its handle; the block stays."""
 
     def is_bound(self, address: int, handle: "Handle | None" = None) -> bool:
         """True if a block is bound to this handle; None: to any."""
@@ -92,13 +92,13 @@ class Allocator(Protocol):
 
 
 class Observer(Protocol):
-    """Is told where blocks are."""
+    """Receives the places of blocks."""
 
     def placed(self, address: int, size_bytes: int) -> None:
-        """There is a new block."""
+        """Receives a new block."""
 
     def moved(self, old: int, address: int, size_bytes: int) -> None:
-        """A block has moved, or has another size."""
+        """Receives a block that has moved, or has another size."""
 
     def freed(self, address: int, size_bytes: int) -> None:
         """A block is no more."""

@@ -28,7 +28,7 @@ from kibi.errors import EventError
 
 
 class BlockArena(ABC):
-    """Bytes with blocks in them. Subclasses decide where blocks lie, and when they are free.
+    """Bytes with blocks in them. Subclasses decide the places of blocks, and when they are free.
 
     Safe under threads: one operation at a time.
 
@@ -54,7 +54,7 @@ class BlockArena(ABC):
 
     @property
     def memory(self) -> NDArray[np.uint8]:
-        """All bytes, `[capacity_bytes]`: for looking at, and for writing to unbound blocks, which nothing moves silently.
+        """All bytes, `[capacity_bytes]`, to read, and to write to unbound blocks, which nothing moves silently.
 
         A bound block's bytes may move with any allocation: reach them through `handle.pin()`.
         """
@@ -62,12 +62,12 @@ class BlockArena(ABC):
 
     @property
     def capacity_bytes(self) -> int:
-        """How many bytes there are."""
+        """Bytes of the arena."""
         return len(self._memory)
 
     @property
     def alignment(self) -> int:
-        """Every block starts at a multiple of it, in bytes."""
+        """The alignment of blocks, in bytes."""
         return self._alignment
 
     def observe(self, observer: Observer) -> None:
@@ -75,7 +75,7 @@ class BlockArena(ABC):
         self._observers.append(observer)
 
     def blocks(self) -> tuple[BlockState, ...]:
-        """The blocks that live, ascending by address."""
+        """The live blocks, ascending by address."""
         with self._lock:
             self._adopt()
             return tuple(
@@ -85,10 +85,10 @@ class BlockArena(ABC):
 
     @abstractmethod
     def allocate(self, size_bytes: int) -> int | None:
-        """The address of a new, unbound block; None where a handler took the error that there is no room."""
+        """Returns the address of a new, unbound block; None if there is no room and a handler took the error."""
 
     def allocate_handle(self, size_bytes: int) -> Handle | None:
-        """A new block that is bound at once, so that no other thread's request can come in between; None as above."""
+        """Allocates a block and binds it at once, so that no request of another thread can come between; None as above."""
         with self._lock:
             address = self.allocate(size_bytes)
             if address is None:
@@ -137,7 +137,7 @@ class BlockArena(ABC):
                 handle.attach(self, block)
 
     def unbind(self, address: int, handle: Handle) -> None:
-        """Part the block at an address from its handle.
+        """Unbinds the block at an address from its handle.
 
         Reports:
             OutOfMemoryBounds, MetaHeaderNotFound: there is no block.
@@ -174,7 +174,7 @@ class BlockArena(ABC):
                 self.deallocate(block.address)
 
     def deallocate(self, address: int | None) -> None:
-        """Frees the block at an address; None is passed over.
+        """Frees the block at an address; does nothing for None.
 
         Reports:
             OutOfMemoryBounds, MetaHeaderNotFound: there is no block.
@@ -191,7 +191,7 @@ class BlockArena(ABC):
 
     @contextmanager
     def pinned(self, handle: Handle) -> Iterator[memoryview]:
-        """The bytes of a handle's block, held in place: what `handle.pin()` gives.
+        """Pins a handle's block, and gives its bytes; `handle.pin()` calls this.
 
         Raises:
             EventError: the handle has no block here.
@@ -262,7 +262,7 @@ class BlockArena(ABC):
             owner.detach()
 
     def _adopt(self) -> None:
-        """See to the blocks whose handles have died since the last operation."""
+        """Unbinds or frees the blocks whose handles have died since the last operation."""
         waiting = []
         while self._orphans:
             block = self._orphans.popleft()
@@ -274,7 +274,7 @@ class BlockArena(ABC):
         self._orphans.extend(waiting)
 
     def _orphaned(self, block: Block) -> None:
-        """A block's handle has died: the block is unbound."""
+        """Unbinds a block whose handle has died."""
         block.handle = None
 
     def _report(self, kind: EventType, **facts: Any) -> None:

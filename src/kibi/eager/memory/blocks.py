@@ -40,7 +40,7 @@ class Region:
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """Bytes that were handed out.
+    """An allocated block of bytes.
 
     Attributes:
         address: where it starts, in bytes from the start of the arena.
@@ -75,7 +75,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class BlockState:
-    """A block as it is at one moment.
+    """The state of a block at one moment.
 
     Attributes:
         address: where it starts, in bytes from the start of the arena.
@@ -101,7 +101,7 @@ def align_down(value: int, alignment: int) -> int:
 
 
 def gaps(taken: Iterable[tuple[int, int]], capacity_bytes: int) -> list[Region]:
-    """What half-open ranges (start, end) leave free, ascending; the ranges may overlap and come in any order."""
+    """The gaps between half-open ranges (start, end), ascending; the ranges may overlap and come in any order."""
     free, cursor = [], 0
     for start, end in sorted(taken):
         if start > cursor:
@@ -122,7 +122,7 @@ def first_fit(free: Iterable[Region], size_bytes: int, alignment: int) -> int | 
 
 
 def whole_number(value: object, name: str, least: int = 1) -> int:
-    """An argument that counts something, as an int.
+    """Returns an argument that counts something, as an int.
 
     Raises:
         InputError: it is no whole number, or too small.
@@ -137,7 +137,7 @@ def whole_number(value: object, name: str, least: int = 1) -> int:
 
 
 def writable_bytes(memory: "int | WritableBuffer", alignment: int) -> NDArray[np.uint8]:
-    """A caller's bytes as an array, or new ones that start at a multiple of `alignment`.
+    """Returns a caller's bytes as an array, or new bytes that start at a multiple of `alignment`.
 
     Args:
         memory: a writable buffer whose bytes are in one piece, or how many bytes to make.

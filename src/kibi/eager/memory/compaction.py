@@ -1,4 +1,4 @@
-"""Where blocks go when an arena moves them together: pure functions, so that nothing moves before it is known to help."""
+"""The moves of blocks when an arena moves them together: pure functions, so that nothing moves before it helps."""
 
 from bisect import insort
 from collections.abc import Iterable, Sequence
@@ -24,14 +24,14 @@ class Compaction:
 
     @property
     def moved_bytes(self) -> int:
-        """How much is copied."""
+        """Bytes that the moves copy."""
         return sum(block.size_bytes for block, _ in self.moves)
 
 
 def compaction(
     blocks: Sequence[Block], capacity_bytes: int, alignment: int, *, keep_unbound: bool, heed_pins: bool = True
 ) -> Compaction:
-    """Every bound block in the lowest gap it fits into, in the order of addresses; pinned blocks stay where they are.
+    """Moves every bound block to the lowest gap that it fits, in the order of addresses; pinned blocks stay.
 
     Args:
         blocks: those that live, ascending by address.
@@ -65,7 +65,7 @@ def clearance(
     capacity_bytes: int,
     alignment: int,
 ) -> tuple[tuple[Block, int], ...] | None:
-    """Moves, in order, that clear wanted bytes; None where that cannot be, and then nothing should move.
+    """The moves, in order, that clear wanted bytes; None if no moves can.
 
     Args:
         wanted: the bytes to clear, half-open.

@@ -32,7 +32,7 @@ class Handle:
 
     @property
     def address(self) -> int | None:
-        """Where its block starts now, in bytes from the start of the arena; None without a block."""
+        """The present address of its block, in bytes from the start of the arena; None without a block."""
         block = self._block
         return None if block is None else block.address
 
@@ -49,7 +49,7 @@ class Handle:
         return block is not None and block.is_pinned()
 
     def pin(self) -> AbstractContextManager[memoryview]:
-        """The block's bytes, which do not move inside the with-block: `with handle.pin() as view:`.
+        """Pins the block and gives its bytes, which do not move inside the with-block: `with handle.pin() as view:`.
 
         The view, of unsigned bytes and writable, is released at the end: using it then raises a ValueError. Arrays made
         from it (`numpy.frombuffer(view, numpy.int16)`) that live on keep the block pinned, so that they never show
@@ -78,11 +78,11 @@ class Handle:
             arena.free(self)
 
     def attach(self, arena: "BlockArena", block: "Block") -> None:
-        """For arenas: it is bound from now on."""
+        """Binds the handle to a block. Only arenas call this."""
         self._arena, self._block = arena, block
 
     def detach(self) -> None:
-        """For arenas: it is bound no more."""
+        """Unbinds the handle. Only arenas call this."""
         self._arena = self._block = None
 
     def block_in(self, arena: "BlockArena") -> "Block | None":

@@ -63,21 +63,21 @@ class HandleArena(BlockArena):
 
     @property
     def headers(self) -> HeaderLayout:
-        """What each block costs beside its bytes, and the largest block that can be described."""
+        """The costs of each block besides its bytes, and the largest block that a header can describe."""
         return self._headers
 
     @property
     def header_bytes_used(self) -> int:
-        """Metadata of the blocks that live, in bytes; `available` does not count them."""
+        """Metadata of the live blocks, in bytes; `available` does not count them."""
         return len(self._blocks) * self._headers.bytes_per_block
 
     @property
     def header_bytes_peak(self) -> int:
-        """Metadata of as many blocks as ever lived at once, in bytes."""
+        """Metadata of the most blocks that lived at once, in bytes."""
         return self._most_blocks * self._headers.bytes_per_block
 
     def allocate(self, size_bytes: int) -> int | None:
-        """The address of a new, unbound block; None where a handler took the error.
+        """Returns the address of a new, unbound block; None if a handler took the error.
 
         Args:
             size_bytes: at least 1.
@@ -103,7 +103,7 @@ class HandleArena(BlockArena):
             return None if address is None else self._placed(address, size_bytes).address
 
     def allocate_spare(self, size_bytes: int) -> int | None:
-        """A new block in what the plan leaves free, for the application's own use: no departure from the plan.
+        """Allocates a block in bytes that the plan leaves free, for the application: no departure from the plan.
 
         Reports:
             OutOfMemory: none of the spare regions has room.
@@ -183,7 +183,7 @@ class HandleArena(BlockArena):
         return planned.offset
 
     def _room_for(self, size_bytes: int) -> int | None:
-        """Where a block of this size can go, after a rebalance if need be; None, and an error is reported: nowhere."""
+        """Returns a place for a block of this size, after a rebalance if necessary; if none, reports an error and returns None."""
         address = self._lowest_room(size_bytes)
         if address is not None:
             return address
@@ -252,7 +252,7 @@ class HandleArena(BlockArena):
         self._packed_blocks, self._packed_end = 0, 0
 
     def _orphaned(self, block: Block) -> None:
-        """A block lives as long as its handle."""
+        """Frees a block whose handle has died."""
         self._release(block)
 
     def _taken(self) -> list[tuple[int, int]]:

@@ -28,12 +28,12 @@ class HeaderLayout:
 
     @property
     def largest_block_bytes(self) -> int:
-        """The largest block that it can tell the size of: 32,767 or 2,147,483,647 bytes."""
+        """The largest block whose size it can hold: 32,767 or 2,147,483,647 bytes."""
         return (1 << (8 * self.width_bytes - 1)) - 1
 
     @property
     def largest_arena_bytes(self) -> int:
-        """The largest arena that it can tell any offset in."""
+        """The largest arena whose offsets it can hold."""
         return 1 << 8 * self.width_bytes
 
     @property
@@ -43,5 +43,5 @@ class HeaderLayout:
 
     @classmethod
     def narrowest(cls, arena_bytes: int) -> "HeaderLayout":
-        """The narrowest that can describe an arena, and a block that fills it."""
+        """Returns the smallest layout that can describe an arena, and a block that fills it."""
         return cls(2) if arena_bytes <= cls(2).largest_block_bytes else cls(4)

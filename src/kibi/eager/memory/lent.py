@@ -12,7 +12,7 @@ class NotBytesError(ValueError):
 
 
 def lent_bytes(source: object) -> NDArray[np.uint8]:
-    """The bytes of somebody's buffer, which is not copied; read-only where the buffer is.
+    """The bytes of a buffer, without a copy; read-only if the buffer is.
 
     Args:
         source: anything with the buffer protocol whose bytes are in one piece. Python objects are refused: their bytes are
@@ -33,7 +33,7 @@ def lent_bytes(source: object) -> NDArray[np.uint8]:
 
 
 def shared_names(places: Mapping[str, NDArray[np.uint8]]) -> tuple[str, str] | None:
-    """The names of two blocks of bytes that share some; None where each has its own."""
+    """The names of two blocks of bytes that share bytes; None if none do."""
     starts = [(int(array.ctypes.data), name) for name, array in places.items() if array.size]
     for (first, name), (second, other) in pairwise(sorted(starts)):
         if first + places[name].size > second:

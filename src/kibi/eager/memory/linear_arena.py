@@ -23,7 +23,7 @@ class End(StrEnum):
 
 
 class LinearArena(BlockArena):
-    """Bytes that are handed out from both ends; nothing is freed one by one, and nothing moves.
+    """An arena that allocates from both ends. No block is freed alone, and none moves.
 
     Rule: TFLM's tensorflow/lite/micro/arena_allocator/single_arena_buffer_allocator.cc; here persistent blocks stop
     at the temporaries, too.
@@ -56,17 +56,17 @@ class LinearArena(BlockArena):
 
     @property
     def used_bytes(self) -> int:
-        """Of both ends."""
+        """Used bytes of both ends."""
         return self.persistent_used_bytes + self._temporary_end
 
     def available(self) -> int:
-        """The largest block that can be had, in bytes, aligned at both sides."""
+        """Bytes of the largest block that can be allocated, aligned at both sides."""
         with self._lock:
             bottom = align_up(self._temporary_end, self.alignment)
             return max(0, align_down(self._persistent_start, self.alignment) - bottom)
 
     def allocate(self, size_bytes: int, end: End = End.PERSISTENT) -> int | None:
-        """The address of a new block at one of the ends; None where a handler took the error.
+        """Returns the address of a new block at one of the ends; None if a handler took the error.
 
         Args:
             size_bytes: at least 1.
@@ -100,15 +100,15 @@ class LinearArena(BlockArena):
             return self._place(address, size_bytes).address
 
     def allocate_persistent(self, size_bytes: int) -> int | None:
-        """A block that stays; see `allocate`."""
+        """Allocates a block that stays; see `allocate`."""
         return self.allocate(size_bytes, End.PERSISTENT)
 
     def allocate_temporary(self, size_bytes: int) -> int | None:
-        """A block until `reset_temporary`; see `allocate`."""
+        """Allocates a block until `reset_temporary`; see `allocate`."""
         return self.allocate(size_bytes, End.TEMPORARY)
 
     def resize_planned(self, size_bytes: int) -> int | None:
-        """The address, 0, of the planned block, made as large as this; its bytes stay. None where a handler took the error.
+        """Resizes the planned block, which keeps its bytes, and returns its address, 0. None if a handler took the error.
 
         Reports:
             OutOfMemory: temporaries are in use, or the persistent end is in the way.
@@ -163,7 +163,7 @@ class LinearArena(BlockArena):
                 self._persistent_start = self.capacity_bytes
 
     def deallocate(self, address: int | None) -> None:
-        """Refused for every block; None is passed over.
+        """Refuses to free any block; does nothing for None.
 
         Reports:
             NotFreedOneByOne: that is what this arena does not do.

@@ -54,7 +54,7 @@ class PageAllocator(BlockArena):
 
     @property
     def slack_bytes(self) -> int:
-        """Bytes of pages in use that no block asked for."""
+        """Bytes of used pages that no block asked for."""
         with self._lock:
             return sum(self._paged(block.size_bytes) - block.size_bytes for block in self._blocks.values())
 
@@ -64,11 +64,11 @@ class PageAllocator(BlockArena):
             return self._free(self._blocks.values())
 
     def available(self) -> int:
-        """Bytes of all free pages; the largest block that can be had is the longest run of `free_list`."""
+        """Bytes of all free pages; the largest possible block is the longest run of `free_list`."""
         return sum(run.size_bytes for run in self.free_list())
 
     def vmalloc(self, size_bytes: int) -> int | None:
-        """The address of a new block of whole pages; None where a handler took the error.
+        """Returns the address of a new block of complete pages; None if a handler took the error.
 
         Args:
             size_bytes: at least 1.

@@ -1,4 +1,4 @@
-"""A plan as a soft bound: which planned block an allocation is, and what the plan leaves free."""
+"""A plan that allocations follow where they can: the planned block of each allocation, and the bytes that stay free."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -105,7 +105,7 @@ class PlanGuide:
         self._start = 0
 
     def restart(self) -> None:
-        """Expect the first block again; blocks that live on are no part of the plan any more."""
+        """Begins again with the first block; blocks that still live no longer belong to the plan."""
         self._remaining = list(self._all)
         self._assigned.clear()
         self._told_late.clear()

@@ -131,7 +131,7 @@ def c_declaration(name: str, layout: type[ctypes.Structure]) -> str:
 
 
 def quantization_bytes(tensor_type: TensorType) -> int:
-    """What the type's quantization takes as metadata; 0 where there is none."""
+    """Bytes of the type's quantization as metadata; 0 without quantization."""
     if tensor_type.quantization is None:
         return 0
     return ctypes.sizeof(QuantizationLayout) + len(tensor_type.quantization.scales) * ctypes.sizeof(ChannelLayout)
@@ -161,7 +161,7 @@ def encode_type(tensor_type: TensorType, quantization: int, byteorder: ByteOrder
 
 
 def encode_quantization(tensor_type: TensorType, byteorder: ByteOrder) -> bytes:
-    """The type's quantization as the device has it; nothing where there is none."""
+    """The type's quantization as on the device; no bytes without quantization."""
     quantization = tensor_type.quantization
     if quantization is None:
         return b""

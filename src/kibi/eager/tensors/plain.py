@@ -129,7 +129,7 @@ class RamTensor(_PlainTensor):
 
     @property
     def handle(self) -> Handle:
-        """The block's only name; do not bind it to another."""
+        """The block's only handle; do not bind it to another block."""
         return self._handle
 
     def free(self) -> None:

@@ -136,13 +136,13 @@ class RowTensor(TensorInterface):
             self._written.add(y)
 
     def _place(self, offset: int, size_bytes: int) -> tuple[int, int]:
-        """The row that bytes belong to, and where they start in the memory."""
+        """The row that contains some bytes, and the start of those bytes in the memory."""
         y = _row_of(self, offset, size_bytes)
         return y, self._offsets[y] + offset - y * self._type.row_bytes
 
 
 class CameraTensor(TensorInterface):
-    """Rows that come from somewhere, one by one and in ascending order, and of which only the last few are kept.
+    """Rows that a source delivers one by one, in ascending order; only the last few are kept.
 
     A request for a row receives all rows before it, too. Writing raises an error.
 

@@ -22,7 +22,7 @@ class Storage(ABC):
 
     @abstractmethod
     def held(self) -> Any:
-        """A context manager that gives the bytes, `[size_bytes]`, and holds them in place."""
+        """Returns a context manager that gives the bytes, `[size_bytes]`, and holds them in place."""
 
     def release(self) -> None:
         """Frees the bytes, if this tensor owns them."""
@@ -36,7 +36,7 @@ class Storage(ABC):
         return data
 
     def write(self, offset: int, data: bytes) -> None:
-        """Replace some of the bytes."""
+        """Replaces some of the bytes."""
         with self.held() as memory:
             memory[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
             del memory
@@ -55,7 +55,7 @@ class StillBytes(Storage):
 
 
 class ArenaBlock(Storage):
-    """A block of an arena, wherever it is at the moment.
+    """A block of an arena, which may move.
 
     It is not pinned longer than an access takes, so that the arena can move it in between.
     """
@@ -90,13 +90,13 @@ class ArenaBlock(Storage):
             return bytes(view[offset : offset + size_bytes])
 
     def write(self, offset: int, data: bytes) -> None:
-        """Replace some of the bytes."""
+        """Replaces some of the bytes."""
         with self._handle.pin() as view:
             view[offset : offset + len(data)] = data
 
 
 def borrowed_bytes(source: ByteSource, size_bytes: int, *, writable: bool) -> Bytes:
-    """The first bytes of somebody's buffer, which is not copied.
+    """The first bytes of a buffer, without a copy.
 
     Args:
         source: a buffer whose bytes are in one piece.
