@@ -1,9 +1,9 @@
-"""The code blocks of a document: found, run in order, and their printed output written behind them.
+"""The code blocks of a document: found, run in order, and their printed output written after them.
 
 - `python` and `sh` blocks run, all those of a document in one folder that looks like the project's root; the Python ones
   share their variables.
 - A `c` block whose first line is `/* name.c */` is saved under that name, for the blocks that follow.
-- A `text` block right behind a block that runs is what that block prints on standard output.
+- A `text` block directly after a block that runs is what that block prints on standard output.
 - A block under `<!-- not run: reason -->` is only read.
 """  # noqa: INP001 - a folder of documents and scripts, no package
 
@@ -36,11 +36,11 @@ class Block:
     """A fenced block.
 
     Attributes:
-        language: the word behind the fence.
+        language: the word after the fence.
         body: its lines.
-        start, end: where the body lies in the document's text.
-        runs: whether it is run.
-        follows: whether only blank lines stand between it and the block before it.
+        start, end: the place of the body in the document's text.
+        runs: True if it runs.
+        follows: True if only blank lines are between it and the block before it.
     """
 
     language: str
@@ -84,7 +84,7 @@ def run_blocks(text: str) -> str:
 
 
 def _run(block: Block, variables: dict[str, Any]) -> str | None:
-    """What a block prints; None where it does not run."""
+    """Runs a block, and returns what it prints; None if it does not run."""
     saved = _SAVED.match(block.body)
     if block.language == "c" and saved:
         Path(saved["name"]).write_text(block.body, encoding="utf-8")
@@ -116,7 +116,7 @@ def _run_sh(block: Block) -> str:
 
 @contextmanager
 def _project() -> Iterator[None]:
-    """Work in a fresh folder with the project's files and folders in it, by links."""
+    """Changes to a fresh folder with links to the project's files and folders."""
     with tempfile.TemporaryDirectory(prefix="kibi-docs-") as folder:
         for entry in ROOT.iterdir():
             if not entry.name.startswith(".") and entry.name not in _UNSEEN:
@@ -126,7 +126,7 @@ def _project() -> Iterator[None]:
 
 
 def replaced(text: str, name: str, contents: str) -> str:
-    """The document with what stands between `<!-- name -->` and `<!-- /name -->` exchanged.
+    """Returns the document with new text between `<!-- name -->` and `<!-- /name -->`.
 
     Raises:
         BlockError: there is no such section, or there are several.

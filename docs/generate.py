@@ -25,7 +25,7 @@ _PAGES, _PICTURES = cache(pages), cache(pictures)
 
 
 def written() -> Mapping[Path, Callable[[], str]]:
-    """What must be in each file, made when it is asked for."""
+    """Returns for each file a function that makes its text."""
     docs = ROOT / "docs"
     made: dict[Path, Callable[[], str]] = {}
     for name in ("operators.md", "errors.md", "commands.md"):
@@ -61,7 +61,7 @@ def _document(path: Path) -> str:
 
 
 def _write(path: Path, wanted: str) -> None:
-    """Write a file where it differs, and say so."""
+    """Writes a file if it differs, and says so."""
     if not path.exists() or path.read_text(encoding="utf-8") != wanted:
         path.parent.mkdir(exist_ok=True)
         path.write_text(wanted, encoding="utf-8")
@@ -69,7 +69,7 @@ def _write(path: Path, wanted: str) -> None:
 
 
 def _is_stale(path: Path, wanted: str) -> bool:
-    """Whether a file differs; says how."""
+    """True if a file differs; prints how."""
     found = path.read_text(encoding="utf-8") if path.exists() else ""
     name = str(path.relative_to(ROOT))
     lines = difflib.unified_diff(found.splitlines(), wanted.splitlines(), name, f"{name} as it should be", lineterm="")
@@ -78,7 +78,7 @@ def _is_stale(path: Path, wanted: str) -> bool:
 
 
 def main() -> int:
-    """Write or check; the exit code."""
+    """Writes or checks, and returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; 1 where something is stale")
     parser.add_argument("--list", action="store_true", help="print the files that are looked after, and stop")

@@ -83,12 +83,12 @@ def _operator(operator: type[Operator]) -> Iterator[str]:
 
 
 def _paragraphs(thing: type) -> list[str]:
-    """The docstring's paragraphs; those of an abstract operator in front are its own affair."""
+    """The paragraphs of a class's docstring."""
     return [" ".join(part.split()) for part in (inspect.getdoc(thing) or "").split("\n\n")]
 
 
 def _operands(operator: type[Operator]) -> str:
-    """The names; of many numbered ones the first and the last."""
+    """The names of operands; of many numbered ones only the first and the last."""
     listed = [f"`{name.rstrip('?')}`{_role(operator, name)}" for name in operator.inputs]
     is_long = sum(name.rstrip("?")[-1].isdigit() for name in operator.inputs) > _MOST_NUMBERED
     return ", ".join([*listed[:3], "…", listed[-1]] if is_long else listed)
@@ -110,7 +110,7 @@ def _attribute(name: str, default: object) -> str:
 
 
 def _rules(operator: type[Operator]) -> set[str]:
-    """The rules that an operator's file names, and those of the functions and classes that the file takes from others."""
+    """The rules that an operator's file names, and those of the functions and classes that it imports."""
     module = sys.modules[operator.__module__]
     taken = [
         value
@@ -132,7 +132,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def errors_page() -> str:
-    """The tree of errors, with exit codes, fields, and an example of each that can be had."""
+    """The tree of errors, with exit codes, fields, and examples."""
     tree = (errors.__doc__ or "").split("\n\n")[1]
     kinds = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, errors.KibiError)]
     lines = [
@@ -171,7 +171,7 @@ def _described_fields(kind: type[errors.KibiError]) -> list[tuple[str, str]]:
 
 
 def _examples() -> dict[str, str]:
-    """Real errors: what is raised when each of these is done wrong, in an empty folder."""
+    """Texts of real errors, by kind, provoked in an empty folder."""
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         return dict(_raised(provoke) for provoke in _PROVOKED)
 
@@ -232,7 +232,7 @@ _PROVOKED = (
 
 
 def commands_page() -> str:
-    """What `--help` says of each verb."""
+    """The help text of each verb."""
     verbs = re.findall(r"^  ([a-z]+)  ", _help().partition("Commands:")[2], re.MULTILINE)
     lines = [
         "# Commands",
@@ -248,14 +248,14 @@ def commands_page() -> str:
 
 
 def _help(*verb: str) -> str:
-    """What the command line says of itself, or of a verb."""
+    """The help text of the command line, or of a verb."""
     environment = {**os.environ, "COLUMNS": "88"}
     command = [sys.executable, "-m", "kibi", *verb, "--help"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
 def operators_sentence() -> str:
-    """How many operators there are, in a few words."""
+    """A sentence with the number of operators."""
     return (
         f"Kibi runs all {len({*operators(), *RESOLVED})} operators of TensorFlow Lite Micro, those of the schema and its own: "
         "convolutions, recurrent layers,\ncontrol flow, variables, signal processing, compressed weights. Elements are "

@@ -8,7 +8,8 @@
     lib = kibi.compile(model, plan, "build/")              # C99 files
     info = kibi.measure(lib)                               # emulated: instructions, stack, flash, RAM
 
-`kibi.simplify(model)` takes out what costs and changes no bit. For a model that runs many times: `kibi.Interpreter(model, plan)`.
+`kibi.simplify(model)` removes what costs something and changes no bit. To run a model many times, make a
+`kibi.Interpreter(model, plan)`. `docs/glossary.md` explains the words.
 """
 
 from importlib import import_module
@@ -53,13 +54,13 @@ _LATE = {
     "Plan": "kibi.planner.plan",
     **dict.fromkeys(_FUNCTIONS, "kibi.api"),
 }
-"""What is imported when somebody asks for it, so that `import kibi` stays quick, and the command line can be interrupted from its
-first moment on; each with its module."""
+"""Names that are imported on first use, each with its module. So `import kibi` stays quick, and the command line can be interrupted
+from its first moment on."""
 _PACKAGES = ("codegen", "ops", "passes", "planner", "runtime")
 
 
 def __getattr__(name: str) -> Any:
-    """One of `_LATE`, or one of the packages that people reach through this one."""
+    """Imports one of `_LATE`, or one of the packages that people reach through this one."""
     if name in _PACKAGES:
         return import_module(f"{__name__}.{name}")
     if name not in _LATE:
@@ -70,5 +71,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What there is, with what is imported late."""
+    """Lists all names, also those that are imported late."""
     return sorted({*globals(), *_LATE})

@@ -40,7 +40,7 @@ _FOUR_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041
 _WORDS = np.array([_FOUR_OVER_PI >> 184 - 8 * k & 0xFFFFFFFF for k in range(24)], np.uint64)
 """Of 4 / pi with 191 fraction bits the 32 bits that end at each byte."""
 _TINY, _QUARTER, _FAR = _F(2.0**-12), _F(0.75), _F(120.0)
-"""From where on sine and cosine are computed, reduced, and reduced with all digits: float32 as far as their 12 high bits tell."""
+"""Where sine and cosine begin to be computed, reduced, and reduced with all digits: the 12 high bits of float32 values."""
 
 # exp(x) - 1.
 _EXPM1 = tuple(

@@ -248,7 +248,7 @@ class CameraTensor(TensorInterface):
 
 
 def _offsets(tensor_type: TensorType, offsets: Sequence[int] | None, ring: int | None) -> tuple[int, ...]:
-    """Where each row lies.
+    """Returns the offset of each row.
 
     Raises:
         InputError: it is not said, said twice, or said wrongly.
