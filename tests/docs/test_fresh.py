@@ -32,7 +32,7 @@ def test_generated_pages_and_pictures_are_fresh() -> None:
 
 @pytest.mark.parametrize("path", _WITH_BLOCKS, ids=label)
 def test_document_blocks_run_and_print_what_it_says(path: Path) -> None:
-    """The code blocks of a document run from top to bottom, and print the output that stands behind them."""
+    """The code blocks of a document run from top to bottom, and print the output that follows them."""
     _check(label(path))
 
 

@@ -6,8 +6,8 @@ import sys
 from types import FrameType
 
 _MANY_OBJECTS = 100_000
-"""New objects behind which Python looks for cycles. Its own 700 would have it walk through all modules again and again, while next
-to nothing that this program makes is garbage."""
+"""After so many new objects Python looks for cycles. Its default of 700 makes it walk through all modules again and again, although
+this program makes hardly any garbage."""
 
 
 def run() -> None:
