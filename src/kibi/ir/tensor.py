@@ -14,8 +14,8 @@ class Quantization:
 
     Attributes:
         scales: one positive float32 value, or one for each channel.
-        zero_points: as many integers as scales.
-        axis: the channel axis where there are several scales; else 0.
+        zero_points: one integer for each scale.
+        axis: the channel axis if there are several scales, else 0.
     """
 
     scales: tuple[float, ...]
@@ -24,17 +24,17 @@ class Quantization:
 
     @property
     def scale(self) -> float:
-        """The scale of the whole tensor, or of its first channel, as TFLM's legacy parameters give it."""
+        """The scale of the tensor, or of its first channel, as TFLM's legacy parameters give it."""
         return self.scales[0]
 
     @property
     def zero_point(self) -> int:
-        """The zero point of the whole tensor, or of its first channel."""
+        """The zero point of the tensor, or of its first channel."""
         return self.zero_points[0]
 
     @property
     def is_per_channel(self) -> bool:
-        """Whether channels have scales of their own."""
+        """True if channels have scales of their own."""
         return len(self.scales) > 1
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class TensorType:
 
     Rows: a tensor falls into rows along its first spatial axis longer than one. Spatial axes are all but the first (batch) and
     the last (channels). A batch of `N` has the rows of its parts one after another. A tensor without such an axis, and
-    without a batch, is one row. Each row step asks for some of these figures: each is computed once.
+    without a batch, is one row.
     """
 
     shape: tuple[int, ...]
@@ -110,20 +110,20 @@ class TensorType:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
-    """One tensor of a graph. Two are equal where all is equal, the elements of constants and variables bit for bit.
+    """One tensor of a graph. Two are equal if all their fields are, elements bit for bit.
 
     Attributes:
-        index: its index in the graph, which is its index in the model file; those that no file holds come last.
-        name: its name in the model file, or what stands for it.
+        index: its index in the graph and in the model file; tensors that are in no file come last.
+        name: its name in the model file, or a substitute.
         type: shape, element type, quantization.
         data: the elements of a constant, read-only, of the type's shape; None for what is computed.
         is_supplied: whether its bytes are in a buffer of the caller's: it takes none of the arena.
         is_variable: whether it keeps its value from one inference to the next: it is state, and takes none of the arena.
-        codebook: how the model file has a constant's elements, where it has them as indices into tables.
+        codebook: the indices and tables of a constant that the model file stores in that form, or None.
         initial: the elements of a variable before the first inference, of the type's shape; None: each is the zero point, or 0.
         is_int4: whether the model file holds the elements of a constant in four bits each; here they have eight.
-        updates: the index of a variable, or of another next version of one: this tensor is what it holds from the step on that
-            makes it. It lies in the variable's own bytes, and whoever reads them must have done so before.
+        updates: the index of a variable, or of an earlier update of one, whose next value this tensor is. It is stored in the
+            variable's own bytes, so steps that read the earlier value come first.
     """
 
     index: int

@@ -18,7 +18,7 @@ from kibi.selection import Goal
 from kibi.text.json import json_text
 
 MOST_PLAN_BYTES = 64 << 20
-"""No saved plan has more."""
+"""The most bytes of a saved plan."""
 
 FORMAT = 2
 """Version of the saved form; a reader refuses all others."""
@@ -40,7 +40,7 @@ class Handover(StrEnum):
 class Run:
     """`rows` row steps of one node, one after another, the first of them step `first_row`.
 
-    A row step makes one row of the output, or, for operators that say so, several neighbouring ones.
+    A row step makes one row of the output, or, for some operators, several neighbouring rows.
 
     Attributes:
         node: index in the graph's nodes.
@@ -55,21 +55,21 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Bytes of a region for a while: neighbouring rows of one tensor, or the scratch of one run.
+    """Bytes with a place and a lifetime: neighbouring rows of one tensor, or the scratch of nodes.
 
     Attributes:
         tensor: index of the tensor whose rows it holds; None for scratch.
-        node: index of the first node whose scratch it is; None for rows.
+        node: index of the first node that uses the scratch; None for rows.
         first_row, rows: which rows of the tensor; 0, 0 for scratch.
         region: name of the memory region; "arena" in a plan with one arena.
         shared_by: further nodes that use the same scratch, in their own steps.
-        is_pinned: whether it keeps its distance from the tensor's other buffers: the rows of a model input lie in order
-            for the caller.
+        is_pinned: True if it keeps its distance from the tensor's other buffers, because the caller needs the rows of a model
+            input in order.
         offset: bytes from the start of the region.
         size_bytes: its size.
         alignment: the offset is a multiple of it.
         start, end: the row steps during which it lives, half-open: `start` is the step that makes its bytes (0 for a model
-            input), `end` is one behind the last step that reads them (the number of steps for a model output).
+            input), `end` is the step after the last one that reads them (the number of steps for a model output).
     """
 
     tensor: int | None
@@ -87,20 +87,20 @@ class Buffer:
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """The nodes whose scratch it is: one runs at a time, so that those whose steps interleave can share it."""
+        """The nodes that use the scratch. One runs at a time, so nodes whose steps interleave can share it."""
         return () if self.node is None else (self.node, *self.shared_by)
 
 
 @dataclass(frozen=True, slots=True)
 class RegionUse:
-    """A memory region, and what a plan takes of it.
+    """A memory region, and the bytes of it that a plan uses.
 
     Attributes:
-        name: as buffers and weights name it.
+        name: the name that buffers and weights use.
         size_bytes: its capacity.
-        used_bytes: bytes that the buffers in it take, from its start on.
+        used_bytes: bytes of the buffers in it, from its start on.
         lower_bound_bytes: no placement of these buffers takes less.
-        weights_bytes: bytes of the constants in it, each with what aligns the next one; they lie apart from the buffers.
+        weights_bytes: bytes of the constants in it, alignment included; they are apart from the buffers.
         accessed_bytes: bytes of buffers and constants in it that one inference reads and writes.
         cost: of reading or writing one byte.
     """
@@ -135,12 +135,12 @@ class Plan:
         kernels: the C name of the kernel that runs each node; empty: the general ones.
         regions: the memories that buffers lie in, each with offsets of its own; empty for a plan with one arena.
         weight_regions: constants that are assigned to regions, as (tensor, name of the region); empty unless asked for.
-        subgraphs: plans of the graphs inside of nodes, in the order of nodes: their arenas are those nodes' scratch.
+        subgraphs: the plans of the nodes' subgraphs, in the order of nodes; their arenas are scratch of these nodes.
         cost_lower_bound: no assignment of the buffers and these constants to the regions has a lower `cost`.
-        least_bytes: in the orders that were tried no placement needs less, and in no order do fewer bytes live at once, unless
-            rows are made in the place of others; so more effort gains no more than `gain_bytes`.
-        effort: the largest that was tried, in times the usual work: with it the same plan is found again.
-        limited: why less was searched than was asked for; empty where nothing was left out.
+        least_bytes: no placement in the tried orders needs less, and in every order at least so many bytes live at once, unless
+            rows are made in place of others; so more effort saves at most `gain_bytes`.
+        effort: the largest effort that was tried, as a multiple of the usual work; it finds the same plan again.
+        limited: why the search did less than was asked for; empty if it did all.
         solve_seconds: how long the search took.
     """
 
@@ -178,7 +178,7 @@ class Plan:
 
     @property
     def region_names(self) -> tuple[str, ...]:
-        """The names of the regions that buffers may lie in."""
+        """The names of the regions for buffers."""
         return tuple(use.name for use in self.regions) or ("arena",)
 
     @property
@@ -195,16 +195,16 @@ class Plan:
         return {tensor: tuple(sorted(parts, key=lambda part: part.first_row)) for tensor, parts in found.items()}
 
     def buffers_of(self, tensor: int) -> tuple[Buffer, ...]:
-        """The buffers that hold a tensor's rows, ascending by row; empty for a constant."""
+        """Returns the buffers of a tensor's rows, ascending by row; empty for a constant."""
         return self._by_tensor.get(tensor, ())
 
     def row_offsets(self, graph: Graph, tensor: int) -> tuple[int, ...]:
-        """The offset of each row of a tensor."""
+        """Returns the offset of each row of a tensor."""
         row_bytes = graph.tensors[tensor].type.row_bytes
         return tuple(part.offset + k * row_bytes for part in self.buffers_of(tensor) for k in range(part.rows))
 
     def scratch_of(self, node: int) -> Buffer | None:
-        """The scratch of a node, or None where it needs none. All runs of a node use the same offset."""
+        """Returns the scratch of a node, or None if it needs none. All runs of a node use the same offset."""
         return self._scratch.get(node)
 
     @cached_property
@@ -212,7 +212,7 @@ class Plan:
         return {node: buffer for buffer in self.buffers for node in buffer.nodes}
 
     def live_bytes(self) -> tuple[int, ...]:
-        """Bytes that live during each step; those that two buffers share, one made in the place of the other, count once."""
+        """Returns the live bytes of each step; bytes that two buffers share, one made in place of the other, count once."""
         ordered = sorted(self.buffers, key=lambda buffer: buffer.start)
         numbers = {name: number for number, name in enumerate(dict.fromkeys(each.region for each in ordered))}
         facts = [(x.start, x.end, x.offset, x.offset + x.size_bytes, numbers[x.region]) for x in ordered]
@@ -232,7 +232,7 @@ class Plan:
         return tuple(np.cumsum(change)[:-1].tolist())
 
     def largest(self, graph: Graph, count: int = 3) -> tuple[tuple[str, int], ...]:
-        """Names and bytes of the largest buffers; those that belong to nothing in the graph are left out."""
+        """Returns names and bytes of the largest buffers, without those that belong to nothing in the graph."""
         known = (
             each
             for each in self.buffers
@@ -246,14 +246,14 @@ class Plan:
         return tuple((buffer_name(graph, buffer), buffer.size_bytes) for buffer in ranked)
 
     def to_json(self) -> str:
-        """The saved form, read back by `from_json`."""
+        """Returns the saved form, which `from_json` reads."""
         return json_text({"format": FORMAT, **asdict(self)}).text
 
     @staticmethod
     def from_json(text: str) -> "Plan":
-        """Read a saved plan: what `to_json` gives, what `kibi plan --json` prints, or a compiled library's record of it.
+        """Reads a saved plan: the output of `to_json` or of `kibi plan --json`, or a compiled library's record.
 
-        Facts beside the plan's own are passed over.
+        Further facts are ignored.
 
         Raises:
             PlanError: the text is no plan, or of another version.
@@ -284,7 +284,7 @@ def _check_names(plan: Plan) -> None:
 
 
 def buffer_name(graph: Graph, buffer: Buffer) -> str:
-    """How people read a buffer: its tensor's name, or whose scratch it is."""
+    """Returns a buffer's name for people: its tensor's name, or the nodes of its scratch."""
     if buffer.tensor is not None:
         return graph.tensors[buffer.tensor].name
     others = len(buffer.shared_by)
@@ -292,14 +292,14 @@ def buffer_name(graph: Graph, buffer: Buffer) -> str:
 
 
 def peak_steps(plan: Plan) -> Iterator[int]:
-    """The steps at which the most bytes live."""
+    """Yields the steps at which the most bytes live."""
     levels = plan.live_bytes()
     highest = max(levels, default=0)
     return (step for step, level in enumerate(levels) if level == highest)
 
 
 def load_plan(path: Path) -> Plan:
-    """Read a saved plan from a file.
+    """Reads a saved plan from a file.
 
     Raises:
         PlanError: there is no such file, or it holds no plan.

@@ -13,14 +13,13 @@ from kibi.targets import target
 
 @dataclass(frozen=True, eq=False)
 class PlannedModel:
-    """A lowered graph and its plan, which belong together: made by `PlannedModel.of`.
+    """A lowered graph and its plan, which fit each other. `PlannedModel.of` makes it.
 
     Attributes:
-        model: the graph as users have it.
+        model: the graph that the caller gave.
         plan: its plan.
-        graph: the graph that the plan's numbers mean: inputs and outputs as the plan hands them over, a kernel for each node.
-        subgraphs: the graphs inside of its nodes, in the order of nodes, with the plan's plans for them; one that several nodes
-            run is one object.
+        graph: the lowered graph of the plan's node and tensor numbers, with inputs and outputs as the plan hands them over.
+        subgraphs: the planned subgraphs of its nodes, in the order of nodes; one that several nodes run is one object.
     """
 
     model: Graph
@@ -30,7 +29,7 @@ class PlannedModel:
 
     @staticmethod
     def of(model: Graph, plan: Plan) -> "PlannedModel":
-        """Returns the planned model; `validate` also tells whether the plan is right.
+        """Returns the planned model; `validate` also checks the plan.
 
         Raises:
             PlanError: the plan names a tensor that does not exist, a kernel that cannot run its node, or has no plans for graphs
