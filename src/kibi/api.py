@@ -350,7 +350,7 @@ def measure(
         library: what `compile` gave.
         compiler: `zig` (from pip) or `gcc` (`arm-none-eabi-gcc`).
         optimize: `0`, `1`, `2`, `3` or `s`.
-        seed: of the first random inputs.
+        seed: the seed of the first random inputs.
         runs: how many inputs to try, of this seed and the next ones; each figure is the most that one takes. None: one, but several
             where elements of the input choose what runs.
         oracle: True to compare with TensorFlow Lite Micro's Python build where it is installed. That is native code that does
@@ -390,7 +390,7 @@ def verify(
         plan: its plan; None: the default one for the target.
         target: the processor to emulate; `host`: none.
         inputs: runs to try; none: `runs` random ones from `seed`.
-        seed: of the random inputs.
+        seed: the seed of the random inputs.
         runs: how many random inputs.
         compiler: for the device.
         original: the graph that `simplify` made the model of; the outputs of both are compared, and TFLM's other tensors are

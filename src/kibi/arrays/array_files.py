@@ -60,7 +60,7 @@ def read_array(stream: BinaryIO, judge: Judge) -> Array:
 
     Args:
         stream: the file, at its start.
-        judge: is called with the header before anything else is read.
+        judge: a function that gets the header before anything else is read.
 
     Returns:
         The array, read-only.

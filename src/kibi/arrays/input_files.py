@@ -75,7 +75,7 @@ def fit_array(tensor: Tensor, array: Array, source: str) -> Array:
     Args:
         tensor: the input.
         array: of the input's type, or real values; of the input's shape but for axes of size 1.
-        source: whose array it is, for errors.
+        source: the origin of the array, for errors.
 
     Raises:
         InputError: its shape or type does not fit, or it holds a value that is not a number.

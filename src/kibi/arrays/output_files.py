@@ -16,7 +16,7 @@ def output_bytes(graph: Graph, outputs: Sequence[Array], suffix: str) -> bytes:
     Args:
         graph: the model.
         outputs: one array for each output.
-        suffix: of the file: `.npy` and anything else hold one output, `.npz` holds all by their names.
+        suffix: the suffix of the file: `.npz` holds all outputs by name, `.npy` and any other hold one output.
 
     Raises:
         InputError: several outputs, and a form that holds one.

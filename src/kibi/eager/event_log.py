@@ -39,7 +39,7 @@ def decode_log(events: EventMap, data: bytes, id_bytes: int) -> tuple[LoggedEven
     little-endian.
 
     Args:
-        events: who has which id.
+        events: the known events and errors.
         data: the log's bytes.
         id_bytes: 1, 2 or 4.
 

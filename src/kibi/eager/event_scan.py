@@ -159,7 +159,7 @@ def scan_c(text: str, path: str) -> tuple[Declaration, ...]:
 
     Args:
         text: the source.
-        path: what the declarations shall call it.
+        path: the path that the declarations state.
     """
     code = _without_directives(_NO_CODE.sub(_blank, _SPLICE.sub("\x00\n", text.replace("\x00", " "))))
     found = []
@@ -182,7 +182,7 @@ def scan_python(source: bytes | str, path: str) -> tuple[Declaration, ...]:
 
     Args:
         source: bytes keep their own declaration of an encoding.
-        path: what the declarations shall call it.
+        path: the path that the declarations state.
 
     Raises:
         SyntaxError, ValueError: this version of Python does not parse it.

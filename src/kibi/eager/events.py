@@ -38,7 +38,7 @@ def event_id(name: str, id_bytes: int = 4) -> int:
     """The id of an event or error: the lowest bytes of the hash of its name.
 
     Args:
-        name: as it is declared.
+        name: the declared name.
         id_bytes: 1, 2 or 4.
 
     Raises:
@@ -60,7 +60,7 @@ class EventType:
     """A kind of event.
 
     Attributes:
-        name: as it is declared, for example `OutOfMemoryError`.
+        name: the declared name, for example `OutOfMemory`.
         severity: an error goes to the handler's callback, and raises by default.
         meaning: one sentence for people; not part of the id.
     """
@@ -83,8 +83,8 @@ class Event:
     """Something that happened.
 
     Attributes:
-        type: what kind of thing.
-        facts: what is known of it, by name: for people, a device sends the id alone.
+        type: the kind of event.
+        facts: the facts of the event, by name, for people; a device sends only the id.
     """
 
     type: EventType

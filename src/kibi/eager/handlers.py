@@ -95,7 +95,7 @@ class LoggingHandler:
     Each record has `event_name` and `event_id` as attributes for formatters and filters.
 
     Args:
-        logger: where to; None: the logger `kibi`.
+        logger: the logger; None: the logger `kibi`.
         id_bytes: width of the ids: 1, 2 or 4.
 
     Raises:

@@ -12,7 +12,7 @@ def room_for(what: str) -> Iterator[None]:
     """For a with-block: where this machine has no more memory, that is an error of Kibi's own.
 
     Args:
-        what: whose memory, for the text.
+        what: the owner of the memory, for the text.
 
     Raises:
         InputError: there is none; it says how many bytes were wanted.

@@ -107,8 +107,8 @@ class IntegralValue:
     bytes from its place on, whatever the tensor's type, and can be assigned to.
 
     Args:
-        place: where the bytes lie.
-        offset: of the element, in bytes.
+        place: the place of the bytes.
+        offset: the offset of the element, in bytes.
         dtype: the element's type.
         byteorder: the byte order of the device.
     """

@@ -130,7 +130,7 @@ class Core:
         Args:
             name: for error texts.
             size_bytes: its size.
-            alignment: what its address is a multiple of; a power of two.
+            alignment: its address is a multiple of it; a power of two.
             writable: True if the program may write it.
             fill: the byte that it is filled with; by default the core's.
 

@@ -62,9 +62,9 @@ class Instruction:
         kind: its class.
         base: the register that its address starts from, `PC` for the aligned program counter, or None.
         index: the register that is added, shifted left by `shift`, or None.
-        offset: what is added to that.
+        offset: the number that is added to the base.
         size: bytes that it accesses, all in one piece; 0 for an instruction that accesses nothing.
-        align: what its address must be a multiple of on a core that loads words from any address.
+        align: the alignment that its address needs even on a core that loads words from any address.
         registers: how many registers a multiple load or store moves.
         written: the core registers that it writes, as a set of bits.
         lowers_stack: True if the stack pointer may be lower afterwards.
@@ -113,7 +113,7 @@ def decode_span(address: int, code: bytes) -> tuple[Located, ...]:
     """All instructions of a piece of code without data in it.
 
     Args:
-        address: where the piece lies.
+        address: the address of the piece.
         code: its bytes; an incomplete instruction at the end is refused.
     """
     halves = memoryview(code[: len(code) & ~1]).cast("H")

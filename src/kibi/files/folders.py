@@ -21,7 +21,7 @@ def temporary_folder(parent: Path | None = None, *, prefix: str = "kibi-", mode:
 
     Args:
         parent: an existing folder; None: the system's folder for temporary files.
-        prefix: how the name begins.
+        prefix: the beginning of the folder's name.
         mode: the permissions, of which the umask takes its part.
 
     Raises:

@@ -88,8 +88,8 @@ class _Destination:
 
     Attributes:
         path: no link; or a name under `/proc`, whose links are more than names.
-        status: of what exists there, or None.
-        descriptor: of this process, where the path names one.
+        status: the status of the existing file, or None.
+        descriptor: the descriptor of this process that the path names, or None.
     """
 
     path: Path
@@ -183,7 +183,7 @@ def _create(path: Path, data: bytes, like: os.stat_result | None) -> None:
     """Writes a file that does not exist yet.
 
     Args:
-        path: where.
+        path: the path of the file.
         data: the contents.
         like: the file whose owner and permissions it gets; None: as the umask says.
     """

@@ -22,7 +22,7 @@ class OperatorFacts:
         inputs: the tensors that it reads by the operands' names; constants among them.
         output: the tensor that it makes.
         macs: multiply-accumulates of one inference.
-        weights_bytes: of the constants that it and its subgraphs read, as the model file holds them.
+        weights_bytes: bytes of the constants that it and its subgraphs read, as in the model file.
     """
 
     index: int
@@ -45,7 +45,7 @@ class Inspection:
         signatures: the entry points of the file.
         macs: multiply-accumulates of one inference.
         weights_bytes: bytes of all constants; one that several operators read counts once.
-        variables: what keeps its value from one inference to the next.
+        variables: the tensors that keep their values from one inference to the next.
     """
 
     model: str

@@ -41,7 +41,7 @@ class Measurement:
     inputs: where elements choose what runs, others may take more.
 
     Attributes:
-        model, target: what ran where.
+        model, target: the names of the model and the target.
         macs: multiply-accumulates.
         arena_bytes, state_bytes, stack_bytes: RAM, each exact; the stack by its high-water mark.
         ram_bytes: their sum, plus initialized and zeroed data of the code.
@@ -50,15 +50,15 @@ class Measurement:
         weights_bytes: flash for filters, biases, multipliers, shifts, tables, and the rows that stand outside of inputs.
         flash_bytes: their sum.
         instructions: executed by one inference.
-        cycles_estimate: by Arm's tables; None where there is none for the core.
+        cycles_estimate: cycles by Arm's tables; None if there is no table for the core.
         bit_exact: True if the device's outputs equal the Python runtime's.
         oracle: "tflm" where the outputs were compared with TensorFlow Lite Micro's and are equal; else None.
         ops: each operator's cost, for the input that took the most instructions.
-        seeds: of the inputs that were tried.
+        seeds: the seeds of the inputs that were tried.
         varies_with_inputs: True if instructions or stack were not the same for all of them.
         instructions_min, stack_bytes_min: the least that one of them took.
         not_executed: graphs inside of operators that none of them reached, so that nothing here is known of them.
-        oracle_failure: how TFLM's build failed on this model, which says nothing of Kibi's figures; None where it did not.
+        oracle_failure: how TFLM's build failed on this model, which does not concern Kibi's figures; None if it did not.
     """
 
     model: str
@@ -112,8 +112,8 @@ def measure(
         library: written to disk, for a target that is emulated.
         compiler: `zig` or `gcc`.
         optimize: `0`, `1`, `2`, `3` or `s`.
-        seed: of the first random inputs.
-        runs: how many inputs to try, of this seed and those that follow; None: one, but several where elements choose what runs.
+        seed: the seed of the first random inputs.
+        runs: how many inputs to try, of this seed and the next ones; None: one, or several where inputs choose what runs.
         oracle: True to compare with TFLM where it is installed.
 
     Raises:
@@ -228,7 +228,7 @@ def _agrees_with_tflm(model: CompiledModel, tried: list[tuple[list[Array], list[
     """True if TFLM could compare the last inference with each input; raises an error where one differs.
 
     Args:
-        model: what was run.
+        model: the model that ran.
         tried: each input with the outputs of every inference with it, in their order.
     """
     from kibi import tflm as oracle  # noqa: PLC0415 - starts a child process; only where it is asked for

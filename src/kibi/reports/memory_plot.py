@@ -27,7 +27,7 @@ class Plot:
     """Where a plan is drawn.
 
     Attributes:
-        graph, plan: what is drawn.
+        graph, plan: the drawn graph and plan.
         box: the plot's sides: time 0 to the end, and address 0 to `top_bytes`.
         top_bytes: the address at the upper side.
         edges: x of the start of each step, and of the end of the last.

@@ -61,7 +61,7 @@ class _Lane:
 
     Attributes:
         entry: the tensor, or the scratch, that it explains.
-        words: who makes it.
+        words: the operator that makes it.
         spans: when that happens, as half-open steps.
     """
 

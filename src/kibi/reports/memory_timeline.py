@@ -26,7 +26,7 @@ class Stretch:
         first_row, rows: the output rows that are computed.
         start, end: the steps, half-open.
         live_bytes: bytes that live; those of an output that takes over its input's place count once.
-        plan: whose.
+        plan: the plan of the stretch.
     """
 
     node: int
@@ -57,10 +57,10 @@ class Entry:
         letter: its sign in text; used again where there are more tensors than letters.
         tag: its sign where there is room: the number of the operator that makes it, `in` for an input.
         color: its fill, as `#rrggbb`; its own.
-        name: as people may see it: printable; the first one where the converter joined fused layers' names by `;`.
+        name: its printable name; of names that the converter joined by `;` for fused layers, the first.
         form: shape and type; empty for scratch.
         size_bytes: bytes of all its rows; of the largest scratch.
-        place: where it lies, in words.
+        place: its place, in words.
     """
 
     tensor: int | None

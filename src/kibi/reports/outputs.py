@@ -41,7 +41,7 @@ class OutputFacts:
 
     Attributes:
         tensor: the output.
-        least, mean, largest, deviation: of its real values.
+        least, mean, largest, deviation: statistics of its real values.
         top: a classifier's best classes, best first; empty for others.
     """
 

@@ -10,13 +10,13 @@ class Choice:
     """One way to put a model on a device, measured.
 
     Attributes:
-        variant: how it is planned, in words.
+        variant: the way of planning, in words.
         level: the compiler's level: 0, 1, 2, 3 or s.
-        arena_bytes, lower_bound_bytes: of the plan.
+        arena_bytes, lower_bound_bytes: bytes of the plan's arena, and its lower bound.
         proven_optimal: True if no placement in the plan's order is smaller.
         ram_bytes: arena, state, stack and data.
         flash_bytes: code, tables and weights.
-        instructions: of one inference.
+        instructions: the instructions of one inference.
         cycles_estimate: None where there is none for the core.
         solve_seconds: how long planning took.
     """

@@ -50,7 +50,7 @@ def pareto_svg(model: str, target: str, choices: Sequence[Choice]) -> str:
 
     Args:
         model: its name, for the title.
-        target: what it was measured on.
+        target: the target of the measurements.
         choices: at least one, measured.
 
     Returns:

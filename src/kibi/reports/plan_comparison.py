@@ -17,7 +17,7 @@ class ComparedPlan:
 
     Attributes:
         planned: both.
-        variant: what was asked for, in words.
+        variant: the way of planning, in words.
     """
 
     planned: PlannedModel

@@ -47,7 +47,7 @@ class _Plot:
 
     Attributes:
         box: the plot's sides: moment 0 to `moments`, and address 0 to `top_bytes`.
-        moments: how many there are, at least 1.
+        moments: the number of moments, at least 1.
         top_bytes: the address at the upper side, at least 1.
     """
 
@@ -73,8 +73,8 @@ def recording_svg(recording: Recording, title: str = "Recording") -> str:
     """Draws the timeline of a recording.
 
     Args:
-        recording: of any allocator. Of Kibi's own the whole arena is shown, of others what has been used of it.
-        title: what stands above.
+        recording: a recording of any allocator. The picture shows all of a Kibi arena, and the used part of others.
+        title: the text above the picture.
 
     Returns:
         The SVG text: the same for the same sequence of allocations.

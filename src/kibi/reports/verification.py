@@ -39,7 +39,7 @@ class Difference:
             what passes made of the model.
         op, tensor: the operator's name and its output's; of no operator, what differs.
         elements: how many elements differ.
-        total: of how many.
+        total: how many elements there are.
         largest: the largest difference.
     """
 
@@ -63,13 +63,13 @@ class Verification:
     """What was compared, and what differed.
 
     Attributes:
-        model, target: what ran where.
+        model, target: the names of the model and the target.
         runs: inputs that were tried.
         engines: the engines that were compared with the Python runtime.
         skipped: engines that were not compared, each with the reason.
         differences: at most one for each engine.
         not_executed: graphs inside of operators that no input reached, so that nothing was compared of them.
-        oracle_failure: how TFLM's build failed on this model, which says nothing of Kibi's results; None where it did not.
+        oracle_failure: how TFLM's build failed on this model, which does not concern Kibi's results; None if it did not.
     """
 
     model: str
@@ -110,7 +110,7 @@ def verify(
         plan: its plan for the device; None: the default one.
         device: the target to emulate; the host: none.
         inputs: runs to try; none: `runs` random ones from `seed`.
-        seed: of the random inputs.
+        seed: the seed of the random inputs.
         runs: how many random inputs.
         compiler: for the device.
         original: the graph before passes that keep the bits; None: there were none.

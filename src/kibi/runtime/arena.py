@@ -20,7 +20,7 @@ class Arena:
 
     Args:
         graph: the model.
-        plan: where its buffers lie.
+        plan: the plan, which has the places of buffers.
         memory: the caller's bytes; None: a bytearray of the size that the plan needs.
         guard: True if bytes that no buffer uses hold canaries, checked by `check`.
 

@@ -292,7 +292,7 @@ class Interpreter:
         """Takes the next row of a stream input, and computes everything that can be computed before the one after it.
 
         Args:
-            row: of the shape and type of one row of the input.
+            row: an array with the shape and type of one row of the input.
             input: the number of the input.
 
         Raises:

@@ -16,7 +16,7 @@ def find_tensor(graph: Graph, tensor: int | str, buffer: WritableBuffer) -> int:
     Args:
         graph: the model.
         tensor: an index or a name.
-        buffer: of the caller's.
+        buffer: the caller's buffer.
 
     Raises:
         InputError: there is no such tensor, or several of that name; it is a constant, or nothing computes it; the buffer is

@@ -84,7 +84,7 @@ class Step:
     Attributes:
         compute: from the input rows to the elements of the output; None for a row that arrives.
         rows: the rows, or parts of rows, that it reads, input after input.
-        output: where the elements go, in one piece.
+        output: the destination of the elements, in one piece.
         reads, writes: the rows of tensors in the arena that this touches, as (tensor, row).
         remaining: a number that ends the inference here where it is not 0 when the step has run; None: it never ends here.
     """

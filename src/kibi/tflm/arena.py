@@ -22,8 +22,8 @@ class ArenaUse:
     """The bytes of its arena that TFLM's build on this machine uses.
 
     Attributes:
-        head_bytes: what need not persist: activations and scratch.
-        tail_bytes: what persists: its own records, variables.
+        head_bytes: bytes that need not persist: activations and scratch.
+        tail_bytes: bytes that persist: TFLM's own records, and variables.
     """
 
     head_bytes: int

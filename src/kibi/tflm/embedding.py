@@ -20,8 +20,8 @@ class Embedding:
     Attributes:
         data: the contents of the new file.
         graph: the outline of the file that was given; tensors and nodes are numbered as in that file.
-        before: what TFLM does with that file: its own plan, or the one that the file carries already.
-        plan: what the new file asks for. Its order is that of the new file's operators.
+        before: TFLM's plan for the original file: its own, or the one that the file already carries.
+        plan: the plan in the new file, in the order of the new file's operators.
     """
 
     data: bytes = field(repr=False)
@@ -46,7 +46,7 @@ def embed_plan(
         data: the whole file.
         source: its name, for messages.
         reorders: True if the operators may be written in another order, where that needs less.
-        scratch_bytes: what TFLM's kernels ask for besides while an operator runs, by the operator's index.
+        scratch_bytes: the scratch of TFLM's kernels, by the operator's index.
 
     Returns:
         The new file and its plan, which is never larger than the old one.

@@ -37,7 +37,7 @@ def tflm_plan(
         graph: a verified graph, or the outline of a file.
         before: pairs of nodes of which the first runs before the second, though no tensor says so.
         reorders: True if operators may run in another order; they do only where that needs less.
-        scratch_bytes: what TFLM's kernels ask for while a node runs, by node: it depends on the build. The plan keeps room.
+        scratch_bytes: the scratch of TFLM's kernels, by node, which depends on the build. The plan leaves room for it.
 
     Returns:
         The plan; its lower bound is for its order. Tensors that take none of the arena have no buffer.
@@ -65,7 +65,7 @@ def tflm_own_plan(graph: Graph, offsets: Sequence[int] | None = None) -> Plan:
 
     Args:
         graph: as for `tflm_plan`.
-        offsets: what the file asks for, for each tensor in bytes, or -1; None: nothing.
+        offsets: the file's offset of each tensor in bytes, or -1; None: the file has no plan.
     """
     runs = file_order(graph)
     buffers = tflm_buffers(graph, runs)

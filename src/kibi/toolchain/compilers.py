@@ -21,7 +21,7 @@ class Compiler:
     Attributes:
         name: `zig` or `gcc`.
         c, cxx: the commands that compile C and C++, and that link.
-        identity: what tells this compiler's output from another's: name, version, path.
+        identity: name, version and path, which tell this compiler's output from another's.
     """
 
     name: str

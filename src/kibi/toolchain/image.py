@@ -37,7 +37,7 @@ class Segment:
         address: its address at run time.
         size_bytes: its size there.
         data: its initial contents; empty where it starts as zeros.
-        writable, executable: what may be done with it.
+        writable, executable: True if the program may write it, or execute it.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Image:
         data_bytes: RAM for initialised variables.
         bss_bytes: RAM for variables that start as zeros.
         symbols: functions and objects by name; of several with one name, a global one.
-        segments: what to load, by address.
+        segments: the segments to load, by address.
         code_spans: the ranges `(first, end)` of addresses that hold instructions, without the data between them.
         functions: `(first, end, name)` of each function, by address.
     """

@@ -22,7 +22,7 @@ def link_device(objects: Sequence[Path], target: Target, entries: Sequence[str],
         objects: object files; the read-only data of `*_weights.o` becomes the section `.weights`.
         target: the processor.
         entries: the functions that must stay, the first one being the program's entry.
-        compiler: whose linker to use, `zig` or `gcc`.
+        compiler: the compiler whose linker is used, `zig` or `gcc`.
         output: the ELF file to write.
 
     Raises:

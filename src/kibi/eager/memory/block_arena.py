@@ -35,7 +35,7 @@ class BlockArena(ABC):
     Args:
         memory: the caller's writable buffer, or how many bytes to make.
         alignment: every block starts at a multiple of it, in bytes; so must the buffer.
-        handler: is told of events and errors; None: errors raise.
+        handler: receives events and errors; None: errors raise.
 
     Raises:
         InputError: the memory is no writable block of bytes, or the alignment no power of two.

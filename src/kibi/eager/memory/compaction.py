@@ -35,8 +35,8 @@ def compaction(
 
     Args:
         blocks: those that live, ascending by address.
-        capacity_bytes: of the arena.
-        alignment: of blocks that move, in bytes.
+        capacity_bytes: bytes of the arena.
+        alignment: the alignment of blocks that move, in bytes.
         keep_unbound: True if blocks without a handle stay where they are, too; False: they are lost.
         heed_pins: False: what it would be if nothing were pinned.
     """
@@ -71,8 +71,8 @@ def clearance(
         wanted: the bytes to clear, half-open.
         blocks: those that live.
         expected: bytes that other blocks will want later, half-open ranges: avoided where others are free.
-        capacity_bytes: of the arena.
-        alignment: of blocks that move, in bytes.
+        capacity_bytes: bytes of the arena.
+        alignment: the alignment of blocks that move, in bytes.
     """
     start, end = wanted
     in_the_way = [block for block in blocks if block.address < end and start < block.end]

@@ -33,8 +33,8 @@ class HandleArena(BlockArena):
         memory: the caller's writable buffer, or how many bytes to make.
         alignment: blocks start at a multiple of it, in bytes, but for planned ones, which start where the plan says.
         header_bytes: width of the fields of a block's header, 2 or 4; None: the narrowest that can describe the arena.
-        plan: what the program is expected to allocate: Kibi's plan, or blocks or (offset, bytes) in the order of allocation.
-        handler: is told of events and errors; None: errors raise.
+        plan: the blocks that the program will allocate: Kibi's plan, or blocks or (offset, bytes) in the order of allocation.
+        handler: receives events and errors; None: errors raise.
 
     Raises:
         InputError, ArenaError, PlanError: the memory, the header or the plan does not fit.

@@ -17,7 +17,7 @@ class HeaderLayout:
     uTensor's `MetaHeader` (src/uTensor/allocators/arenaAllocator.hpp), with an offset in place of its pointer.
 
     Attributes:
-        width_bytes: of the size, and of the offset: 2 or 4.
+        width_bytes: bytes of the size, and of the offset: 2 or 4.
     """
 
     width_bytes: int

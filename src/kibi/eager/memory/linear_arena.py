@@ -31,7 +31,7 @@ class LinearArena(BlockArena):
     Args:
         memory: the caller's writable buffer, or how many bytes to make.
         alignment: every block starts at a multiple of it, in bytes; TFLM's own is 16.
-        handler: is told of events and errors; None: errors raise.
+        handler: receives events and errors; None: errors raise.
     """
 
     def __init__(self, memory: int | WritableBuffer, *, alignment: int = 16, handler: Handler | None = None) -> None:

@@ -21,7 +21,7 @@ class PageAllocator(BlockArena):
         memory: the caller's writable buffer, or how many bytes to make; bytes after the last complete page are not used.
         page_bytes: size of a page, a multiple of the alignment.
         alignment: the buffer starts at a multiple of it, in bytes.
-        handler: is told of events and errors; None: errors raise.
+        handler: receives events and errors; None: errors raise.
 
     Raises:
         InputError: no page fits, or pages are not aligned.
@@ -93,7 +93,7 @@ class PageAllocator(BlockArena):
         It stays where it is if it can; else it moves.
 
         Args:
-            address: of the block; None: a new one.
+            address: the block's address; None: a new block.
             size_bytes: at least 1.
 
         Returns:

@@ -56,7 +56,7 @@ def planned_blocks(
         plan: Kibi's own, in the order of its steps (an output that it makes in its input's place has no room beside that,
             and displaces it); or blocks or (offset, bytes) in the order of allocation. Blocks with
             lifetimes are put in the order of their starts.
-        capacity_bytes: of the arena.
+        capacity_bytes: bytes of the arena.
 
     Raises:
         InputError: an offset or a size is no number of bytes.

@@ -34,7 +34,7 @@ class Span:
         end: the moment it left, or None while it is there.
         address: bytes from the start of the arena.
         size_bytes: its size.
-        kind: what it is for.
+        kind: the use of the block.
         block: number of the block; it keeps it when it moves, so that its spans can be joined.
     """
 
@@ -51,9 +51,9 @@ class Usage:
     """Allocations of one kind.
 
     Attributes:
-        live_bytes: that are held now.
+        live_bytes: bytes that are held now.
         peak_bytes: the most that were held at once.
-        allocations: how many there were.
+        allocations: the number of allocations.
     """
 
     live_bytes: int = 0
@@ -68,7 +68,7 @@ class Recording:
 
     Args:
         allocator: to be wrapped.
-        kind: of blocks for which nothing else is said.
+        kind: the default kind of blocks.
     """
 
     def __init__(self, allocator: Allocator, kind: Kind = Kind.OPERATOR_DATA) -> None:

@@ -22,7 +22,7 @@ class WorkspaceArena(BlockArena):
     Args:
         memory: the caller's writable buffer, or how many bytes to make.
         alignment: every block starts at a multiple of it, in bytes.
-        handler: is told of events and errors; None: errors raise.
+        handler: receives events and errors; None: errors raise.
     """
 
     def __init__(self, memory: int | WritableBuffer, *, alignment: int = 8, handler: Handler | None = None) -> None:

@@ -20,9 +20,9 @@ class FileTensor(TensorInterface):
     Args:
         tensor_type: shape, element type, quantization.
         path: the file, which must exist.
-        offset: where the first element lies, in bytes.
+        offset: the offset of the first element, in bytes.
         writable: True if writing changes the file; else it raises.
-        name, context, constant_type: as of `TensorInterface`.
+        name, context, constant_type: see `TensorInterface`.
 
     Raises:
         InputError: the file cannot be mapped, or is too short.

@@ -51,7 +51,7 @@ class TensorInterface(ABC):
     Args:
         tensor_type: shape, element type, quantization. Of more than four dimensions the leading ones are joined.
         name: for messages.
-        context: where the descriptor lives; None: the current one.
+        context: the context of the descriptor; None: the current one.
         constant_type: True if the type is known ahead of time, and so is stored in flash; else it takes metadata.
 
     Raises:
@@ -180,7 +180,7 @@ class TensorInterface(ABC):
 
         Args:
             y: which.
-            values: of the tensor's element type, as many as a row has.
+            values: the elements of a row, of the tensor's element type.
 
         Raises:
             InputError: they are of another type or number.
@@ -246,7 +246,7 @@ class TensorInterface(ABC):
         An arena cannot move the bytes while an array of them is left: `del` yours before the block ends.
 
         Args:
-            operator: who asks; it must be marked fast.
+            operator: the operator that asks; it must be marked fast.
 
         Raises:
             EventError: it is not, or the tensor's bytes are not in one piece.
@@ -265,7 +265,7 @@ class TensorInterface(ABC):
 
         Args:
             y: which.
-            operator: who asks; it must be marked fast.
+            operator: the operator that asks; it must be marked fast.
             writing: True if all of the row will be written; False: the array is read-only.
 
         Raises:

@@ -179,7 +179,7 @@ def encode_struct(
 
     Args:
         layout: the struct.
-        values: by field; those left out are 0, as are gaps.
+        values: the values by field; missing ones and gaps are 0.
         byteorder: the byte order of the device.
     """
     data = bytearray(ctypes.sizeof(layout))

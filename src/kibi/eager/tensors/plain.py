@@ -43,7 +43,7 @@ class RomTensor(_PlainTensor):
         tensor_type: shape, element type, quantization.
         data: an array of the tensor's elements, whose values count; or bytes as on the device. Neither is copied but
             where an array must be swapped or put in order.
-        name, context, constant_type: as of `TensorInterface`.
+        name, context, constant_type: see `TensorInterface`.
 
     Raises:
         InputError: the data is too short, or an array of another type or size.
@@ -76,7 +76,7 @@ class BufferTensor(_PlainTensor):
     Args:
         tensor_type: shape, element type, quantization.
         buffer: writable, with at least as many bytes as the tensor; their order is that of the device.
-        name, context, constant_type: as of `TensorInterface`.
+        name, context, constant_type: see `TensorInterface`.
 
     Raises:
         InputError: the buffer is too small, read-only or in pieces.
@@ -104,7 +104,7 @@ class RamTensor(_PlainTensor):
         tensor_type: shape, element type, quantization.
         values: what it holds at first; None: the bytes that are there.
         kind: how a `Recording` counts it.
-        name, context, constant_type: as of `TensorInterface`.
+        name, context, constant_type: see `TensorInterface`.
 
     Raises:
         InputError: the values do not fit.

@@ -30,10 +30,10 @@ class RowTensor(TensorInterface):
 
     Args:
         tensor_type: shape, element type, quantization.
-        offsets: of each row, in bytes from the start of the memory.
+        offsets: the offset of each row, in bytes from the start of the memory.
         ring: instead of offsets, how many rows there is room for: row `y` is stored where row `y - ring` was.
         memory: the caller's writable buffer, such as an arena; None: as much of the RAM arena as is needed.
-        name, context, constant_type: as of `TensorInterface`.
+        name, context, constant_type: see `TensorInterface`.
 
     Raises:
         InputError: there are not as many offsets as rows, not exactly one of `offsets` and `ring`, or the memory is too small.
@@ -150,7 +150,7 @@ class CameraTensor(TensorInterface):
         tensor_type: shape, element type, quantization.
         source: gives rows of the tensor's element type.
         keep: how many of the last rows can be read, at least 1; they are in the RAM arena.
-        name, context, constant_type: as of `TensorInterface`.
+        name, context, constant_type: see `TensorInterface`.
 
     Raises:
         InputError: no row is kept, or more than there are.

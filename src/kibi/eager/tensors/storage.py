@@ -100,7 +100,7 @@ def borrowed_bytes(source: ByteSource, size_bytes: int, *, writable: bool) -> By
 
     Args:
         source: a buffer whose bytes are in one piece.
-        size_bytes: how many are needed.
+        size_bytes: how many bytes are needed.
         writable: True if they must be writable; if not, they come read-only.
 
     Raises:
