@@ -12,7 +12,7 @@ import pytest
 
 import kibi
 import kibi.demo
-from kibi.codegen import generate
+from kibi.codegen import generate, schedule
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import InputError, OutputError
 from kibi.ir import Graph
@@ -83,17 +83,38 @@ def test_library_compiles_without_a_warning(
 
 @pytest.mark.parametrize("target", ["cortex-m4", "host"])
 @pytest.mark.parametrize("language", ["c99", "c++17"])
-def test_library_by_rows_compiles_without_a_warning(glyphs: Graph, tmp_path: Path, target: str, language: str) -> None:
-    """So are the tables of an order by rows, of 8 bits and of 16, and the function that follows them."""
+@pytest.mark.parametrize("form", ["code", "table"])
+def test_library_by_rows_compiles_without_a_warning(
+    glyphs: Graph, tmp_path: Path, target: str, language: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So are loops and calls, and the tables of an order by rows, of 8 bits and of 16, with the function that follows them."""
+    if form == "table":
+        monkeypatch.setattr(schedule, "MOST_EXTRA_BYTES", -(1 << 20))
     for model in (glyphs, residual_network(height=300)):
         library = kibi.compile(model, kibi.plan(model, target, runs=by_row(model)), tmp_path / model.name)
-        assert "REPEAT" in library.files[f"{model.name}.c"]
+        text = library.files[f"{model.name}.c"]
+        assert ("REPEAT" in text) == (form == "table")
+        assert ("for (int32_t i = 0; " in text) == (form == "code")
         sources = [tmp_path / model.name / name for name in library.sources]
         compile_objects(sources, kibi.target(target), includes=[tmp_path / model.name], language=language)
 
 
-def test_order_of_a_cascade_is_a_table_of_turns(tmp_path: Path) -> None:
-    """Three convolutions and an addition of 40 rows: a line for each pace, and how often; not a line for each row."""
+def test_order_of_a_cascade_is_a_loop(tmp_path: Path) -> None:
+    """Three convolutions and an addition of 40 rows: a call for each pace, not for each row."""
+    model = residual_network(height=40)
+    text = kibi.compile(model, kibi.plan(model, runs=by_row(model)), tmp_path).files["residual.c"]
+    body = text.partition("residual_run(uint8_t *arena)\n{")[2].partition("\n}\n")[0]
+    assert re.search(r"for \(int32_t i = 0; i < (39|4\d); \+\+i\)", body)
+    assert 4 <= body.count("(arena") <= 12
+    assert "plan_order" not in text
+    assert "(*" not in text.partition("kibi_status residual_init")[0].replace("(*at)", "")
+
+
+def test_order_of_a_cascade_as_a_table_has_a_line_for_each_pace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where an order is too long for code, a line of its table may say how often those above it run."""
+    monkeypatch.setattr(schedule, "MOST_EXTRA_BYTES", -(1 << 20))
     model = residual_network(height=40)
     text = kibi.compile(model, kibi.plan(model, runs=by_row(model)), tmp_path).files["residual.c"]
     table = text.partition("plan_order[")[2].partition("};")[0]
@@ -102,14 +123,14 @@ def test_order_of_a_cascade_is_a_table_of_turns(tmp_path: Path) -> None:
 
 
 def test_plan_tables_are_reported(tmp_path: Path) -> None:
-    """Of the code's bytes, the order and the offsets: more when rows are placed one by one, little in any case."""
+    """Of the code's bytes, the offsets of rows that are placed one by one; none where tensors are evenly placed."""
     model = residual_network(height=40)
     whole, rows = (
         kibi.measure(kibi.compile(model, plan, tmp_path / str(number)), oracle=False)
         for number, plan in enumerate((kibi.plan(model, granularity="tensor"), kibi.plan(model, runs=by_row(model))))
     )
-    assert whole.plan_table_bytes == 3 * len(model.nodes)
-    assert whole.plan_table_bytes < rows.plan_table_bytes < 300
+    assert whole.plan_table_bytes == 0
+    assert 0 < rows.plan_table_bytes < 300
     assert rows.instructions <= 1.04 * whole.instructions
 
 

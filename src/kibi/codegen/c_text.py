@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kibi.text.c import CCode, code, type_name
+from kibi.text.c import LINE_WIDTH, CCode, code, type_name
 
 
 def product(factor: CCode, number: int) -> CCode:
@@ -32,3 +32,36 @@ def integer_type(numbers: Sequence[int]) -> CCode:
     """The C type of that integer; of 32 bits always signed, so that no sign changes where it is added to others."""
     bits = integer_bits(numbers)
     return type_name(f"{'' if bits == 32 or min(numbers) < 0 else 'u'}int{bits}_t")
+
+
+def indentation(depth: int) -> CCode:
+    """The blanks before a line."""
+    return code("    ").join([code("")] * (depth + 1))
+
+
+def call_statement(function: CCode, arguments: Sequence[CCode], depth: int) -> CCode:
+    """The statement that calls a function; its arguments stand on further lines where one would be too long.
+
+    Args:
+        function: its name.
+        arguments: what it is given.
+        depth: how often the statement is indented.
+    """
+    return wrapped(code("$function(", function=function), arguments, code(");\n"), depth)
+
+
+def wrapped(head: CCode, parts: Sequence[CCode], tail: CCode, depth: int) -> CCode:
+    """`head`, the parts with commas between them, and `tail`; on several lines where one would be too long."""
+    indent = indentation(depth)
+    line = indent + head + code(", ").join(parts) + tail
+    if len(line.text.rstrip("\n")) <= LINE_WIDTH:
+        return line
+    found, current = [], indent + head
+    for number, part in enumerate(parts):
+        piece = part if number + 1 == len(parts) else code("$part,", part=part)
+        space = code(" ") if number else code("")
+        if len(current.text) + len(space.text) + len(piece.text) + len(tail.text) > LINE_WIDTH:
+            found.append(current)
+            current, space = indent + code("    "), code("")
+        current = current + space + piece
+    return code("\n").join([*found, current]) + tail

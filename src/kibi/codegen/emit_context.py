@@ -1,11 +1,13 @@
 """Everything that the C text of one model needs, gathered once: calls, packed constants, fill rows, row places."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from kibi.codegen.c_text import integer_bits, integer_type
+from kibi.codegen.schedule import Schedule, schedule_of
 from kibi.dtypes import Array, DType
 from kibi.ir import Graph, KernelCall, RowAccess, Site, Tensor, early_exits
 from kibi.kernels.headers import check_header
@@ -13,7 +15,8 @@ from kibi.kernels.params import Field
 from kibi.planner import Plan, PlannedModel
 from kibi.planner.plan import RegionUse
 from kibi.targets import Target
-from kibi.text.c import CCode, code, element_type, identifier, name_part, type_name, word
+from kibi.text.c import CCode, code, element_type, identifier, name_part, name_words, type_name, word
+from kibi.text.reserved import SPACE
 
 _STATE_ALIGNMENT = 8
 """Of each variable in the model's struct, in bytes: what any element needs."""
@@ -105,7 +108,56 @@ class EmitContext:
 
     def own(self, number: int, name: CCode) -> CCode:
         """The C name of something that belongs to a node."""
-        return code("${prefix}_${number}_$name", prefix=self.prefix, number=number, name=name)
+        return code("${prefix}_${number}_$name", prefix=self.prefix, number=self.numbers[number], name=name)
+
+    @cached_property
+    def numbers(self) -> tuple[CCode, ...]:
+        """The number of each node as a part of names: its operator's in the model file, which reports and comments have, too."""
+        found: list[CCode] = []
+        counts: Counter[int] = Counter()
+        for node in self.graph.nodes:
+            counts[node.source] += 1
+            number = code("$number", number=node.source)
+            if node.source < 0:
+                number = code("input_$number", number=-1 - node.source)
+            if counts[node.source] > 1:  # a pass made several nodes of one operator
+                number = code("${number}_$count", number=number, count=counts[node.source])
+            found.append(number)
+        return tuple(found)
+
+    @cached_property
+    def tensor_names(self) -> tuple[CCode, ...]:
+        """For each tensor, how C names begin that are about it: the words of its own name, and a number where that is taken."""
+        names: list[CCode] = []
+        taken: set[str] = set()
+        reserved = (SPACE, f"{self.prefix.text.lower()}_")
+        for tensor in self.graph.tensors:
+            choices = (
+                name_words(tensor.name),
+                code("tensor_$index", index=tensor.index),
+                code("t_$index", index=tensor.index),
+            )
+            name = next(each for each in choices if each and not f"{each.text}_".startswith(reserved))
+            unique, count = name, 1
+            while unique.text in taken:
+                count += 1
+                unique = code("${name}_$count", name=name, count=count)
+            taken.add(unique.text)
+            names.append(unique)
+        return tuple(names)
+
+    def about_tensor(self, tensor: Tensor, what: CCode) -> CCode:
+        """The C name of something that is about a tensor, within the model's file."""
+        return code("${name}_$what", name=self.tensor_names[tensor.index], what=what)
+
+    def table_name(self, tensor: Tensor, what: CCode) -> CCode:
+        """The C name of a table of the plan that is about a tensor."""
+        return code("$prefix$name", prefix=word(PLAN_TABLE_PREFIX), name=self.about_tensor(tensor, what))
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """In what form the order is written."""
+        return schedule_of(self.graph, self.plan, keeps_place=self.streams)
 
     @cached_property
     def receivers(self) -> int:

@@ -1,7 +1,10 @@
 """C text of where bytes lie: the arena alone, or several regions and the buffers that the caller supplies."""
 
+from dataclasses import dataclass
+
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.events_c import refuse
+from kibi.codegen.schedule import Takes
 from kibi.ir import Tensor
 from kibi.planner.plan import Buffer
 from kibi.text.c import CCode, code, comment, lines, plain
@@ -15,6 +18,12 @@ def parameter(b: EmitContext) -> CCode:
 def argument(b: EmitContext) -> CCode:
     """The name of that parameter."""
     return code("arena") if b.is_plain else code("memory")
+
+
+def step_parameters(b: EmitContext, takes: Takes) -> CCode:
+    """What the function of a node takes."""
+    further = {Takes.NOTHING: code(""), Takes.STEP: code(", int32_t step")}
+    return parameter(b) + further.get(takes, code(", int32_t step, int32_t end"))
 
 
 def of_model(b: EmitContext) -> CCode:
@@ -58,10 +67,35 @@ def states(b: EmitContext, number: int) -> CCode:
     return code("    void *const states[$count] = {$places};\n", count=len(site.op.states), places=places)
 
 
-def remaining(b: EmitContext, number: int) -> CCode:
-    """What is not 0 where a node ends the inference: its first state."""
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a node may end an inference early.
+
+    Attributes:
+        end: after which of its steps; 1 is after the first.
+        condition: true if it does.
+        result: what the function that runs the model returns then: 1, it waits for further ones; 2, a loop reached its limit.
+    """
+
+    end: int
+    condition: CCode
+    result: int
+
+
+def ending(b: EmitContext, number: int) -> Ending | None:
+    """Returns how a node may end an inference; None if it does not."""
     site = b.graph.sites[number]
-    return code("*(const int32_t *)(const void *)$state", state=base(b, site[site.op.states[0]], argument(b)))
+    if number in b.early_exits:
+        state = base(b, site[site.op.states[0]], argument(b))
+        return Ending(site.steps, code("*(const int32_t *)(const void *)$state != 0", state=state), 1)
+    if number in b.graph.loops:
+        return Ending(1, code("*($scratch) != 0", scratch=scratch(b, b.plan.scratch_of(number))), 2)
+    return None
+
+
+def run_result(b: EmitContext) -> tuple[CCode, CCode]:
+    """The type of the function that runs a model of stored inputs, and its last statement: not 0 if it ended early."""
+    return (code("int"), code("    return 0;\n")) if b.can_end or b.is_subgraph else (code("void"), code(""))
 
 
 def fields(b: EmitContext) -> CCode:

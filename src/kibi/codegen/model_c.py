@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kibi.codegen import memory_c, shared_steps_c, subgraph_c
+from kibi.codegen.c_text import call_statement, product
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.entry_c import declarations, definitions
 from kibi.codegen.order_c import order
-from kibi.codegen.rows_c import accessors, pointer_count, pointers
+from kibi.codegen.rows_c import accessors, pointers, row_pointer
+from kibi.codegen.schedule import Takes
 from kibi.codegen.shared_steps_c import SharedSteps, shared_steps
 from kibi.dtypes import DType
 from kibi.ir import KernelCall, Site, Tensor
@@ -106,7 +108,7 @@ def _source(b: EmitContext, ends: Callable[[EmitContext], CCode] = definitions) 
         [
             _head(b),
             _arena_table(b),
-            accessors(b, own),
+            shared_steps_c.tables(b, shared) + accessors(b, own, shared.offsets),
             shared_steps_c.definitions(b, shared) + steps,
             order(b),
             ends(b),
@@ -163,32 +165,35 @@ def _step_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
     head = code("$params\n$about", params=_params(b, number, call), about=comment(_describe(b, number)))
     if number in shared.kinds:
         return head + shared_steps_c.steps_function(b, shared, number)
+    takes = b.schedule.takes[number]
+    body = memory_c.states(b, number)
+    if takes is Takes.STEPS:
+        body += code("    for (; step < end; ++step) {\n${step}    }\n", step=_step(b, number, 2))
+    else:
+        body += _step(b, number, 1)
     return code(
         """\
-${head}static KIBI_NOINLINE void $function($memory, int32_t step, int32_t end)
+${head}static KIBI_NOINLINE void $function($parameters)
 {
-    const $kind *rows[$count];
-${states}    for (; step < end; ++step) {
-${pointers}        $kernel(row_$output($argument, $row), rows, &params_$number, $scratch$step$given);
-    }
-}
+${body}}
 """,
         head=head,
         function=b.function(number),
-        memory=memory_c.parameter(b),
-        kind=code("void") if call.is_untyped else element_type(site.row_tensors[0].type.dtype),
-        count=pointer_count(b, number),
-        states=memory_c.states(b, number),
-        pointers=pointers(b, number),
-        kernel=word(call.kernel),
-        output=site.output.index,
-        argument=memory_c.argument(b),
-        row=_made_row(site),
-        number=number,
-        scratch=memory_c.scratch(b, b.plan.scratch_of(number)),
-        step=code(", step") if call.takes_step else code(""),
-        given=code(", states") if site.op.states else code(""),
+        parameters=memory_c.step_parameters(b, takes),
+        body=body,
     )
+
+
+def _step(b: EmitContext, number: int, depth: int) -> CCode:
+    """One step of a node: the pointers to the rows that it reads, and the call of its kernel."""
+    site, kernel_call = b.graph.sites[number], b.calls[number]
+    step = code("") if b.schedule.takes[number] is Takes.NOTHING else code("step")
+    output = row_pointer(b, site.output, _made_row(site, step))
+    params = code("&params_$number", number=b.numbers[number])
+    given = [output, code("rows"), params, memory_c.scratch(b, b.plan.scratch_of(number))]
+    given += [step or code("0")] if kernel_call.takes_step else []
+    given += [code("states")] if site.op.states else []
+    return pointers(b, number, step, depth) + call_statement(word(kernel_call.kernel), given, depth)
 
 
 def _receiver(b: EmitContext, number: int) -> CCode:
@@ -198,24 +203,24 @@ def _receiver(b: EmitContext, number: int) -> CCode:
         """\
 ${about}static KIBI_NOINLINE void $function($memory, int32_t step, const void *row)
 {
-    memcpy(row_$output($argument, step), row, ${bytes}u);
+${unused}    memcpy($place, row, ${bytes}u);
 }
 """,
         about=comment(_describe(b, number)),
         function=b.function(number),
         memory=memory_c.parameter(b),
-        output=site.output.index,
-        argument=memory_c.argument(b),
+        unused=code("    (void)step;\n") if site.output.type.rows == 1 else code(""),
+        place=row_pointer(b, site.output, code("step")),
         bytes=site.output.type.row_bytes,
     )
 
 
-def _made_row(site: Site) -> CCode:
-    """The first row that step `step` makes; a kernel that accumulates is given the output's first row in each step."""
-    if site.accumulates:
+def _made_row(site: Site, step: CCode) -> CCode:
+    """The first row that a step makes; a kernel that accumulates is given the output's first row in each step."""
+    if site.accumulates or not step:
         return code("0")
     rows = len(site.made_rows(0))
-    return code("step * $rows", rows=rows) if rows > 1 else code("step")
+    return product(step, rows)
 
 
 def _describe(b: EmitContext, number: int) -> str:
@@ -249,7 +254,7 @@ $fields
 };
 """,
         kernel=word(call.kernel),
-        number=number,
+        number=b.numbers[number],
         fields=code("\n").join(_field(b, number, field, values.get(field.name, 0)) for field in b.fields(call)),
     )
 

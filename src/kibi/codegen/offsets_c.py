@@ -52,6 +52,12 @@ def offsets_text(offsets: Sequence[int], name: CCode, uses: int) -> Offsets:
     return min(forms(offsets, name, uses), key=lambda form: form.flash_bytes)
 
 
+def table_offsets(expression: CCode, unit: int) -> Offsets:
+    """The offsets that a table elsewhere has; the expression reads it."""
+    how = f"placed one by one, in units of {unit}" if unit > 1 else "placed one by one"
+    return Offsets(expression, code(""), how, 0)
+
+
 def forms(offsets: Sequence[int], name: CCode, uses: int) -> Iterator[Offsets]:
     """Every form that the offsets have; a formula alone where one gives them all."""
     pieces = _pieces(offsets)

@@ -1,436 +1,117 @@
-"""C text of the order: a table, and the function that follows it."""
+"""C text of the order: calls one after another and loops, as a person would write them; or a table where that is too long."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-
-from kibi.codegen.c_text import integer_bits, integer_type
+from kibi.codegen.c_text import call_statement, indentation, product, total
 from kibi.codegen.emit_context import EmitContext
-from kibi.codegen.memory_c import argument, of_model, parameter, remaining, scratch
-from kibi.codegen.schedule_folding import Entry, Group, fold
-from kibi.text.c import CCode, code, comment, filled, lines, plain, remark, word
+from kibi.codegen.memory_c import Ending, argument, ending, parameter, run_result
+from kibi.codegen.order_table_c import order_table
+from kibi.codegen.schedule import Block, Form, blocks
+from kibi.codegen.schedule_folding import Entry, Group
+from kibi.text.c import LINE_WIDTH, CCode, code, comment, lines, remark
 
-_PLAIN_DRIVER_BYTES = 54
-_TURNS_DRIVER_BYTES = 164
-"""What the two forms' drivers take of flash, compiled for a Cortex-M4 by zig at -Os."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line of the table of turns: neighbouring functions, one after another, each from step `step` on; or a repetition.
-
-    Attributes:
-        start, last: the first and the last function; of a repetition the number of functions, and how many lines.
-        step, steps, further: as in `Entry`; of a repetition 0, how often, 0.
-    """
-
-    start: int
-    last: int
-    step: int
-    steps: int
-    further: int
-
-
-def order(b: EmitContext) -> CCode:
-    """The table of functions, that of the order in whichever form takes less flash, and what follows it."""
-    count = len(b.graph.nodes)
-    head = code("")
-    if b.receivers > 1:
-        head = _table(b, code("receivers"), range(b.receivers), code("const void *row"))
-    head += _table(b, code("functions"), range(b.receivers, count), code("int32_t end")) + _ends(b)
-    steps = [site.steps for site in b.graph.sites]
-    entries = [line for group in fold(b.plan.runs, steps) for line in _lines(group, steps)]
-    turns_bytes = _TURNS_DRIVER_BYTES + _line_bytes(entries) * len(entries) + integer_bits(steps) // 8 * count
-    plain_bytes = _PLAIN_DRIVER_BYTES + 3 * integer_bits(_run_numbers(b)) // 8 * len(b.plan.runs)
-    return head + (_turns(b, entries, steps) if turns_bytes < plain_bytes else _plain(b))
-
-
-def _table(b: EmitContext, name: CCode, nodes: range, last: CCode) -> CCode:
-    """A table of the functions of some nodes."""
-    return code(
-        """\
-static void (*const $name[$count])($memory, int32_t step, $last) = {
-${functions}};
-
-""",
-        name=name,
-        count=len(nodes),
-        memory=parameter(b),
-        last=last,
-        functions=lines(code("    $function,\n", function=b.function(node)) for node in nodes),
-    )
-
-
-def _ends(b: EmitContext) -> CCode:
-    """The function that says whether one that has run ends the inference; nothing where none does."""
-    if not b.can_end:
-        return code("")
-    cases = [
-        code(
-            "    case $number:\n        return end == $steps && $remaining != 0;\n",
-            number=number,
-            steps=b.graph.sites[number].steps,
-            remaining=remaining(b, number),
-        )
-        for number in b.early_exits
-    ]
-    cases += [
-        code(
-            "    case $number:\n        return end == 1 && *($scratch) != 0 ? 2 : 0;\n",
-            number=number,
-            scratch=scratch(b, b.plan.scratch_of(number)),
-        )
-        for number in b.graph.loops
-    ]
-    about = (
-        "Whether a function that has run ends the inference: 1, it waits for further ones; 2, a loop reached its limit."
-    )
-    return code(
-        """\
-${about}static int ${prefix}_ends($memory, int32_t function, int32_t end)
-{
-    switch (function) {
-${cases}    default:
-        return 0;
-    }
-}
-
-""",
-        about=comment(about),
-        prefix=b.prefix,
-        memory=parameter(b),
-        cases=lines(cases),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """What a driver calls: a function by its number, from a step on to before another."""
-
-    function: CCode
-    step: CCode
-    end: CCode
-
-
-def _call(b: EmitContext, call: _Step, count: int, margin: CCode) -> CCode:
-    """The call of a function by its number, and what follows where it ends the inference.
-
-    Those that receive have the lowest numbers.
-
-    Args:
-        b: what is written.
-        call: what is called.
-        count: the lines of the order; an inference that ended is past them.
-        margin: a line end and the blanks of the call's line.
-    """
-    memory = of_model(b) if b.streams else argument(b)
-    index = code("$function - $receivers", function=call.function, receivers=b.receivers)
-    found = code(
-        "functions[$index]($memory, $step, $end);",
-        index=index if b.receivers else call.function,
-        memory=memory,
-        step=call.step,
-        end=call.end,
-    )
-    if not b.can_end:
-        return found
-    leave = [code("return ended;")]
-    if b.streams:
-        stopped = code("model->is_stopped = ($kind)ended;", kind=b.cursor_type)
-        leave = [code("model->line = $count;", count=count), stopped, code("return;")]
-    return code(
-        "${call}${margin}const int ended = ${prefix}_ends($memory, (int32_t)$function, $end);"
-        "${margin}if (ended != 0) {${inner}${margin}}",
-        call=found,
-        margin=margin,
-        prefix=b.prefix,
-        memory=memory,
-        function=call.function,
-        end=call.end,
-        inner=lines(code("$margin    $statement", margin=margin, statement=each) for each in leave),
-    )
-
-
-def _result(b: EmitContext) -> tuple[CCode, CCode]:
-    """The type of the driver of stored inputs, and its last statement: not 0 where the inference ended early."""
-    return (code("int"), code("    return 0;\n")) if b.can_end or b.is_subgraph else (code("void"), code(""))
-
-
-def _receive(b: EmitContext, function: CCode, step: CCode) -> CCode:
-    """The call that copies a row."""
-    receiver = b.function(0) if b.receivers == 1 else code("receivers[$function]", function=function)
-    return code("$receiver($memory, $step, row);", receiver=receiver, memory=of_model(b), step=step)
-
-
-def _run_numbers(b: EmitContext) -> list[int]:
-    return [max(run.node, run.first_row + run.rows) for run in b.plan.runs]
-
-
-def _plain(b: EmitContext) -> CCode:
-    """One entry for each run."""
-    runs, kind = b.plan.runs, integer_type(_run_numbers(b))
-    table = code(
-        """\
-${about}static const $kind plan_order[$count][3] = {
-${entries}};
-
-""",
-        about=comment("The order. Each entry: which function, its first step, the end of its steps."),
-        kind=kind,
-        count=len(runs),
-        entries=_entries(b),
-    )
-    if b.streams:
-        return table + _plain_resumed(b, kind)
-    step = _Step(code("plan_order[i][0]"), code("(int32_t)plan_order[i][1]"), code("(int32_t)plan_order[i][2]"))
-    result, last = _result(b)
-    return table + code(
-        """\
-static $result ${prefix}_run($memory)
-{
-    for (uint32_t i = 0; i < ${count}u; ++i) {
-        $call
-    }
-${last}}
-""",
-        result=result,
-        prefix=b.prefix,
-        memory=parameter(b),
-        count=len(runs),
-        call=_call(b, step, len(runs), code("\n        ")),
-        last=last,
-    )
-
-
-def _plain_resumed(b: EmitContext, kind: CCode) -> CCode:
-    """The driver that goes on where it waited for a row."""
-    count = len(b.plan.runs)
-    return code(
-        """\
-/* Goes on until the next row is needed; `row` is the one that is waited for, or NULL. */
-static void ${prefix}_run(${prefix}_t *model, const void *row)
-{
-    while (model->line < $count) {
-        const $kind *const at = plan_order[model->line];
-        if (at[0] >= $receivers) {
-            $call
-        } else {
-            if (row == NULL) {
-                return;
-            }
-            $receive
-            row = NULL;
-            if (at[1] + ++model->step < at[2]) {
-                continue;
-            }
-        }
-        model->step = 0;
-        ++model->line;
-    }
-}
-
-/* The input whose row is waited for; -1 at the end. */
-static int ${prefix}_waits_for(const ${prefix}_t *model)
-{
-    return model->line < $count ? (int)plan_order[model->line][0] : -1;
-}
-""",
-        prefix=b.prefix,
-        count=count,
-        kind=kind,
-        receivers=b.receivers,
-        call=_call(b, _Step(code("at[0]"), code("at[1]"), code("at[2]")), count, code("\n            ")),
-        receive=_receive(b, code("at[0]"), code("at[1] + model->step")),
-    )
-
-
-def _entries(b: EmitContext) -> CCode:
-    """The runs: a line with a comment for each where there are as many as operators; else as many on a line as fit."""
-    runs = b.plan.runs
-    entries = [
-        code("{$node, $first, $end}", node=run.node, first=run.first_row, end=run.first_row + run.rows) for run in runs
-    ]
-    if len(runs) > len(b.graph.nodes):
-        return code("$entries\n", entries=filled(entries))
-    sites = (b.graph.sites[run.node] for run in runs)
-    return lines(
-        code("    $entry, $what\n", entry=entry, what=remark(f"{site.op.name} {plain(site.output.name)}"))
-        for entry, site in zip(entries, sites, strict=True)
-    )
-
-
-def _lines(group: Group, steps: Sequence[int]) -> Iterator[_Line]:
-    """A group's lines, and behind them the one that says how often, if it is more than once."""
-    found: list[_Line] = []
-    mark = _Line(len(steps), 0, 0, group.turns, 0)
-    for entry in group.entries:
-        if found and entry.node == found[-1].last + 1 and _alike(entry, found[-1], steps):
-            found[-1] = replace(found[-1], last=entry.node, steps=max(found[-1].steps, entry.steps))
-        else:
-            found.append(_Line(entry.node, entry.node, entry.first, entry.steps, entry.further))
-    yield from found
-    if group.turns > 1:
-        yield replace(mark, last=len(found))
-
-
-def _alike(entry: Entry, line: _Line, steps: Sequence[int]) -> bool:
-    """Whether a line can stand for an entry too; steps behind a node's last are left out."""
-    if (entry.first, entry.further) != (line.step, line.further):
-        return False
-    wholes = (entry.steps >= steps[entry.node], line.steps >= max(steps[line.start : line.last + 1]))
-    return entry.steps == line.steps or (entry.first == 0 and entry.further == 0 and all(wholes))
-
-
-def _columns(entries: Sequence[_Line]) -> tuple[tuple[int, ...], ...]:
-    return tuple(zip(*((line.start, line.last, line.step, line.steps, line.further) for line in entries), strict=True))
-
-
-def _line_bytes(entries: Sequence[_Line]) -> int:
-    """`sizeof` one line of the table."""
-    sizes = [integer_bits(column) // 8 for column in _columns(entries)]
-    total, widest = sum(sizes), max(sizes)
-    return -(-total // widest) * widest
-
-
-_MOST_LABELS = 4
-_FIELDS = ("from", "to", "step", "steps", "further")
-_ABOUT_LINES = (
-    "The order, line by line: the functions `from` to `to`, one after another, each from step `step` on for `steps` steps, as "
-    "far as it has them. A line with REPEAT runs the `to` lines above it again, until they ran `steps` times; each time they "
-    "begin `further` steps further on. So a cascade fills, runs row by row, and drains."
+_ABOUT = (
+    "One inference, in the order of the plan. Each call computes rows of one operator: all, one, or those from a first one "
+    "to before another one."
 )
 
 
-def _turns(b: EmitContext, entries: Sequence[_Line], steps: Sequence[int]) -> CCode:
-    """Lines for neighbouring functions, and repetitions."""
-    # The widest fields first, so that no padding lies between them; equal ones stay in reading order.
-    typed = sorted(zip(_FIELDS, _columns(entries), strict=True), key=lambda field: -integer_bits(field[1]))
-    rows = zip(*(column for _, column in typed), strict=True)
-    names = [name for name, _ in typed]
+def order(b: EmitContext) -> CCode:
+    """The function that runs the model, with the tables that it needs."""
+    if b.schedule.form is not Form.CODE:
+        return order_table(b)
+    result, last = run_result(b)
     return code(
         """\
-${about_steps}static const $kind plan_steps[$functions] = {
-$steps
-};
-
-${about_lines}enum { REPEAT = $functions };
-
-typedef struct {
-${fields}} plan_line;
-
-static const plan_line plan_order[$count] = {
-${table}};
-
-$driver""",
-        about_steps=comment("How many steps each function has."),
-        kind=integer_type(steps),
-        functions=len(steps),
-        steps=filled(steps),
-        about_lines=comment(_ABOUT_LINES),
-        fields=lines(code("    $kind $name;\n", kind=integer_type(column), name=word(name)) for name, column in typed),
-        count=len(entries),
-        table=lines(_row(b, line, names, row) for line, row in zip(entries, rows, strict=True)),
-        driver=_turns_resumed(b, len(entries)) if b.streams else _turns_driver(b, len(entries)),
-    )
-
-
-def _row(b: EmitContext, line: _Line, names: Sequence[str], numbers: Sequence[int]) -> CCode:
-    """One line of the table, with what it means behind it."""
-    sites = b.graph.sites
-    fields = [code("$number", number=number) for number in numbers]
-    if line.start == len(sites):
-        fields[names.index("from")] = code("REPEAT")
-        above = "the line" if line.last == 1 else f"the {line.last} lines"
-        label = f"{above} above, {line.steps} times in all"
-    else:
-        labels = [sites[node].op.name for node in range(line.start, line.last + 1)]
-        label = f"{labels[0]} to {labels[-1]}" if len(labels) > _MOST_LABELS else ", ".join(labels)
-    return code("    {$fields}, $what\n", fields=code(", ").join(fields), what=remark(label))
-
-
-def _turns_resumed(b: EmitContext, count: int) -> CCode:
-    """The driver that goes on where it waited for a row."""
-    step = _Step(code("function"), code("step"), code("end"))
-    return code(
-        """\
-/* Goes on until the next row is needed; `row` is the one that is waited for, or NULL. */
-static void ${prefix}_run(${prefix}_t *model, const void *row)
+${about}static $result ${prefix}_run($memory)
 {
-    while (model->line < $count) {
-        const plan_line at = plan_order[model->line];
-        if (at.from == REPEAT) {
-            const int is_again = model->turn + 1 < at.steps;
-            model->turn = ($cursor)(is_again ? model->turn + 1 : 0);
-            model->line = ($cursor)(is_again ? model->line - at.to : model->line + 1);
-            continue;
-        }
-        while (at.from + model->function <= at.to) {
-            const int32_t function = at.from + model->function;
-            const int32_t first = at.step + model->turn * at.further;
-            const int32_t limit = plan_steps[function];
-            const int32_t step = first > 0 ? first : 0;
-            const int32_t end = first + at.steps < limit ? first + at.steps : limit;
-            if (function >= $receivers) {
-                $call
-            } else if (step + model->step < end) {
-                if (row == NULL) {
-                    return;
-                }
-                $receive
-                row = NULL;
-                ++model->step;
-                continue;
-            }
-            model->step = 0;
-            ++model->function;
-        }
-        model->function = 0;
-        ++model->line;
-    }
-}
-
-/* The input whose row is waited for; -1 at the end. */
-static int ${prefix}_waits_for(const ${prefix}_t *model)
-{
-    return model->line < $count ? (int)plan_order[model->line].from + (int)model->function : -1;
-}
+${body}${last}}
 """,
-        prefix=b.prefix,
-        count=count,
-        cursor=b.cursor_type,
-        receivers=b.receivers,
-        call=_call(b, step, count, code("\n                ")),
-        receive=_receive(b, code("function"), code("step + model->step")),
-    )
-
-
-def _turns_driver(b: EmitContext, count: int) -> CCode:
-    step = _Step(code("function"), code("step > 0 ? step : 0"), code("end < limit ? end : limit"))
-    result, last = _result(b)
-    return code(
-        """\
-static $result ${prefix}_run($memory)
-{
-    int32_t i = 0, turn = 0;
-    while (i < $count) {
-        const plan_line at = plan_order[i++];
-        if (at.from == REPEAT) {
-            turn = turn + 1 < at.steps ? turn + 1 : 0;
-            i -= turn > 0 ? at.to + 1 : 0;
-            continue;
-        }
-        const int32_t step = at.step + turn * at.further;
-        const int32_t end = step + at.steps;
-        for (uint32_t function = at.from; function <= at.to; ++function) {
-            const int32_t limit = plan_steps[function];
-            $call
-        }
-    }
-${last}}
-""",
+        about=comment(_ABOUT),
         result=result,
         prefix=b.prefix,
         memory=parameter(b),
-        count=count,
-        call=_call(b, step, count, code("\n            ")),
+        body=lines(_group(b, group) for group in b.schedule.groups),
         last=last,
+    )
+
+
+def _group(b: EmitContext, group: Group) -> CCode:
+    if group.turns == 1:
+        return lines(_call(b, entry, 1, range(1)) for entry in group.entries)
+    steps = [site.steps for site in b.graph.sites]
+    return code(
+        """\
+    for (int32_t i = 0; i < $turns; ++i) {
+${body}    }
+""",
+        turns=group.turns,
+        body=lines(_block(b, block, group.turns) for block in blocks(group, steps)),
+    )
+
+
+def _block(b: EmitContext, block: Block, turns: int) -> CCode:
+    """The calls of some entries, in those iterations in which they have steps."""
+    conditions = [code("i >= $first", first=block.first)] if block.first else []
+    conditions += [code("i < $end", end=block.end)] if block.end < turns else []
+    active = range(block.first, block.end)
+    if not conditions:
+        return lines(_call(b, entry, 2, active) for entry in block.entries)
+    return code(
+        "        if ($condition) {\n${calls}        }\n",
+        condition=code(" && ").join(conditions),
+        calls=lines(_call(b, entry, 3, active) for entry in block.entries),
+    )
+
+
+def _call(b: EmitContext, entry: Entry, depth: int, active: range) -> CCode:
+    """The call of a node's function, and what follows it where it may end the inference.
+
+    Args:
+        b: what is written.
+        entry: which steps.
+        depth: of the indentation.
+        active: the iterations of the loop around it in which it runs; of one if it has none.
+    """
+    takes, given = b.schedule.takes[entry.node], [argument(b)]
+    count = b.graph.sites[entry.node].steps
+    firsts = [entry.first + i * entry.further for i in active]
+    first, end = _number(entry, 0, len(active)), _number(entry, entry.steps, len(active))
+    if min(firsts) < 0:
+        first = code("($first > 0 ? $first : 0)", first=first)
+    if max(firsts) + entry.steps > count:
+        end = code("($end < $count ? $end : $count)", end=end, count=count)
+    if len(active) == 1:
+        first = code("$first", first=max(firsts[0], 0))
+        end = code("$end", end=min(firsts[0] + entry.steps, count))
+    given += [first, end][: takes.value]
+    made = _labelled(b, entry.node, call_statement(b.function(entry.node), given, depth))
+    may_end = ending(b, entry.node)
+    if may_end is None or not any(at < may_end.end <= at + entry.steps for at in firsts):
+        return made
+    return made + _leave(may_end, end, is_certain=len(active) == 1, indent=indentation(depth))
+
+
+def _labelled(b: EmitContext, number: int, statement: CCode) -> CCode:
+    """A call and, where the line has room for it, what it makes."""
+    name = b.tensor_names[b.graph.sites[number].output.index].text
+    line, _ = statement.divided("\n")
+    found = code("$line $what\n", line=line, what=remark(name))
+    return found if "\n" not in line.text and len(found.text) <= LINE_WIDTH + 1 else statement
+
+
+def _number(entry: Entry, beyond: int, iterations: int) -> CCode:
+    """The number of a step in iteration `i`."""
+    moving = product(code("i"), entry.further) if iterations > 1 else code("")
+    return total(code(""), entry.first + beyond, moving)
+
+
+def _leave(may_end: Ending, end: CCode, *, is_certain: bool, indent: CCode) -> CCode:
+    """The statement that ends the inference."""
+    condition = may_end.condition
+    if not is_certain:
+        condition = code("$end >= $last && $condition", end=end, last=may_end.end, condition=condition)
+    return code(
+        "${indent}if ($condition) {\n$indent    return $result;\n$indent}\n",
+        indent=indent,
+        condition=condition,
+        result=may_end.result,
     )

@@ -10,14 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kibi.codegen.c_text import integer_type
-from kibi.codegen.emit_context import PLAN_TABLE_PREFIX, EmitContext
+from kibi.codegen.c_text import call_statement, indentation, integer_bits, integer_type, product, total, wrapped
+from kibi.codegen.emit_context import EmitContext
+from kibi.codegen.memory_c import step_parameters
+from kibi.codegen.offsets_c import Offsets, table_offsets
+from kibi.codegen.schedule import Takes
 from kibi.ir import Tensor
-from kibi.text.c import CCode, code, comment, filled, type_name, word
+from kibi.text.c import CCode, code, comment, filled, plain, type_name, word
 
 _LEAST_NODES = 3
 """For fewer nodes a shared function does not pay."""
-_TABLE = code("${prefix}rows", prefix=word(PLAN_TABLE_PREFIX))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,10 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where rows lie: row `row` at `start + distance * row`, or, with a table, `start + distance * table[first + row]`."""
+    """Where rows are: row `row` at `start + distance * row`, or, with a table, `start + distance * table[row]`."""
 
     start: int
     distance: int
-    first: int
     table: tuple[int, ...]
 
 
@@ -47,13 +48,18 @@ class SharedSteps:
 
     Attributes:
         kinds: for each such node its kind.
-        places: for each tensor that they read or make, by index, where its rows lie.
-        table: all tables of places, one behind another; a first entry that nobody reads.
+        places: for each tensor that they read or make, by index, where its rows are.
+        offsets: for those that have a table, the same as an expression, for functions that read no others.
     """
 
     kinds: dict[int, Kind]
     places: dict[int, Place]
-    table: tuple[int, ...]
+    offsets: dict[int, Offsets]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The entries of all tables, which have one type."""
+        return tuple(number for place in self.places.values() for number in place.table)
 
 
 def shared_steps(b: EmitContext) -> SharedSteps:
@@ -61,14 +67,24 @@ def shared_steps(b: EmitContext) -> SharedSteps:
     found = {number: kind for number in range(len(b.graph.nodes)) if (kind := _kind(b, number)) is not None}
     counts = Counter(found.values())
     kinds = {number: kind for number, kind in found.items() if counts[kind] >= _LEAST_NODES}
-    tensors = {t.index for number in kinds for t in (*b.graph.sites[number].row_tensors, b.graph.sites[number].output)}
-    places: dict[int, Place] = {}
-    table: list[int] = [0]
-    for index in sorted(tensors):
-        place = _place(b.plan.row_offsets(b.graph, index), len(table))
-        places[index] = place
-        table += place.table
-    return SharedSteps(kinds, places, tuple(table))
+    tensors = {
+        t.index: t for number in kinds for t in (*b.graph.sites[number].row_tensors, b.graph.sites[number].output)
+    }
+    offsets = {index: b.plan.row_offsets(b.graph, index) for index in sorted(tensors)}
+    places = {index: _place(each) for index, each in offsets.items()}
+    numbers = [number for place in places.values() for number in place.table]
+    if numbers and integer_bits(numbers) == integer_bits(
+        [max(offsets[index]) for index, at in places.items() if at.table]
+    ):
+        # Units save nothing, so people read offsets.
+        places = {i: Place(0, 1, tuple(offsets[i])) if place.table else place for i, place in places.items()}
+    expressions = {index: _expression(b, tensors[index], place) for index, place in places.items() if place.table}
+    return SharedSteps(kinds, places, expressions)
+
+
+def _expression(b: EmitContext, tensor: Tensor, place: Place) -> Offsets:
+    entry = code("$table[row]", table=b.table_name(tensor, code("offsets")))
+    return table_offsets(total(code(""), place.start, product(entry, place.distance)), place.distance)
 
 
 def _kind(b: EmitContext, number: int) -> Kind | None:
@@ -87,63 +103,83 @@ def _kind(b: EmitContext, number: int) -> Kind | None:
     return Kind(call.kernel, *types, access.count, fill)
 
 
-def _place(offsets: Sequence[int], first: int) -> Place:
+def _place(offsets: Sequence[int]) -> Place:
     distances = {after - before for before, after in pairwise(offsets)}
     if len(distances) <= 1:
-        return Place(offsets[0], distances.pop() if distances else 0, 0, ())
+        return Place(offsets[0], distances.pop() if distances else 0, ())
     start = min(offsets)
     unit = math.gcd(*(offset - start for offset in offsets))
-    return Place(start, unit, first, tuple((offset - start) // unit for offset in offsets))
+    return Place(start, unit, tuple((offset - start) // unit for offset in offsets))
 
 
-def definitions(b: EmitContext, shared: SharedSteps) -> CCode:
-    """The types, the table, and one function for each kind; empty where nothing is shared."""
+def tables(b: EmitContext, shared: SharedSteps) -> CCode:
+    """The type that says where rows are, the tables, and the function that reads both; empty where nothing is shared."""
     if not shared.kinds:
         return code("")
-    functions = code("\n").join(_function(b, kind) for kind in dict.fromkeys(shared.kinds.values()))
-    return _place_type(shared) + _node_type(b, shared) + code("$functions\n", functions=functions)
-
-
-def _place_type(shared: SharedSteps) -> CCode:
-    """The type that says where rows are, the table of those that are apart, and the function that reads both."""
-    sizes = [number for place in shared.places.values() for number in (place.start, place.distance, place.first)]
-    table, codebook = code(""), code("")
-    if len(shared.table) > 1:
-        table = code(
-            """\
-${about}static const $kind $name[$count] = {
-$rows
-};
-
-""",
-            about=comment("The rows of tensors whose rows lie apart; what is first is no row's."),
-            kind=integer_type(shared.table),
-            name=_TABLE,
-            count=len(shared.table),
-            rows=filled(shared.table),
+    sizes = [number for place in shared.places.values() for number in (place.start, place.distance)]
+    field, codebook, about = code(""), code(""), "Where the rows of a tensor are: evenly, `distance` bytes apart."
+    if shared.numbers:
+        kind = integer_type(shared.numbers)
+        about = (
+            "Where the rows of a tensor are: evenly; or, with `offsets`, each where these say, in units of `distance`."
         )
-        codebook = code("    row = place.table == 0 ? row : (int32_t)$table[place.table + row];\n", table=_TABLE)
+        field = code("    const $kind *offsets;\n", kind=kind)
+        codebook = code("    row = place->offsets == NULL ? row : (int32_t)place->offsets[row];\n")
     return code(
         """\
 ${about}typedef struct {
-    $kind start;
-    $kind distance;
-    $kind table;
+${field}    $size start;
+    $size distance;
 } row_place;
 
-${table}static uint8_t *row_at(uint8_t *arena, row_place place, int32_t row)
+static uint8_t *row_at(uint8_t *arena, const row_place *place, int32_t row)
 {
-${codebook}    return arena + place.start + row * place.distance;
+${codebook}    return arena + place->start + row * place->distance;
 }
 
+$places
 """,
-        about=comment(
-            "Where the rows of a tensor lie: evenly, or each where the table says, in units of the distance."
-        ),
-        kind=integer_type(sizes),
-        table=table,
+        about=comment(about),
+        field=field,
+        size=integer_type(sizes),
         codebook=codebook,
+        places=code("\n").join(_place_table(b, shared, index) for index in shared.places),
     )
+
+
+def _place_table(b: EmitContext, shared: SharedSteps, index: int) -> CCode:
+    """The rows of one tensor."""
+    tensor, place = b.graph.tensors[index], shared.places[index]
+    table, first = code(""), code("")
+    if shared.numbers:
+        first = code("NULL, ")
+    if place.table:
+        name = b.table_name(tensor, code("offsets"))
+        table = code(
+            "static const $kind $name[$count] = {\n$rows\n};\n",
+            kind=integer_type(shared.numbers),
+            name=name,
+            count=len(place.table),
+            rows=filled(place.table),
+        )
+        first = code("$name, ", name=name)
+    return code(
+        "${about}${table}static const row_place $rows = {${first}$start, $distance};\n",
+        about=comment(f"{plain(tensor.name)}: {tensor.type}, {tensor.type.rows} rows of {tensor.type.row_bytes} bytes"),
+        table=table,
+        rows=b.table_name(tensor, code("rows")),
+        first=first,
+        start=place.start,
+        distance=place.distance,
+    )
+
+
+def definitions(b: EmitContext, shared: SharedSteps) -> CCode:
+    """The type of a node's data, and one function for each kind; empty where nothing is shared."""
+    if not shared.kinds:
+        return code("")
+    functions = code("\n").join(_function(b, shared, kind) for kind in dict.fromkeys(shared.kinds.values()))
+    return _node_type(b, shared) + code("$functions\n", functions=functions)
 
 
 def _node_type(b: EmitContext, shared: SharedSteps) -> CCode:
@@ -154,8 +190,8 @@ def _node_type(b: EmitContext, shared: SharedSteps) -> CCode:
         """\
 ${about}typedef struct {
     const void *params;
-    row_place source;
-    row_place output;
+    const row_place *source;
+    const row_place *output;
     $offset scratch;
     $limit rows;
     $stride start;
@@ -172,50 +208,60 @@ ${about}typedef struct {
     )
 
 
-def _function(b: EmitContext, kind: Kind) -> CCode:
+def _takes(b: EmitContext, shared: SharedSteps, kind: Kind) -> Takes:
+    """What the function of a kind takes: the first and the last step where one of its nodes does."""
+    own = {b.schedule.takes[number] for number, each in shared.kinds.items() if each == kind}
+    return Takes.STEPS if Takes.STEPS in own else Takes.STEP
+
+
+def _function(b: EmitContext, shared: SharedSteps, kind: Kind) -> CCode:
     """The function that runs steps of any node of a kind."""
-    return code(
-        """\
-static KIBI_NOINLINE void $name(uint8_t *arena, int32_t step, int32_t end, const node_steps *at)
-{
-    for (; step < end; ++step) {
-${fetch}        $kernel(($output *)(void *)row_at(arena, at->output, step), rows,
-            (const ${kernel}_params *)at->params, arena + at->scratch);
-    }
-}
-""",
-        name=function_name(b, kind),
-        fetch=_fetch(b, kind),
-        kernel=word(kind.kernel),
-        output=type_name(kind.output_c_type),
-    )
+    takes = _takes(b, shared, kind)
+    depth = 2 if takes is Takes.STEPS else 1
+    output = code("($output *)(void *)row_at(arena, at->output, step)", output=type_name(kind.output_c_type))
+    params = code("(const ${kernel}_params *)at->params", kernel=word(kind.kernel))
+    given = [output, code("rows"), params, code("arena + at->scratch")]
+    body = _fetch(b, kind, depth) + call_statement(word(kind.kernel), given, depth)
+    if takes is Takes.STEPS:
+        body = code("    for (; step < end; ++step) {\n${body}    }\n", body=body)
+    parameters = [code("uint8_t *arena"), code("int32_t step"), code("int32_t end"), code("const node_steps *at")]
+    if takes is not Takes.STEPS:
+        del parameters[2]
+    head = code("static KIBI_NOINLINE void $name(", name=function_name(b, kind))
+    return code("$head{\n${body}}\n", head=wrapped(head, parameters, code(")\n"), 0), body=body)
 
 
-def _fetch(b: EmitContext, kind: Kind) -> CCode:
+def _fetch(b: EmitContext, kind: Kind, depth: int) -> CCode:
     """The statements that find the rows of a step."""
     c_type = type_name(kind.c_type)
     if kind.count == 1 and kind.fill is None:
-        return code(
-            """\
-        const $kind *const rows[1] = {(const $kind *)(const void *)row_at(arena, at->source, step * at->stride + at->start)};
-""",
-            kind=c_type,
-        )
+        row = code("(const $kind *)(const void *)row_at(arena, at->source, step * at->stride + at->start)", kind=c_type)
+        return wrapped(code("const $kind *const rows[1] = {", kind=c_type), [row], code("};\n"), depth)
     inside = code("(const $kind *)(const void *)row_at(arena, at->source, row)", kind=c_type)
+    fetch = code("$indent    rows[k] = $inside;\n", indent=indentation(depth), inside=inside)
     if kind.fill is not None:
-        outside = b.fill_name(kind.c_type, kind.fill)
-        inside = code("row >= 0 && row < at->rows ? $inside : $outside", inside=inside, outside=outside)
+        fetch = code(
+            """\
+$indent    rows[k] = $outside;
+$indent    if (row >= 0 && row < at->rows) {
+$indent        rows[k] = $inside;
+$indent    }
+""",
+            indent=indentation(depth),
+            inside=inside,
+            outside=b.fill_name(kind.c_type, kind.fill),
+        )
     return code(
         """\
-        const $kind *rows[$count];
-        int32_t row = step * at->stride + at->start;
-        for (int32_t k = 0; k < $count; ++k, ++row) {
-            rows[k] = $inside;
-        }
+${indent}const $kind *rows[$count];
+${indent}int32_t row = step * at->stride + at->start;
+${indent}for (int32_t k = 0; k < $count; ++k, ++row) {
+${fetch}$indent}
 """,
+        indent=indentation(depth),
         kind=c_type,
         count=kind.count,
-        inside=inside,
+        fetch=fetch,
     )
 
 
@@ -228,29 +274,28 @@ def function_name(b: EmitContext, kind: Kind) -> CCode:
 
 def steps_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
     """The data of a node, and its function."""
-    site, access = b.graph.sites[number], b.accesses[number][0]
-    scratch = b.plan.scratch_of(number)
+    site, access, kind = b.graph.sites[number], b.accesses[number][0], shared.kinds[number]
+    scratch, takes = b.plan.scratch_of(number), b.schedule.takes[number]
+    name = code("steps_$number", number=b.numbers[number])
+    fields = [
+        code("&params_$number", number=b.numbers[number]),
+        code("&$rows", rows=b.table_name(site.row_tensors[0], code("rows"))),
+        code("&$rows", rows=b.table_name(site.output, code("rows"))),
+        *(code("$n", n=n) for n in (scratch.offset if scratch else 0, access.rows, access.start, access.stride)),
+    ]
+    step = code("0") if takes is Takes.NOTHING else code("step")
+    given = [code("arena"), step]
+    if _takes(b, shared, kind) is Takes.STEPS:
+        given.append(code("end") if takes is Takes.STEPS else total(step, 1, code("")))
     return code(
         """\
-static const node_steps steps_$number = {&params_$number, $source, $output, $scratch, $rows, $start, $stride};
-
-static KIBI_NOINLINE void $function(uint8_t *arena, int32_t step, int32_t end)
+$data
+static KIBI_NOINLINE void $function($parameters)
 {
-    $shared(arena, step, end, &steps_$number);
-}
+$call}
 """,
-        number=number,
-        source=_initializer(shared, site.row_tensors[0]),
-        output=_initializer(shared, site.output),
-        scratch=scratch.offset if scratch else 0,
-        rows=access.rows,
-        start=access.start,
-        stride=access.stride,
+        data=wrapped(code("static const node_steps $name = {", name=name), fields, code("};\n"), 0),
         function=b.function(number),
-        shared=function_name(b, shared.kinds[number]),
+        parameters=step_parameters(b, takes),
+        call=call_statement(function_name(b, kind), [*given, code("&$name", name=name)], 1),
     )
-
-
-def _initializer(shared: SharedSteps, tensor: Tensor) -> CCode:
-    place = shared.places[tensor.index]
-    return code("{$start, $distance, $first}", start=place.start, distance=place.distance, first=place.first)

@@ -24,7 +24,9 @@ LINE_WIDTH: Final = 120
 LONGEST_NAME: Final = 63
 """Characters that C99 compilers tell apart at least."""
 _LONGEST_PLAIN = 80
+_LONGEST_WORDS = 40
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORD = re.compile(r"[A-Za-z0-9]+")
 _TRIGRAPH = re.compile(r"\?(?=\?[=/'()!<>-])")
 _TYPES = frozenset((*(dtype.c for dtype in DType), "void", "uint16_t", "uint32_t", "size_t", "unsigned", "int"))
 
@@ -107,6 +109,19 @@ def name_part(name: str) -> CCode:
     if problem:
         raise InputError(f"{str(name)[:40]!r} is no part of names in C. {problem}.")
     return CCode(name)
+
+
+def name_words(text: str) -> CCode:
+    """The words of any text as a name in C begins: lower case, at most 40 characters; empty where the text has no words.
+
+    Of several names that a converter has joined with semicolons the first counts; of a long one the end, which tells most.
+    """
+    words = [found.lower()[:_LONGEST_WORDS] for found in _WORD.findall(text.partition(";")[0])]
+    while len("_".join(words)) > _LONGEST_WORDS:
+        del words[0]
+    if words and words[0][0].isdigit():
+        words.insert(0, "tensor")
+    return CCode("_".join(words))
 
 
 def type_name(text: str) -> CCode:

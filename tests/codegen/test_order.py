@@ -1,0 +1,128 @@
+"""Both forms of an order, code and table, give the bits of the Python runtime, whatever is special about the model."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kibi
+from kibi.codegen import schedule
+from kibi.codegen.schedule import Block, Form, Schedule, Takes, blocks, schedule_of
+from kibi.codegen.schedule_folding import Entry, Group
+from kibi.engines import DeviceEngine, HostEngine
+from kibi.frontends.tflite import parse_tflite
+from kibi.ir import Graph
+from kibi.planner import Plan, Run
+from kibi.planner.regions.file import Region
+from kibi.runtime import seeded_inputs
+from tests.engines.networks import pooled_network, residual_network
+from tests.planner.networks import by_row
+from tests.support.choices import Seeded
+from tests.support.operator_models import OPERATOR_MODELS
+
+
+def _residual() -> tuple[Graph, Plan]:
+    model = residual_network(height=40)
+    return model, kibi.plan(model, runs=by_row(model))
+
+
+def _pooled() -> tuple[Graph, Plan]:
+    model = pooled_network("MEAN", height=30)
+    return model, kibi.plan(model, runs=by_row(model))
+
+
+def _pairs() -> tuple[Graph, Plan]:
+    """Two rows of each node at a time, so that the last iteration has less than the others."""
+    model = residual_network(height=7)
+    runs = tuple(
+        Run(number, first, min(2, site.steps - first))
+        for number, site in enumerate(model.sites)
+        for first in range(0, site.steps, 2)
+    )
+    return model, kibi.plan(model, runs=runs)
+
+
+def _regions() -> tuple[Graph, Plan]:
+    model = residual_network()
+    regions = (Region("fast", 1 << 10, 1.0), Region("slow", 1 << 20, 2.0))
+    return model, kibi.plan(model, regions=regions, granularity="tensor")
+
+
+def _external() -> tuple[Graph, Plan]:
+    model = residual_network()
+    return model, kibi.plan(model, input="supplied", output="supplied")
+
+
+def _drawn(operator: str) -> Callable[[], tuple[Graph, Plan]]:
+    def make() -> tuple[Graph, Plan]:
+        model = parse_tflite(OPERATOR_MODELS[operator](Seeded(0)).model, f"{operator.lower()}.tflite")
+        return model, kibi.plan(model)
+
+    return make
+
+
+_MODELS = {
+    "residual": _residual,
+    "pooled": _pooled,
+    "pairs": _pairs,
+    "regions": _regions,
+    "external": _external,
+    **{name.lower(): _drawn(name) for name in ("IF", "WHILE", "ASSIGN_VARIABLE", "CIRCULAR_BUFFER", "SVDF")},
+}
+
+
+@pytest.mark.parametrize("form", ["code", "table"])
+@pytest.mark.parametrize("name", _MODELS)
+def test_both_forms_give_the_same_bits(name: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In Python, on this machine and on the device, for two inferences one after another."""
+    monkeypatch.setattr(schedule, "MOST_EXTRA_BYTES", 1 << 20 if form == "code" else -(1 << 20))
+    model, plan = _MODELS[name]()
+    library = kibi.compile(model, plan, tmp_path, target="cortex-m4")
+    assert ("plan_order" in library.files[f"{model.name}.c"]) == (form == "table")
+    engines = [kibi.Interpreter(model, plan), HostEngine(library), DeviceEngine(library)]
+    for seed in (1, 2):
+        inputs = seeded_inputs(model, seed)
+        expected, *others = [engine.run(inputs) for engine in engines]
+        for found in others:
+            assert [each.tobytes() for each in found] == [np.asarray(each).tobytes() for each in expected]
+
+
+def _schedule(model: Graph, runs: tuple[Run, ...], *, keeps_place: bool = False) -> Schedule:
+    return schedule_of(model, replace(kibi.plan(model), runs=runs), keeps_place=keeps_place)
+
+
+def test_cascade_is_code_and_long_order_without_a_pattern_is_a_table() -> None:
+    """A few calls in a loop are shorter than a table; hundreds of calls one after another are not."""
+    model = residual_network(height=40)
+    assert _schedule(model, by_row(model)).form is Form.CODE
+    nodes = np.random.default_rng(3).permutation([n for n, site in enumerate(model.sites) for _ in range(site.steps)])
+    runs = tuple(Run(node, nodes[:at].tolist().count(node), 1) for at, node in enumerate(nodes.tolist()))
+    assert _schedule(model, runs).form is Form.RUNS
+
+
+def test_inference_that_pauses_keeps_its_place_in_a_table() -> None:
+    """Rows that are pushed one by one come in the middle of a loop."""
+    model = residual_network(height=40)
+    assert _schedule(model, by_row(model), keeps_place=True).form is Form.LINES
+
+
+def test_function_takes_what_its_calls_need() -> None:
+    """Nothing for a node of one step, a step where each call runs one, else the first and the end."""
+    pooled = pooled_network("MEAN", height=30)
+    takes = _schedule(pooled, by_row(pooled)).takes
+    assert Takes.STEP in takes
+    model = residual_network(height=40)
+    whole = tuple(Run(number, 0, site.steps) for number, site in enumerate(model.sites))
+    assert set(_schedule(model, whole).takes) == {Takes.STEPS}
+
+
+def test_neighbours_that_run_in_the_same_iterations_share_a_condition() -> None:
+    """An entry begins when its first step is there, and ends with its last."""
+    group = Group((Entry(0, 0, 1, 1), Entry(1, -1, 1, 1), Entry(2, -1, 1, 1), Entry(3, 2, 2, 2)), 6)
+    assert blocks(group, [6, 5, 5, 8]) == (
+        Block((Entry(0, 0, 1, 1),), 0, 6),
+        Block((Entry(1, -1, 1, 1), Entry(2, -1, 1, 1)), 1, 6),
+        Block((Entry(3, 2, 2, 2),), 0, 3),
+    )
