@@ -34,10 +34,10 @@ def _ids(folder: Path, hand_over: str, defines: str) -> list[int]:
     """What a program prints that is told of events."""
     main = folder / "main.c"
     main.write_text(f"{defines}{_MAIN.replace('HAND_OVER', hand_over)}", encoding="utf-8")
-    header = folder / "kibi.h"
+    header = folder / "kernels" / "kibi.h"
     header.write_text(defines + header.read_text(encoding="utf-8"), encoding="utf-8")
     program = build_program(
-        [*sorted(path for path in folder.glob("*.c") if path.name != "example_main.c")], includes=[folder]
+        [*sorted(path for path in folder.rglob("*.c") if path.name != "example_main.c")], includes=[folder]
     )
     done = subprocess.run([program], check=True, capture_output=True, text=True, timeout=60)
     return [int(line, 16) for line in done.stdout.split()]

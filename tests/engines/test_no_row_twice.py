@@ -58,10 +58,10 @@ def _counting(model: Graph, plan: Plan, folder: Path) -> tuple[Library, list[Pat
     """The library with a function in front of each kernel that counts its calls, and its C files."""
     library = kibi.compile(model, plan, folder)
     for kernel in _expected(library):
-        path = folder / f"{kernel}.c"
+        path = folder / "kernels" / f"{kernel}.c"
         text, count = re.subn(rf"\bvoid {kernel}\(", f"void {kernel}_counted(", path.read_text(encoding="utf-8"))
         assert count == 1 + ("\n#else\n" in text)  # for cores with other instructions, and for all others
-        declared = re.search(rf"void {kernel}\(([^)]*)\);", (folder / f"{kernel}.h").read_text(encoding="utf-8"))
+        declared = re.search(rf"void {kernel}\(([^)]*)\);", path.with_suffix(".h").read_text(encoding="utf-8"))
         assert declared
         names = ", ".join(each.split()[-1].lstrip("*") for each in declared[1].split(","))
         front = f"void {kernel}({declared[1]})\n{{\n    ++calls_{kernel};\n    {kernel}_counted({names});\n}}\n"

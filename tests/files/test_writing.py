@@ -31,7 +31,17 @@ def umask(request: pytest.FixtureRequest) -> Iterator[int]:
 
 def _texts(files: Mapping[str, str]) -> dict[FileName, CCode]:
     """Files as writers take them."""
-    return {FileName(name): CCode(text) for name, text in files.items()}
+    return {_name(path): CCode(text) for path, text in files.items()}
+
+
+def _name(path: str) -> FileName:
+    folder, _, name = path.rpartition("/")
+    return FileName(name, folder)
+
+
+def _read(folder: Path) -> dict[str, str]:
+    """The texts of all files of a folder and of those inside."""
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
 def _mode(path: Path) -> int:
@@ -179,7 +189,7 @@ def test_write_file_that_cannot_be_written_is_an_output_error(tmp_path: Path, na
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc/passwd", "../x", "a\0b"])
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b/c", "a/..", "/etc/passwd", "../x", "a\0b"])
 def test_write_folder_with_names_that_leave_it_is_refused(tmp_path: Path, name: str) -> None:
     """A file of a folder is in it."""
     with pytest.raises(InputError, match="can be no file of a library"):
@@ -215,6 +225,13 @@ def test_write_folder_leaves_other_files(tmp_path: Path) -> None:
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"other": "other", "file": "2", "more": "3"}
 
 
+def test_write_folder_removes_what_is_obsolete(tmp_path: Path) -> None:
+    """Files here and in folders inside go, others stay; a folder inside is made where it is absent."""
+    write_folder(tmp_path, _texts({"file": "1", "old": "2", "in/old": "3", "in/other": "4"}))
+    write_folder(tmp_path, _texts({"file": "5", "out/new": "6"}), [_name("old"), _name("in/old")])
+    assert _read(tmp_path) == {"file": "5", "out/new": "6", "in/other": "4"}
+
+
 class _Stopped(BaseException):
     """What an interrupt is to the code that it comes to."""
 
@@ -224,8 +241,8 @@ def test_write_folder_interrupted_at_any_call_leaves_all_or_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool
 ) -> None:
     """After an interrupt at each call to the system in turn, the old files are there or the new ones, and nothing else."""
-    old, new = {"a": "1", "b": "2"}, {"a": "x", "b": "y", "c": "z"}
-    calls = ("open", "rename", "replace", "link", "mkdir", "fchmod")
+    old, new = {"a": "1", "b": "2", "in/d": "3"}, {"a": "x", "c": "z", "in/d": "w", "on/e": "v"}
+    calls = ("open", "rename", "replace", "link", "mkdir", "fchmod", "unlink")
     for at in range(200):
         folder = tmp_path / str(at) / "folder"
         folder.parent.mkdir()
@@ -246,8 +263,8 @@ def test_write_folder_interrupted_at_any_call_leaves_all_or_nothing(
 
                 patched.setattr(os, name, stop)
             with contextlib.suppress(_Stopped):
-                write_folder(folder, _texts(new))
-        found = {path.name: path.read_text() for path in folder.iterdir()} if folder.exists() else None
+                write_folder(folder, _texts(new), [_name("b")] if exists else [])
+        found = _read(folder) if folder.exists() else None
         assert found in ((old if exists else None), new)
         assert [path.name for path in folder.parent.iterdir()] in ([], ["folder"])
         if left >= 0:

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kibi.h"
+#include "kernels/kibi.h"
 
 enum { GUARD_BYTES = 64, CANARY = 0xC5, OTHER_CONTENTS = 0x3A };
 

@@ -109,7 +109,7 @@ def _units(folder: Path, library: Library) -> Iterator[Path]:
         if model.endswith("_weights"):
             continue
         checks = "#include <assert.h>\n#define KIBI_ASSERT(condition) assert(condition)\n"
-        path = folder / f"unit_{name}"
+        path = (folder / name).with_name(f"unit_{Path(name).name}")  # beside the headers that it includes
         path.write_text(checks + library.files[name] + library.files.get(f"{model}_weights.c", ""))
         yield path
 

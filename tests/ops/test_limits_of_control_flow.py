@@ -140,7 +140,7 @@ def test_while_without_end_stops_on_the_emulated_core(tmp_path: Path) -> None:
     """With a lower limit, given as a macro in front of the kernels."""
     graph = _counting()
     library = kibi.compile(graph, kibi.plan(graph), tmp_path)
-    header = tmp_path / "kibi.h"
+    header = tmp_path / "kernels" / "kibi.h"
     header.write_text("#define KIBI_WHILE_LIMIT 50u\n" + header.read_text(encoding="utf-8"), encoding="utf-8")
     engine = DeviceEngine(library)
     with pytest.raises(LimitError):

@@ -165,7 +165,7 @@ def _record(library: "Library", directory: Path) -> dict[str, object]:
 def _show(library: "Library", directory: Path) -> None:
     console = output()
     headers = [f"{each.graph.name}.h" for each in library.models]
-    kernels = sum(file.endswith(".c") and file.startswith("kibi_") for file in library.files)
+    kernels = sum(file.endswith(".c") and file.startswith("kernels/") for file in library.files)
     facts(
         console,
         [

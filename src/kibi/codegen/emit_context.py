@@ -1,6 +1,7 @@
 """Everything that the C text of one model needs, gathered once: calls, packed constants, fill rows, row places."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,7 +16,7 @@ from kibi.kernels.params import Field
 from kibi.planner import Plan, PlannedModel
 from kibi.planner.plan import RegionUse
 from kibi.targets import Target
-from kibi.text.c import CCode, code, element_type, identifier, name_part, name_words, type_name, word
+from kibi.text.c import CCode, code, element_type, identifier, name_part, name_words, plain, type_name, word
 from kibi.text.reserved import SPACE
 
 _STATE_ALIGNMENT = 8
@@ -269,18 +270,18 @@ class EmitContext:
     @cached_property
     def _arrays(self) -> tuple[tuple[CCode, Array, str], ...]:
         """Every constant array as (wanted name, elements, note), in the order of nodes, then row constants, then rows outside."""
-        packed = [
-            (self.own(number, word(name)), data, f"operator {site.node.source} {site.op.name}: {name}")
-            for number, (site, call) in enumerate(zip(self.graph.sites, self.calls, strict=True))
-            for name, data in call.constants.items()
-        ]
+        packed = [each for number in range(len(self.graph.nodes)) for each in self._arrays_of(number)]
         rows = [
-            (self.tensor_constant(tensor), tensor.data, f"tensor {tensor.name}")
+            (self.tensor_constant(tensor), tensor.data, f"Tensor {plain(tensor.name)}.")
             for tensor in self.row_constants
             if tensor.data is not None
         ]
         firsts = [
-            (self.tensor_constant(tensor), tensor.initial.reshape(-1), f"variable {tensor.name}: its first value")
+            (
+                self.tensor_constant(tensor),
+                tensor.initial.reshape(-1),
+                f"Variable {plain(tensor.name)}: its first value.",
+            )
             for tensor in (self.graph.tensors[index] for index in self.variables)
             if tensor.initial is not None and len(set(tensor.initial_bytes)) > 1
         ]
@@ -289,11 +290,22 @@ class EmitContext:
             (
                 self._wanted_fill(c_type, value),
                 np.full(elements, value, numpy_of[c_type]),
-                f"rows outside of inputs: {value}, of at most {elements} elements",
+                f"Rows outside of inputs: {value}, of at most {elements} elements.",
             )
             for (c_type, value), elements in sorted(self.fills.items())
         ]
         return (*packed, *rows, *firsts, *fills)
+
+    def _arrays_of(self, number: int) -> Iterator[tuple[CCode, Array, str]]:
+        """The constant arrays of a node's call; words that are packed have no sign."""
+        call, label = self.calls[number], plain(self.graph.nodes[number].label)
+        fields = {} if call.params is None else {field.name: field for field in call.params.fields}
+        for name, data in call.constants.items():
+            field, note = fields.get(name), f"{label[0].upper()}{label[1:]}, {name}"
+            if field is not None and field.meaning:
+                note += f" of {call.kernel}: {field.meaning.replace('…', '...')}."
+            is_packed = field is not None and field.is_packed
+            yield self.own(number, word(name)), data.view(np.uint32) if is_packed else data, note
 
     def tensor_constant(self, tensor: Tensor) -> CCode:
         """The wanted C name of a constant that is read by the row."""

@@ -7,17 +7,19 @@ from functools import cached_property
 from pathlib import Path
 
 from kibi.codegen import memory_c
+from kibi.codegen.earlier import file_digest, obsolete_files
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.model_c import ModelText, body_text, model_text
 from kibi.codegen.project import cmake_lists, example_main
+from kibi.codegen.provenance import LICENSE, cmake_first_lines, digest, first_lines, license_text, of_weights
 from kibi.errors import InputError
 from kibi.files import write_folder
 from kibi.ir import Graph, early_exits
-from kibi.kernels import closure
+from kibi.kernels import closure, is_shipped
 from kibi.planner import Plan, PlannedModel
 from kibi.planner.plan import FORMAT, RegionUse
 from kibi.targets import Target
-from kibi.text.c import CCode, code, identifier, include, lines, remark, word
+from kibi.text.c import CCode, code, identifier, include, lines, word
 from kibi.text.file_name import FileName
 from kibi.text.file_text import FileText
 from kibi.text.json import JsonText, json_text
@@ -25,6 +27,8 @@ from kibi.version import __version__
 
 _FEATURE = re.compile(r"^#ifndef (KIBI_\w+)\n#define \1 1\b", re.MULTILINE)
 """How a kernel's file says that a part of it can be left out."""
+KERNELS = "kernels"
+"""The folder of the kernels and of what they include."""
 _WORD_BYTES = 8
 """Variables in a model's struct are aligned for any element."""
 
@@ -104,12 +108,12 @@ class Library:
 
     @cached_property
     def files(self) -> Mapping[str, str]:
-        """Every file's text by name."""
-        return {name.text: text.text for name, text in self.texts.items()}
+        """Every file's text by its path in the library's folder."""
+        return {name.path: text.text for name, text in self.texts.items()}
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Names of the C files to compile; the example apart."""
+        """Paths of the C files to compile, in the library's folder; the example apart."""
         return tuple(name for name in self.files if name.endswith(".c") and name != "example_main.c")
 
     @property
@@ -131,7 +135,7 @@ def generate(
         models: their names must differ.
         target: the processor.
         name: of the library; None: the first model's.
-        command: what stands in each file's first line; None: the equal `kibi compile` line.
+        command: what each file states that made it; None: the equal `kibi compile` line.
 
     Raises:
         InputError: no model, two of one name, a name that would break the library, or two models that need one file's name.
@@ -142,60 +146,73 @@ def generate(
     library = identifier(name or names[0], "the library")
     made_by = command or _command([each.graph for each in models], target)
     bindings = [EmitContext(each, target) for each in models]
-    files = _Files(made_by)
+    files = _Files(made_by, [b.graph for b in bindings])
     for b in bindings:
-        files.add_model(b, model_text(b))
+        files.add_model(b, model_text(b), b.graph)
         for body in b.with_subgraphs[1:]:
-            files.add_model(body, body_text(body))
-        files.add(f"{b.prefix.text}.json", _record(b))
+            files.add_model(body, body_text(body), b.graph)
     if len(bindings) > 1:
-        files.add(f"{library.text}_models.h", _joint_header(library, bindings))
+        files.add(FileName(f"{library.text}_models.h"), _joint_header(library, bindings))
     every = [each for b in bindings for each in b.with_subgraphs]
     shared = closure(frozenset().union(*(b.kernels for b in every)), target.kernel_sets)
     needed = frozenset().union(*(call.features for b in every for call in b.calls))
-    for file, text in {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}.items():
-        files.add(file, text)
+    texts = {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}
+    for name, text in texts.items():
+        files.add(FileName(name, KERNELS), text, is_ours=is_shipped(name))
     sources = [file for file in files.texts if file.suffix == ".c"]
-    files.add("example_main.c", example_main(bindings[0]))
-    files.add("CMakeLists.txt", cmake_lists(library.text, sources, made_by))
-    texts = dict(sorted(files.texts.items(), key=lambda file: file[0].text))
-    return Library(library.text, target, tuple(map(_compiled, bindings)), texts)
+    files.add(FileName("example_main.c"), example_main(bindings[0]))
+    files.add(FileName("CMakeLists.txt"), cmake_lists(library.text, sources, files.cmake_first_lines))
+    files.add(FileName("LICENSE"), license_text())
+    digests = {name.path: file_digest(text.text) for name, text in files.texts.items()}
+    for b in bindings:
+        files.add(FileName(f"{b.prefix.text}.json"), _record(b, digests))
+    ordered = dict(sorted(files.texts.items(), key=lambda file: file[0].path))
+    return Library(library.text, target, tuple(map(_compiled, bindings)), ordered)
 
 
 class _Files:
     """The files of a library, each of a name of its own.
 
     Args:
-        made_by: what stands in the first line of each C file.
+        made_by: the command that each C file states.
+        models: all of the library.
     """
 
-    def __init__(self, made_by: str) -> None:
+    def __init__(self, made_by: str, models: Sequence[Graph]) -> None:
         self.texts: dict[FileName, FileText] = {}
+        self.cmake_first_lines = cmake_first_lines(made_by, models)
         self._folded: dict[str, FileName] = {}
-        self._first_line = code("$command\n", command=remark(made_by))
+        self._made_by = made_by
 
-    def add(self, name: str, text: FileText) -> None:
-        """A further file.
+    def add(self, file: FileName, text: FileText, models: Sequence[Graph] = (), *, is_ours: bool = True) -> None:
+        """Adds a file; one of C begins with where it is from.
+
+        Args:
+            file: its name.
+            text: what it holds.
+            models: those that it is about; none: it does not depend on models.
+            is_ours: False if somebody else wrote it.
 
         Raises:
-            InputError: the name is taken, or is none.
+            InputError: the name is taken.
         """
-        file = FileName(name)
         other = self._folded.setdefault(file.folded, file)
         if other is not file:
             raise InputError(
-                f"two parts of the library would be the file {file.text}. Give one of the models another name: "
+                f"two parts of the library would be the file {file.path}. Give one of the models another name: "
                 "rename its file, or compile it into a folder of its own."
             )
-        self.texts[file] = self._first_line + text if isinstance(text, CCode) else text
+        if isinstance(text, CCode):
+            text = first_lines(self._made_by, models, is_ours=is_ours) + text
+        self.texts[file] = text
 
-    def add_model(self, b: EmitContext, text: ModelText) -> None:
-        """The files of a model, or of a graph inside of one."""
+    def add_model(self, b: EmitContext, text: ModelText, model: Graph) -> None:
+        """Adds the files of a model, or of a graph inside of one."""
         name = b.prefix.text
-        self.add(f"{name}.h", text.header)
-        self.add(f"{name}.c", text.source)
-        self.add(f"{name}_weights.h", text.weights_header)
-        self.add(f"{name}_weights.c", text.weights_source)
+        self.add(FileName(f"{name}.h"), text.header, [model])
+        self.add(FileName(f"{name}.c"), text.source, [model])
+        self.add(FileName(f"{name}_weights.h"), text.weights_header, [model])
+        self.add(FileName(f"{name}_weights.c"), of_weights() + text.weights_source, [model])
 
 
 def _command(graphs: Sequence[Graph], target: Target) -> str:
@@ -207,12 +224,12 @@ def _command(graphs: Sequence[Graph], target: Target) -> str:
 
 
 def write(library: Library, directory: Path) -> Library:
-    """Write the files; each is complete or absent, whatever happens.
+    """Writes the files; each is complete or absent, whatever happens. What an earlier library left, and nobody needs, is removed.
 
     Raises:
         OutputError: the directory is a file, or cannot be written.
     """
-    write_folder(directory, library.texts)
+    write_folder(directory, library.texts, obsolete_files(directory, library.texts))
     return replace(library, directory=directory)
 
 
@@ -291,17 +308,26 @@ $names$guard""",
     )
 
 
-def _record(b: EmitContext) -> JsonText:
-    """The plan and what it is for; `solve_seconds` is left out, because equal inputs give equal bytes."""
+def _record(b: EmitContext, digests: Mapping[str, str]) -> JsonText:
+    """The plan and what it is for; `solve_seconds` is left out, because equal inputs give equal bytes.
+
+    Args:
+        b: the model.
+        digests: the SHA-256 of each other file of the library, by its path.
+    """
     plan = asdict(replace(b.plan, solve_seconds=0.0))
     kernels = [
-        {"operator": site.node.label, "kernel": call.kernel} for site, call in zip(b.graph.sites, b.calls, strict=True)
+        {"node": number, "operator": site.node.label, "function": b.function(number).text, "kernel": call.kernel}
+        for number, (site, call) in enumerate(zip(b.graph.sites, b.calls, strict=True))
     ]
     record = {
         "kibi": __version__,
+        "license": LICENSE,
         "model": b.graph.source,
+        "sha256": digest(b.graph),
         "target": b.target.name,
         "kernels": kernels,
+        "files": dict(sorted(digests.items())),
         "plan": {"format": FORMAT, **plan},
     }
     return json_text(record)

@@ -22,12 +22,15 @@ from kibi.text.c import (
     comment,
     comment_lines,
     element_type,
+    include,
     lines,
     literal,
     plain,
     remark,
+    type_name,
     word,
 )
+from kibi.text.file_name import FileName
 from kibi.version import __version__
 
 _VALUE_WIDTH = 11
@@ -60,7 +63,7 @@ def _header(b: EmitContext) -> CCode:
 #ifndef ${upper}_H
 #define ${upper}_H
 
-#include "kibi.h"
+#include "kernels/kibi.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -118,7 +121,7 @@ def _source(b: EmitContext, ends: Callable[[EmitContext], CCode] = definitions) 
 
 def _head(b: EmitContext) -> CCode:
     """What the file is, and what it includes."""
-    names = [*map(word, sorted(b.kernels)), *(body.prefix for body in b.subgraphs)]
+    kernels = lines(include(FileName(f"{kernel}.h", "kernels")) for kernel in sorted(b.kernels))
     return code(
         """\
 $summary
@@ -128,7 +131,7 @@ ${kernels}#include "${prefix}_weights.h"
 $library""",
         summary=_summary(b),
         prefix=b.prefix,
-        kernels=lines(code('#include "$name.h"\n', name=name) for name in names),
+        kernels=kernels + lines(code('#include "$name.h"\n', name=body.prefix) for body in b.subgraphs),
         library=code("\n#include <string.h>\n") if b.streams or b.variables else code(""),
     )
 
@@ -268,6 +271,8 @@ def _field(b: EmitContext, number: int, field: Field, value: object) -> CCode:
         given = code("NULL") if value is None else b.constant_name(b.own(number, word(field.name)))
     else:
         given = literal(value if isinstance(value, int | float) else 0, field.type)
+    if field.is_packed and value is not None:
+        given = code("(const $kind *)$given", kind=type_name(field.type), given=given)
     if field.is_pointer:
         return code("    $given, $name", given=given, name=name)
     padding = code("").join([code(" ")] * (_VALUE_WIDTH - len(given.text)))
@@ -280,7 +285,7 @@ def _weights_header(b: EmitContext) -> CCode:
 #ifndef ${upper}_WEIGHTS_H
 #define ${upper}_WEIGHTS_H
 
-#include "kibi.h"
+#include "kernels/kibi.h"
 
 ${weights}#ifdef __cplusplus
 extern "C" {
@@ -312,7 +317,7 @@ def _weights_source(b: EmitContext) -> CCode:
             count=data.size,
             region=memory_c.in_region(b, name),
         )
-        definitions.append(comment(plain(note)) + array(declaration, data))
+        definitions.append(comment(note) + array(declaration, data))
     return code(
         '#include "${prefix}_weights.h"\n\n$definitions',
         prefix=b.prefix,

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.memory_c import region_macro
 from kibi.text.c import CCode, code, element_type, lines, string_literal
-from kibi.text.cmake import CMakeText, argument, cmake, comment
+from kibi.text.cmake import CMakeText, argument, cmake
 from kibi.text.file_name import FileName
 
 
-def cmake_lists(library: str, sources: Sequence[FileName], command: str) -> CMakeText:
+def cmake_lists(library: str, sources: Sequence[FileName], first_lines: CMakeText) -> CMakeText:
     """A build file with the library and the example."""
-    listed = (cmake("  $source", source=argument(each)) for each in sorted(sources, key=lambda each: each.text))
+    listed = (cmake("  $source", source=argument(each)) for each in sorted(sources, key=lambda each: each.path))
     return cmake(
         """\
-$command
+$first_lines
 cmake_minimum_required(VERSION 3.13)
 project($library C)
 
@@ -26,7 +26,7 @@ set_target_properties($library PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 add_executable(${library}_example example_main.c)
 target_link_libraries(${library}_example PRIVATE $library)
 """,
-        command=comment(command),
+        first_lines=first_lines,
         library=argument(library),
         sources=cmake("\n").join(listed),
     )

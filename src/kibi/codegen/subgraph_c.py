@@ -11,7 +11,7 @@ def header(b: EmitContext) -> CCode:
 #ifndef ${upper}_H
 #define ${upper}_H
 
-#include "kibi_subgraph.h"
+#include "kernels/kibi_subgraph.h"
 
 #ifdef __cplusplus
 extern "C" {

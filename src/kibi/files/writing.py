@@ -11,7 +11,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,27 +56,28 @@ def write_file(path: Path, data: bytes) -> None:
         raise OutputError(f"{path}: {_reason(error)}. Give a path that can be written.") from None
 
 
-def write_folder(directory: Path, files: Mapping[FileName, FileText]) -> None:
+def write_folder(directory: Path, files: Mapping[FileName, FileText], obsolete: Collection[FileName] = ()) -> None:
     """Writes texts into a folder, made when it is absent. Other files in it stay.
 
     A folder that is made appears with all of its files at once. In one that exists, files are replaced when all are
-    complete, and those that were replaced already come back where one cannot be.
+    complete, and those that were replaced or removed already come back where one cannot be.
 
     Args:
         directory: the folder.
         files: texts by the names of the files.
+        obsolete: files that are removed once all others are written.
 
     Raises:
         OutputError: the folder is something else, or cannot be written.
     """
-    texts = {name.text: text.text for name, text in files.items()}
+    texts = {name.path: text.text for name, text in files.items()}
     try:
         if directory.exists():
             if not directory.is_dir():
                 raise OutputError(f"{directory}: is a file. Give the name of a folder, or remove the file.")
         elif _appear(Path(os.path.realpath(directory)), texts):
             return
-        _update(directory, texts)
+        _update(directory, texts, [name.path for name in obsolete])
     except (OSError, ValueError) as error:
         place = getattr(error, "filename", None) or directory
         raise OutputError(f"{place}: {_reason(error)}. Give a folder that can be written.") from None
@@ -220,6 +221,7 @@ def _appear(directory: Path, files: Mapping[str, str]) -> bool:
         room = aside / directory.relative_to(top)
         room.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
+            (room / name).parent.mkdir(exist_ok=True)
             _create(room / name, text.encode(), None)
         try:
             os.rename(aside, top)  # noqa: PTH104 - must not replace a file, as `replace` does
@@ -231,23 +233,42 @@ def _appear(directory: Path, files: Mapping[str, str]) -> bool:
     return True
 
 
-def _update(directory: Path, files: Mapping[str, str]) -> None:
-    """Replaces files of a folder, all or none; those that are links or devices are written after the others."""
+def _update(directory: Path, files: Mapping[str, str], obsolete: Sequence[str]) -> None:
+    """Replaces and removes files of a folder, all or none; those that are links or devices are written after the others."""
     places = {name: _destination(directory / name) for name in files}
     near = [name for name, place in places.items() if place.path == directory / name and not place.is_direct]
-    with temporary_folder(directory, prefix=PREFIX) as aside:
+    with temporary_folder(directory, prefix=PREFIX) as aside, _folders_inside(directory, files):
         new, old = aside / "new", aside / "old"
-        new.mkdir()
-        old.mkdir()
+        for folder in (new, old):
+            for name in ("", *(str(Path(each).parent) for each in (*files, *obsolete))):
+                (folder / name).mkdir(parents=True, exist_ok=True)
         for name in near:
             if places[name].is_folder:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(directory / name))
             _create(new / name, files[name].encode(), _existing(places[name]))
             if places[name].status is not None:
                 _keep(directory / name, old / name)
-        _exchange(directory, new, old, near)
+        for name in obsolete:
+            _keep(directory / name, old / name)
+        _exchange(directory, new, old, near, obsolete)
     for name in files.keys() - set(near):
         write_file(directory / name, files[name].encode())
+
+
+@contextlib.contextmanager
+def _folders_inside(directory: Path, files: Iterable[str]) -> Iterator[None]:
+    """Makes the folders inside of one that its files need; those that stay empty, because something failed, disappear."""
+    inside = [directory / name for name in sorted({str(Path(file).parent) for file in files} - {"."})]
+    made = [folder for folder in inside if not folder.is_dir()]
+    try:
+        for folder in made:
+            folder.mkdir()
+        yield
+    except BaseException:
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def _keep(path: Path, aside: Path) -> None:
@@ -258,13 +279,16 @@ def _keep(path: Path, aside: Path) -> None:
         shutil.copy2(path, aside)
 
 
-def _exchange(directory: Path, new: Path, old: Path, names: Sequence[str]) -> None:
-    """Moves new files into their places; where that ends early, the old ones return."""
+def _exchange(directory: Path, new: Path, old: Path, names: Sequence[str], obsolete: Sequence[str]) -> None:
+    """Moves new files into their places and removes others; where that ends early, the old ones return."""
     moved = []
     try:
         for name in names:
             moved.append(name)
             os.replace(new / name, directory / name)  # noqa: PTH105 - the same call as for folders
+        for name in obsolete:
+            moved.append(name)
+            os.unlink(directory / name)  # noqa: PTH108 - the same call where links are dangling
     except BaseException:
         for name in moved:
             if (new / name).exists():

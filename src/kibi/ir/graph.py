@@ -65,6 +65,7 @@ class Graph:
         path: where the model file lies whose first graph this is, or None.
         signatures: the entry points of the model file.
         signature: the one by which the graph was asked for, or None.
+        digest: the SHA-256 of the model file in hexadecimal digits; empty where there is no file.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Graph:
     path: Path | None = field(default=None, compare=False)
     signatures: tuple[Signature, ...] = field(default=(), compare=False)
     signature: Signature | None = field(default=None, compare=False)
+    digest: str = field(default="", compare=False)
 
     @cached_property
     def sites(self) -> tuple["Site", ...]:

@@ -142,7 +142,7 @@ def element_type(dtype: DType) -> CCode:
 
 def include(name: FileName) -> CCode:
     """The line that includes a file of the library."""
-    return CCode(f'#include "{name.text}"\n')
+    return CCode(f'#include "{name.path}"\n')
 
 
 def comment(text: str, indent: str = "") -> CCode:
@@ -209,10 +209,12 @@ def literal(value: float, c_type: str) -> CCode:
 
 
 def array(declaration: CCode, data: Array) -> CCode:
-    """A definition with initializer: `declaration = {…};`, lines filled."""
+    """A definition with initializer: `declaration = {…};`, lines filled; words without a sign in hexadecimal digits."""
     c_type = DType.of(data).c
     flat = data.reshape(-1)
     numbers = map(str, flat.tolist()) if c_type == "int8_t" else (_literal(value, c_type) for value in flat.tolist())
+    if c_type == "uint32_t":
+        numbers = (hexadecimal(value).text for value in flat.tolist())
     return CCode(f"{declaration.text} = {{\n{_filled(numbers)}\n}};\n")
 
 

@@ -32,7 +32,8 @@ def argument(text: "FileName | str") -> CMakeText:
     Raises:
         InternalError: it is neither.
     """
-    name = text.text if isinstance(text, FileName) else text
-    if not _ARGUMENT.fullmatch(name):
-        raise InternalError(f"{name!r} is no argument of CMake's without quotes")
-    return CMakeText(name)
+    if isinstance(text, FileName):
+        return CMakeText(text.path)
+    if not _ARGUMENT.fullmatch(text):
+        raise InternalError(f"{text!r} is no argument of CMake's without quotes")
+    return CMakeText(text)

@@ -1,4 +1,4 @@
-"""The name of a file in a folder: one component, the same on every system."""
+"""The name of a file in a folder, or in a folder inside of that: the same on every system."""
 
 import re
 from dataclasses import dataclass
@@ -16,23 +16,31 @@ class FileName:
 
     Attributes:
         text: the name.
+        folder: the one that the file is in, named by the same rule; empty for the folder that everything is in.
 
     Raises:
-        InputError: it is no such name.
+        InputError: one of both is no such name.
     """
 
     text: str
+    folder: str = ""
 
     def __post_init__(self) -> None:
-        if len(self.text) > _LONGEST:
-            raise InputError(
-                f"a file would be called {self.text[:40]!r}… with {len(self.text)} characters; {_LONGEST} are allowed. "
-                "Give the library a shorter name."
-            )
-        if not _NAME.fullmatch(self.text) or is_device(self.text.partition(".")[0]):
-            raise InputError(
-                f"{self.text!r} can be no file of a library. Give it a name of letters, digits and underscores."
-            )
+        for part in (self.text, self.folder) if self.folder else (self.text,):
+            if len(part) > _LONGEST:
+                raise InputError(
+                    f"a file would be called {part[:40]!r}… with {len(part)} characters; {_LONGEST} are allowed. "
+                    "Give the library a shorter name."
+                )
+            if not _NAME.fullmatch(part) or is_device(part.partition(".")[0]):
+                raise InputError(
+                    f"{part!r} can be no file of a library. Give it a name of letters, digits and underscores."
+                )
+
+    @property
+    def path(self) -> str:
+        """Folder and name with a slash between them, as includes and build files have it; the name alone without a folder."""
+        return f"{self.folder}/{self.text}" if self.folder else self.text
 
     @property
     def suffix(self) -> str:
@@ -42,5 +50,5 @@ class FileName:
 
     @property
     def folded(self) -> str:
-        """The name as file systems see it that take upper and lower case for one."""
-        return self.text.lower()
+        """The path as file systems see it that take upper and lower case for one."""
+        return self.path.lower()

@@ -4,7 +4,9 @@
 `importer` puts the graph together.
 """
 
+import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from kibi.errors import ModelError
@@ -50,4 +52,5 @@ def parse_tflite(data: bytes, source: str, signature: str | None = None) -> Grap
     """
     if data[4:8] != IDENTIFIER:
         raise ModelError(source, [describe(data, source)])
-    return import_model(bytes(data), source, signature)
+    graph = import_model(bytes(data), source, signature)
+    return replace(graph, digest=hashlib.sha256(data).hexdigest())

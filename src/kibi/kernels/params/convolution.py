@@ -137,6 +137,7 @@ class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
         "with the nine weights, row after row, in pairs, the first of a pair in the lower half; the doubled "
         "multiplier minus 2**32, where the multiplier is 2**30 … 2**31 - 1; ~shift, where the shift is to the right "
         "by at least 1",
+        is_packed=True,
     )
     input_width: int = number(DType.S32)
     input_zero_point: int = number(DType.S32, "-128 … 127")
@@ -158,6 +159,7 @@ class Conv2DBlocksParams(Params, kernels=("kibi_conv2d_s8_blocks",)):
         "kibi_halves_s8.h adds them up; zeros follow a window's last element, and fill the channel after an odd last "
         "one. Where the number of input channels is not a multiple of four, the whole fours of each of a window's "
         "rows come first, then the rests of all rows, side by side",
+        is_packed=True,
     )
     channels: Array = array(
         DType.S32,
@@ -165,6 +167,7 @@ class Conv2DBlocksParams(Params, kernels=("kibi_conv2d_s8_blocks",)):
         "two lowest bytes. A sum starts from 256 times the bias, which includes -input_zero_point * the sum of the "
         "channel's filter, minus 127 times the sum of the channel's second weights. Shifts are to the right by at "
         "least 1, and no true sum reaches 2**23 in magnitude",
+        is_packed=True,
     )
     padding: Array = array(
         DType.S8,
@@ -202,6 +205,7 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         "and both multipliers. Everything is 0 for the channel after an odd last one. A sum starts from 256 times the "
         "bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of the "
         "channel's second weights. Shifts are to the right by at least 1, and no true sum reaches 2**23 in magnitude",
+        is_packed=True,
     )
     padding: Array = array(DType.S8, "the input's zero point, once for each input channel")
     input_width: int = number(DType.S32)
@@ -274,6 +278,7 @@ class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
         "two lowest bytes of a word, and both multipliers. Everything is 0 for the channel after an odd last one. The "
         "bias includes -input_zero_point * the sum of the channel's filter. Shifts are to the right by at least 1, "
         "and no sum reaches 2**30 in magnitude",
+        is_packed=True,
     )
     padding: Array = array(DType.S8, "the input's zero point, once for each input channel")
     input_width: int = number(DType.S32)
@@ -361,6 +366,7 @@ class Depthwise3x3Params(Params, kernels=("kibi_depthwise_conv2d_s8_3x3", "kibi_
         DType.S32,
         "[blocks of four channels][30]; the kernel's header describes a block. Where the number of channels is not a "
         "multiple of four, the last block has the last four, some of which the block before it has, too",
+        is_packed=True,
     )
     input_width: int = number(DType.S16)
     channels: int = number(DType.S16, "at least 4")
@@ -383,6 +389,7 @@ class DepthwiseColumnsParams(Params, kernels=("kibi_depthwise_conv2d_s8_columns"
         DType.S32,
         "[blocks of four channels][words]; the kernel's header describes a block. Where the number of channels is not "
         "a multiple of four, the last block has the last four, some of which the block before it has, too",
+        is_packed=True,
     )
     input_width: int = number(DType.S16)
     channels: int = number(DType.S16, "at least 4")

@@ -42,12 +42,14 @@ class Field:
         kind: what it holds.
         dtype: of the number, or of the elements that it points to; None for a subgraph.
         meaning: unit, range, shape.
+        is_packed: True if elements are words that hold several numbers each, or numbers of several meanings.
     """
 
     name: str
     kind: Kind
     dtype: DType | None
     meaning: str = ""
+    is_packed: bool = False
 
     @property
     def is_pointer(self) -> bool:
@@ -88,6 +90,7 @@ class _Declared:
     dtype: DType | None
     meaning: str
     default: Any
+    is_packed: bool = False
 
 
 def number(dtype: DType, meaning: str = "", *, default: float = _NO_DEFAULT) -> Any:
@@ -95,9 +98,9 @@ def number(dtype: DType, meaning: str = "", *, default: float = _NO_DEFAULT) -> 
     return _Declared(Kind.NUMBER, dtype, meaning, default)
 
 
-def array(dtype: DType, meaning: str = "", *, default: None = _NO_DEFAULT) -> Any:
-    """Declares a field that points to constants; None is a null pointer."""
-    return _Declared(Kind.ARRAY, dtype, meaning, default)
+def array(dtype: DType, meaning: str = "", *, default: None = _NO_DEFAULT, is_packed: bool = False) -> Any:
+    """Declares a field that points to constants; None is a null pointer. Packed words are written in hexadecimal digits."""
+    return _Declared(Kind.ARRAY, dtype, meaning, default, is_packed)
 
 
 def subgraph(meaning: str = "", *, default: None = None) -> Any:
@@ -129,7 +132,10 @@ class Params:
                 )
             delattr(cls, name)
         cls.kernels = kernels
-        cls.fields = (*cls.fields, *(Field(name, each.kind, each.dtype, each.meaning) for name, each in own.items()))
+        cls.fields = (
+            *cls.fields,
+            *(Field(name, each.kind, each.dtype, each.meaning, each.is_packed) for name, each in own.items()),
+        )
         defaults = {name: each.default for name, each in own.items() if each.default is not _NO_DEFAULT}
         cls._defaults = {**cls._defaults, **defaults}
 

@@ -166,13 +166,16 @@ class FullyConnectedBlocksParams(Params, kernels=("kibi_fully_connected_s8_block
     """FULLY_CONNECTED of s8, or CONV_2D to rows of one pixel, in blocks of up to eight channels."""
 
     filter: Array = array(
-        DType.S32, "blocks of channels, with what their sums start from; the kernel's header describes a block"
+        DType.S32,
+        "blocks of channels, with what their sums start from; the kernel's header describes a block",
+        is_packed=True,
     )
     scales: Array = array(
         DType.S32,
         "for two channels: a word with ~shift of both in its two lowest bytes, each 0 … 30, where shifts are to the "
         "right by at least 1; and both multipliers, 0 … 2**31 - 1; then those of the next two channels, or the same "
         "three words are those of all",
+        is_packed=True,
     )
     scale_step: int = number(
         DType.S32,

@@ -1,0 +1,76 @@
+"""Which files of an earlier library in the same folder nobody needs any more."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from kibi.errors import InputError
+from kibi.text.file_name import FileName
+
+_MOST_RECORD_BYTES = 1 << 26
+"""Of a record that is looked at; a larger one is nobody's."""
+
+
+def file_digest(text: str) -> str:
+    """What a record says of a file."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def obsolete_files(directory: Path, names: Iterable[FileName]) -> tuple[FileName, ...]:
+    """The files that an earlier library of these names wrote and the new one has not.
+
+    A record of a library lists its files with their digests. A file is obsolete if a record that the new library replaces lists
+    it, if it still is what was written then, and if no other library's record lists it, too.
+
+    Args:
+        directory: the folder; it may be absent.
+        names: the new files.
+    """
+    new = {name.path for name in names}
+    own: dict[str, str] = {}
+    others: set[str] = set()
+    for path in sorted(directory.glob("*.json")) if directory.is_dir() else []:
+        listed = _listed(path)
+        if path.name in new:
+            own |= listed
+        else:
+            others |= listed.keys()
+    found = []
+    for path_text, written in sorted(own.items()):
+        name = _file_name(path_text)
+        is_left = name is not None and path_text not in new and path_text not in others
+        if name is not None and is_left and _is_as_written(directory / path_text, written):
+            found.append(name)
+    return tuple(found)
+
+
+def _listed(path: Path) -> Mapping[str, str]:
+    """The files of a record; none if it is no record."""
+    try:
+        if path.is_symlink() or path.stat().st_size > _MOST_RECORD_BYTES:
+            return {}
+        record = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    files = record.get("files") if isinstance(record, dict) and "kibi" in record else None
+    if not isinstance(files, dict):
+        return {}
+    return {name: digest for name, digest in files.items() if isinstance(digest, str)}
+
+
+def _file_name(path: str) -> FileName | None:
+    folder, _, name = path.rpartition("/")
+    try:
+        return FileName(name, folder)
+    except InputError:
+        return None
+
+
+def _is_as_written(path: Path, digest: str) -> bool:
+    """True if it is a regular file, in a folder that is no link, of that digest."""
+    try:
+        is_own = path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
+        return is_own and hashlib.sha256(path.read_bytes()).hexdigest() == digest
+    except OSError:
+        return False
