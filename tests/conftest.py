@@ -20,6 +20,11 @@ settings.register_profile("dev", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") == "true" else "dev"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the option that accepts generated files as they are now."""
+    parser.addoption("--accept-goldens", action="store_true", help="write the files in tests/codegen/goldens anew")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that take the oracle, so that `-m "not oracle"` leaves them out."""
     for item in items:
