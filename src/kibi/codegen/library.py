@@ -157,8 +157,8 @@ def generate(
     shared = closure(frozenset().union(*(b.kernels for b in every)), target.kernel_sets)
     needed = frozenset().union(*(call.features for b in every for call in b.calls))
     texts = {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}
-    for name, text in texts.items():
-        files.add(FileName(name, KERNELS), text, is_ours=is_shipped(name))
+    for file_name, text in texts.items():
+        files.add(FileName(file_name, KERNELS), text, is_ours=is_shipped(file_name))
     sources = [file for file in files.texts if file.suffix == ".c"]
     files.add(FileName("example_main.c"), example_main(bindings[0]))
     files.add(FileName("CMakeLists.txt"), cmake_lists(library.text, sources, files.cmake_first_lines))
