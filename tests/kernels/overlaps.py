@@ -9,10 +9,11 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Site
-from kibi.kernels import closure, kernel_folder
-from kibi.kernels.params import Params
+from kibi.kernels import closure, header_of
+from kibi.kernels.params import Params, struct_name
 from kibi.text.c import literal
 from kibi.toolchain import build_program
+from tests.support.kernel_files import portable_folder
 
 _TRIALS = 12
 _HARNESS = Path(__file__).with_name("overlap_check.c")
@@ -147,8 +148,8 @@ def run(probes: Sequence[Probe], folder: Path) -> list[list[bool]]:
         path.write_text(_some(probes[start : start + _IN_A_FILE], start))
     main = folder / "main.c"
     main.write_text(_main(starts))
-    sources = [kernel_folder("portable") / name for name in names if name.endswith(".c")]
-    program = build_program([*sources, *written, main], includes=[kernel_folder("portable")], optimize="1")
+    sources = [portable_folder() / name for name in names if name.endswith(".c")]
+    program = build_program([*sources, *written, main], includes=[portable_folder()], optimize="1")
     sent = b"".join(probe.data for probe in probes)
     done = subprocess.run([str(program)], input=sent, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode(errors="replace")
@@ -171,7 +172,9 @@ def _main(starts: Sequence[int]) -> str:
 def _some(probes: Sequence[Probe], start: int) -> str:
     """A file of probes."""
     kernels = sorted({probe.call.kernel for probe in probes})
-    lines = [f'#include "{kernel}.h"' for kernel in kernels] + [_HARNESS.read_text()]
+    lines = [f'#include "{header}"' for header in sorted({header_of(kernel) for kernel in kernels})] + [
+        _HARNESS.read_text()
+    ]
     for number, probe in enumerate(probes):
         call, (source, output) = probe.call, probe.types
         fields = ", ".join(f".{name} = {_literal(value)}" for name, value in call.by_name.items())
@@ -180,7 +183,7 @@ def _some(probes: Sequence[Probe], start: int) -> str:
         place = "output" if call.is_untyped else f"({output.c} *)output"
         states, behind = _states(probe)
         lines += [
-            f"static const {call.kernel}_params params_{number} = {{{fields}}};",
+            f"static const {struct_name(call.kernel)} params_{number} = {{{fields}}};",
             f"static void run_{number}(void *output, const void *const *rows, void *scratch)",
             f"{{ {states}{call.kernel}({place}, {rows}, &params_{number}, scratch{step}{behind}); }}",
             f"static const int32_t pointers_{number}[][2] = {{{', '.join(f'{{{a}, {b}}}' for a, b in probe.pointers)}}};",

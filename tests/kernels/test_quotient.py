@@ -9,14 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 from kibi.emulator import Core
-from kibi.kernels import kernel_folder
 from kibi.targets import target
 from kibi.toolchain import build_image, build_shared, compile_objects
+from tests.support.kernel_files import portable_folder
 from tests.toolchain.tools import check_cross
 
 Floats = NDArray[np.float32]
 
-FOLDER = kernel_folder("portable")
+FOLDER = portable_folder()
 _HERE = Path(__file__).parent
 _QUOTIENT = FOLDER / "kibi_quotient_f32.c"
 _ON_CORES = 600

@@ -5,19 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from kibi.kernels import closure, kernel_folder
+from kibi.kernels import closure, header_of
 from kibi.kernels.headers import struct_fields
+from kibi.kernels.params import struct_name
 from kibi.ops import Part, operators
 from kibi.selection.choice import VARIANTS
 from kibi.targets import target
 from kibi.toolchain import compile_objects
+from tests.support.kernel_files import portable_folder
 from tests.toolchain.tools import check_cross, check_gcc
 
-FOLDER = kernel_folder("portable")
+FOLDER = portable_folder()
 SOURCES = tuple(sorted(FOLDER.glob("*.c")))
 HEADERS = tuple(sorted(FOLDER.glob("*.h")))
 KERNELS = frozenset(kernel for operator in operators().values() for kernel in operator.kernels) | {*Part.kernels}
-TWINS = frozenset(variant.kernel for variant in VARIANTS if (FOLDER / f"{variant.kernel}.h").is_file())
+TWINS = frozenset(variant.kernel for variant in VARIANTS if (FOLDER / f"{variant.kernel}.c").is_file())
 _USUAL = {("host", "c99", "2"), ("cortex-m4", "c++17", "s"), ("cortex-m0plus", "c99", "3")}
 """Processor, language and level that each run compiles for; the long one for all."""
 _HEADER_TYPES = ("int8_t", "int16_t", "int32_t", "int64_t", "float", "kibi_subgraph")
@@ -75,17 +77,21 @@ def test_headers_stand_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kernel", sorted(KERNELS))
 def test_kernel_header_states_its_contract(kernel: str) -> None:
-    """A kernel's header declares the one function and its struct, and says what output, rows and scratch are."""
-    text = (FOLDER / f"{kernel}.h").read_text()
-    operands = rf"\w+ \*output, const \w+ \*const \*rows,\s+const {kernel}_params \*params,\s+void \*scratch"
+    """A kernel's header declares it and its struct, and says before it what output, rows and scratch are."""
+    text, struct = (FOLDER / header_of(kernel)).read_text(), struct_name(kernel)
+    operands = rf"\w+ \*output, const \w+ \*const \*rows,\s+const {struct} \*params,\s+void \*scratch"
     behind = r"(,\s+int32_t step)?(,\s+void \*const \*states)?"
     found = re.search(rf"void {kernel}\({operands}{behind}\);", text)
     assert found
-    comment = text[text.index(f"}} {kernel}_params;") :]
+    assert text.index(f"}} {struct};") < found.start()
+    comment = next(
+        each for each in reversed(re.findall(r"/\*.*?\*/", text[: found.start()], re.DOTALL)) if "output:" in each
+    )
     named = ("output", "rows", "scratch", *(["step"] if found[1] else []), *(["states"] if found[2] else []))
     assert all(f"{word}:" in comment for word in named)
     fields = struct_fields(kernel, ("portable",))
-    body = text[text.index("typedef struct {") : text.index(f"}} {kernel}_params;")]
+    end = text.index(f"}} {struct};")
+    body = text[text.rindex("typedef struct {", 0, end) : end]
     assert len(fields) == re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL).count(";")
     assert {field.type for field in fields} <= set(_HEADER_TYPES)
 

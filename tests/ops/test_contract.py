@@ -1,6 +1,7 @@
 """What every operator must have: a walk through the registry."""
 
 import inspect
+import re
 from functools import cache
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from kibi.errors import InternalError
 from kibi.frontends.tflite.importers import CUSTOM, IMPORTERS
 from kibi.ir import KernelCall, Operator, Site
-from kibi.kernels import kernel_folder
+from kibi.kernels import header_of, text_of
 from kibi.kernels.params import PARAMS, Kind
 from kibi.ops import operators
 from kibi.targets import targets
@@ -75,9 +76,8 @@ def test_operator_kernels_have_source_and_header_for_every_target(operator: type
     """Each kernel has its two files in the portable set, which every target ends with."""
     assert all(entry.kernel_sets[-1] == "portable" for entry in targets())
     for kernel in operator.kernels:
-        for suffix in (".c", ".h"):
-            path = kernel_folder("portable") / f"{kernel}{suffix}"
-            assert kernel in path.read_text()
+        for name in (f"{kernel}.c", header_of(kernel)):
+            assert f"void {kernel}(" in text_of(name, ("portable",)).text
 
 
 @each_operator
@@ -120,8 +120,10 @@ def test_operator_overlaps_are_declared_for_each_row_input(operator: type[Operat
 def test_operator_kernel_takes_the_step_where_its_call_says_so(operator: type[Operator]) -> None:
     """A call passes the step exactly to those kernels whose header declares it."""
     for call in _calls(operator):
-        header = (kernel_folder("portable") / f"{call.kernel}.h").read_text()
-        assert call.takes_step == ("int32_t step);" in header)
+        header = text_of(header_of(call.kernel), ("portable",)).text
+        declared = re.search(rf"void {call.kernel}\([^;]*;", header)
+        assert declared
+        assert call.takes_step == (declared[0].endswith("int32_t step);"))
 
 
 @each_operator

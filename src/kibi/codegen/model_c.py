@@ -13,7 +13,8 @@ from kibi.codegen.schedule import Takes
 from kibi.codegen.shared_steps_c import SharedSteps, shared_steps
 from kibi.dtypes import DType
 from kibi.ir import KernelCall, Site, Tensor
-from kibi.kernels.params import Field, Kind
+from kibi.kernels import header_of
+from kibi.kernels.params import Field, Kind, struct_name
 from kibi.planner.plan import Buffer, buffer_name
 from kibi.text.c import (
     CCode,
@@ -121,7 +122,8 @@ def _source(b: EmitContext, ends: Callable[[EmitContext], CCode] = definitions) 
 
 def _head(b: EmitContext) -> CCode:
     """What the file is, and what it includes."""
-    kernels = lines(include(FileName(f"{kernel}.h", "kernels")) for kernel in sorted(b.kernels))
+    headers = sorted({header_of(kernel) for kernel in b.kernels})
+    kernels = lines(include(FileName(header, "kernels")) for header in headers)
     return code(
         """\
 $summary
@@ -252,11 +254,11 @@ def _params(b: EmitContext, number: int, call: KernelCall) -> CCode:
     values = call.by_name
     return code(
         """\
-static const ${kernel}_params params_$number = {
+static const $struct params_$number = {
 $fields
 };
 """,
-        kernel=word(call.kernel),
+        struct=word(struct_name(call.kernel)),
         number=b.numbers[number],
         fields=code("\n").join(_field(b, number, field, values.get(field.name, 0)) for field in b.fields(call)),
     )

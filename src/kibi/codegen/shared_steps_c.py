@@ -16,6 +16,7 @@ from kibi.codegen.memory_c import step_parameters
 from kibi.codegen.offsets_c import Offsets, table_offsets
 from kibi.codegen.schedule import Takes
 from kibi.ir import Tensor
+from kibi.kernels.params import struct_name
 from kibi.text.c import CCode, code, comment, filled, plain, type_name, word
 
 _LEAST_NODES = 3
@@ -219,7 +220,7 @@ def _function(b: EmitContext, shared: SharedSteps, kind: Kind) -> CCode:
     takes = _takes(b, shared, kind)
     depth = 2 if takes is Takes.STEPS else 1
     output = code("($output *)(void *)row_at(arena, at->output, step)", output=type_name(kind.output_c_type))
-    params = code("(const ${kernel}_params *)at->params", kernel=word(kind.kernel))
+    params = code("(const $struct *)at->params", struct=word(struct_name(kind.kernel)))
     given = [output, code("rows"), params, code("arena + at->scratch")]
     body = _fetch(b, kind, depth) + call_statement(word(kind.kernel), given, depth)
     if takes is Takes.STEPS:

@@ -6,7 +6,7 @@ Templates are literals of the program's own; what fills them was made by a funct
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite, isnan
 from pathlib import Path
 from textwrap import wrap
@@ -44,6 +44,18 @@ class CCode(Code):
         """What is before the last place where a text begins, and the rest; all and nothing where it is not there."""
         at = self.text.rfind(before)
         return (CCode(self.text[:at]), CCode(self.text[at:])) if at >= 0 else (self, CCode(""))
+
+    def with_words(self, words: "Mapping[str, CCode]") -> "CCode":
+        """Returns the same with other text for some words; `_` separates words, too, as in `kibi_maximum_TYPE`."""
+        if not words:
+            return self
+        pattern = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+        found = re.compile(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])")
+        return CCode(found.sub(lambda match: words[match[0]].text, self.text))
+
+    def pieces(self, pattern: "re.Pattern[str]") -> "tuple[CCode, ...]":
+        """Returns the text between the places that match, and the groups of these places, as `re.split` does."""
+        return tuple(CCode(piece or "") for piece in pattern.split(self.text))
 
 
 def code(template: str, /, **parts: CCode | int) -> CCode:

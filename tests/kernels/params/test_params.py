@@ -102,7 +102,7 @@ def test_bytes_follow_the_layout() -> None:
 
 def test_text_in_c_has_a_line_for_each_field() -> None:
     """What a field means is a comment after it."""
-    assert struct_text("kibi_example_s8", _Example).text == (
+    assert struct_text(_Example).text == (
         "typedef struct {\n"
         "    int32_t elements;          /* of a row */\n"
         "    const int8_t *table;       /* [256] */\n"
@@ -111,4 +111,4 @@ def test_text_in_c_has_a_line_for_each_field() -> None:
         "    const kibi_subgraph *body; /* what runs */\n"
         "} kibi_example_s8_params;\n"
     )
-    assert "offsetof(kibi_example_s8_params, scale) == 12 ? 1 : -1" in layout_checks("kibi_example_s8", _Example).text
+    assert "offsetof(kibi_example_s8_params, scale) == 12 ? 1 : -1" in layout_checks(_Example).text

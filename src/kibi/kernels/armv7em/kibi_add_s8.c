@@ -1,5 +1,5 @@
 /* ADD, int8, for cores with the DSP extension. Source of the rule: TFLM, integer_ops/add.h, AddFunc. */
-#include "kibi_add_s8.h"
+#include "kibi_binary.h"
 
 #include "kibi_requantize.h"
 
@@ -12,7 +12,7 @@ static inline int32_t scaled(int32_t centred, int32_t multiplier, int32_t shift)
 }
 
 /* Any scales, any steps. */
-static KIBI_NOINLINE void one_piece(int8_t *output, const int8_t *a, const int8_t *b, const kibi_add_s8_params *p)
+static KIBI_NOINLINE void one_piece(int8_t *output, const int8_t *a, const int8_t *b, const kibi_scaled_sum_params *p)
 {
     for (int32_t i = 0; i < p->elements; ++i) {
         const int32_t first = scaled(*a - p->zero_point1, p->multiplier1, p->shift1);
@@ -84,9 +84,9 @@ static void clamp_all(int8_t *output, int32_t count, int32_t low, int32_t high)
 /* Whether an input is scaled by exactly one half: of the two in every model, that with the larger scale. */
 static int is_halved(int32_t multiplier, int32_t shift) { return multiplier == (int32_t)1 << 30 && shift == 0; }
 
-void kibi_add_s8(int8_t *output, const int8_t *const *rows, const kibi_add_s8_params *params, void *scratch)
+void kibi_add_s8(int8_t *output, const int8_t *const *rows, const kibi_scaled_sum_params *params, void *scratch)
 {
-    const kibi_add_s8_params *const p = params;
+    const kibi_scaled_sum_params *const p = params;
     const int8_t *const *rows2 = rows + p->rows1;
     const int is_second_halved = is_halved(p->multiplier2, p->shift2);
     const int32_t shift = is_second_halved ? p->shift1 : p->shift2;

@@ -1,5 +1,5 @@
 /* ADD, int8, one rounding, Armv7E-M: the same instructions from every compiler. */
-#include "kibi_add_s8_linear.h"
+#include "kibi_binary.h"
 
 #if !defined(__ARM_FEATURE_DSP)
 #error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"

@@ -1,13 +1,13 @@
 /* AVERAGE_POOL_2D, int8, for cores with the DSP extension: four channels at once. Source of the rule: TFLM,
  * integer_ops/pooling.h, AveragePool. */
-#include "kibi_average_pool2d_s8_accumulate.h"
+#include "kibi_pool2d.h"
 
 #include <string.h>
 
 #include "kibi_requantize.h"
 
 /* The columns of window `x` that lie inside the input: the first, and how many. */
-static inline int32_t columns_inside(int32_t x, const kibi_average_pool2d_s8_accumulate_params *p, int32_t *first)
+static inline int32_t columns_inside(int32_t x, const kibi_pool_accumulate_params *p, int32_t *first)
 {
     const int32_t start = x * p->stride - p->pad;
     const int32_t end = start + p->kernel_width;
@@ -15,7 +15,7 @@ static inline int32_t columns_inside(int32_t x, const kibi_average_pool2d_s8_acc
     return (end < p->input_width ? end : p->input_width) - *first;
 }
 
-static KIBI_NOINLINE void finish(int8_t *output, const int32_t *sums, const kibi_average_pool2d_s8_accumulate_params *p)
+static KIBI_NOINLINE void finish(int8_t *output, const int32_t *sums, const kibi_pool_accumulate_params *p)
 {
     for (int32_t x = 0; x < p->output_width; ++x) {
         int32_t first;
@@ -62,10 +62,9 @@ static KIBI_NOINLINE void add_columns(int32_t *sums, const int8_t *input, int32_
 }
 
 void kibi_average_pool2d_s8_accumulate(int8_t *output, const int8_t *const *rows,
-                                       const kibi_average_pool2d_s8_accumulate_params *params, void *scratch,
-                                       int32_t step)
+                                       const kibi_pool_accumulate_params *params, void *scratch, int32_t step)
 {
-    const kibi_average_pool2d_s8_accumulate_params *const p = params;
+    const kibi_pool_accumulate_params *const p = params;
     int32_t *const sums = (int32_t *)scratch;
     KIBI_ASSERT(sums != NULL && (uintptr_t)scratch % sizeof(int32_t) == 0 && step >= 0 && step < p->steps);
     for (int32_t x = 0; x < p->output_width; ++x) {

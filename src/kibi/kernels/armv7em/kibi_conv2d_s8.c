@@ -1,5 +1,5 @@
 /* CONV_2D, int8, Armv7E-M. Source of the rule: TFLM, integer_ops/conv.h, ConvPerChannel. */
-#include "kibi_conv2d_s8.h"
+#include "kibi_conv2d.h"
 
 #include "kibi_conv2d_s8_pair.h"
 #include "kibi_conv2d_s8_single.h"

@@ -1,5 +1,5 @@
 /* CONV_2D, three by three on one channel, int8, Armv7E-M. Source of the rule: TFLM, integer_ops/conv.h, ConvPerChannel. */
-#include "kibi_conv2d_s8_3x3x1.h"
+#include "kibi_conv2d.h"
 
 #include "kibi_clamp_s8.h"
 

@@ -1,6 +1,6 @@
 /* CONV_2D, int8, Armv7E-M, from constants that are packed for blocks. Source of the rule: TFLM, integer_ops/conv.h,
  * ConvPerChannel. */
-#include "kibi_conv2d_s8_blocks.h"
+#include "kibi_conv2d.h"
 
 #include "kibi_conv2d_s8_pixels2.h"
 #include "kibi_conv2d_s8_pixels3.h"
@@ -267,7 +267,8 @@ static inline int32_t next_pixels(int32_t left, int32_t pixels)
     return left == 2 || left == 4 ? 2 : pixels;
 }
 
-void kibi_conv2d_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *params, void *scratch)
+void kibi_conv2d_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *params,
+                           void *scratch)
 {
     const kibi_conv2d_s8_blocks_params *const p = params;
     const int32_t paired = p->output_channels & ~1;

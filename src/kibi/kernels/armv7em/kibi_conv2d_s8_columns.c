@@ -1,6 +1,6 @@
 /* CONV_2D with a kernel three columns wide, int8, Armv7E-M, from constants that are packed for blocks that share columns.
  * Source of the rule: TFLM, integer_ops/conv.h, ConvPerChannel. */
-#include "kibi_conv2d_s8_columns.h"
+#include "kibi_conv2d.h"
 
 #include "kibi_column_pointers.h"
 #include "kibi_conv2d_s8_columns_block.h"

@@ -1,5 +1,5 @@
 /* RESHAPE, int8, Armv7E-M: the pieces of an output row, one after another. */
-#include "kibi_copy_s8.h"
+#include "kibi_copy.h"
 
 /* Shorter than to call memmove, which is large. Each step reads before it writes, from the end that the other does not reach
  * first. */
@@ -19,7 +19,7 @@ static inline void move(int8_t *to, const int8_t *from, int32_t count)
     }
 }
 
-void kibi_copy_s8(int8_t *output, const int8_t *const *rows, const kibi_copy_s8_params *params, void *scratch)
+void kibi_copy_s8(int8_t *output, const int8_t *const *rows, const kibi_copy_params *params, void *scratch)
 {
     (void)scratch;
     for (int32_t piece = 0; piece < params->pieces; ++piece) {

@@ -1,6 +1,6 @@
 /* DEPTHWISE_CONV_2D, int8, for cores with the DSP extension: four channels at once. Source of the rule: TFLM,
  * integer_ops/depthwise_conv.h. */
-#include "kibi_depthwise_conv2d_s8.h"
+#include "kibi_depthwise_conv2d.h"
 
 #include <string.h>
 

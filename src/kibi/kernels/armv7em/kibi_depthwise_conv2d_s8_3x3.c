@@ -1,5 +1,5 @@
 /* DEPTHWISE_CONV_2D, three by three, int8, Armv7E-M. Source of the rule: TFLM, integer_ops/depthwise_conv.h. */
-#include "kibi_depthwise_conv2d_s8_3x3.h"
+#include "kibi_depthwise_conv2d.h"
 
 #include "kibi_depthwise_conv2d_s8_3x3_row.h"
 

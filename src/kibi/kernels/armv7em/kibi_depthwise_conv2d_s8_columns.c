@@ -1,5 +1,5 @@
 /* DEPTHWISE_CONV_2D, any window, int8, Armv7E-M. Source of the rule: TFLM, integer_ops/depthwise_conv.h. */
-#include "kibi_depthwise_conv2d_s8_columns.h"
+#include "kibi_depthwise_conv2d.h"
 
 #include "kibi_clamp_s8.h"
 #include "kibi_depthwise_conv2d_s8_block.h"

@@ -1,5 +1,5 @@
 /* FULLY_CONNECTED, int8, Armv7E-M. Source of the rule: TFLM, integer_ops/fully_connected.h. */
-#include "kibi_fully_connected_s8.h"
+#include "kibi_fully_connected.h"
 
 #include "kibi_conv2d_s8_single.h"
 #include "kibi_dot_1x1_s8.h"

@@ -1,6 +1,6 @@
 /* FULLY_CONNECTED, int8, packed weights, Armv7E-M: the same instructions from every compiler. Source of the rule: TFLM,
  * integer_ops/fully_connected.h. */
-#include "kibi_fully_connected_s8_blocks.h"
+#include "kibi_fully_connected.h"
 
 #if !defined(__ARM_FEATURE_DSP)
 #error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"

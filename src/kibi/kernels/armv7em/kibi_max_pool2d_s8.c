@@ -1,6 +1,6 @@
 /* MAX_POOL_2D, int8, for cores with the DSP extension: four channels at once. Source of the rule: TFLM,
  * integer_ops/pooling.h, MaxPool. */
-#include "kibi_max_pool2d_s8.h"
+#include "kibi_pool2d.h"
 
 #include "kibi_largest4.h"
 #include "kibi_requantize.h"
@@ -12,7 +12,7 @@ typedef struct {
 } part;
 
 static KIBI_NOINLINE void four_channels(int8_t *output, const int8_t *const *rows, const part *inside,
-                                        const kibi_max_pool2d_s8_params *p, int32_t c)
+                                        const kibi_pool_params *p, int32_t c)
 {
     const int8_t *const *const end = rows + p->kernel_rows;
     uint32_t largest = 0x80808080u;
@@ -33,7 +33,7 @@ static KIBI_NOINLINE void four_channels(int8_t *output, const int8_t *const *row
 }
 
 static KIBI_NOINLINE void one_channel(int8_t *output, const int8_t *const *rows, const part *inside,
-                                      const kibi_max_pool2d_s8_params *p, int32_t c)
+                                      const kibi_pool_params *p, int32_t c)
 {
     int32_t largest = -128;
     for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
@@ -49,9 +49,9 @@ static KIBI_NOINLINE void one_channel(int8_t *output, const int8_t *const *rows,
     *output = (int8_t)kibi_clamp(largest, p->activation_min, p->activation_max);
 }
 
-void kibi_max_pool2d_s8(int8_t *output, const int8_t *const *rows, const kibi_max_pool2d_s8_params *params, void *scratch)
+void kibi_max_pool2d_s8(int8_t *output, const int8_t *const *rows, const kibi_pool_params *params, void *scratch)
 {
-    const kibi_max_pool2d_s8_params *const p = params;
+    const kibi_pool_params *const p = params;
     (void)scratch;
     for (int32_t x = 0; x < p->output_width; ++x) {
         const int32_t start = x * p->stride - p->pad;

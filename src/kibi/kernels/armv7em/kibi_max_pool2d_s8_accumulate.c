@@ -1,6 +1,6 @@
 /* MAX_POOL_2D, int8, for cores with the DSP extension: four channels at once. Source of the rule: TFLM,
  * integer_ops/pooling.h, MaxPool. */
-#include "kibi_max_pool2d_s8_accumulate.h"
+#include "kibi_pool2d.h"
 
 #include "kibi_largest4.h"
 #include "kibi_requantize.h"
@@ -19,10 +19,10 @@ static KIBI_NOINLINE void raise_to(int8_t *maxima, const int8_t *input, int32_t 
     }
 }
 
-void kibi_max_pool2d_s8_accumulate(int8_t *output, const int8_t *const *rows,
-                                   const kibi_max_pool2d_s8_accumulate_params *params, void *scratch, int32_t step)
+void kibi_max_pool2d_s8_accumulate(int8_t *output, const int8_t *const *rows, const kibi_pool_accumulate_params *params,
+                                   void *scratch, int32_t step)
 {
-    const kibi_max_pool2d_s8_accumulate_params *const p = params;
+    const kibi_pool_accumulate_params *const p = params;
     const int32_t elements = p->output_width * p->channels;
     int8_t *const maxima = (int8_t *)scratch;
     KIBI_ASSERT(maxima != NULL && step >= 0 && step < p->steps);

@@ -36,4 +36,11 @@ PARAMS: Mapping[str, type[Params]] = MappingProxyType(
         for kernel in kind.kernels
     }
 )
-__all__ = ["PARAMS", "Field", "Kind", "Params", "array", "number", "subgraph"]
+
+
+def struct_name(kernel: str) -> str:
+    """Returns the name of the parameter struct of a kernel in C; a custom kernel has one of its own."""
+    return PARAMS[kernel].struct if kernel in PARAMS else f"{kernel}_params"
+
+
+__all__ = ["PARAMS", "Field", "Kind", "Params", "array", "number", "struct_name", "subgraph"]

@@ -6,6 +6,7 @@ from kibi.kernels.params.description import Params, array, number
 
 class PairParams(
     Params,
+    struct="kibi_pair_params",
     kernels=(
         "kibi_floor_div_f32",
         "kibi_floor_div_s32",
@@ -63,6 +64,7 @@ class AddLanesParams(Params, kernels=("kibi_add_s8_lanes",)):
 
 class ClampedPairParams(
     PairParams,
+    struct="kibi_clamped_pair_params",
     kernels=(
         "kibi_add_s32",
         "kibi_div_s32",
@@ -81,6 +83,7 @@ class ClampedPairParams(
 
 class ClampedPairF32Params(
     PairParams,
+    struct="kibi_clamped_pair_f32_params",
     kernels=(
         "kibi_add_f32",
         "kibi_div_f32",
@@ -114,6 +117,7 @@ class AddNS8Params(Params, kernels=("kibi_add_n_s8",)):
 
 class ScaledSumParams(
     ClampedPairParams,
+    struct="kibi_scaled_sum_params",
     kernels=(
         "kibi_add_s16",
         "kibi_add_s8",
@@ -148,6 +152,7 @@ class AddLinearParams(Params, kernels=("kibi_add_s8_linear",)):
 
 class CompareParams(
     PairParams,
+    struct="kibi_compare_params",
     kernels=(
         "kibi_compare_bool",
         "kibi_compare_f32",
@@ -205,6 +210,7 @@ class MulS8Params(ClampedPairParams, kernels=("kibi_mul_s8",)):
 
 class PreluParams(
     PairParams,
+    struct="kibi_prelu_params",
     kernels=(
         "kibi_prelu_s16",
         "kibi_prelu_s8",
@@ -223,6 +229,7 @@ class PreluParams(
 
 class ScaledDifferenceParams(
     PairParams,
+    struct="kibi_scaled_difference_params",
     kernels=(
         "kibi_squared_difference_s16",
         "kibi_squared_difference_s8",

@@ -8,13 +8,13 @@ _INDENT = "    "
 _POINTER_BYTES = (4, 8)
 
 
-def struct_text(kernel: str, kind: type[Params]) -> CCode:
-    """Returns the definition of `<kernel>_params`, with what each field means."""
+def struct_text(kind: type[Params]) -> CCode:
+    """Returns the definition of the struct, with what each field means."""
     width = max((len(_declared(each).text) for each in kind.fields if each.meaning), default=0)
     return code(
-        "typedef struct {\n$fields} ${kernel}_params;\n",
+        "typedef struct {\n$fields} $struct;\n",
         fields=lines(_field_text(each, width) for each in kind.fields),
-        kernel=word(kernel),
+        struct=word(kind.struct),
     )
 
 
@@ -38,20 +38,20 @@ def _field_text(field: Field, width: int) -> CCode:
     return code("$meaning$declared\n", meaning=comment(meaning, _INDENT), declared=declared)
 
 
-def layout_checks(kernel: str, kind: type[Params]) -> CCode:
-    """Returns C that does not compile unless `<kernel>_params` has the size and the offsets that `Layout` says.
+def layout_checks(kind: type[Params]) -> CCode:
+    """Returns C that does not compile unless the struct has the size and the offsets that `Layout` says.
 
-    It needs the kernel's header, `stddef.h` and `stdint.h`.
+    It needs the header that defines the struct, `stddef.h` and `stdint.h`.
     """
-    return lines(_checks_of(kernel, kind, pointer_bytes) for pointer_bytes in _POINTER_BYTES)
+    return lines(_checks_of(kind, pointer_bytes) for pointer_bytes in _POINTER_BYTES)
 
 
-def _checks_of(kernel: str, kind: type[Params], pointer_bytes: int) -> CCode:
-    layout, name = Layout.of(kind, pointer_bytes), word(kernel)
+def _checks_of(kind: type[Params], pointer_bytes: int) -> CCode:
+    layout, name = Layout.of(kind, pointer_bytes), word(kind.struct)
     offsets = lines(
         code(
-            "typedef char ${kernel}_has_${field}_at_$offset[offsetof(${kernel}_params, $field) == $offset ? 1 : -1];\n",
-            kernel=name,
+            "typedef char ${struct}_has_${field}_at_$offset[offsetof($struct, $field) == $offset ? 1 : -1];\n",
+            struct=name,
             field=word(each.name),
             offset=offset,
         )
@@ -60,11 +60,11 @@ def _checks_of(kernel: str, kind: type[Params], pointer_bytes: int) -> CCode:
     return code(
         """\
 #if UINTPTR_MAX == $most
-${offsets}typedef char ${kernel}_has_${size}_bytes[sizeof(${kernel}_params) == $size ? 1 : -1];
+${offsets}typedef char ${struct}_has_${size}_bytes[sizeof($struct) == $size ? 1 : -1];
 #endif
 """,
         most=word("UINT32_MAX" if pointer_bytes == _POINTER_BYTES[0] else "UINT64_MAX"),
         offsets=offsets,
-        kernel=name,
+        struct=name,
         size=layout.size_bytes,
     )

@@ -359,7 +359,11 @@ class DepthwiseS8Params(Params, kernels=("kibi_depthwise_conv2d_s8",)):
     pad: int = number(DType.S32, "columns of padding before the first input column")
 
 
-class Depthwise3x3Params(Params, kernels=("kibi_depthwise_conv2d_s8_3x3", "kibi_depthwise_conv2d_s8_3x3_relu")):
+class Depthwise3x3Params(
+    Params,
+    struct="kibi_depthwise_conv2d_s8_3x3_params",
+    kernels=("kibi_depthwise_conv2d_s8_3x3", "kibi_depthwise_conv2d_s8_3x3_relu"),
+):
     """DEPTHWISE_CONV_2D of s8 with multiplier 1 and a window of three by three, four channels at a time."""
 
     blocks: Array = array(

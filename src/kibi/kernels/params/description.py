@@ -115,15 +115,17 @@ class Params:
     """The parameters of one call of a kernel. Subclasses declare the struct's fields; those of a base class come first.
 
     Attributes:
+        struct: its name in C. Where it is not given, it is the name of the one kernel, with `_params` after it.
         kernels: Kibi's own kernels that take this struct.
         fields: of the struct, in its order.
     """
 
+    struct: ClassVar[str] = ""
     kernels: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[tuple[Field, ...]] = ()
     _defaults: ClassVar[Mapping[str, Any]] = {}
 
-    def __init_subclass__(cls, *, kernels: tuple[str, ...] = ()) -> None:
+    def __init_subclass__(cls, *, kernels: tuple[str, ...] = (), struct: str = "") -> None:
         own = {name: value for name, value in vars(cls).items() if isinstance(value, _Declared)}
         for name in own:
             if hasattr(Params, name):
@@ -131,6 +133,9 @@ class Params:
                     f"{cls.__name__}: no field can be called {name}, as all parameters have that attribute"
                 )
             delattr(cls, name)
+        if len(kernels) > 1 and not struct:
+            raise InternalError(f"{cls.__name__} is the struct of several kernels: give its name in C, struct=...")
+        cls.struct = struct or "".join(f"{kernel}_params" for kernel in kernels)
         cls.kernels = kernels
         cls.fields = (
             *cls.fields,

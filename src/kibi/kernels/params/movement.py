@@ -4,7 +4,9 @@ from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
 
 
-class BroadcastArgsParams(Params, kernels=("kibi_broadcast_args_s32", "kibi_broadcast_args_s64")):
+class BroadcastArgsParams(
+    Params, struct="kibi_broadcast_args_params", kernels=("kibi_broadcast_args_s32", "kibi_broadcast_args_s64")
+):
     """BROADCAST_ARGS: the shape that two shapes broadcast to."""
 
     elements1: int = number(DType.S32, "of the first shape")
@@ -27,7 +29,7 @@ class CopyBytesParams(Params, kernels=("kibi_copy_any",)):
     bytes: int = number(DType.S32, "of a piece")
 
 
-class CopyParams(Params, kernels=("kibi_copy_f32", "kibi_copy_s8")):
+class CopyParams(Params, struct="kibi_copy_params", kernels=("kibi_copy_f32", "kibi_copy_s8")):
     """RESHAPE of s8 or f32: a copy of pieces, one after another."""
 
     pieces: int = number(DType.S32)
@@ -94,7 +96,7 @@ class PadF32Params(PaddingParams, kernels=("kibi_pad_f32",)):
     value: float = number(DType.F32, "of all that is added")
 
 
-class PadParams(PaddingParams, kernels=("kibi_pad_s16", "kibi_pad_s32", "kibi_pad_s8")):
+class PadParams(PaddingParams, struct="kibi_pad_params", kernels=("kibi_pad_s16", "kibi_pad_s32", "kibi_pad_s8")):
     """PAD of integers."""
 
     value: int = number(DType.S32, "of all that is added, -128 … 127")

@@ -6,6 +6,7 @@ from kibi.kernels.params.description import Params, array, number
 
 class VectorsParams(
     Params,
+    struct="kibi_vectors_params",
     kernels=(
         "kibi_l2_normalization_f32",
         "kibi_log_softmax_f32",
@@ -63,6 +64,7 @@ class SoftmaxS16Params(Params, kernels=("kibi_softmax_s16",)):
 
 class SoftmaxS8Params(
     Params,
+    struct="kibi_softmax_s8_params",
     kernels=(
         "kibi_softmax_s8",
         "kibi_softmax_s8_s16",

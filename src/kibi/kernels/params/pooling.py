@@ -14,6 +14,7 @@ class PoolingParams(Params):
 
 class PoolF32Params(
     PoolingParams,
+    struct="kibi_pool_f32_params",
     kernels=(
         "kibi_average_pool2d_f32",
         "kibi_l2_pool2d_f32",
@@ -32,6 +33,7 @@ class PoolF32Params(
 
 class PoolF32AccumulateParams(
     PoolingParams,
+    struct="kibi_pool_f32_accumulate_params",
     kernels=(
         "kibi_average_pool2d_f32_accumulate",
         "kibi_max_pool2d_f32_accumulate",
@@ -49,6 +51,7 @@ class PoolF32AccumulateParams(
 
 class PoolParams(
     PoolingParams,
+    struct="kibi_pool_params",
     kernels=(
         "kibi_average_pool2d_s16",
         "kibi_average_pool2d_s8",
@@ -68,6 +71,7 @@ class PoolParams(
 
 class PoolAccumulateParams(
     PoolingParams,
+    struct="kibi_pool_accumulate_params",
     kernels=(
         "kibi_average_pool2d_s16_accumulate",
         "kibi_average_pool2d_s8_accumulate",

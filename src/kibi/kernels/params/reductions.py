@@ -6,6 +6,7 @@ from kibi.kernels.params.description import Params, number
 
 class ReductionParams(
     Params,
+    struct="kibi_reduction_params",
     kernels=(
         "kibi_reduce_all_bool",
         "kibi_sum_f32",
@@ -41,6 +42,7 @@ class AxisParams(Params):
 
 class ArgExtremeParams(
     AxisParams,
+    struct="kibi_arg_extreme_params",
     kernels=(
         "kibi_arg_extreme_f32",
         "kibi_arg_extreme_s8",
@@ -75,6 +77,7 @@ class MeanF32Params(ReductionParams, kernels=("kibi_mean_f32",)):
 
 class MeanParams(
     ReductionParams,
+    struct="kibi_mean_params",
     kernels=(
         "kibi_mean_s16",
         "kibi_mean_s8",
@@ -90,6 +93,7 @@ class MeanParams(
 
 class ReduceExtremeParams(
     ReductionParams,
+    struct="kibi_reduce_extreme_params",
     kernels=(
         "kibi_reduce_extreme_f32",
         "kibi_reduce_extreme_s8",

@@ -66,7 +66,11 @@ class FramerParams(Params, kernels=("kibi_signal_framer_s16",)):
     valid_offset: int = number(DType.S32, "byte of the output that says whether all frames are complete")
 
 
-class OverlapAddParams(Params, kernels=("kibi_signal_overlap_add_f32", "kibi_signal_overlap_add_s16")):
+class OverlapAddParams(
+    Params,
+    struct="kibi_signal_overlap_add_params",
+    kernels=("kibi_signal_overlap_add_f32", "kibi_signal_overlap_add_s16"),
+):
     """SignalOverlapAdd: sums of overlapping frames."""
 
     lines: int = number(DType.S32)

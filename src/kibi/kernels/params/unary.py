@@ -6,33 +6,29 @@ from kibi.kernels.params.description import Params, array, number
 
 class ElementsParams(
     Params,
+    struct="kibi_elements_params",
     kernels=(
         "kibi_abs_f32",
-        "kibi_cast_f32_f32",
         "kibi_cast_f32_s16",
         "kibi_cast_f32_s32",
         "kibi_cast_f32_s8",
         "kibi_cast_f32_u32",
         "kibi_cast_s16_f32",
-        "kibi_cast_s16_s16",
         "kibi_cast_s16_s32",
         "kibi_cast_s16_s8",
         "kibi_cast_s16_u32",
         "kibi_cast_s32_f32",
         "kibi_cast_s32_s16",
-        "kibi_cast_s32_s32",
         "kibi_cast_s32_s8",
         "kibi_cast_s32_u32",
         "kibi_cast_s8_f32",
         "kibi_cast_s8_s16",
         "kibi_cast_s8_s32",
-        "kibi_cast_s8_s8",
         "kibi_cast_s8_u32",
         "kibi_cast_u32_f32",
         "kibi_cast_u32_s16",
         "kibi_cast_u32_s32",
         "kibi_cast_u32_s8",
-        "kibi_cast_u32_u32",
         "kibi_cast_u8_f32",
         "kibi_cast_u8_s16",
         "kibi_cast_u8_s32",
@@ -86,6 +82,7 @@ class CastAnyBoolParams(ElementsParams, kernels=("kibi_cast_any_bool",)):
 
 class QuantizeF32Params(
     ElementsParams,
+    struct="kibi_quantize_f32_params",
     kernels=(
         "kibi_dequantize_s16_f32",
         "kibi_dequantize_s8_f32",
@@ -120,6 +117,7 @@ class LeakyReluS16Params(ElementsParams, kernels=("kibi_leaky_relu_s16",)):
 
 class SigmoidS16Params(
     ElementsParams,
+    struct="kibi_sigmoid_s16_params",
     kernels=(
         "kibi_logistic_s16",
         "kibi_tanh_s16",
@@ -143,6 +141,7 @@ class TableParams(Params, kernels=("kibi_table_s8",)):
 
 class RequantizeParams(
     ElementsParams,
+    struct="kibi_requantize_params",
     kernels=(
         "kibi_quantize_s16_s16",
         "kibi_quantize_s16_s32",
@@ -172,6 +171,7 @@ class Relu6S16Params(ElementsParams, kernels=("kibi_relu6_s16",)):
 
 class ScaleParams(
     ElementsParams,
+    struct="kibi_scale_params",
     kernels=(
         "kibi_relu_s16",
         "kibi_rsqrt_s16",

@@ -1,5 +1,5 @@
 /* ADD_N, float, portable: rule N24 of Kibi's numerics. Source: TFLM, reference/add_n.h. */
-#include "kibi_add_n_f32.h"
+#include "kibi_add_n.h"
 
 #include "kibi_float.h"
 

@@ -1,5 +1,5 @@
 /* ADD_N, int8, portable: rule N34 of Kibi's numerics. Source: TFLM, reference/add_n.h. */
-#include "kibi_add_n_s8.h"
+#include "kibi_add_n.h"
 
 #include "kibi_requantize.h"
 

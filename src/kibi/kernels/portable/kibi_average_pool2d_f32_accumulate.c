@@ -1,11 +1,11 @@
 /* AVERAGE_POOL_2D, float, portable. Source of the rule: TFLM, reference/pooling.h, AveragePool. */
-#include "kibi_average_pool2d_f32_accumulate.h"
+#include "kibi_pool2d.h"
 
 #include "kibi_float.h"
 #include "kibi_quotient_f32.h"
 
 /* The columns of window `x` that lie inside the input: the first, and how many. */
-static inline int32_t columns_inside(int32_t x, const kibi_average_pool2d_f32_accumulate_params *p, int32_t *first)
+static inline int32_t columns_inside(int32_t x, const kibi_pool_f32_accumulate_params *p, int32_t *first)
 {
     const int32_t start = x * p->stride - p->pad;
     const int32_t end = start + p->kernel_width;
@@ -13,7 +13,7 @@ static inline int32_t columns_inside(int32_t x, const kibi_average_pool2d_f32_ac
     return (end < p->input_width ? end : p->input_width) - *first;
 }
 
-static void finish(float *output, const float *sums, const kibi_average_pool2d_f32_accumulate_params *p)
+static void finish(float *output, const float *sums, const kibi_pool_f32_accumulate_params *p)
 {
     for (int32_t x = 0; x < p->output_width; ++x) {
         int32_t first;
@@ -25,10 +25,9 @@ static void finish(float *output, const float *sums, const kibi_average_pool2d_f
 }
 
 void kibi_average_pool2d_f32_accumulate(float *output, const float *const *rows,
-                                        const kibi_average_pool2d_f32_accumulate_params *params, void *scratch,
-                                        int32_t step)
+                                        const kibi_pool_f32_accumulate_params *params, void *scratch, int32_t step)
 {
-    const kibi_average_pool2d_f32_accumulate_params *const p = params;
+    const kibi_pool_f32_accumulate_params *const p = params;
     float *const sums = (float *)scratch;
     KIBI_ASSERT(sums != NULL && (uintptr_t)scratch % sizeof(float) == 0 && step >= 0 && step < p->steps);
     if (step == 0) {

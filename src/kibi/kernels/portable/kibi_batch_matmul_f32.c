@@ -1,9 +1,10 @@
 /* BATCH_MATMUL, float, portable: rule N24 of Kibi's numerics. Source: TFLM, reference/batch_matmul.h. */
-#include "kibi_batch_matmul_f32.h"
+#include "kibi_batch_matmul.h"
 
 #include "kibi_float.h"
 
-void kibi_batch_matmul_f32(float *output, const float *const *rows, const kibi_batch_matmul_f32_params *params, void *scratch)
+void kibi_batch_matmul_f32(float *output, const float *const *rows, const kibi_batch_matmul_f32_params *params,
+                           void *scratch)
 {
     const kibi_batch_matmul_f32_params *const p = params;
     (void)scratch;

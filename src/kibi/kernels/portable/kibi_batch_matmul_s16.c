@@ -1,10 +1,10 @@
 /* BATCH_MATMUL, int16, portable: rules N26 and N35 of Kibi's numerics. Source: TFLM, reference/batch_matmul.h. */
-#include "kibi_batch_matmul_s16.h"
+#include "kibi_batch_matmul.h"
 
 #include "kibi_requantize_s16.h"
 
-void kibi_batch_matmul_s16(int16_t *output, const int16_t *const *rows,
-                           const kibi_batch_matmul_s16_params *params, void *scratch)
+void kibi_batch_matmul_s16(int16_t *output, const int16_t *const *rows, const kibi_batch_matmul_s16_params *params,
+                           void *scratch)
 {
     const kibi_batch_matmul_s16_params *const p = params;
     (void)scratch;

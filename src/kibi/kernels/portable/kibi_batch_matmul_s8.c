@@ -1,9 +1,10 @@
 /* BATCH_MATMUL, int8, portable: rule N35 of Kibi's numerics. Source: TFLM, reference/batch_matmul.h. */
-#include "kibi_batch_matmul_s8.h"
+#include "kibi_batch_matmul.h"
 
 #include "kibi_requantize.h"
 
-void kibi_batch_matmul_s8(int8_t *output, const int8_t *const *rows, const kibi_batch_matmul_s8_params *params, void *scratch)
+void kibi_batch_matmul_s8(int8_t *output, const int8_t *const *rows, const kibi_batch_matmul_s8_params *params,
+                          void *scratch)
 {
     const kibi_batch_matmul_s8_params *const p = params;
     (void)scratch;

@@ -1,10 +1,10 @@
 /* BROADCAST_ARGS, int64, portable. Source of the rule: TFLM, reference/broadcast_args.h. */
-#include "kibi_broadcast_args_s64.h"
+#include "kibi_broadcast_args.h"
 
-void kibi_broadcast_args_s64(int64_t *output, const int64_t *const *rows,
-                             const kibi_broadcast_args_s64_params *params, void *scratch)
+void kibi_broadcast_args_s64(int64_t *output, const int64_t *const *rows, const kibi_broadcast_args_params *params,
+                             void *scratch)
 {
-    const kibi_broadcast_args_s64_params *const p = params;
+    const kibi_broadcast_args_params *const p = params;
     (void)scratch;
     for (int32_t i = 0; i < p->elements; ++i) {
         const int32_t i1 = i - (p->elements - p->elements1);

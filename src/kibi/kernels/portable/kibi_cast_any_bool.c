@@ -1,5 +1,5 @@
 /* CAST to bool, portable. Source of the rule: TFLM, micro/kernels/cast.cc. */
-#include "kibi_cast_any_bool.h"
+#include "kibi_unary.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* CONV_2D, float, portable. Source of the rule: TFLM, reference/conv.h, Conv. */
-#include "kibi_conv2d_f32.h"
+#include "kibi_conv2d.h"
 
 #include "kibi_dot_f32.h"
 #include "kibi_window_columns.h"

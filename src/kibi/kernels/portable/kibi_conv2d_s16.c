@@ -1,5 +1,5 @@
 /* CONV_2D, int16, portable. Source of the rule: TFLM, integer_ops/conv.h, ConvPerChannel of int16_t. */
-#include "kibi_conv2d_s16.h"
+#include "kibi_conv2d.h"
 
 #include "kibi_requantize_s16.h"
 #include "kibi_window_columns.h"

@@ -1,6 +1,6 @@
 /* CONV_2D, three by three on one channel, int8, portable: what the packed constants mean. Source of the rule: TFLM,
  * integer_ops/conv.h, ConvPerChannel. */
-#include "kibi_conv2d_s8_3x3x1.h"
+#include "kibi_conv2d.h"
 
 #include "kibi_add_product.h"
 #include "kibi_requantize.h"

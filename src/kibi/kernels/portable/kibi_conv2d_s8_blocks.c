@@ -1,6 +1,6 @@
 /* CONV_2D, int8, from constants that are packed for blocks, in plain C: for cores without the instructions that the blocks are
  * made for. Source of the rule: TFLM, integer_ops/conv.h, ConvPerChannel. */
-#include "kibi_conv2d_s8_blocks.h"
+#include "kibi_conv2d.h"
 
 #include "kibi_halves_s8.h"
 #include "kibi_requantize.h"
@@ -59,7 +59,8 @@ static int32_t next_pixels(int32_t left, int32_t pixels)
     return left == 2 || left == 4 ? 2 : pixels;
 }
 
-void kibi_conv2d_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *params, void *scratch)
+void kibi_conv2d_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *params,
+                           void *scratch)
 {
     const kibi_conv2d_s8_blocks_params *const p = params;
     const int32_t elements = p->kernel_rows * p->kernel_width * p->input_channels;

@@ -1,8 +1,7 @@
 /* CONV_2D with a filter of indices into tables, int8, portable: the filters of a few channels are decoded, and the row computed
  * by the kernel for decoded ones. Source of the rule: TFLM, integer_ops/conv.h, ConvPerChannel. */
-#include "kibi_conv2d_s8_codebook.h"
+#include "kibi_conv2d.h"
 
-#include "kibi_conv2d_s8.h"
 #include "kibi_codebook_s8.h"
 
 /* What is the same for all blocks of channels. */
@@ -35,7 +34,7 @@ static void decode(int8_t *filter, const kibi_conv2d_s8_codebook_params *p, int3
 }
 
 void kibi_conv2d_s8_codebook(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_codebook_params *params,
-                            void *scratch)
+                             void *scratch)
 {
     const kibi_conv2d_s8_codebook_params *const p = params;
     const int32_t size = p->kernel_rows * p->kernel_width * p->input_channels;

@@ -1,7 +1,7 @@
 /* CONV_2D with a kernel three columns wide, int8, from constants that are packed for blocks that share columns, in plain C:
  * for cores that lack the instructions which the blocks are made for. Source of the rule: TFLM, integer_ops/conv.h,
  * ConvPerChannel. */
-#include "kibi_conv2d_s8_columns.h"
+#include "kibi_conv2d.h"
 
 #include <string.h>
 

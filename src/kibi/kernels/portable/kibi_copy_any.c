@@ -1,5 +1,5 @@
 /* RESHAPE, SQUEEZE, EXPAND_DIMS, any type, portable: the pieces of an output row, one after another. */
-#include "kibi_copy_any.h"
+#include "kibi_copy.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* CUMSUM, float, portable: rule N24 of Kibi's numerics. Source: TFLM, reference/cumsum.h. */
-#include "kibi_cumsum_f32.h"
+#include "kibi_reduction.h"
 
 #include "kibi_float.h"
 

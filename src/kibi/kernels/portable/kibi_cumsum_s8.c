@@ -1,5 +1,5 @@
 /* CUMSUM, int8, portable: rule N34 of Kibi's numerics. Source: TFLM, reference/cumsum.h. */
-#include "kibi_cumsum_s8.h"
+#include "kibi_reduction.h"
 
 #include "kibi_requantize.h"
 

@@ -1,5 +1,5 @@
 /* DEPTHWISE_CONV_2D, float, portable. Source of the rule: TFLM, reference/depthwiseconv_float.h, DepthwiseConv. */
-#include "kibi_depthwise_conv2d_f32.h"
+#include "kibi_depthwise_conv2d.h"
 
 #include "kibi_float.h"
 

@@ -1,5 +1,5 @@
 /* DEPTHWISE_CONV_2D, int16, portable. Source of the rule: TFLM, integer_ops/depthwise_conv.h, DepthwiseConvPerChannel. */
-#include "kibi_depthwise_conv2d_s16.h"
+#include "kibi_depthwise_conv2d.h"
 
 #include "kibi_requantize_s16.h"
 #include "kibi_window_columns.h"

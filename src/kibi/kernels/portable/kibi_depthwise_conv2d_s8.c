@@ -1,5 +1,5 @@
 /* DEPTHWISE_CONV_2D, int8, portable. Source of the rule: TFLM, integer_ops/depthwise_conv.h. */
-#include "kibi_depthwise_conv2d_s8.h"
+#include "kibi_depthwise_conv2d.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* DEPTHWISE_CONV_2D, any window, int8, portable: what the packed blocks mean. Source of the rule: TFLM,
  * integer_ops/depthwise_conv.h. */
-#include "kibi_depthwise_conv2d_s8_columns.h"
+#include "kibi_depthwise_conv2d.h"
 
 #include "kibi_add_product.h"
 #include "kibi_requantize.h"

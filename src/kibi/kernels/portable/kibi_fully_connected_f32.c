@@ -1,5 +1,5 @@
 /* FULLY_CONNECTED, float, portable. Source of the rule: TFLM, reference/fully_connected.h. */
-#include "kibi_fully_connected_f32.h"
+#include "kibi_fully_connected.h"
 
 #include "kibi_dot_f32.h"
 

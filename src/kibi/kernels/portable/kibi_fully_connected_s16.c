@@ -1,10 +1,10 @@
 /* FULLY_CONNECTED, int16, portable. Source of the rule: TFLM, integer_ops/fully_connected.h. */
-#include "kibi_fully_connected_s16.h"
+#include "kibi_fully_connected.h"
 
 #include "kibi_requantize_s16.h"
 
-void kibi_fully_connected_s16(int16_t *output, const int16_t *const *rows, const kibi_fully_connected_s16_params *params,
-                              void *scratch)
+void kibi_fully_connected_s16(int16_t *output, const int16_t *const *rows,
+                              const kibi_fully_connected_s16_params *params, void *scratch)
 {
     const kibi_fully_connected_s16_params *const p = params;
     int32_t offset = 0;

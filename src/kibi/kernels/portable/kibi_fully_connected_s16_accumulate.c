@@ -1,5 +1,5 @@
 /* FULLY_CONNECTED, int16, portable. Source of the rule: TFLM, integer_ops/fully_connected.h. */
-#include "kibi_fully_connected_s16_accumulate.h"
+#include "kibi_fully_connected.h"
 
 #include <string.h>
 

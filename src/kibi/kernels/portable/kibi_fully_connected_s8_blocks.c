@@ -1,5 +1,5 @@
 /* FULLY_CONNECTED, int8, packed weights, portable. Source of the rule: TFLM, integer_ops/fully_connected.h. */
-#include "kibi_fully_connected_s8_blocks.h"
+#include "kibi_fully_connected.h"
 
 #include "kibi_halves_s8.h"
 #include "kibi_requantize.h"

@@ -1,6 +1,6 @@
 /* FULLY_CONNECTED with a filter of indices into tables, int8, portable. Source of the rule: TFLM,
  * integer_ops/fully_connected.h. */
-#include "kibi_fully_connected_s8_codebook.h"
+#include "kibi_fully_connected.h"
 
 #include "kibi_dot_1x1_s8.h"
 #include "kibi_codebook_s8.h"
@@ -24,7 +24,7 @@ static int32_t sum_piece(int32_t sum, const int8_t *x, int32_t first, const int8
 }
 
 void kibi_fully_connected_s8_codebook(int8_t *output, const int8_t *const *rows,
-                                     const kibi_fully_connected_s8_codebook_params *params, void *scratch)
+                                      const kibi_fully_connected_s8_codebook_params *params, void *scratch)
 {
     const kibi_fully_connected_s8_codebook_params *const p = params;
     int32_t offset = 0;

@@ -1,9 +1,10 @@
 /* Moved elements, any type, portable: runs of neighbouring elements, one after another. */
-#include "kibi_gather_runs_any.h"
+#include "kibi_gather_runs.h"
 
 #include <string.h>
 
-void kibi_gather_runs_any(void *output, const void *const *rows, const kibi_gather_runs_any_params *params, void *scratch)
+void kibi_gather_runs_any(void *output, const void *const *rows, const kibi_gather_runs_any_params *params,
+                          void *scratch)
 {
     const kibi_gather_runs_any_params *const p = params;
     uint8_t *to = (uint8_t *)output;

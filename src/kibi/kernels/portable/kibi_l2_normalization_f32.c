@@ -1,14 +1,14 @@
 /* L2_NORMALIZATION, float, portable. Source of the rule: TFLM, reference/l2normalization.h, L2Normalization. */
-#include "kibi_l2_normalization_f32.h"
+#include "kibi_normalization.h"
 
 #include "kibi_float.h"
 #include "kibi_quotient_f32.h"
 #include "kibi_square_root.h"
 
-void kibi_l2_normalization_f32(float *output, const float *const *rows, const kibi_l2_normalization_f32_params *params,
+void kibi_l2_normalization_f32(float *output, const float *const *rows, const kibi_vectors_params *params,
                                void *scratch)
 {
-    const kibi_l2_normalization_f32_params *const p = params;
+    const kibi_vectors_params *const p = params;
     const float *input = rows[0];
     (void)scratch;
     for (int32_t vector = 0; vector < p->vectors; ++vector) {

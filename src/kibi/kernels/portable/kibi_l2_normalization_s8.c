@@ -1,6 +1,6 @@
 /* L2_NORMALIZATION, int8, portable. Source of the rule: TFLM, reference/integer_ops/l2normalization.h, and
  * internal/common.h, GetInvSqrtQuantizedMultiplierExp. */
-#include "kibi_l2_normalization_s8.h"
+#include "kibi_normalization.h"
 
 #include "kibi_inverse_square_root.h"
 #include "kibi_requantize.h"

@@ -1,13 +1,13 @@
 /* L2_POOL_2D, float, portable. Source of the rule: TFLM, reference/pooling.h, L2Pool. */
-#include "kibi_l2_pool2d_f32.h"
+#include "kibi_pool2d.h"
 
 #include "kibi_float.h"
 #include "kibi_quotient_f32.h"
 #include "kibi_square_root.h"
 
-void kibi_l2_pool2d_f32(float *output, const float *const *rows, const kibi_l2_pool2d_f32_params *params, void *scratch)
+void kibi_l2_pool2d_f32(float *output, const float *const *rows, const kibi_pool_f32_params *params, void *scratch)
 {
-    const kibi_l2_pool2d_f32_params *const p = params;
+    const kibi_pool_f32_params *const p = params;
     (void)scratch;
     for (int32_t x = 0; x < p->output_width; ++x) {
         const int32_t start = x * p->stride - p->pad;

@@ -1,13 +1,13 @@
 /* LOG_SOFTMAX, float, portable. Source of the rule: TFLM, reference/log_softmax.h, LogSoftmax. */
-#include "kibi_log_softmax_f32.h"
+#include "kibi_normalization.h"
 
 #include "kibi_exp_f32.h"
 #include "kibi_float.h"
 #include "kibi_logarithm_f32.h"
 
-void kibi_log_softmax_f32(float *output, const float *const *rows, const kibi_log_softmax_f32_params *params, void *scratch)
+void kibi_log_softmax_f32(float *output, const float *const *rows, const kibi_vectors_params *params, void *scratch)
 {
-    const kibi_log_softmax_f32_params *const p = params;
+    const kibi_vectors_params *const p = params;
     const float *input = rows[0];
     (void)scratch;
     for (int32_t vector = 0; vector < p->vectors; ++vector) {

@@ -1,5 +1,5 @@
 /* LOG_SOFTMAX, int8, portable. Source of the rule: TFLM, reference/log_softmax.h and internal/common.h. */
-#include "kibi_log_softmax_s8.h"
+#include "kibi_normalization.h"
 
 #include "kibi_exponentials_s8.h"
 
@@ -53,7 +53,8 @@ static void one_vector(int8_t *output, const int8_t *input, const kibi_log_softm
     }
 }
 
-void kibi_log_softmax_s8(int8_t *output, const int8_t *const *rows, const kibi_log_softmax_s8_params *params, void *scratch)
+void kibi_log_softmax_s8(int8_t *output, const int8_t *const *rows, const kibi_log_softmax_s8_params *params,
+                         void *scratch)
 {
     const int8_t *input = rows[0];
     (void)scratch;

@@ -1,9 +1,10 @@
 /* LOGISTIC, int16, portable. Source of the rule: TFLM, reference/integer_ops/logistic.h, Logistic. */
-#include "kibi_logistic_s16.h"
+#include "kibi_unary.h"
 
 #include "kibi_sigmoid_s16.h"
 
-void kibi_logistic_s16(int16_t *output, const int16_t *const *rows, const kibi_logistic_s16_params *params, void *scratch)
+void kibi_logistic_s16(int16_t *output, const int16_t *const *rows, const kibi_sigmoid_s16_params *params,
+                       void *scratch)
 {
     const int16_t *const input = rows[0];
     const uint32_t factor = (uint32_t)params->factor;

@@ -1,5 +1,5 @@
 /* UNIDIRECTIONAL_SEQUENCE_LSTM, float, portable. Source of the rule: TFLM, micro/kernels/lstm_eval.h. */
-#include "kibi_lstm_f32.h"
+#include "kibi_lstm.h"
 
 #include <string.h>
 

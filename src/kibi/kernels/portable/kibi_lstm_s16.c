@@ -1,5 +1,5 @@
 /* UNIDIRECTIONAL_SEQUENCE_LSTM, int16, portable. Source of the rule: TFLM, micro/kernels/lstm_eval.h. */
-#include "kibi_lstm_s16.h"
+#include "kibi_lstm.h"
 
 #include <string.h>
 
@@ -35,7 +35,7 @@ static kibi_lstm_scaling scaling_of(const kibi_lstm_s16_params *p)
 }
 
 void kibi_lstm_s16(int16_t *output, const int16_t *const *rows, const kibi_lstm_s16_params *params, void *scratch,
-                  void *const *states)
+                   void *const *states)
 {
     const kibi_lstm_s16_params *const p = params;
     const kibi_lstm_scaling scaling = scaling_of(p);

@@ -1,12 +1,12 @@
 /* MAX_POOL_2D, float, portable. Source of the rule: TFLM, reference/pooling.h, MaxPool. */
-#include "kibi_max_pool2d_f32_accumulate.h"
+#include "kibi_pool2d.h"
 
 #include "kibi_float.h"
 
 void kibi_max_pool2d_f32_accumulate(float *output, const float *const *rows,
-                                    const kibi_max_pool2d_f32_accumulate_params *params, void *scratch, int32_t step)
+                                    const kibi_pool_f32_accumulate_params *params, void *scratch, int32_t step)
 {
-    const kibi_max_pool2d_f32_accumulate_params *const p = params;
+    const kibi_pool_f32_accumulate_params *const p = params;
     const int32_t elements = p->output_width * p->channels;
     float *const maxima = (float *)scratch;
     KIBI_ASSERT(maxima != NULL && (uintptr_t)scratch % sizeof(float) == 0 && step >= 0 && step < p->steps);

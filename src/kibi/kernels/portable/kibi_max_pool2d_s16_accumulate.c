@@ -1,12 +1,12 @@
 /* MAX_POOL_2D, int16, portable. Source of the rule: TFLM, integer_ops/pooling.h, MaxPool. */
-#include "kibi_max_pool2d_s16_accumulate.h"
+#include "kibi_pool2d.h"
 
 #include "kibi_requantize.h"
 
 void kibi_max_pool2d_s16_accumulate(int16_t *output, const int16_t *const *rows,
-                                    const kibi_max_pool2d_s16_accumulate_params *params, void *scratch, int32_t step)
+                                    const kibi_pool_accumulate_params *params, void *scratch, int32_t step)
 {
-    const kibi_max_pool2d_s16_accumulate_params *const p = params;
+    const kibi_pool_accumulate_params *const p = params;
     const int32_t elements = p->output_width * p->channels;
     int16_t *const maxima = (int16_t *)scratch;
     KIBI_ASSERT(maxima != NULL && (uintptr_t)scratch % sizeof(int16_t) == 0 && step >= 0 && step < p->steps);

@@ -1,10 +1,11 @@
 /* MEAN, float, portable. Source of the rule: TFLM, reference/reduce.h, Mean. */
-#include "kibi_mean_f32.h"
+#include "kibi_reduction.h"
 
 #include "kibi_float.h"
 #include "kibi_quotient_f32.h"
 
-void kibi_mean_f32(float *output, const float *const *rows, const kibi_mean_f32_params *params, void *scratch, int32_t step)
+void kibi_mean_f32(float *output, const float *const *rows, const kibi_mean_f32_params *params, void *scratch,
+                   int32_t step)
 {
     const kibi_mean_f32_params *const p = params;
     float *const sums = (float *)scratch;

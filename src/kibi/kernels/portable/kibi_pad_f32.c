@@ -1,5 +1,5 @@
 /* PAD, float, portable. Source of the rule: TFLM, micro/kernels/pad_common.cc. */
-#include "kibi_pad_f32.h"
+#include "kibi_pad.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* PAD, int16, portable. Source of the rule: TFLM, micro/kernels/pad_common.cc. */
-#include "kibi_pad_s16.h"
+#include "kibi_pad.h"
 
 #include <string.h>
 
@@ -11,9 +11,9 @@ static int16_t *fill(int16_t *output, int16_t value, int32_t count)
     return output;
 }
 
-void kibi_pad_s16(int16_t *output, const int16_t *const *rows, const kibi_pad_s16_params *params, void *scratch)
+void kibi_pad_s16(int16_t *output, const int16_t *const *rows, const kibi_pad_params *params, void *scratch)
 {
-    const kibi_pad_s16_params *const p = params;
+    const kibi_pad_params *const p = params;
     const int32_t channels = p->before_channels + p->channels + p->after_channels;
     const int16_t value = (int16_t)p->value;
     (void)scratch;

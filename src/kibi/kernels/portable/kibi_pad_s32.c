@@ -1,5 +1,5 @@
 /* PAD, int32, portable. Source of the rule: TFLM, micro/kernels/pad_common.cc. */
-#include "kibi_pad_s32.h"
+#include "kibi_pad.h"
 
 #include <string.h>
 
@@ -11,9 +11,9 @@ static int32_t *fill(int32_t *output, int32_t value, int32_t count)
     return output;
 }
 
-void kibi_pad_s32(int32_t *output, const int32_t *const *rows, const kibi_pad_s32_params *params, void *scratch)
+void kibi_pad_s32(int32_t *output, const int32_t *const *rows, const kibi_pad_params *params, void *scratch)
 {
-    const kibi_pad_s32_params *const p = params;
+    const kibi_pad_params *const p = params;
     const int32_t channels = p->before_channels + p->channels + p->after_channels;
     (void)scratch;
     output = fill(output, p->value, p->before_width * channels);

@@ -1,5 +1,5 @@
 /* PAD, int8, portable. Source of the rule: TFLM, micro/kernels/pad_common.cc. */
-#include "kibi_pad_s8.h"
+#include "kibi_pad.h"
 
 #include <string.h>
 
@@ -9,9 +9,9 @@ static int8_t *fill(int8_t *output, int32_t value, int32_t count)
     return output + count;
 }
 
-void kibi_pad_s8(int8_t *output, const int8_t *const *rows, const kibi_pad_s8_params *params, void *scratch)
+void kibi_pad_s8(int8_t *output, const int8_t *const *rows, const kibi_pad_params *params, void *scratch)
 {
-    const kibi_pad_s8_params *const p = params;
+    const kibi_pad_params *const p = params;
     const int32_t channels = p->before_channels + p->channels + p->after_channels;
     (void)scratch;
     output = fill(output, p->value, p->before_width * channels);

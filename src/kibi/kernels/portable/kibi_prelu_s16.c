@@ -1,11 +1,11 @@
 /* PRELU, int16, portable. Source of the rule: TFLM, reference/prelu.h. */
-#include "kibi_prelu_s16.h"
+#include "kibi_binary.h"
 
 #include "kibi_requantize.h"
 
-void kibi_prelu_s16(void *output, const void *const *rows, const kibi_prelu_s16_params *params, void *scratch)
+void kibi_prelu_s16(void *output, const void *const *rows, const kibi_prelu_params *params, void *scratch)
 {
-    const kibi_prelu_s16_params *const p = params;
+    const kibi_prelu_params *const p = params;
     const void *const *rows2 = rows + p->rows1;
     int16_t *to = (int16_t *)output;
     (void)scratch;

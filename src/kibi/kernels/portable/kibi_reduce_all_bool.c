@@ -1,12 +1,12 @@
 /* REDUCE_ALL, portable. Source of the rule: TFLM, micro/kernels/reduce_common.cc, EvalAllHelper. */
-#include "kibi_reduce_all_bool.h"
+#include "kibi_reduction.h"
 
 #include <string.h>
 
-void kibi_reduce_all_bool(uint8_t *output, const uint8_t *const *rows, const kibi_reduce_all_bool_params *params,
+void kibi_reduce_all_bool(uint8_t *output, const uint8_t *const *rows, const kibi_reduction_params *params,
                           void *scratch, int32_t step)
 {
-    const kibi_reduce_all_bool_params *const p = params;
+    const kibi_reduction_params *const p = params;
     uint8_t *const all = (uint8_t *)scratch;
     const uint8_t *input = rows[0];
     KIBI_ASSERT(all != NULL && step >= 0 && step < p->steps);

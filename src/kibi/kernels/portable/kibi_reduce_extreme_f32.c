@@ -1,13 +1,13 @@
 /* REDUCE_MAX and REDUCE_MIN, float, portable. Source of the rule: TFLM, reference/reduce.h, ReduceGeneric. */
-#include "kibi_reduce_extreme_f32.h"
+#include "kibi_reduction.h"
 
 #include <float.h>
 #include <string.h>
 
-void kibi_reduce_extreme_f32(float *output, const float *const *rows,
-                             const kibi_reduce_extreme_f32_params *params, void *scratch, int32_t step)
+void kibi_reduce_extreme_f32(float *output, const float *const *rows, const kibi_reduce_extreme_params *params,
+                             void *scratch, int32_t step)
 {
-    const kibi_reduce_extreme_f32_params *const p = params;
+    const kibi_reduce_extreme_params *const p = params;
     float *const extremes = (float *)scratch;
     const float *input = rows[0];
     KIBI_ASSERT(extremes != NULL && step >= 0 && step < p->steps);

@@ -1,12 +1,12 @@
 /* REDUCE_MAX and REDUCE_MIN, int8, portable. Source of the rule: TFLM, reference/reduce.h, ReduceGeneric. */
-#include "kibi_reduce_extreme_s8.h"
+#include "kibi_reduction.h"
 
 #include <string.h>
 
-void kibi_reduce_extreme_s8(int8_t *output, const int8_t *const *rows,
-                            const kibi_reduce_extreme_s8_params *params, void *scratch, int32_t step)
+void kibi_reduce_extreme_s8(int8_t *output, const int8_t *const *rows, const kibi_reduce_extreme_params *params,
+                            void *scratch, int32_t step)
 {
-    const kibi_reduce_extreme_s8_params *const p = params;
+    const kibi_reduce_extreme_params *const p = params;
     int8_t *const extremes = (int8_t *)scratch;
     const int8_t *input = rows[0];
     KIBI_ASSERT(extremes != NULL && step >= 0 && step < p->steps);

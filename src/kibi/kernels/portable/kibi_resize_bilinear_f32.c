@@ -1,5 +1,5 @@
 /* RESIZE_BILINEAR, float, portable. Source of the rule: TFLM, reference/resize_bilinear.h, ResizeBilinear. */
-#include "kibi_resize_bilinear_f32.h"
+#include "kibi_resize_bilinear.h"
 
 #include "kibi_float.h"
 

@@ -1,8 +1,8 @@
 /* RESIZE_BILINEAR, int8, portable. Source of the rule: TFLM, reference/resize_bilinear.h, ResizeBilinearInteger. */
-#include "kibi_resize_bilinear_s8.h"
+#include "kibi_resize_bilinear.h"
 
-void kibi_resize_bilinear_s8(int8_t *output, const int8_t *const *rows,
-                             const kibi_resize_bilinear_s8_params *params, void *scratch)
+void kibi_resize_bilinear_s8(int8_t *output, const int8_t *const *rows, const kibi_resize_bilinear_s8_params *params,
+                             void *scratch)
 {
     const kibi_resize_bilinear_s8_params *const p = params;
     (void)scratch;

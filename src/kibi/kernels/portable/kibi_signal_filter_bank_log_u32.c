@@ -1,5 +1,5 @@
 /* SignalFilterBankLog, portable. Rule N45. */
-#include "kibi_signal_filter_bank_log_u32.h"
+#include "kibi_signal_filter_bank.h"
 
 enum { LN_2 = 45426, HALF = 1 << 15 };
 

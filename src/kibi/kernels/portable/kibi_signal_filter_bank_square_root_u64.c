@@ -1,5 +1,5 @@
 /* SignalFilterBankSquareRoot, portable. Rule N44. */
-#include "kibi_signal_filter_bank_square_root_u64.h"
+#include "kibi_signal_filter_bank.h"
 
 /* Rounded to the nearest; 0xffff of what has 32 bits, and 0xffffffff, are not rounded up. */
 static uint32_t root(uint64_t value)
@@ -22,8 +22,8 @@ static uint32_t root(uint64_t value)
     return value > found && found != most ? (uint32_t)found + 1 : (uint32_t)found;
 }
 
-void kibi_signal_filter_bank_square_root_u64(void *output, const void *const *rows,
-    const kibi_signal_filter_bank_square_root_u64_params *params, void *scratch)
+void kibi_signal_filter_bank_square_root_u64(void *output, const void *const *rows, const kibi_elements_params *params,
+                                             void *scratch)
 {
     uint32_t *const roots = (uint32_t *)output;
     const uint64_t *const input = (const uint64_t *)rows[0];

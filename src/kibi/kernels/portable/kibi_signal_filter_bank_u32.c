@@ -1,5 +1,5 @@
 /* SignalFilterBank, portable. Source of the rule: TFLM, signal/src/filter_bank.cc. */
-#include "kibi_signal_filter_bank_u32.h"
+#include "kibi_signal_filter_bank.h"
 
 void kibi_signal_filter_bank_u32(uint64_t *output, const uint32_t *const *rows,
                                  const kibi_signal_filter_bank_u32_params *params, void *scratch)

@@ -1,11 +1,11 @@
 /* SignalIrfft, float, portable. Rules N41 to N42. */
-#include "kibi_signal_irfft_f32.h"
+#include "kibi_signal_irfft.h"
 
 #include "kibi_fft_f32.h"
 #include "kibi_quotient_f32.h"
 
-void kibi_signal_irfft_f32(float *output, const float *const *rows,
-                           const kibi_signal_irfft_f32_params *params, void *scratch)
+void kibi_signal_irfft_f32(float *output, const float *const *rows, const kibi_signal_irfft_f32_params *params,
+                           void *scratch)
 {
     const kibi_fft_plan plan = {params->points, params->stage_count, params->stages, params->twiddles, params->half_turn};
     const float *input = rows[0];

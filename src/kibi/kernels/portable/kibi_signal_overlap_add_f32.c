@@ -1,5 +1,5 @@
 /* SignalOverlapAdd, float, portable. Source of the rule: TFLM, signal/src/overlap_add.cc. */
-#include "kibi_signal_overlap_add_f32.h"
+#include "kibi_signal_overlap_add.h"
 
 #include "kibi_float.h"
 
@@ -20,8 +20,8 @@ static void add(float *output, float *rest, const float *frame, int32_t size, in
     }
 }
 
-void kibi_signal_overlap_add_f32(float *output, const float *const *rows,
-                                 const kibi_signal_overlap_add_f32_params *params, void *scratch, void *const *states)
+void kibi_signal_overlap_add_f32(float *output, const float *const *rows, const kibi_signal_overlap_add_params *params,
+                                 void *scratch, void *const *states)
 {
     (void)scratch;
     for (int32_t line = 0; line < params->lines; ++line) {

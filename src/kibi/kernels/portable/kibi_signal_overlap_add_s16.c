@@ -1,5 +1,5 @@
 /* SignalOverlapAdd, int16, portable. Source of the rule: TFLM, signal/src/overlap_add.cc. */
-#include "kibi_signal_overlap_add_s16.h"
+#include "kibi_signal_overlap_add.h"
 
 static int16_t sum(int16_t a, int16_t b)
 {
@@ -21,7 +21,7 @@ static void add(int16_t *output, int16_t *rest, const int16_t *frame, int32_t si
 }
 
 void kibi_signal_overlap_add_s16(int16_t *output, const int16_t *const *rows,
-                                 const kibi_signal_overlap_add_s16_params *params, void *scratch, void *const *states)
+                                 const kibi_signal_overlap_add_params *params, void *scratch, void *const *states)
 {
     (void)scratch;
     for (int32_t line = 0; line < params->lines; ++line) {

@@ -1,5 +1,5 @@
 /* SOFTMAX, float, portable. Source of the rule: TFLM, reference/softmax.h, Softmax. */
-#include "kibi_softmax_f32.h"
+#include "kibi_normalization.h"
 
 #include "kibi_exp_f32.h"
 #include "kibi_float.h"

@@ -1,5 +1,5 @@
 /* SOFTMAX, int16, portable. Source of the rule: TFLM, reference/softmax.h, SoftmaxInt16. */
-#include "kibi_softmax_s16.h"
+#include "kibi_normalization.h"
 
 #include "kibi_requantize.h"
 

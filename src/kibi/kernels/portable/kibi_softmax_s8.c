@@ -1,5 +1,5 @@
 /* SOFTMAX, int8, portable. Source of the rule: TFLM, reference/softmax.h, and gemmlowp, fixedpoint.h. */
-#include "kibi_softmax_s8.h"
+#include "kibi_normalization.h"
 
 #include "kibi_exponentials_s8.h"
 

@@ -1,9 +1,9 @@
 /* SOFTMAX, int8 to int16, portable. Source of the rule: TFLM, reference/softmax.h, and gemmlowp, fixedpoint.h. */
-#include "kibi_softmax_s8_s16.h"
+#include "kibi_normalization.h"
 
 #include "kibi_exponentials_s8.h"
 
-static void one_vector(int16_t *output, const int8_t *input, const kibi_softmax_s8_s16_params *p)
+static void one_vector(int16_t *output, const int8_t *input, const kibi_softmax_s8_params *p)
 {
     const int32_t largest = kibi_largest_s8(input, p->depth);
     const int32_t sum = kibi_sum_of_exponentials(input, p->depth, largest, p->exponentials, p->differences);
@@ -20,7 +20,8 @@ static void one_vector(int16_t *output, const int8_t *input, const kibi_softmax_
     }
 }
 
-void kibi_softmax_s8_s16(int16_t *output, const int8_t *const *rows, const kibi_softmax_s8_s16_params *params, void *scratch)
+void kibi_softmax_s8_s16(int16_t *output, const int8_t *const *rows, const kibi_softmax_s8_params *params,
+                         void *scratch)
 {
     const int8_t *input = rows[0];
     (void)scratch;

@@ -1,11 +1,12 @@
 /* SUM, float, portable. Source of the rule: TFLM, reference/reduce.h, ReduceGeneric. */
-#include "kibi_sum_f32.h"
+#include "kibi_reduction.h"
 
 #include <string.h>
 
-void kibi_sum_f32(float *output, const float *const *rows, const kibi_sum_f32_params *params, void *scratch, int32_t step)
+void kibi_sum_f32(float *output, const float *const *rows, const kibi_reduction_params *params, void *scratch,
+                  int32_t step)
 {
-    const kibi_sum_f32_params *const p = params;
+    const kibi_reduction_params *const p = params;
     float *const sums = (float *)scratch;
     const float *input = rows[0];
     KIBI_ASSERT(sums != NULL && step >= 0 && step < p->steps);

@@ -1,5 +1,5 @@
 /* SVDF, float, portable. Source of the rule: TFLM, micro/kernels/svdf_common.cc. */
-#include "kibi_svdf_f32.h"
+#include "kibi_svdf.h"
 
 #include <string.h>
 

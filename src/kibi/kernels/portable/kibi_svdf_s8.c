@@ -1,5 +1,5 @@
 /* SVDF, memory of int8, portable. Source of the rule: TFLM, micro/kernels/svdf_common.cc. */
-#include "kibi_svdf_s8.h"
+#include "kibi_svdf.h"
 
 #include <string.h>
 
@@ -22,7 +22,8 @@ static int32_t weighted(int32_t sum, const int8_t *state, const int8_t *w, const
     return sum;
 }
 
-void kibi_svdf_s8(int8_t *output, const int8_t *const *rows, const kibi_svdf_s8_params *params, void *scratch, void *const *states)
+void kibi_svdf_s8(int8_t *output, const int8_t *const *rows, const kibi_svdf_s8_params *params, void *scratch,
+                  void *const *states)
 {
     const kibi_svdf_s8_params *const p = params;
     int8_t *state = (int8_t *)states[0];

@@ -1,5 +1,5 @@
 /* SVDF, memory of int16, portable. Source of the rule: TFLM, micro/kernels/svdf_common.cc. */
-#include "kibi_svdf_s8_s16.h"
+#include "kibi_svdf.h"
 
 #include <string.h>
 
@@ -22,7 +22,8 @@ static int32_t weighted(int32_t sum, const int16_t *state, const int16_t *w, con
     return sum;
 }
 
-void kibi_svdf_s8_s16(int8_t *output, const int8_t *const *rows, const kibi_svdf_s8_s16_params *params, void *scratch, void *const *states)
+void kibi_svdf_s8_s16(int8_t *output, const int8_t *const *rows, const kibi_svdf_s8_s16_params *params, void *scratch,
+                      void *const *states)
 {
     const kibi_svdf_s8_s16_params *const p = params;
     int16_t *state = (int16_t *)states[0];

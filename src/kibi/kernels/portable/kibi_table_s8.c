@@ -1,5 +1,5 @@
 /* Elementwise int8 functions by table, portable. */
-#include "kibi_table_s8.h"
+#include "kibi_unary.h"
 
 void kibi_table_s8(int8_t *output, const int8_t *const *rows, const kibi_table_s8_params *params, void *scratch)
 {

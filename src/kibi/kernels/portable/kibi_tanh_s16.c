@@ -1,9 +1,9 @@
 /* TANH, int16, portable. Source of the rule: TFLM, reference/integer_ops/tanh.h, Tanh. */
-#include "kibi_tanh_s16.h"
+#include "kibi_unary.h"
 
 #include "kibi_sigmoid_s16.h"
 
-void kibi_tanh_s16(int16_t *output, const int16_t *const *rows, const kibi_tanh_s16_params *params, void *scratch)
+void kibi_tanh_s16(int16_t *output, const int16_t *const *rows, const kibi_sigmoid_s16_params *params, void *scratch)
 {
     const int16_t *const input = rows[0];
     const uint32_t factor = (uint32_t)params->factor;

@@ -1,5 +1,5 @@
 /* TRANSPOSE_CONV, float, portable. Source of the rule: TFLM, reference/transpose_conv.h, TransposeConv. */
-#include "kibi_transpose_conv_f32.h"
+#include "kibi_transpose_conv.h"
 
 #include "kibi_dot_f32.h"
 #include "kibi_spread_columns.h"

@@ -1,5 +1,5 @@
 /* TRANSPOSE_CONV, int16, portable. Source of the rule: TFLM, integer_ops/transpose_conv.h, TransposeConv of int16_t. */
-#include "kibi_transpose_conv_s16.h"
+#include "kibi_transpose_conv.h"
 
 #include "kibi_requantize_s16.h"
 #include "kibi_spread_columns.h"

@@ -1,5 +1,5 @@
 /* TRANSPOSE_CONV, int8, portable. Source of the rule: TFLM, integer_ops/transpose_conv.h, TransposeConv. */
-#include "kibi_transpose_conv_s8.h"
+#include "kibi_transpose_conv.h"
 
 #include "kibi_requantize.h"
 #include "kibi_spread_columns.h"

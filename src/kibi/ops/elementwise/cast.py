@@ -8,6 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.kernels.params.movement import CopyBytesParams
 from kibi.kernels.params.unary import CastAnyBoolParams, ElementsParams
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -29,8 +30,9 @@ class Cast(Operator):
     name: ClassVar[str] = "CAST"
     inputs: ClassVar[tuple[str, ...]] = ("input",)
     kernels: ClassVar[tuple[str, ...]] = (
-        *(f"kibi_cast_{a}_{b}" for a in _FROM if a is not DType.BOOL for b in _NUMBERS),
+        *(f"kibi_cast_{a}_{b}" for a in _FROM if a is not DType.BOOL for b in _NUMBERS if a is not b),
         "kibi_cast_any_bool",
+        "kibi_copy_any",
     )
     types: ClassVar[tuple[DType, ...]] = _FROM
 
@@ -56,7 +58,7 @@ class Cast(Operator):
         return row
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """One kernel for each pair of types of numbers, where bool is as u8; one for all that becomes bool."""
+        """One kernel for each pair of types of numbers, where bool is as u8; one for all that becomes bool; one for copies."""
         source, output = site["input"].type.dtype, site.output.type.dtype
         elements = site.output.type.row_elements
         # The last element is read when all outputs but one have been written.
@@ -65,6 +67,9 @@ class Cast(Operator):
             is_float = int(source is DType.F32)
             params = CastAnyBoolParams(elements=elements, bytes=source.size_bytes, is_float=is_float)
             return KernelCall("kibi_cast_any_bool", params, is_untyped=True, inplace_distance_bytes=(distance,))
+        if output is source:
+            copied = CopyBytesParams(pieces=1, bytes=elements * output.size_bytes)
+            return KernelCall("kibi_copy_any", copied, is_untyped=True, inplace_distance_bytes=(0,))
         stored = DType.U8 if source is DType.BOOL else source
         kernel = f"kibi_cast_{stored}_{output}"
         return KernelCall(kernel, ElementsParams(elements=elements), inplace_distance_bytes=(distance,))

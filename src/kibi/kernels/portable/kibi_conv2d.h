@@ -1,0 +1,266 @@
+/* CONV_2D: each kernel computes one output row. */
+#ifndef KIBI_CONV2D_H
+#define KIBI_CONV2D_H
+
+#include "kibi.h"
+
+typedef struct {
+    const float *filter; /* [output_channels][kernel_rows][kernel_width][input_channels / groups] */
+    const float *bias;   /* [output_channels] */
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t output_width;
+    int32_t output_channels;
+    int32_t groups;      /* divides both channel counts */
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;      /* across; the pointers to rows account for the stride and the dilation of rows */
+    int32_t dilation;    /* across */
+    int32_t pad;         /* columns of padding before the first input column */
+    float activation_min;
+    float activation_max;
+} kibi_conv2d_f32_params;
+
+/* CONV_2D of floats: one output row.
+ * output: [output_width][output_channels]; may overlap an input row where no element is written over one that is still
+ * read: elements are written in order, and a pixel's window is read until its last channel is computed.
+ * rows: kernel_rows pointers to [input_width][input_channels]; null for a row outside the input.
+ * Products are added row by row, column by column, channel by channel; the bias comes last.
+ * scratch: none. */
+void kibi_conv2d_f32(float *output, const float *const *rows, const kibi_conv2d_f32_params *params, void *scratch);
+
+typedef struct {
+    const int8_t *filter;      /* [output_channels][kernel_rows][kernel_width][input_channels / groups] */
+    const int64_t *bias;       /* [output_channels], below 2**46 in magnitude */
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 7 where is_wide, else -31 ... 30 */
+    /* 1: sums have 64 bits and are rounded once; 0: they have 32 bits and are rounded twice */
+    int32_t is_wide;
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t output_width;
+    int32_t output_channels;
+    int32_t groups;            /* divides both channel counts */
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;            /* across; the pointers to rows account for the stride and the dilation of rows */
+    int32_t dilation;          /* across */
+    int32_t pad;               /* columns of padding before the first input column */
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_conv2d_s16_params;
+
+/* CONV_2D of 16-bit elements and 8-bit weights: one output row.
+ * output: [output_width][output_channels]; may overlap an input row where no element is written over one that is still
+ * read: elements are written in order, and a pixel's window is read until its last channel is computed.
+ * rows: kernel_rows pointers to [input_width][input_channels]; null for a row outside the input. Zero points are 0.
+ * scratch: none. */
+void kibi_conv2d_s16(int16_t *output, const int16_t *const *rows, const kibi_conv2d_s16_params *params, void *scratch);
+
+typedef struct {
+    const int8_t *filter;      /* [output_channels][kernel_rows][kernel_width][input_channels / groups] */
+    /* [output_channels], which includes -input_zero_point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 30 */
+    /* the input's zero point, once for each element of the most neighbouring columns of a window that are outside
+     * the input */
+    const int8_t *padding;
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t output_width;
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+    int32_t groups;            /* divides both channel counts */
+    /* 1: the kernel copies windows into scratch, two at a time; 0: it reads them in place */
+    int32_t uses_im2col;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int32_t dilation;          /* across */
+    int32_t pad;               /* columns of padding before the first input column */
+} kibi_conv2d_s8_params;
+
+/* CONV_2D: one output row.
+ * output: [output_width][output_channels]; may overlap an input row where no pixel is written over elements that are still
+ * read: pixels are written in order, and a pixel's window is read before its first channel is written where it gathers (both
+ * of a pair's), else until its last channel is.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds the zero point.
+ * scratch: where it gathers, kernel_rows * kernel_width * input_channels / groups bytes for each of two pixels, or for the
+ * only one, any alignment; else none. */
+void kibi_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_params *params, void *scratch);
+
+typedef struct {
+    /* [output_channels][8]: a bias, which includes -input_zero_point * the sum of the channel's filter; five words
+     * with the nine weights, row after row, in pairs, the first of a pair in the lower half; the doubled multiplier
+     * minus 2**32, where the multiplier is 2**30 ... 2**31 - 1; ~shift, where the shift is to the right by at least
+     * 1 */
+    const int32_t *channels;
+    int32_t input_width;
+    int32_t input_zero_point;  /* -128 ... 127 */
+    int32_t output_width;
+    int32_t output_channels;
+    int32_t output_zero_point; /* -128 ... 127 */
+    int32_t activation_min;    /* -128 ... 127 */
+    int32_t activation_max;    /* -128 ... 127 */
+    int32_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int32_t pad;               /* columns of padding before the first input column */
+} kibi_conv2d_s8_3x3x1_params;
+
+/* CONV_2D with a window of three by three on one input channel: one output row, channel after channel of each pixel.
+ * output: [output_width][output_channels]; may overlap an input row where no pixel is written over one that is still read: a
+ * pixel's window is read before its first channel is written.
+ * rows: 3 pointers to [input_width]; a row outside the input holds input_zero_point.
+ * scratch: none. */
+void kibi_conv2d_s8_3x3x1(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_3x3x1_params *params,
+                          void *scratch);
+
+typedef struct {
+    /* [pairs of channels][groups of four elements][2]: each word has four weights in halves, in the order in which
+     * kibi_halves_s8.h adds them up; zeros follow a window's last element, and fill the channel after an odd last
+     * one. Where the number of input channels is not a multiple of four, the whole fours of each of a window's rows
+     * come first, then the rests of all rows, side by side */
+    const int32_t *filter;
+    /* [pairs of channels][5]: the numbers from which both sums start, both multipliers, and ~shift of both in the
+     * two lowest bytes. A sum starts from 256 times the bias, which includes -input_zero_point * the sum of the
+     * channel's filter, minus 127 times the sum of the channel's second weights. Shifts are to the right by at least
+     * 1, and no true sum reaches 2**23 in magnitude */
+    const int32_t *channels;
+    /* the input's zero point, once for each element of the most neighbouring columns of a window that are outside
+     * the input */
+    const int8_t *padding;
+    int16_t input_width;
+    int16_t input_channels;
+    int16_t output_width;    /* at least 2 */
+    int16_t output_channels;
+    int16_t output_zero_point;
+    int16_t activation_min;  /* -128 ... 127 */
+    int16_t activation_max;
+    int16_t kernel_rows;
+    int16_t kernel_width;
+    int16_t stride;          /* across; the pointers to rows account for the stride of rows */
+    int16_t dilation;        /* across */
+    int16_t pad;             /* columns of padding before the first input column */
+    /* 4: blocks of four pixels, and of three and two for the rest; 3: blocks of three, and of two for the rest; 2:
+     * blocks of two, where the output's width is even */
+    int16_t pixels;
+} kibi_conv2d_s8_blocks_params;
+
+/* CONV_2D, one output row at a time, in blocks of two channels and two to four pixels.
+ * output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still
+ * read: a block's windows are read before its first channel is written.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds the zero point.
+ * scratch: aligned as words. For each of the block's pixels, its window's elements, rounded up to whole fours, with 16 bits
+ * each; where the input's channels are no multiple of four, and once more with 8. */
+void kibi_conv2d_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *params,
+                           void *scratch);
+
+typedef struct {
+    /* what the kernel reads, in order: for each pass over the kernel's rows and the input's channels, and in it for
+     * each pair of output channels: in the first pass the numbers from which both sums start; the weights of the
+     * pass, as [rows_at_once][groups of four of channels_at_once][3][2] words of four weights in halves, in the
+     * order in which kibi_halves_s8.h adds them up; in the last pass ~shift of both in the two lowest bytes, and
+     * both multipliers. Everything is 0 for the channel after an odd last one. A sum starts from 256 times the bias,
+     * which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of the channel's
+     * second weights. Shifts are to the right by at least 1, and no true sum reaches 2**23 in magnitude */
+    const int32_t *stream;
+    const int8_t *padding;    /* the input's zero point, once for each input channel */
+    int32_t input_width;
+    int32_t input_channels;   /* a multiple of 4 */
+    int32_t output_width;     /* at least 2 */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;   /* -128 ... 127 */
+    int32_t activation_max;
+    int32_t kernel_rows;
+    int32_t rows_at_once;     /* kernel rows in one pass: all, or 1 */
+    int32_t channels_at_once; /* input channels in one pass: all, or, of one row, a multiple of 4 that divides them */
+    int32_t pad;              /* columns of padding before the first input column */
+    /* 3: blocks of three pixels, and of two where one or two times two are left; 2: blocks of two, where the
+     * output's width is even */
+    int32_t pixels;
+} kibi_conv2d_s8_columns_params;
+
+/* CONV_2D with a kernel three columns wide, one output row at a time: the pixels of a block share the columns they read.
+ * output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still
+ * read: a block's windows are read before its first channel is written.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds the zero point.
+ * scratch: aligned as words. Two columns more than a block has pixels, of what is in a pass, with 16 bits for each element; and
+ * where there are several passes 6 words for each pair of channels. */
+void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *params,
+                            void *scratch);
+
+typedef struct {
+    /* of [output_channels][kernel_rows][kernel_width][input_channels] values, packed as kibi_codebook_s8.h says */
+    const int8_t *indices;
+    const int8_t *tables;      /* the values of each channel, or those that all channels share */
+    /* [output_channels], which includes -input_zero_point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 30 */
+    /* the input's zero point, once for each element of the most neighbouring columns of a window that are outside
+     * the input */
+    const int8_t *padding;
+    int32_t bits;              /* bits of an index, 1 ... 7 */
+    int32_t values;            /* values from one channel's table to the next; 0: all channels share one table */
+    int32_t at_once;           /* output channels whose filters are decoded together */
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t output_width;
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+    /* 1: the kernel copies windows into scratch, two at a time; 0: it reads them in place */
+    int32_t uses_im2col;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int32_t dilation;          /* across */
+    int32_t pad;               /* columns of padding before the first input column */
+} kibi_conv2d_s8_codebook_params;
+
+/* CONV_2D with a filter of indices into tables: one output row.
+ * output: [output_width][output_channels]; where all channels are decoded at once it may overlap an input row, else none.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds the zero point.
+ * scratch: for each of the channels that are decoded at once kernel_rows * kernel_width * input_channels + output_width bytes;
+ * where it gathers, the former once more for each of two pixels, or for the only one. Any alignment. */
+void kibi_conv2d_s8_codebook(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_codebook_params *params,
+                             void *scratch);
+
+typedef struct {
+    /* what the kernel reads, in order, for each pair of channels: both biases, doubled; the sums a + b + c, then the
+     * differences a - b + c of the kernel's columns a, b, c; 2 * c; the scaling; 2 * a; and the scaling again.
+     * Weights are [kernel_rows][groups of four input channels][2][2] words, with the elements 0 and 2 of a group in
+     * the halves of the first, 1 and 3 in those of the second. The scaling is ~shift of both channels in the two
+     * lowest bytes of a word, and both multipliers. Everything is 0 for the channel after an odd last one. The bias
+     * includes -input_zero_point * the sum of the channel's filter. Shifts are to the right by at least 1, and no
+     * sum reaches 2**30 in magnitude */
+    const int32_t *stream;
+    const int8_t *padding;  /* the input's zero point, once for each input channel */
+    int32_t input_width;
+    int32_t input_channels; /* a multiple of 4 */
+    int32_t output_width;   /* at least 3 */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min; /* -128 ... 127 */
+    int32_t activation_max;
+    int32_t kernel_rows;
+    int32_t pad;            /* columns of padding before the first input column */
+    /* 3: blocks of three tiles of two pixels, and of two tiles where two or four are left; 2: blocks of two tiles,
+     * where the number of tiles is even */
+    int32_t tiles;
+} kibi_conv2d_s8_winograd_params;
+
+/* CONV_2D with a kernel three columns wide, one output row at a time: two pixels from four products instead of six, by
+ * Winograd's F(2,3) in exact integers.
+ * output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still
+ * read: a block's windows are read before its first channel is written.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds the zero point.
+ * scratch: aligned as words. Four columns for each tile of a block, of each kernel row, with 16 bits for each element. */
+void kibi_conv2d_s8_winograd(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_winograd_params *params,
+                             void *scratch);
+
+#endif

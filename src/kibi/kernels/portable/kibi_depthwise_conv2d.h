@@ -1,0 +1,162 @@
+/* DEPTHWISE_CONV_2D: each kernel computes one output row. */
+#ifndef KIBI_DEPTHWISE_CONV2D_H
+#define KIBI_DEPTHWISE_CONV2D_H
+
+#include "kibi.h"
+
+typedef struct {
+    const float *filter;      /* [kernel_rows][kernel_width][input_channels * depth_multiplier] */
+    const float *bias;        /* [input_channels * depth_multiplier] */
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t depth_multiplier; /* output channels that read an input channel */
+    int32_t output_width;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;           /* across; the pointers to rows account for the stride and the dilation of rows */
+    int32_t dilation;         /* across */
+    int32_t pad;              /* columns of padding before the first input column */
+    float activation_min;
+    float activation_max;
+} kibi_depthwise_conv2d_f32_params;
+
+/* DEPTHWISE_CONV_2D of floats: one output row.
+ * output: [output_width][input_channels * depth_multiplier]; may overlap an input row where no element is written over one that is
+ * still read: elements are written in order, and an input channel is read until its last output channel is computed.
+ * rows: kernel_rows pointers to [input_width][input_channels]; null for a row outside the input.
+ * Products are added row by row and column by column; the bias comes last.
+ * scratch: none. */
+void kibi_depthwise_conv2d_f32(float *output, const float *const *rows, const kibi_depthwise_conv2d_f32_params *params,
+                               void *scratch);
+
+typedef struct {
+    const int8_t *filter;      /* [kernel_rows][kernel_width][input_channels * depth_multiplier] */
+    const int64_t *bias;       /* [input_channels * depth_multiplier], below 2**46 in magnitude */
+    const int32_t *multiplier; /* [input_channels * depth_multiplier], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [input_channels * depth_multiplier], -31 ... 7 where is_wide, else -31 ... 30 */
+    /* 1: sums have 64 bits and are rounded once; 0: they have 32 bits and are rounded twice */
+    int32_t is_wide;
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t depth_multiplier;  /* output channels that read an input channel */
+    int32_t output_width;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;            /* across; the pointers to rows account for the stride and the dilation of rows */
+    int32_t dilation;          /* across */
+    int32_t pad;               /* columns of padding before the first input column */
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_depthwise_conv2d_s16_params;
+
+/* DEPTHWISE_CONV_2D of 16-bit elements and 8-bit weights: one output row.
+ * output: [output_width][input_channels * depth_multiplier]; may overlap an input row where no element is written over one
+ * that is still read: elements are written in order, and a channel of a window is read right before each of its outputs.
+ * rows: kernel_rows pointers to [input_width][input_channels]; null for a row outside the input. Zero points are 0.
+ * scratch: none. */
+void kibi_depthwise_conv2d_s16(int16_t *output, const int16_t *const *rows,
+                               const kibi_depthwise_conv2d_s16_params *params, void *scratch);
+
+typedef struct {
+    const int8_t *filter;      /* [kernel_rows][kernel_width][channels] */
+    const int32_t *bias;       /* [channels], which includes -input_zero_point * the sum of the channel's filter */
+    const int32_t *multiplier; /* [channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [channels], -31 ... 30 */
+    int32_t input_width;
+    int32_t channels;
+    int32_t input_zero_point;  /* -128 ... 127 */
+    int32_t output_width;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int32_t dilation;          /* across */
+    int32_t pad;               /* columns of padding before the first input column */
+} kibi_depthwise_conv2d_s8_params;
+
+/* DEPTHWISE_CONV_2D with multiplier 1: one output row.
+ * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
+ * elements are written in order, and a channel of a window is read right before it is written.
+ * rows: kernel_rows pointers to [input_width][channels]; a row outside the input holds input_zero_point.
+ * scratch: none. */
+void kibi_depthwise_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_params *params,
+                              void *scratch);
+
+typedef struct {
+    /* [blocks of four channels][30]; the kernel's header describes a block. Where the number of channels is not a
+     * multiple of four, the last block has the last four, some of which the block before it has, too */
+    const int32_t *blocks;
+    int16_t input_width;
+    int16_t channels;          /* at least 4 */
+    int16_t input_zero_point;  /* -128 ... 127 */
+    int16_t output_width;
+    int16_t output_zero_point; /* -128 ... 127 */
+    int16_t activation_min;    /* -128 ... 127 */
+    int16_t activation_max;    /* -128 ... 127 */
+    int16_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int16_t dilation;          /* across */
+    /* columns of padding before the first input column; the middle of every window is inside the input */
+    int16_t pad;
+} kibi_depthwise_conv2d_s8_3x3_params;
+
+/* DEPTHWISE_CONV_2D with multiplier 1 and a window of three by three: one output row, four channels at a time.
+ * A block: four biases, with -input_zero_point * sum of the channel's filter in them; then weights, in pairs, each a word for
+ * each channel with the first of them in the lower half: the first two rows of the window's left column; the third row of
+ * the left and the middle column; the first two rows of the middle column; the first two rows of the right one; then those
+ * of the third row of the right column, for channels 0 and 2, and for 1 and 3; four multipliers, doubled, less 2**32 (they
+ * are 2**30 … 2**31 - 1); four times ~shift, all shifts being to the right by at least 1.
+ * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
+ * four channels are written in order, and of a window they are read right before.
+ * rows: 3 pointers to [input_width][channels]; a row outside the input holds input_zero_point.
+ * scratch: none. */
+void kibi_depthwise_conv2d_s8_3x3(int8_t *output, const int8_t *const *rows,
+                                  const kibi_depthwise_conv2d_s8_3x3_params *params, void *scratch);
+
+/* DEPTHWISE_CONV_2D with multiplier 1, a window of three by three and an activation that cuts off what is below the output's
+ * zero point: one output row, four channels at a time.
+ * A block: four biases, with -input_zero_point * sum of the channel's filter in them; then weights, in pairs, each a word for
+ * each channel with the first of them in the lower half: the first two rows of the window's left column; the third row of
+ * the left and the middle column; the first two rows of the middle column; the first two rows of the right one; then those
+ * of the third row of the right column, for channels 0 and 2, and for 1 and 3; four multipliers, doubled, less 2**32 (they
+ * are 2**30 … 2**31 - 1); four times ~shift, all shifts being to the right by at least 1. A sum that was multiplied, and
+ * shifted to the right by ~shift, fits 16 bits.
+ * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
+ * four channels are written in order, and of a window they are read right before.
+ * rows: 3 pointers to [input_width][channels]; a row outside the input holds input_zero_point.
+ * scratch: none. */
+void kibi_depthwise_conv2d_s8_3x3_relu(int8_t *output, const int8_t *const *rows,
+                                       const kibi_depthwise_conv2d_s8_3x3_params *params, void *scratch);
+
+typedef struct {
+    /* [blocks of four channels][words]; the kernel's header describes a block. Where the number of channels is not a
+     * multiple of four, the last block has the last four, some of which the block before it has, too */
+    const int32_t *blocks;
+    int16_t input_width;
+    int16_t channels;          /* at least 4 */
+    int16_t input_zero_point;  /* -128 ... 127 */
+    int16_t output_width;
+    int16_t output_zero_point; /* -128 ... 127 */
+    int16_t activation_min;    /* -128 ... 127 */
+    int16_t activation_max;    /* -128 ... 127 */
+    int16_t kernel_rows;
+    int16_t kernel_width;
+    int16_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int16_t dilation;          /* across */
+    int16_t pad;               /* columns of padding before the first input column */
+} kibi_depthwise_conv2d_s8_columns_params;
+
+/* DEPTHWISE_CONV_2D with multiplier 1 and any window: one output row, four channels at a time.
+ * A block: four biases, with -input_zero_point * sum of the channel's filter in them; for each column of the window, left to
+ * right, and each two rows of it, the weights of the first and, in the upper half of the same word, of the second, for each
+ * channel; behind them, for an odd last row, its weights for channels 0 and 2, and for 1 and 3; four multipliers, doubled,
+ * less 2**32 (they are 2**30 … 2**31 - 1); four times ~shift, all shifts being to the right by at least 1.
+ * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
+ * four channels are written in order, and of a window they are read right before.
+ * rows: kernel_rows pointers to [input_width][channels]; a row outside the input holds input_zero_point.
+ * scratch: none. */
+void kibi_depthwise_conv2d_s8_columns(int8_t *output, const int8_t *const *rows,
+                                      const kibi_depthwise_conv2d_s8_columns_params *params, void *scratch);
+
+#endif

@@ -1,0 +1,223 @@
+/* FULLY_CONNECTED: each kernel computes one output row, at once or adding input up. */
+#ifndef KIBI_FULLY_CONNECTED_H
+#define KIBI_FULLY_CONNECTED_H
+
+#include "kibi.h"
+
+typedef struct {
+    const float *filter;     /* [output_channels][depth] */
+    const float *bias;       /* [output_channels] */
+    int32_t depth;           /* elements of an input vector */
+    int32_t piece;           /* neighbouring elements of a vector that are read at once */
+    int32_t pieces;          /* pieces of a vector: depth / piece */
+    int32_t vectors;         /* input vectors, and output vectors, of a step */
+    int32_t vectors_per_row; /* more than 1 only where pieces is 1; divides vectors */
+    int32_t output_channels;
+    float activation_min;
+    float activation_max;
+} kibi_fully_connected_f32_params;
+
+/* FULLY_CONNECTED of floats: the output vectors of one step.
+ * output: [vectors][output_channels]; may overlap an input row where no vector is written over one that is still read:
+ * elements are written in order, and a vector of the input is read until its last channel is computed.
+ * rows: the input vectors one after another, cut into pieces: vectors * pieces / vectors_per_row pointers to
+ * [vectors_per_row][piece].
+ * Products are added in the vector's order; the bias comes last.
+ * scratch: none. */
+void kibi_fully_connected_f32(float *output, const float *const *rows, const kibi_fully_connected_f32_params *params,
+                              void *scratch);
+
+typedef struct {
+    const float *filter; /* [output_channels][pieces][piece] */
+    const float *bias;   /* [output_channels] */
+    int32_t piece;       /* elements of a row */
+    int32_t pieces;      /* rows of a vector */
+    int32_t vectors;     /* input vectors, and output vectors, of all steps */
+    int32_t output_channels;
+    float activation_min;
+    float activation_max;
+} kibi_fully_connected_f32_accumulate_params;
+
+/* FULLY_CONNECTED of float vectors that lie over several rows: row after row is added up; the last call writes the output.
+ * output: [vectors][output_channels], written by the last call; may overlap the input row, which is read before.
+ * rows: one pointer to [piece], the row `step` of the vectors, which lie one after another.
+ * Products are added in the vector's order; the bias comes last.
+ * scratch: 4 * vectors * output_channels bytes, aligned as float; it keeps its contents from the first call to the last.
+ * step: 0 … vectors * pieces - 1, ascending. */
+void kibi_fully_connected_f32_accumulate(float *output, const float *const *rows,
+                                         const kibi_fully_connected_f32_accumulate_params *params, void *scratch,
+                                         int32_t step);
+
+typedef struct {
+    const int8_t *filter;      /* [output_channels][depth] */
+    /* [output_channels], which includes -input zero point * the sum of the channel's filter */
+    const int64_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 7 where is_wide, else -31 ... 30 */
+    /* 1: sums have 64 bits and are rounded once; 0: they have 32 bits and are rounded twice */
+    int32_t is_wide;
+    int32_t depth;             /* elements of an input vector */
+    int32_t piece;             /* neighbouring elements of a vector that are read at once */
+    int32_t pieces;            /* pieces of a vector: depth / piece */
+    int32_t vectors;           /* input vectors, and output vectors, of a step */
+    int32_t vectors_per_row;   /* more than 1 only where pieces is 1; divides vectors */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s16_params;
+
+/* FULLY_CONNECTED of 16-bit elements and 8-bit weights: the output vectors of one step.
+ * output: [vectors][output_channels]; may overlap an input row where no vector is written over one that is still read:
+ * vectors are written in order, and one of the input is read until the last channel is written.
+ * rows: the input vectors one after another, cut into pieces: vectors * pieces / vectors_per_row pointers to
+ * [vectors_per_row][piece].
+ * scratch: none. */
+void kibi_fully_connected_s16(int16_t *output, const int16_t *const *rows,
+                              const kibi_fully_connected_s16_params *params, void *scratch);
+
+typedef struct {
+    const int8_t *filter;      /* [output_channels][pieces][piece] */
+    /* [output_channels], which includes -input zero point * the sum of the channel's filter */
+    const int64_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 7 where is_wide, else -31 ... 30 */
+    /* 1: sums have 64 bits and are rounded once; 0: they have 32 bits and are rounded twice */
+    int32_t is_wide;
+    int32_t piece;             /* elements of a row */
+    int32_t pieces;            /* rows of a vector */
+    int32_t vectors;           /* input vectors, and output vectors, of all steps */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s16_accumulate_params;
+
+/* FULLY_CONNECTED of 16-bit vectors that lie over several rows: row after row is added up; the last call writes the output.
+ * output: [vectors][output_channels], written by the last call; may overlap the input row, which is read
+ * before.
+ * rows: one pointer to [piece], the row `step` of the vectors, which lie one after another.
+ * scratch: 8 * vectors * output_channels bytes, of any alignment; it keeps its contents from the first call to the last.
+ * step: 0 … vectors * pieces - 1, ascending. */
+void kibi_fully_connected_s16_accumulate(int16_t *output, const int16_t *const *rows,
+                                         const kibi_fully_connected_s16_accumulate_params *params, void *scratch,
+                                         int32_t step);
+
+typedef struct {
+    const int8_t *filter;      /* [output_channels][depth] */
+    /* [output_channels], which includes -input zero point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 30 */
+    int32_t depth;             /* elements of an input vector */
+    int32_t piece;             /* neighbouring elements of a vector that are read at once */
+    int32_t pieces;            /* pieces of a vector: depth / piece */
+    int32_t vectors;           /* input vectors, and output vectors, of a step */
+    int32_t vectors_per_row;   /* more than 1 only where pieces is 1; divides vectors */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s8_params;
+
+/* FULLY_CONNECTED: the output vectors of one step.
+ * output: [vectors][output_channels]; may overlap an input row where no vector is written over one that is still read:
+ * vectors are written in order, and one of the input is read until the last channel is written.
+ * rows: the input vectors one after another, cut into pieces: vectors * pieces / vectors_per_row pointers to
+ * [vectors_per_row][piece].
+ * scratch: none. */
+void kibi_fully_connected_s8(int8_t *output, const int8_t *const *rows, const kibi_fully_connected_s8_params *params,
+                             void *scratch);
+
+typedef struct {
+    const int8_t *filter;      /* [output_channels][pieces][piece] */
+    /* [output_channels], which includes -input zero point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 30 */
+    int32_t piece;             /* elements of a row */
+    int32_t pieces;            /* rows of a vector */
+    int32_t vectors;           /* input vectors, and output vectors, of all steps */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s8_accumulate_params;
+
+/* FULLY_CONNECTED of vectors that lie over several rows: row after row is added up; the last call writes the output.
+ * output: [vectors][output_channels], written by the last call; may overlap the input row, which is read
+ * before.
+ * rows: one pointer to [piece], the row `step` of the vectors, which lie one after another.
+ * scratch: 4 * vectors * output_channels bytes, aligned as int32_t; it keeps its contents from the first call to the last.
+ * step: 0 … vectors * pieces - 1, ascending. */
+void kibi_fully_connected_s8_accumulate(int8_t *output, const int8_t *const *rows,
+                                        const kibi_fully_connected_s8_accumulate_params *params, void *scratch,
+                                        int32_t step);
+
+/* Kernels in assembly know where each field lies.
+ * Channels come in blocks of eight, the last ones in blocks of two, a channel of zeros behind an odd one. Of a block lie one
+ * after another: a word for each channel to start its sum from; then, for each four elements of each piece, zeros behind the
+ * last, a word for each channel of weights in halves, as kibi_halves_s8.h adds them up. So a channel starts from 256 times its
+ * bias, with -input zero point * sum of its weights in it, minus 127 times the sum of its second weights. */
+typedef struct {
+    /* blocks of channels, with what their sums start from; the kernel's header describes a block */
+    const int32_t *filter;
+    /* for two channels: a word with ~shift of both in its two lowest bytes, each 0 ... 30, where shifts are to the
+     * right by at least 1; and both multipliers, 0 ... 2**31 - 1; then those of the next two channels, or the same
+     * three words are those of all */
+    const int32_t *scales;
+    /* bytes from the words of two channels to those of the next two: 12, or 0 where all channels share them */
+    int32_t scale_step;
+    int32_t piece;         /* neighbouring elements of an input vector */
+    int32_t pieces;        /* pieces of a vector */
+    int32_t vectors;       /* input vectors, and output vectors, of a step */
+    int32_t row_elements;  /* elements that follow one another in memory: more than piece only where pieces is 1 */
+    int32_t output_channels;
+    int32_t rounding;      /* twice the output's zero point, plus 1 */
+    /* 0: outputs are clamped to the range of int8 alone; 1: to activation_min ... activation_max */
+    int32_t clamps;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s8_blocks_params;
+
+/* FULLY_CONNECTED, or CONV_2D to rows of one pixel, from weights that were packed ahead of time.
+ * The true sums are below 2**23 in magnitude, whatever the inputs are.
+ * output: [vectors][output_channels]; may overlap an input row where no vector is written over one that is still read:
+ * vectors are written in order, and one of the input is read until the last block of eight channels, or all that are left
+ * behind these, is written.
+ * rows: the input vectors one after another, cut into pieces: vectors * pieces * piece / row_elements pointers to
+ * [row_elements].
+ * scratch: none. */
+void kibi_fully_connected_s8_blocks(int8_t *output, const int8_t *const *rows,
+                                    const kibi_fully_connected_s8_blocks_params *params, void *scratch);
+
+typedef struct {
+    const int8_t *indices;     /* of [output_channels][depth] values, packed as kibi_codebook_s8.h says */
+    const int8_t *tables;      /* the values of each channel, or those that all channels share */
+    /* [output_channels], which includes -input zero point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 30 */
+    int32_t bits;              /* bits of an index, 1 ... 7 */
+    int32_t values;            /* values from one channel's table to the next; 0: all channels share one table */
+    int32_t depth;             /* elements of an input vector */
+    int32_t piece;             /* neighbouring elements of a vector that are read at once */
+    int32_t pieces;            /* pieces of a vector: depth / piece */
+    int32_t vectors;           /* input vectors, and output vectors, of a step */
+    int32_t vectors_per_row;   /* more than 1 only where pieces is 1; divides vectors */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s8_codebook_params;
+
+/* FULLY_CONNECTED with a filter of indices into tables: the output vectors of one step.
+ * output: [vectors][output_channels]; may overlap an input row where no vector is written over one that is still read:
+ * vectors are written in order, and one of the input is read until the last channel is written.
+ * rows: the input vectors one after another, cut into pieces: vectors * pieces / vectors_per_row pointers to
+ * [vectors_per_row][piece].
+ * scratch: none. */
+void kibi_fully_connected_s8_codebook(int8_t *output, const int8_t *const *rows,
+                                      const kibi_fully_connected_s8_codebook_params *params, void *scratch);
+
+#endif

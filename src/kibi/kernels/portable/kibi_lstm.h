@@ -1,0 +1,122 @@
+/* UNIDIRECTIONAL_SEQUENCE_LSTM: each kernel computes one time step. */
+#ifndef KIBI_LSTM_H
+#define KIBI_LSTM_H
+
+#include "kibi.h"
+
+/* Of four gates comes first the input's, then the forget, the cell's and the output's. */
+typedef struct {
+    const float *input_to_input;      /* [units][depth] */
+    const float *input_to_forget;     /* [units][depth] */
+    const float *input_to_cell;       /* [units][depth] */
+    const float *input_to_output;     /* [units][depth] */
+    const float *recurrent_to_input;  /* [units][units] */
+    const float *recurrent_to_forget; /* [units][units] */
+    const float *recurrent_to_cell;   /* [units][units] */
+    const float *recurrent_to_output; /* [units][units] */
+    const float *input_bias;          /* [4][units], of the gates input, forget, cell and output */
+    int32_t batches;
+    int32_t times;                    /* vectors of a batch in this call */
+    int32_t depth;                    /* elements of an input vector */
+    int32_t units;
+    float cell_min;                   /* the cell is clamped to cell_min ... cell_max */
+    float cell_max;
+} kibi_lstm_f32_params;
+
+/* UNIDIRECTIONAL_SEQUENCE_LSTM of floats: the outputs of one step in time, or of all.
+ * output: [batches][times][units]; may overlap the input where no unit is written over a vector that is still read: a vector of
+ * the input is read until the last unit is computed.
+ * rows: batches * times pointers to [depth].
+ * Of a gate, the products of the vector are added in its order, then the bias; those of the hidden state by themselves.
+ * scratch: none.
+ * states: pointers to the hidden state and to the cells, both [batches][units] float. */
+void kibi_lstm_f32(float *output, const float *const *rows, const kibi_lstm_f32_params *params, void *scratch,
+                   void *const *states);
+
+/* Of four gates comes first the input's, then the forget, the cell's and the output's. */
+typedef struct {
+    const int8_t *input_to_input;        /* [units][depth] */
+    const int8_t *input_to_forget;       /* [units][depth] */
+    const int8_t *input_to_cell;         /* [units][depth] */
+    const int8_t *input_to_output;       /* [units][depth] */
+    const int8_t *recurrent_to_input;    /* [units][units] */
+    const int8_t *recurrent_to_forget;   /* [units][units] */
+    const int8_t *recurrent_to_cell;     /* [units][units] */
+    const int8_t *recurrent_to_output;   /* [units][units] */
+    const int64_t *input_bias;           /* [4][units], of the gates input, forget, cell and output */
+    const int32_t *input_multiplier;     /* [4], 0 ... 2**31 - 1 */
+    const int8_t *input_shift;           /* [4], -31 ... 7 */
+    const int32_t *recurrent_multiplier; /* [4], 0 ... 2**31 - 1 */
+    const int8_t *recurrent_shift;       /* [4], -31 ... 7 */
+    int32_t batches;
+    int32_t times;                       /* vectors of a batch in this call */
+    int32_t depth;                       /* elements of an input vector */
+    int32_t units;
+    int32_t forget_multiplier;           /* scales the products of the forget gate and the cell */
+    int32_t forget_shift;
+    int32_t update_multiplier;           /* scales the products of the input gate and the cell gate */
+    int32_t update_shift;
+    int32_t output_multiplier;           /* scales the products of the output gate and the cell's tangent */
+    int32_t output_shift;
+    int32_t cell_min;                    /* the cell is clamped to cell_min ... cell_max */
+    int32_t cell_max;
+    /* a cell is multiplied by it for its tangent; the product is below 2**31 in magnitude */
+    int32_t tanh_multiplier;
+    int32_t tanh_shift;                  /* 0 ... 15: the product is shifted to the right */
+} kibi_lstm_s16_params;
+
+/* UNIDIRECTIONAL_SEQUENCE_LSTM of int16 with cells of int16: the outputs of one step in time, or of all.
+ * output: [batches][times][units]; may overlap the input where no unit is written over a vector that is still read: a vector of
+ * the input is read until the last unit is computed.
+ * rows: batches * times pointers to [depth].
+ * scratch: none.
+ * states: pointers to the hidden state [batches][units] int16_t, and to the cells [batches][units] int16_t. */
+void kibi_lstm_s16(int16_t *output, const int16_t *const *rows, const kibi_lstm_s16_params *params, void *scratch,
+                   void *const *states);
+
+/* Of four gates comes first the input's, then the forget, the cell's and the output's. */
+typedef struct {
+    const int8_t *input_to_input;        /* [units][depth] */
+    const int8_t *input_to_forget;       /* [units][depth] */
+    const int8_t *input_to_cell;         /* [units][depth] */
+    const int8_t *input_to_output;       /* [units][depth] */
+    const int8_t *recurrent_to_input;    /* [units][units] */
+    const int8_t *recurrent_to_forget;   /* [units][units] */
+    const int8_t *recurrent_to_cell;     /* [units][units] */
+    const int8_t *recurrent_to_output;   /* [units][units] */
+    /* [4][units], of the gates input, forget, cell and output, which includes -zero point of the input * the sum of
+     * the weights */
+    const int32_t *input_bias;
+    const int32_t *recurrent_bias;       /* [4][units], -zero point of the hidden state * the sum of the weights */
+    const int32_t *input_multiplier;     /* [4], 0 ... 2**31 - 1 */
+    const int8_t *input_shift;           /* [4], -31 ... 30 */
+    const int32_t *recurrent_multiplier; /* [4], 0 ... 2**31 - 1 */
+    const int8_t *recurrent_shift;       /* [4], -31 ... 30 */
+    int32_t batches;
+    int32_t times;                       /* vectors of a batch in this call */
+    int32_t depth;                       /* elements of an input vector */
+    int32_t units;
+    int32_t forget_multiplier;           /* scales the products of the forget gate and the cell */
+    int32_t forget_shift;
+    int32_t update_multiplier;           /* scales the products of the input gate and the cell gate */
+    int32_t update_shift;
+    int32_t output_multiplier;           /* scales the products of the output gate and the cell's tangent */
+    int32_t output_shift;
+    int32_t output_zero_point;
+    int32_t cell_min;                    /* the cell is clamped to cell_min ... cell_max */
+    int32_t cell_max;
+    /* a cell is multiplied by it for its tangent; the product is below 2**31 in magnitude */
+    int32_t tanh_multiplier;
+    int32_t tanh_shift;                  /* 0 ... 15: the product is shifted to the right */
+} kibi_lstm_s8_params;
+
+/* UNIDIRECTIONAL_SEQUENCE_LSTM of int8 with cells of int16: the outputs of one step in time, or of all.
+ * output: [batches][times][units]; may overlap the input where no unit is written over a vector that is still read: a vector of
+ * the input is read until the last unit is computed.
+ * rows: batches * times pointers to [depth].
+ * scratch: none.
+ * states: pointers to the hidden state [batches][units] int8_t, and to the cells [batches][units] int16_t. */
+void kibi_lstm_s8(int8_t *output, const int8_t *const *rows, const kibi_lstm_s8_params *params, void *scratch,
+                  void *const *states);
+
+#endif

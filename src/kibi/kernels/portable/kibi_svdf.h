@@ -1,0 +1,85 @@
+/* SVDF: each kernel computes one output row. */
+#ifndef KIBI_SVDF_H
+#define KIBI_SVDF_H
+
+#include "kibi.h"
+
+typedef struct {
+    const float *weights_feature; /* [filters][depth] */
+    const float *weights_time;    /* [filters][memory] */
+    const float *bias;            /* [units] */
+    int32_t batches;
+    int32_t depth;                /* elements of an input vector */
+    int32_t units;
+    int32_t filters_per_unit;
+    int32_t memory;               /* results of each filter that are kept: the newest ones */
+    int32_t has_activation;       /* 0: outputs are the sums, and the kernel does not read the fields below */
+    float activation_min;
+    float activation_max;
+    float activation_of_nan;      /* the output where the sum is a NaN */
+} kibi_svdf_f32_params;
+
+/* SVDF of floats: the whole output.
+ * output: [batches][units]; may overlap the input where no unit is written over a vector that is still read: a vector of the
+ * input is read until the last unit is computed.
+ * rows: one pointer to [batches][depth].
+ * Products are added in the vector's order, and the sums of a unit's filters in theirs, to the bias.
+ * scratch: none.
+ * states: one pointer to [batches][filters][memory] float, the oldest first. */
+void kibi_svdf_f32(float *output, const float *const *rows, const kibi_svdf_f32_params *params, void *scratch,
+                   void *const *states);
+
+typedef struct {
+    const int8_t *weights_feature; /* [filters][depth] */
+    const int32_t *feature_bias;   /* [filters], -input zero point * the sum of the filter's weights */
+    const int8_t *weights_time;    /* [filters][memory] */
+    const int32_t *bias;           /* [units] */
+    int32_t batches;
+    int32_t depth;                 /* elements of an input vector */
+    int32_t units;
+    int32_t filters_per_unit;
+    int32_t memory;                /* results of each filter that are kept: the newest ones */
+    int32_t state_zero_point;
+    int32_t feature_multiplier;    /* 0 ... 2**31 - 1 */
+    int32_t feature_shift;         /* -31 ... 30 */
+    int32_t output_multiplier;     /* 0 ... 2**31 - 1 */
+    int32_t output_shift;          /* -31 ... 30 */
+    int32_t output_zero_point;
+} kibi_svdf_s8_params;
+
+/* SVDF: the whole output; input, output and memory of int8.
+ * output: [batches][units]; may overlap the input where no unit is written over a vector that is still read: a vector of the
+ * input is read until the last unit is computed.
+ * rows: one pointer to [batches][depth].
+ * scratch: none.
+ * states: one pointer to [batches][filters][memory] int8_t, the oldest first. */
+void kibi_svdf_s8(int8_t *output, const int8_t *const *rows, const kibi_svdf_s8_params *params, void *scratch,
+                  void *const *states);
+
+typedef struct {
+    const int8_t *weights_feature; /* [filters][depth] */
+    const int32_t *feature_bias;   /* [filters], -input zero point * the sum of the filter's weights */
+    const int16_t *weights_time;   /* [filters][memory] */
+    const int32_t *bias;           /* [units] */
+    int32_t batches;
+    int32_t depth;                 /* elements of an input vector */
+    int32_t units;
+    int32_t filters_per_unit;
+    int32_t memory;                /* results of each filter that are kept: the newest ones */
+    int32_t feature_multiplier;    /* 0 ... 2**31 - 1 */
+    int32_t feature_shift;         /* -31 ... 30 */
+    int32_t output_multiplier;     /* 0 ... 2**31 - 1 */
+    int32_t output_shift;          /* -31 ... 30 */
+    int32_t output_zero_point;
+} kibi_svdf_s8_s16_params;
+
+/* SVDF: the whole output; input and output of int8, memory of int16.
+ * output: [batches][units]; may overlap the input where no unit is written over a vector that is still read: a vector of the
+ * input is read until the last unit is computed.
+ * rows: one pointer to [batches][depth].
+ * scratch: none.
+ * states: one pointer to [batches][filters][memory] int16_t, the oldest first. */
+void kibi_svdf_s8_s16(int8_t *output, const int8_t *const *rows, const kibi_svdf_s8_s16_params *params, void *scratch,
+                      void *const *states);
+
+#endif
