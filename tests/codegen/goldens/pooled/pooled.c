@@ -7,8 +7,8 @@
 
 #include "pooled.h"
 
-#include "kernels/kibi_conv2d_s8.h"
-#include "kernels/kibi_mean_s8.h"
+#include "kernels/kibi_conv2d.h"
+#include "kernels/kibi_reduction.h"
 #include "pooled_weights.h"
 
 /* The arena:
@@ -119,7 +119,7 @@ static KIBI_NOINLINE void pooled_1_conv_2d(uint8_t *arena, int32_t step)
     kibi_conv2d_s8(conv1_row(arena, step), rows, &params_1, NULL);
 }
 
-static const kibi_mean_s8_params params_2 = {
+static const kibi_mean_params params_2 = {
     9,           /* size1 */
     7,           /* size2 */
     4,           /* size3 */
