@@ -41,14 +41,14 @@ class OperatorError(Exception):
 class KernelCall:
     """How one node becomes calls of a C kernel, one call for each row step.
 
-    The kernel is `void <kernel>(T *output, const T *const *rows, const <kernel>_params *params, void *scratch)`: `rows` holds
+    The kernel is `void <kernel>(T *output, const T *const *rows, const <struct> *params, void *scratch)`: `rows` holds
     the pointers that the operator's row accesses name, input after input. A kernel that accumulates takes `int32_t step` behind
     them: its calls keep what they have added up in scratch, and write nothing to `output` before the last.
 
     A kernel of an operator that has `states` takes `void *const *states` last: a pointer to each, in order.
 
     Attributes:
-        kernel: name of the function, of its `.c` and `.h` files and, with `_params` behind, of its struct.
+        kernel: name of the function, and of its `.c` file.
         params: the values of the struct's fields; None for a node without a kernel.
         scratch_bytes: bytes of arena that a call may use.
         scratch_alignment: what its start is a multiple of.
