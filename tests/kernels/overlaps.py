@@ -35,7 +35,7 @@ _WIDE = {"activation_min": -1e30, "activation_max": 1e30}
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A call at one step, and the input row that its output is laid over.
+    """A call at one step, and the input row that an output is laid over.
 
     Attributes:
         call: the kernel's, with values that make changes visible.
@@ -50,6 +50,8 @@ class Probe:
         data: what the rows hold in each trial, `[trials, rows, bytes]`.
         types: of the input and the output.
         state_bytes: of each state; they begin as zeros.
+        others: where the kernel takes a table of outputs, the bytes of those before and of those after the one that is laid over
+            the row; they are elsewhere.
     """
 
     call: KernelCall
@@ -65,6 +67,7 @@ class Probe:
     data: bytes
     types: tuple[DType, DType]
     state_bytes: tuple[int, ...] = ()
+    others: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
     @property
     def unit(self) -> int:
@@ -96,12 +99,16 @@ def probes_of(site: Site, rng: np.random.Generator) -> Iterator[Probe]:
                 continue
             widest = max(tensor.type.row_bytes for tensor in site.row_tensors)
             kind = site.row_tensors[operand].type.dtype
-            made = len(site.made_rows(site.steps - 1)) * site.output.type.row_bytes
-            yield Probe(
-                call, step, operand, distance, made, widest, len(owners), tuple(places), number,
-                accesses[operand].fill or 0, _contents(kind, len(owners) * widest, rng), (kind, site.output.type.dtype),
-                tuple(site[name].type.size_bytes for name in site.op.states),
-            )  # fmt: skip
+            sizes = tuple(
+                len(site.made_rows(site.steps - 1, k)) * each.type.row_bytes for k, each in enumerate(site.outputs)
+            )
+            for k, output in enumerate(site.outputs):
+                yield Probe(
+                    call, step, operand, min(distance, sizes[k]), sizes[k], widest, len(owners), tuple(places), number,
+                    accesses[operand].fill or 0, _contents(kind, len(owners) * widest, rng), (kind, output.type.dtype),
+                    tuple(site[name].type.size_bytes for name in site.op.states),
+                    (sizes[:k], sizes[k + 1 :]) if site.op.has_several_outputs else None,
+                )  # fmt: skip
 
 
 def _plain(call: KernelCall, rng: np.random.Generator) -> KernelCall:
@@ -182,6 +189,8 @@ def _some(probes: Sequence[Probe], start: int) -> str:
         rows = "rows" if call.is_untyped else f"(const {source.c} *const *)rows"
         place = "output" if call.is_untyped else f"({output.c} *)output"
         states, behind = _states(probe)
+        if probe.others is not None:
+            place, states = "outputs", _outputs(probe.others) + states
         lines += [
             f"static const {struct_name(call.kernel)} params_{number} = {{{fields}}};",
             f"static void run_{number}(void *output, const void *const *rows, void *scratch)",
@@ -196,6 +205,18 @@ def _some(probes: Sequence[Probe], start: int) -> str:
         )  # fmt: skip
         lines.append(f"    check(&(const probe){{{', '.join(map(str, values))}}});")
     return "\n".join([*lines, "}\n"])
+
+
+def _outputs(others: tuple[tuple[int, ...], tuple[int, ...]]) -> str:
+    """The definition of a table of outputs, one of which is `output`."""
+    names = [
+        [f"{side}_{k}" for k in range(len(sizes))] for side, sizes in zip(("before", "after"), others, strict=True)
+    ]
+    sizes = [
+        (name, size) for its, each in zip(names, others, strict=True) for name, size in zip(its, each, strict=True)
+    ]
+    arrays = "".join(f"uint64_t {name}[{-(-size // 8)}]; " for name, size in sizes)
+    return f"{arrays}void *const outputs[] = {{{', '.join([*names[0], 'output', *names[1]])}}}; "
 
 
 def _states(probe: Probe) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import pytest
 from kibi.kernels import closure, header_of
 from kibi.kernels.headers import struct_fields
 from kibi.kernels.params import struct_name
-from kibi.ops import Part, operators
+from kibi.ops import operators
 from kibi.selection.choice import VARIANTS
 from kibi.targets import target
 from kibi.toolchain import compile_objects
@@ -18,7 +18,7 @@ from tests.toolchain.tools import check_cross, check_gcc
 FOLDER = portable_folder()
 SOURCES = tuple(sorted(FOLDER.glob("*.c")))
 HEADERS = tuple(sorted(FOLDER.glob("*.h")))
-KERNELS = frozenset(kernel for operator in operators().values() for kernel in operator.kernels) | {*Part.kernels}
+KERNELS = frozenset(kernel for operator in operators().values() for kernel in operator.kernels)
 TWINS = frozenset(variant.kernel for variant in VARIANTS if (FOLDER / f"{variant.kernel}.c").is_file())
 _USUAL = {("host", "c99", "2"), ("cortex-m4", "c++17", "s"), ("cortex-m0plus", "c99", "3")}
 """Processor, language and level that each run compiles for; the long one for all."""
@@ -61,7 +61,7 @@ def test_kernels_without_gnu_extensions_give_no_warning() -> None:
 
 def test_kernels_every_file_is_used() -> None:
     """All files of the set are what the operators' kernels and their variants include, and no others."""
-    used = closure(KERNELS | TWINS | {*Part.kernels}, ("portable",))
+    used = closure(KERNELS | TWINS, ("portable",))
     assert set(used) == {path.name for path in (*SOURCES, *HEADERS)}
 
 
@@ -77,17 +77,21 @@ def test_headers_stand_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kernel", sorted(KERNELS))
 def test_kernel_header_states_its_contract(kernel: str) -> None:
-    """A kernel's header declares it and its struct, and says before it what output, rows and scratch are."""
+    """A kernel's header declares it and its struct, and says before it what output or outputs, rows and scratch are."""
     text, struct = (FOLDER / header_of(kernel)).read_text(), struct_name(kernel)
-    operands = rf"\w+ \*output, const \w+ \*const \*rows,\s+const {struct} \*params,\s+void \*scratch"
+    first = r"(\w+ \*output|void \*const \*outputs)"
+    operands = rf"{first}, const \w+ \*const \*rows,\s+const {struct} \*params,\s+void \*scratch"
     behind = r"(,\s+int32_t step)?(,\s+void \*const \*states)?"
     found = re.search(rf"void {kernel}\({operands}{behind}\);", text)
     assert found
     assert text.index(f"}} {struct};") < found.start()
     comment = next(
-        each for each in reversed(re.findall(r"/\*.*?\*/", text[: found.start()], re.DOTALL)) if "output:" in each
+        each
+        for each in reversed(re.findall(r"/\*.*?\*/", text[: found.start()], re.DOTALL))
+        if re.search("outputs?:", each)
     )
-    named = ("output", "rows", "scratch", *(["step"] if found[1] else []), *(["states"] if found[2] else []))
+    output = "outputs" if "outputs" in found[1] else "output"
+    named = (output, "rows", "scratch", *(["step"] if found[2] else []), *(["states"] if found[3] else []))
     assert all(f"{word}:" in comment for word in named)
     fields = struct_fields(kernel, ("portable",))
     end = text.index(f"}} {struct};")

@@ -109,11 +109,12 @@ def test_operator_that_accumulates_keeps_its_accumulator_in_scratch(operator: ty
 
 @each_operator
 def test_operator_overlaps_are_declared_for_each_row_input(operator: type[Operator]) -> None:
-    """A call says for each row input how near below it the output may begin, or says nothing; no distance exceeds the output."""
+    """A call says for each row input how near below it outputs may begin, or says nothing; no distance exceeds them all."""
     for site, call in _samples(operator):
         distances = call.inplace_distance_bytes
         assert len(distances) in {0, len(site.row_tensors)}
-        assert all(each is None or 0 <= each <= site.output.type.size_bytes for each in distances)
+        most = max(tensor.type.size_bytes for tensor in site.outputs)
+        assert all(each is None or 0 <= each <= most for each in distances)
 
 
 @each_operator
@@ -127,12 +128,21 @@ def test_operator_kernel_takes_the_step_where_its_call_says_so(operator: type[Op
 
 
 @each_operator
+def test_operator_kernel_takes_a_table_of_outputs_where_there_are_several(operator: type[Operator]) -> None:
+    """A kernel is given a pointer to each output exactly where its operator has several names for them."""
+    for site, call in _samples(operator):
+        header = text_of(header_of(call.kernel), ("portable",)).text
+        assert site.op.has_several_outputs == (f"void {call.kernel}(void *const *outputs," in header)
+
+
+@each_operator
 def test_operator_samples_have_rows_that_fit_their_tensors(operator: type[Operator]) -> None:
-    """Steps make each row of the output once, in order, and accesses name rows that the inputs have."""
+    """Steps make each row of each output once, in order, and accesses name rows that the inputs have."""
     for site, _ in _samples(operator):
-        made = [row for step in range(site.steps) for row in site.made_rows(step)]
-        assert made == list(range(site.output.type.rows))
-        assert site.op.accumulates(site) or len(site.made_rows(0)) * site.steps == len(made)
+        for output, tensor in enumerate(site.outputs):
+            made = [row for step in range(site.steps) for row in site.made_rows(step, output)]
+            assert made == list(range(tensor.type.rows))
+            assert site.op.accumulates(site) or len(site.made_rows(0, output)) * site.steps == len(made)
         for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
             needed = {row for step in range(site.steps) for row in access.needs(step)}
             assert needed <= set(range(tensor.type.rows))

@@ -129,13 +129,13 @@ def _cells(operator: "OperatorFacts") -> tuple[str, ...]:
     from kibi.reports.inspection import describe_attributes  # noqa: PLC0415
 
     constants = [tensor for _, tensor in operator.inputs if tensor.is_constant]
-    quantization = operator.output.type.quantization
+    quantization = operator.outputs[0].type.quantization if operator.outputs else None
     return (
         str(operator.index),
         operator.op,
         describe_attributes(operator),
         f"{_shape(constants[0])} {constants[0].type.dtype}" if constants else "",
-        f"{_shape(operator.output)} {operator.output.type.dtype}",
+        ", ".join(f"{_shape(tensor)} {tensor.type.dtype}" for tensor in operator.outputs),
         "" if quantization is None else f"{quantization.scale:.5g}",
         "" if quantization is None else str(quantization.zero_point),
         f"{operator.macs:,}" if operator.macs else "",

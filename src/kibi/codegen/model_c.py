@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kibi.codegen import memory_c, shared_steps_c, subgraph_c
-from kibi.codegen.c_text import call_statement, product
+from kibi.codegen.c_text import call_statement, product, wrapped
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.entry_c import declarations, definitions
 from kibi.codegen.order_c import order
@@ -193,12 +193,13 @@ def _step(b: EmitContext, number: int, depth: int) -> CCode:
     """One step of a node: the pointers to the rows that it reads, and the call of its kernel."""
     site, kernel_call = b.graph.sites[number], b.calls[number]
     step = code("") if b.schedule.takes[number] is Takes.NOTHING else code("step")
-    output = row_pointer(b, site.output, _made_row(site, step))
+    output = code("outputs") if site.op.has_several_outputs else _made(b, site, 0, step)
     params = code("&params_$number", number=b.numbers[number])
     given = [output, code("rows"), params, memory_c.scratch(b, b.plan.scratch_of(number))]
     given += [step or code("0")] if kernel_call.takes_step else []
     given += [code("states")] if site.op.states else []
-    return pointers(b, number, step, depth) + call_statement(word(kernel_call.kernel), given, depth)
+    found = pointers(b, number, step, depth) + _outputs(b, site, step, depth)
+    return found + call_statement(word(kernel_call.kernel), given, depth)
 
 
 def _receiver(b: EmitContext, number: int) -> CCode:
@@ -220,12 +221,19 @@ ${unused}    memcpy($place, row, ${bytes}u);
     )
 
 
-def _made_row(site: Site, step: CCode) -> CCode:
-    """The first row that a step makes; a kernel that accumulates is given the output's first row in each step."""
-    if site.accumulates or not step:
-        return code("0")
-    rows = len(site.made_rows(0))
-    return product(step, rows)
+def _made(b: EmitContext, site: Site, output: int, step: CCode) -> CCode:
+    """The first row of an output that a step makes; a kernel that accumulates is given the output's first row in each step."""
+    row = code("0") if site.accumulates or not step else product(step, len(site.made_rows(0, output)))
+    return row_pointer(b, site.outputs[output], row)
+
+
+def _outputs(b: EmitContext, site: Site, step: CCode, depth: int) -> CCode:
+    """The table of the rows that a step makes; nothing for an operator with one output."""
+    if not site.op.has_several_outputs:
+        return code("")
+    made = [_made(b, site, output, step) for output in range(len(site.outputs))]
+    head = code("void *const outputs[$count] = {", count=len(made))
+    return wrapped(head, made, code("};\n"), depth)
 
 
 def _describe(b: EmitContext, number: int) -> str:

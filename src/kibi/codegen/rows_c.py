@@ -20,7 +20,7 @@ def accessors(b: EmitContext, nodes: Iterable[int], tables: Mapping[int, Offsets
         tables: the offsets of tensors, by index, that have a table already.
     """
     sites = [b.graph.sites[number] for number in nodes]
-    used = {tensor.index: tensor for site in sites for tensor in (*site.row_tensors, site.output)}
+    used = {tensor.index: tensor for site in sites for tensor in (*site.row_tensors, *site.outputs)}
     return code("\n").join(_accessor(b, used[index], sites, tables.get(index)) for index in sorted(used))
 
 
@@ -49,7 +49,7 @@ def _accessor(b: EmitContext, tensor: Tensor, sites: Sequence[Site], table: Offs
         offset = product(code("row"), kind.row_elements)
         place = start if kind.rows == 1 else code("$start + $offset", start=start, offset=offset)
         return _function(b, tensor, f"{what}, {whose}", place)
-    uses = sum(tensor.index in {t.index for t in (*site.row_tensors, site.output)} for site in sites)
+    uses = sum(tensor.index in {t.index for t in (*site.row_tensors, *site.outputs)} for site in sites)
     rows = table or offsets_text(b.plan.row_offsets(b.graph, tensor.index), b.table_name(tensor, code("offsets")), uses)
     start = base(b, tensor, argument(b))
     if rows.depends or rows.expression.text != "0":

@@ -93,6 +93,8 @@ def _kind(b: EmitContext, number: int) -> Kind | None:
     site, call, accesses = b.graph.sites[number], b.calls[number], b.accesses[number]
     if not b.is_plain or not call.kernel or call.takes_step or len(accesses) != 1 or site.op.receives:
         return None
+    if site.op.has_several_outputs:
+        return None
     (access,), (tensor,) = accesses, site.row_tensors
     is_usual = access.parts == 1 and access.dilation == 1 and site.steps == access.output_rows
     if not is_usual or not tensor.is_planned or len(site.made_rows(0)) > 1:

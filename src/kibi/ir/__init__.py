@@ -5,7 +5,7 @@ from kibi.ir.early_exit import early_exits
 from kibi.ir.evaluation import counted_graphs, counted_steps, evaluation, evaluator
 from kibi.ir.graph import Graph, Node, Signature, Site, subgraphs_within
 from kibi.ir.operands import Operand
-from kibi.ir.operator import Accumulation, KernelCall, Operator, OperatorError, Rows, StatefulOperator
+from kibi.ir.operator import Accumulation, KernelCall, Made, Operator, OperatorError, Rows, StatefulOperator
 from kibi.ir.rows import RowAccess
 from kibi.ir.state_updates import can_overwrite, in_order, overwrites
 from kibi.ir.tensor import Quantization, Tensor, TensorType
@@ -16,6 +16,7 @@ __all__ = [
     "BoundOperator",
     "Graph",
     "KernelCall",
+    "Made",
     "Node",
     "Operand",
     "Operator",

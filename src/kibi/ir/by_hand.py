@@ -14,7 +14,7 @@ from kibi.dtypes import Array
 from kibi.errors import EventError, InputError
 from kibi.ir.graph import Site
 from kibi.ir.operands import Operand, checked_operands, verified_site
-from kibi.ir.operator import Accumulation, Operator, Rows
+from kibi.ir.operator import Accumulation, Made, Operator, Rows
 from kibi.ir.rows import RowAccess
 from kibi.ir.tensor import TensorType
 
@@ -34,8 +34,8 @@ class _Run:
 
     site: Site
     accesses: tuple[RowAccess, ...]
-    function: Callable[[Rows], Array] | None
-    remembering: Callable[[Rows, Sequence[Array]], Array] | None
+    function: Callable[[Rows], Made] | None
+    remembering: Callable[[Rows, Sequence[Array]], Made] | None
     accumulation: Accumulation | None
     accumulator: Array
 
@@ -49,24 +49,25 @@ class _Run:
         function, remembering = (None, op.stateful_reference(site)) if op.states else (op.reference(site), None)
         return _Run(site, site.accesses, function, remembering, None, np.zeros(0, np.int8))
 
-    def compute(self, rows: Rows, step: int, states: Sequence[Array]) -> Array:
-        """The elements that a step makes, in order; none where it only accumulates. It changes the states in place."""
+    def compute(self, rows: Rows, step: int, states: Sequence[Array]) -> tuple[Array, ...]:
+        """The elements that a step makes, of each output; nothing where it only accumulates. It changes the states in place."""
+        each_made = self.site.op.each_made
         if self.remembering is not None:
-            return np.asarray(self.remembering(rows, states)).reshape(-1)
+            return each_made(self.remembering(rows, states))
         if self.function is not None:
-            return np.asarray(self.function(rows)).reshape(-1)
+            return each_made(self.function(rows))
         if self.accumulation is None:
-            return self.accumulator[:0]
+            return ()
         self.accumulation.add(self.accumulator, rows, step)
         is_last = step == self.site.steps - 1
-        return np.asarray(self.accumulation.finish(self.accumulator)).reshape(-1) if is_last else self.accumulator[:0]
+        return each_made(self.accumulation.finish(self.accumulator)) if is_last else ()
 
 
 class BoundOperator:
     """An operator with its operands; made by `Operator.bind`.
 
-    `eval` computes the whole output. To let several operators take turns on rows, as a plan does, call `step` with each step
-    in ascending order; `needs` says which rows a step reads.
+    `eval` computes the output, or all outputs. To let several operators take turns on rows, as a plan does, call `step` with
+    each step in ascending order; `needs` says which rows a step reads.
 
     Rows are read and written through the operands' own interface; an operator that is marked fast reaches the bytes of those
     that have them. The bits are the same. Operands that the kernel packs ahead of time (weights, axes) may be any tensors,
@@ -95,12 +96,12 @@ class BoundOperator:
 
     @property
     def output(self) -> Operand:
-        """The tensor that is made."""
+        """The tensor that is made; of several outputs the first."""
         return self._operands["output"]
 
     @property
     def steps(self) -> int:
-        """Row steps that make the output."""
+        """Row steps that make the outputs."""
         return self._run.site.steps
 
     def needs(self, step: int) -> dict[str, tuple[int, ...]]:
@@ -112,7 +113,7 @@ class BoundOperator:
         """Compute the output, row by row.
 
         Returns:
-            The output, for the next operator.
+            The output, for the next operator; of several outputs the first.
 
         Raises:
             InputError: constants that were written since break a rule of the operator.
@@ -130,7 +131,7 @@ class BoundOperator:
             number: 0, or the one behind the last.
 
         Returns:
-            The rows of the output that it made.
+            The rows of the output that it made; of several outputs those of the first.
 
         Raises:
             InputError: another step is next, or as of `eval`.
@@ -142,24 +143,25 @@ class BoundOperator:
             )
         if not number:
             self._run = self._begin()
-        made = self._run.site.made_rows(number)
         with ExitStack() as held:
-            self._compute(held, number, made)
+            self._compute(held, number)
         self._next = (number + 1) % self.steps
-        return made
+        return self._run.site.made_rows(number)
 
-    def _compute(self, held: ExitStack, step: int, made: range) -> None:
+    def _compute(self, held: ExitStack, step: int) -> None:
         """A step; views of rows that are held end with this call, so that nothing keeps an arena from moving them."""
         states = [self._operands[name] for name in self._op.states]
         arrays = [state.to_array() for state in states]
         with np.errstate(all="ignore"):  # what overflows, or is no number, has the bits that the operator says
-            values = self._run.compute(self._rows(held, step), step, arrays)
+            made = self._run.compute(self._rows(held, step), step, arrays)
         for state, array in zip(states, arrays, strict=True):
             for y, row in enumerate(array.reshape(state.type.rows, *state.type.row_shape)):
                 state.write_row(y, row)
-        size = self._operands["output"].type.row_elements
-        for k, y in enumerate(made):
-            self._write(y, values[k * size : (k + 1) * size])
+        for output, (name, values) in enumerate(zip(self._run.site.output_names, made, strict=False)):
+            tensor = self._operands[name]
+            size = tensor.type.row_elements
+            for k, y in enumerate(self._run.site.made_rows(step, output)):
+                self._write(tensor, y, values.reshape(-1)[k * size : (k + 1) * size])
 
     def _rows(self, held: ExitStack, step: int) -> Rows:
         """The rows, or parts of rows, that a step reads.
@@ -194,9 +196,8 @@ class BoundOperator:
             )
             raise EventError(error.name, what, meaning) from error
 
-    def _write(self, y: int, values: Array) -> None:
-        """Write a row of the output."""
-        tensor = self._operands["output"]
+    def _write(self, tensor: Operand, y: int, values: Array) -> None:
+        """Writes a row of an output."""
         cast = values.astype(tensor.type.dtype.numpy, copy=False)
         if self._op.is_fast and (tensor.is_fast or tensor.has_fast_rows):
             with tensor.direct_row(y, self._op, writing=True) as row:
@@ -221,17 +222,19 @@ class BoundOperator:
 
     def _check_in_place(self) -> None:
         """Refuse an output that is an input, too, unless each row is read for the last time before it is overwritten."""
-        output, site = self._operands["output"], self._run.site
-        for name, operand in self._operands.items():
-            if name == "output" or operand is not output:
+        site = self._run.site
+        pairs = [(name, made) for name in self._operands for made in site.output_names if name != made]
+        for name, made in pairs:
+            if self._operands[name] is not self._operands[made]:
                 continue
+            output = site.output_names.index(made)
             last = {y: step for step in range(site.steps) for y in self.needs(step).get(name, ())}
             if name not in self._op.row_inputs or any(
-                last.get(y, -1) > step for step in range(site.steps) for y in site.made_rows(step)
+                last.get(y, -1) > step for step in range(site.steps) for y in site.made_rows(step, output)
             ):
                 raise InputError(
-                    f"{self._op.name}: {name} and output are the same tensor {output.name!r}, and rows would be overwritten "
-                    "before they are read. Give another output."
+                    f"{self._op.name}: {name} and {made} are the same tensor {self._operands[made].name!r}, and rows would be "
+                    "overwritten before they are read. Give another output."
                 )
 
     def __repr__(self) -> str:

@@ -14,8 +14,8 @@ from kibi.ir.operator import Rows
 from kibi.ir.rows import RowAccess
 from kibi.ir.tensor import Tensor
 
-Evaluation = Callable[[Mapping[int, Array]], Array]
-"""From the elements of the tensors that a node reads, by index, to those of its output."""
+Evaluation = Callable[[Mapping[int, Array]], list[Array]]
+"""From the elements of the tensors that a node reads, by index, to those of each of its outputs."""
 _counted: ContextVar[Counter[str] | None] = ContextVar("kibi_counted_graphs", default=None)
 
 
@@ -62,7 +62,7 @@ def evaluator(graph: Graph) -> Callable[[Sequence[Array]], list[Array]]:
     Args:
         graph: a verified graph without variables; what can be prepared once is, when it runs for the first time.
     """
-    steps: list[tuple[int, Evaluation]] = []
+    steps: list[tuple[tuple[int, ...], Evaluation]] = []
     constants = {tensor.index: tensor.data for tensor in graph.tensors if tensor.data is not None}
     steps_in_all = sum(site.steps for site in graph.sites)
 
@@ -74,53 +74,59 @@ def evaluator(graph: Graph) -> Callable[[Sequence[Array]], list[Array]]:
         if taken is not None:
             taken.steps += steps_in_all
         if not steps:
-            steps.extend((site.output.index, evaluation(site)) for site in graph.sites)
+            steps.extend((site.node.outputs, evaluation(site)) for site in graph.sites)
         known = {**constants, **dict(zip(graph.inputs, inputs, strict=True))}
         with np.errstate(all="ignore"):  # what overflows, or is no number, has the bits that the operator says
-            for index, compute in steps:
-                known[index] = compute(known)
+            for indices, compute in steps:
+                known.update(zip(indices, compute(known), strict=True))
         return [known[index] for index in graph.outputs]
 
     return run
 
 
 def evaluation(site: Site) -> Evaluation:
-    """How a node's output follows from what it reads; what is the same each time that it runs is found once.
+    """How a node's outputs follow from what it reads; what is the same each time that it runs is found once.
 
     What calls it lets NumPy say nothing of numbers that overflow, or are none: they have the bits that the operator says.
     """
     readers = [_Reader.of(t, access) for t, access in zip(site.row_tensors, site.accesses, strict=True)]
     compute = _accumulated(site) if site.accumulates else _stepwise(site)
-    shape = site.output.type.shape
+    shapes = [tensor.type.shape for tensor in site.outputs]
 
-    def run(known: Mapping[int, Array]) -> Array:
+    def run(known: Mapping[int, Array]) -> list[Array]:
         tables = [(reader, known[reader.tensor].reshape(reader.shape)) for reader in readers]
-        return compute(lambda step: [reader.rows(table, step) for reader, table in tables]).reshape(shape)
+        made = compute(lambda step: [reader.rows(table, step) for reader, table in tables])
+        return [each.reshape(shape) for each, shape in zip(made, shapes, strict=True)]
 
     return run
 
 
-def _stepwise(site: Site) -> Callable[[Callable[[int], Rows]], Array]:
-    """Step after step, whose rows lie in order."""
-    function, kind, steps = site.op.reference(site), site.output.type.dtype.numpy, site.steps
+def _stepwise(site: Site) -> Callable[[Callable[[int], Rows]], list[Array]]:
+    """Step after step, whose rows are in order."""
+    function, steps = site.op.reference(site), site.steps
+    each_made, kinds = site.op.each_made, [tensor.type.dtype.numpy for tensor in site.outputs]
 
-    def run(rows: Callable[[int], Rows]) -> Array:
-        if steps == 1:
-            return np.asarray(function(rows(0)), kind)
-        return np.concatenate([np.asarray(function(rows(step)), kind).reshape(-1) for step in range(steps)])
+    def run(rows: Callable[[int], Rows]) -> list[Array]:
+        made = zip(*(each_made(function(rows(step))) for step in range(steps)), strict=True)
+        return [
+            np.asarray(pieces[0], kind)
+            if steps == 1
+            else np.concatenate([np.asarray(piece, kind).reshape(-1) for piece in pieces])
+            for pieces, kind in zip(made, kinds, strict=True)
+        ]
 
     return run
 
 
-def _accumulated(site: Site) -> Callable[[Callable[[int], Rows]], Array]:
+def _accumulated(site: Site) -> Callable[[Callable[[int], Rows]], list[Array]]:
     """All that the steps add up."""
     accumulation, steps = site.op.accumulation(site), site.steps
 
-    def run(rows: Callable[[int], Rows]) -> Array:
+    def run(rows: Callable[[int], Rows]) -> list[Array]:
         place = accumulation.start.copy()
         for step in range(steps):
             accumulation.add(place, rows(step), step)
-        return np.asarray(accumulation.finish(place))
+        return list(site.op.each_made(accumulation.finish(place)))
 
     return run
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kibi.dtypes import Array
+from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
 from kibi.ir.operator import KernelCall, Operator
 from kibi.ir.rows import RowAccess
@@ -20,7 +20,7 @@ class Node:
     Attributes:
         op: the operator with its attributes.
         inputs: tensor indices in the order of `op.inputs`; None for an optional input that is left out.
-        outputs: tensor indices in the order of `op.outputs`.
+        outputs: tensor indices in the order of `op.outputs`; optional ones are left out at the end.
         source: index of the operator in the model file; `-1 - k` for one that is in no file: it receives model input `k`.
     """
 
@@ -198,7 +198,8 @@ class Site:
     @staticmethod
     def of(graph: Graph, node: Node) -> "Site":
         """The site of a node of that graph."""
-        names = (*(name.rstrip("?") for name in node.op.inputs), *node.op.outputs)
+        made = (name.rstrip("?") for name in node.op.outputs[: len(node.outputs)])
+        names = (*(name.rstrip("?") for name in node.op.inputs), *made)
         padding = (None,) * (len(node.op.inputs) - len(node.inputs))
         indices = (*node.inputs, *padding, *node.outputs)
         tensors = (None if index is None else graph.tensors[index] for index in indices)
@@ -245,24 +246,48 @@ class Site:
         return self["output"]
 
     @cached_property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """All outputs, in order."""
+        return tuple(self[name] for name in self.output_names)
+
+    @cached_property
+    def output_names(self) -> tuple[str, ...]:
+        """Those of `op.outputs` that are there, in order; optional ones may be left out."""
+        return tuple(name for name, _ in self.operands[len(self.operands) - len(self.node.outputs) :])
+
+    @property
+    def declared(self) -> tuple[tuple[tuple[int, ...], DType], ...]:
+        """The shape and the element type that each output has."""
+        return tuple((tensor.type.shape, tensor.type.dtype) for tensor in self.outputs)
+
+    def inferred(self) -> tuple[tuple[tuple[int, ...], DType], ...]:
+        """Returns the shape and the element type of each output, by the operator's rule.
+
+        Raises:
+            OperatorError: the node breaks a rule of the operator.
+        """
+        found = self.op.infer(self)
+        return tuple((kind.shape, kind.dtype) for kind in found) if isinstance(found, list) else (found,)
+
+    @cached_property
     def steps(self) -> int:
-        """Row steps that make the output."""
+        """Row steps that make the outputs."""
         return self.op.steps(self)
 
-    def made_rows(self, step: int) -> range:
-        """The rows of the output that a step makes; of an accumulating node, all by the last."""
-        steps, rows = self.steps, self._output_rows
+    def made_rows(self, step: int, output: int = 0) -> range:
+        """The rows of an output, by its number, that a step makes; of an accumulating node, all by the last."""
+        steps, rows = self.steps, self._output_rows[output]
         if self.accumulates:
             return range(rows if step == steps - 1 else 0)
         return range(step * rows // steps, (step + 1) * rows // steps)
 
-    def every_made_rows(self) -> tuple[range, ...]:
+    def every_made_rows(self, output: int = 0) -> tuple[range, ...]:
         """`made_rows` of each step."""
-        return tuple(map(self.made_rows, range(self.steps)))
+        return tuple(self.made_rows(step, output) for step in range(self.steps))
 
     @cached_property
-    def _output_rows(self) -> int:
-        return self.output.type.rows
+    def _output_rows(self) -> tuple[int, ...]:
+        return tuple(tensor.type.rows for tensor in self.outputs)
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:

@@ -73,6 +73,7 @@ def checked_operands(op: Operator, given: Mapping[str, Operand | None]) -> dict[
     """
     if op.receives:
         raise InputError(f"{op.name} computes nothing: its rows come from the caller. Write them to a tensor.")
+    made = [name.rstrip("?") for name in op.outputs]
     optional = {name.rstrip("?"): name.endswith("?") for name in (*op.inputs, *op.outputs)}
     missing = [name for name, may_miss in optional.items() if not may_miss and given.get(name) is None]
     unknown = [name for name in given if name not in optional]
@@ -87,15 +88,18 @@ def checked_operands(op: Operator, given: Mapping[str, Operand | None]) -> dict[
                 f"{op.name}: {name} is of type {type(operand).__name__}, which is no tensor. Give a tensor such as "
                 "kibi.eager.tensors.BufferTensor."
             )
-        if name in (*op.outputs, *op.states) and not operand.is_writable:
+        if name in (*made, *op.states) and not operand.is_writable:
             raise InputError(f"{op.name}: {name} {operand.name!r} cannot be written. Give a tensor that can.")
     return operands
 
 
 def _names(op: Operator) -> str:
     """The names that exist, and what is required."""
-    inputs = ", ".join(f"{name.rstrip('?')}{' (optional)' if name.endswith('?') else ''}" for name in op.inputs)
-    return f"It takes {inputs} and gives {', '.join(op.outputs)}."
+    inputs, outputs = (
+        ", ".join(f"{name.rstrip('?')}{' (optional)' if name.endswith('?') else ''}" for name in names)
+        for names in (op.inputs, op.outputs)
+    )
+    return f"It takes {inputs} and gives {outputs}."
 
 
 def verified_site(op: Operator, operands: Mapping[str, Operand]) -> Site:
@@ -105,18 +109,19 @@ def verified_site(op: Operator, operands: Mapping[str, Operand]) -> Site:
         InputError: a rule is broken.
         EventError: a constant cannot be read.
     """
+    made = [name.rstrip("?") for name in op.outputs]
     tensors: list[Tensor] = []
     index: dict[str, int] = {}
     for name, operand in operands.items():
         index[name] = len(tensors)
         is_state = name in op.states
-        is_constant = name not in op.row_inputs and name not in op.outputs and not is_state
+        is_constant = name not in op.row_inputs and name not in made and not is_state
         data = operand.to_array() if is_constant else None
         if data is not None:
             data.flags.writeable = False
         tensors.append(Tensor(len(tensors), operand.name, operand.type, data, is_variable=is_state))
     inputs = tuple(index.get(name.rstrip("?")) for name in op.inputs)
-    outputs = tuple(index[name] for name in op.outputs)
+    outputs = tuple(index[name] for name in made if name in index)
     rows = tuple(index[name] for name in op.row_inputs if name in index)
     graph = Graph("by_hand", op.name, tuple(tensors), (Node(op, inputs, outputs, 0),), rows, outputs)
     try:

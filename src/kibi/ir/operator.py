@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
+import numpy as np
+
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
 from kibi.ir.rows import RowAccess
@@ -15,10 +17,14 @@ if TYPE_CHECKING:
     from kibi.ir.by_hand import BoundOperator
     from kibi.ir.graph import Graph, Site
     from kibi.ir.operands import Operand
+    from kibi.ir.tensor import TensorType
 
 _P = TypeVar("_P", bound=Params)
 Rows = Sequence[Sequence[Array | None]]
 """For each row input of a node that is there, in order, the rows that `RowAccess.positions` names; None where there is none."""
+
+Made = Array | Sequence[Array]
+"""The elements that a step makes, in order: an array, or of an operator that has several outputs an array for each."""
 
 
 class OperatorError(Exception):
@@ -45,6 +51,9 @@ class KernelCall:
     the pointers that the operator's row accesses name, input after input. A kernel that accumulates takes `int32_t step` behind
     them: its calls keep what they have added up in scratch, and write nothing to `output` before the last.
 
+    A kernel of an operator that has several outputs takes `void *const *outputs` first: a pointer to each that the node has, in
+    order. It writes all of them: one that nobody reads has bytes, too, while the kernel runs.
+
     A kernel of an operator that has `states` takes `void *const *states` last: a pointer to each, in order.
 
     Attributes:
@@ -57,7 +66,8 @@ class KernelCall:
         is_untyped: whether the kernel takes `void *output, const void *const *rows`: it moves elements of any type.
         inplace_distance_bytes: for each row input that is there, the least distance by which the output of a step must begin
             below an input row that it reads for the last time, so that it may overwrite that row meanwhile; None: it never may.
-            Empty: never for all.
+            Empty: never for all. It holds for each of several outputs, wherever the others are; one that is smaller than the
+            distance need only end below the row.
     """
 
     kernel: str
@@ -118,12 +128,12 @@ class Accumulation:
     Attributes:
         start: the accumulator before the first step, one axis.
         add: adds what a step reads: from (accumulator, input rows, step), in place.
-        finish: the elements of the whole output in order, from the accumulator after the last step.
+        finish: the elements of the complete output, or outputs, from the accumulator after the last step.
     """
 
     start: Array
     add: Callable[[Array, Rows, int], None]
-    finish: Callable[[Array], Array]
+    finish: Callable[[Array], Made]
 
 
 class Operator(ABC):
@@ -136,6 +146,11 @@ class Operator(ABC):
     inputs: ClassVar[tuple[str, ...]]
     """Names of the inputs in order; a question mark behind a name makes it optional."""
     outputs: ClassVar[tuple[str, ...]] = ("output",)
+    """Names of the outputs in order, the first of them `output`. One with a question mark may be left out, and all after it.
+
+    Where there are several names, `infer` gives the types of all outputs of a node, references give the elements of each, and
+    kernels take a table of pointers.
+    """
     row_inputs: ClassVar[tuple[str, ...]] = ("input",)
     """The inputs that are read by the row while the model runs; all others must be constants, packed ahead of time.
 
@@ -180,9 +195,20 @@ class Operator(ABC):
         """The graphs that the node runs, in the order of `subgraph_names`; each is planned like a model."""
         return tuple(getattr(self, name) for name in self.subgraph_names)
 
+    @property
+    def has_several_outputs(self) -> bool:
+        """True if the operator has several outputs, or may have."""
+        return len(self.outputs) > 1
+
+    def each_made(self, made: Made) -> tuple[Array, ...]:
+        """Returns what a reference gives, for each output."""
+        return tuple(made) if self.has_several_outputs else (np.asarray(made),)
+
     @abstractmethod
-    def infer(self, site: "Site") -> tuple[tuple[int, ...], DType]:
+    def infer(self, site: "Site") -> "tuple[tuple[int, ...], DType] | list[TensorType]":
         """The shape and type rule: the output's shape and element type, from shapes and constants, without tables.
+
+        Of several outputs it is a list of their types, without quantization.
 
         Raises:
             OperatorError: the node breaks a rule of the operator.
@@ -207,7 +233,7 @@ class Operator(ABC):
 
         It divides the output's rows; each step then makes as many neighbouring rows, which lie in order. "Output row" in
         `accesses`, `reference` and `kernel_call` means what one step makes. Where the node accumulates, any number will do, and
-        "output row" means a step.
+        "output row" means a step. Of several outputs it divides the rows of each: 1 where they are made at once.
         """
         return site.output.type.rows
 
@@ -217,8 +243,10 @@ class Operator(ABC):
         return False
 
     @abstractmethod
-    def reference(self, site: "Site") -> Callable[[Rows], Array]:
+    def reference(self, site: "Site") -> Callable[[Rows], Made]:
         """The living definition: a function from input rows to one output row, as an array of its elements in order.
+
+        Of several outputs it gives a list of arrays, those of each.
 
         Where the node accumulates, `accumulation` stands for it.
         """
@@ -231,7 +259,7 @@ class Operator(ABC):
         """
         raise InternalError(f"{site.node.label} does not accumulate")
 
-    def stateful_reference(self, site: "Site") -> Callable[[Rows, Sequence[Array]], Array]:
+    def stateful_reference(self, site: "Site") -> Callable[[Rows, Sequence[Array]], Made]:
         """The living definition where the operator has `states`: it is given their elements, too, and changes them in place.
 
         Raises:
@@ -281,6 +309,6 @@ class StatefulOperator(Operator):
 
     __slots__ = ()
 
-    def reference(self, site: "Site") -> Callable[[Rows], Array]:
+    def reference(self, site: "Site") -> Callable[[Rows], Made]:
         """Never asked for."""
         raise InternalError(f"{site.node.label} has states")

@@ -42,8 +42,9 @@ def overwrite_problems(graph: Graph) -> Iterator[Problem]:
                 name = graph.tensors[node.outputs[0]].name
                 what = f"it overwrites what {graph.nodes[other].label} still uses"
                 yield Problem(what, "Let the variable be read before it is assigned", node.source, name)
-        if any(graph.tensors[index].updates is not None for index in node.outputs):
-            yield from _own_problems(graph, node)
+        for output, index in enumerate(node.outputs):
+            if graph.tensors[index].updates is not None:
+                yield from _own_problems(graph, node, output)
 
 
 def version_problems(graph: Graph) -> Iterator[Problem]:
@@ -88,7 +89,8 @@ def _waits(graph: Graph, number: int, users: dict[int, list[int]]) -> Iterator[t
         if before is None:
             continue
         old = graph.tensors[before]
-        places = [_rows_in(old, *_bytes(site, step)) for step in range(site.steps)]
+        output = site.node.outputs.index(index)
+        places = [_rows_in(old, *_bytes(site, step, output)) for step in range(site.steps)]
         for other in users.get(before, []):
             if other != number:
                 last = _last_uses(graph.sites[other], old)
@@ -100,19 +102,19 @@ def _last_uses(site: Site, tensor: Tensor) -> list[int]:
     last = [-1] * tensor.type.rows
     accesses = zip(site.row_tensors, site.accesses, strict=True)
     read = [access for operand, access in accesses if operand.index == tensor.index]
-    is_made = tensor.index in site.node.outputs
+    made = [output for output, index in enumerate(site.node.outputs) if index == tensor.index]
     for step in range(site.steps):
         for row in (
             *(row for access in read for row in access.needs(step)),
-            *(site.made_rows(step) if is_made else ()),
+            *(row for output in made for row in site.made_rows(step, output)),
         ):
             last[row] = step
     return last
 
 
-def _bytes(site: Site, step: int) -> tuple[int, int]:
-    """From which byte of its output to which a step writes."""
-    rows, row_bytes = site.made_rows(step), site.output.type.row_bytes
+def _bytes(site: Site, step: int, output: int) -> tuple[int, int]:
+    """From which byte of an output, by its number, to which a step writes."""
+    rows, row_bytes = site.made_rows(step, output), site.outputs[output].type.row_bytes
     return rows.start * row_bytes, rows.stop * row_bytes
 
 
@@ -122,33 +124,35 @@ def _rows_in(tensor: Tensor, first: int, end: int) -> range:
     return range(first // row_bytes, -(-end // row_bytes)) if end > first else range(0)
 
 
-def _own_problems(graph: Graph, node: Node) -> Iterator[Problem]:
-    """What a node overwrites that it still reads itself."""
+def _own_problems(graph: Graph, node: Node, output: int) -> Iterator[Problem]:
+    """What a node overwrites, with an output by its number, that it still reads itself."""
     site = Site.of(graph, node)
-    variable = graph.variable_of(site.output.index)
+    made = site.outputs[output]
+    variable = graph.variable_of(made.index)
     read = [place for place, tensor in enumerate(site.row_tensors) if tensor.is_state]
     for place in (place for place in read if graph.variable_of(site.row_tensors[place].index) == variable):
         overlaps = site.op.kernel_call(site).inplace_distance_bytes or (None,) * len(site.row_tensors)
-        is_old = site.row_tensors[place].index != site.output.updates
-        if is_old or not can_overwrite(site, place, overlaps[place]):
+        is_old = site.row_tensors[place].index != made.updates
+        if is_old or not can_overwrite(site, place, overlaps[place], output):
             what = f"{node.op.name}: it overwrites rows of the variable that it still reads"
-            yield Problem(what, "Let it write a tensor of its own, which is assigned", node.source, site.output.name)
+            yield Problem(what, "Let it write a tensor of its own, which is assigned", node.source, made.name)
 
 
-def can_overwrite(site: Site, place: int, overlap: int | None) -> bool:
-    """Whether a node may make its output in the bytes of one of its inputs, byte for byte at the same place.
+def can_overwrite(site: Site, place: int, overlap: int | None, output: int = 0) -> bool:
+    """Whether a node may make an output in the bytes of one of its inputs, byte for byte at the same place.
 
     Args:
         site: the node.
         place: of the input among those that are read by the row.
         overlap: the kernel's distance for that input: see `KernelCall.inplace_distance_bytes`.
+        output: its number.
     """
     tensor, access = site.row_tensors[place], site.accesses[place]
     if site.row_tensors.count(tensor) > 1:
         return False  # no rule says how two reads of one tensor meet
     reads = _last_uses(site, tensor)
     for step in range(site.steps):
-        first, end = _bytes(site, step)
+        first, end = _bytes(site, step, output)
         overwritten = _rows_in(tensor, first, end)
         if any(reads[row] > step for row in overwritten):
             return False

@@ -129,7 +129,9 @@ def _edges(graph: Graph, node: Node, made: set[int]) -> Iterator[Problem]:
 
 def _node(graph: Graph, node: Node) -> Iterator[Problem]:
     required = sum(not name.endswith("?") for name in node.op.inputs)
-    if not required <= len(node.inputs) <= len(node.op.inputs) or len(node.outputs) != len(node.op.outputs):
+    made = sum(not name.endswith("?") for name in node.op.outputs)
+    takes, gives = (required, len(node.op.inputs)), (made, len(node.op.outputs))
+    if not takes[0] <= len(node.inputs) <= takes[1] or not gives[0] <= len(node.outputs) <= gives[1]:
         what = f"{node.op.name} takes {', '.join(node.op.inputs)} and gives {', '.join(node.op.outputs)}; "
         yield Problem(
             what + f"here are {len(node.inputs)} inputs and {len(node.outputs)} outputs", operator=node.source
@@ -145,23 +147,28 @@ def _node(graph: Graph, node: Node) -> Iterator[Problem]:
 
 def _types(site: Site) -> Iterator[Problem]:
     """Sizes first: nothing is made for an output before its declared shape is the one that the inputs give."""
-    node, output = site.node, site.output
+    node = site.node
     try:
         _check_operands(site)
-        shape, dtype = _inferred(site)
+        inferred = _inferred(site)
     except OperatorError as error:
         operand = None if error.operand is None else site.find(error.operand)
         yield Problem(f"{node.op.name}: {error.what}", error.remedy, node.source, operand.name if operand else None)
         return
-    if output.type.shape != shape:
-        what = f"{node.op.name}: output has shape {list(output.type.shape)}, its inputs give {list(shape)}"
-        yield Problem(what, "", node.source, output.name)
-    if output.type.dtype is not dtype:
-        what = f"{node.op.name}: output has type {output.type.dtype}, its inputs give {dtype}"
-        yield Problem(what, "", node.source, output.name)
+    if len(inferred) != len(site.outputs):
+        what = f"{node.op.name}: it has {len(site.outputs)} outputs, but gives {len(inferred)}"
+        yield Problem(what, "Export the model again; the file is damaged", node.source, site.output.name)
+        return
+    for name, output, (shape, dtype) in zip(site.output_names, site.outputs, inferred, strict=True):
+        if output.type.shape != shape:
+            what = f"{node.op.name}: {name} has shape {list(output.type.shape)}, its inputs give {list(shape)}"
+            yield Problem(what, "", node.source, output.name)
+        if output.type.dtype is not dtype:
+            what = f"{node.op.name}: {name} has type {output.type.dtype}, its inputs give {dtype}"
+            yield Problem(what, "", node.source, output.name)
 
 
-def _inferred(site: Site) -> tuple[tuple[int, ...], DType]:
+def _inferred(site: Site) -> tuple[tuple[tuple[int, ...], DType], ...]:
     """What the operator's rule says.
 
     A scale of 0, which converters give to what was 0 whenever they looked, says that a tensor holds nothing but 0. What multiplies
@@ -171,13 +178,12 @@ def _inferred(site: Site) -> tuple[tuple[int, ...], DType]:
     zero = next((each for each in operands if each.type.quantization and 0.0 in each.type.quantization.scales), None)
     if zero is None:
         return _ruled(site)
-    made = site.output
-    if made.type.quantization is not None and 0.0 in made.type.quantization.scales:
-        alike = [each for each in operands if each is not made and each.type.quantization == made.type.quantization]
-        if not alike:
-            raise OperatorError(
-                "output has scale 0, by which it divides; TFLM leaves that undefined", _REMEDY, "output"
-            )
+    for name, made in zip(site.output_names, site.outputs, strict=True):
+        if made.type.quantization is not None and 0.0 in made.type.quantization.scales:
+            alike = [each for each in operands if each is not made and each.type.quantization == made.type.quantization]
+            if not alike:
+                what = f"{name} has scale 0, by which it divides; TFLM leaves that undefined"
+                raise OperatorError(what, _REMEDY, name)
     try:
         with np.errstate(divide="raise", invalid="raise"):
             return _ruled(site)
@@ -186,12 +192,12 @@ def _inferred(site: Site) -> tuple[tuple[int, ...], DType]:
         raise OperatorError(what, _REMEDY) from None
 
 
-def _ruled(site: Site) -> tuple[tuple[int, ...], DType]:
-    """The output's shape and type; where they are the declared ones, what the operator makes of them is checked, too."""
-    shape, dtype = site.op.infer(site)
-    if (site.output.type.shape, site.output.type.dtype) == (shape, dtype):
+def _ruled(site: Site) -> tuple[tuple[tuple[int, ...], DType], ...]:
+    """Shape and type of each output; where they are the declared ones, what the operator makes of them is checked, too."""
+    inferred = site.inferred()
+    if inferred == site.declared:
         site.op.check_in_full(site)
-    return shape, dtype
+    return inferred
 
 
 def _check_operands(site: Site) -> None:
@@ -208,7 +214,7 @@ def _check_operands(site: Site) -> None:
         wanted = " or ".join(str(dtype) for dtype in op.types)
         remedy = "Quantize the model to int8" if DType.S8 in op.types else f"Give it an input of type {wanted}"
         raise OperatorError(what, remedy, op.inputs[0])
-    for each in (*site.row_tensors, site.output):
+    for each in (*site.row_tensors, *site.outputs):
         if each.type.elements > op.most_elements:
             what = f"a tensor of {each.type.elements} elements is more than it takes; at most {op.most_elements}"
             raise OperatorError(what, "Check the shapes")

@@ -69,7 +69,6 @@ from kibi.ops.movement.mirror_pad import MirrorPad
 from kibi.ops.movement.pack import Pack
 from kibi.ops.movement.pad import Pad
 from kibi.ops.movement.padv2 import PadV2
-from kibi.ops.movement.part import Part
 from kibi.ops.movement.reshape import Reshape
 from kibi.ops.movement.resize_nearest_neighbor import ResizeNearestNeighbor
 from kibi.ops.movement.reverse_v2 import ReverseV2
@@ -196,7 +195,6 @@ __all__ = [
     "Pad",
     "PadV2",
     "Padding",
-    "Part",
     "Prelu",
     "Quantize",
     "ReadVariable",

@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, Operator, OperatorError, RowAccess, Rows, Site, TensorType
+from kibi.ir import Accumulation, KernelCall, Made, Operator, OperatorError, RowAccess, Rows, Site, TensorType
 from kibi.kernels.params.detection import DetectionPostprocessParams
 from kibi.ops import checks
-from kibi.ops.control.control_flow import bundled
-from kibi.ops.movement.part import Part
 from kibi.ops.registry import register
 from kibi.quant import exp_f64
 
@@ -21,11 +19,12 @@ _Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class DetectionPostProcess(Operator):
-    """The best detections: boxes [1, N, 4 or more], scores [1, N, C or C + 1], anchors [N, 4], all f32 → a bundle of f32.
+    """The best detections: boxes [1, N, 4 or more], scores [1, N, C or C + 1], anchors [N, 4], all f32 → four outputs of f32.
 
-    The bundle holds boxes [M, 4] as y and x of both corners, classes [M], scores [M], and how many there are [1]; zeros behind
-    them. Boxes are y, x, h, w, in units of their anchors. Where one has no area TFLM stops with an error; here is no
-    detection then. Source: TFLM `micro/kernels/detection_postprocess.cc`.
+    The outputs are the boxes [1, M, 4] as y and x of both corners, their classes [1, M], their scores [1, M], and how many there
+    are [1]; models may have other shapes of as many elements. Places without a detection are 0. The boxes that are read are y,
+    x, h, w, in units of their anchors. Where one has no area TFLM stops with an error; here is no detection then. Source: TFLM
+    `micro/kernels/detection_postprocess.cc`.
 
     Attributes:
         max_detections: M.
@@ -40,6 +39,7 @@ class DetectionPostProcess(Operator):
 
     name: ClassVar[str] = "TFLite_Detection_PostProcess"
     inputs: ClassVar[tuple[str, ...]] = ("boxes", "scores", "anchors")
+    outputs: ClassVar[tuple[str, ...]] = ("output", "output_classes", "output_scores", "output_count")
     row_inputs: ClassVar[tuple[str, ...]] = inputs
     kernels: ClassVar[tuple[str, ...]] = ("kibi_detection_postprocess_f32",)
     types: ClassVar[tuple[DType, ...]] = (DType.F32,)
@@ -57,14 +57,8 @@ class DetectionPostProcess(Operator):
     h_scale: float = 1.0
     w_scale: float = 1.0
 
-    @property
-    def output_types(self) -> tuple[TensorType, ...]:
-        """What lies in the bundle; models may have other shapes of as many elements."""
-        most = self.max_detections
-        return tuple(TensorType(shape, DType.F32) for shape in ((1, most, 4), (1, most), (1, most), (1,)))
-
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """A bundle, where shapes and attributes are such that TFLM neither stops nor reads and writes elsewhere."""
+    def infer(self, site: Site) -> list[TensorType]:
+        """The outputs, where shapes and attributes are such that TFLM neither stops nor reads and writes elsewhere."""
         for name in ("scores", "anchors"):
             checks.dtype(site, name, DType.F32)
         self._check_attributes()
@@ -77,7 +71,18 @@ class DetectionPostProcess(Operator):
         anchors = checks.rank(site, "anchors", 2)
         if anchors != (boxes, 4):
             raise OperatorError(f"anchors have shape {list(anchors)}, not {[boxes, 4]}", operand="anchors")
-        return (Part.offsets(self.output_types)[-1],), DType.U8
+        self._check_outputs(site)
+        return [TensorType(tensor.type.shape, DType.F32) for tensor in site.outputs]
+
+    def _check_outputs(self, site: Site) -> None:
+        """TFLM writes as many numbers as the attributes say, whatever the shapes."""
+        most = self.max_detections
+        usual = [TensorType(shape, DType.F32) for shape in ((1, most, 4), (1, most), (1, most), (1,))]
+        made = [tensor.type for tensor in site.outputs]
+        if [(kind.elements, kind.dtype) for kind in made] != [(kind.elements, kind.dtype) for kind in usual]:
+            given, right = (", ".join(map(str, kinds)) for kinds in (made, usual))
+            what = f"its outputs are {given}, but its options ask for {right}"
+            raise OperatorError(what, "Export it with static shapes", "output")
 
     def _check_attributes(self) -> None:
         least = {"max_detections": 1, "num_classes": 1, "max_classes_per_detection": 1, "detections_per_class": 1}
@@ -108,11 +113,11 @@ class DetectionPostProcess(Operator):
         same = RowAccess.same(boxes)
         return same, same, RowAccess(boxes, boxes, parts=boxes)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, site: Site) -> Callable[[Rows], Made]:
         """All boxes at once."""
         whole = self.accumulation(site)
 
-        def row(rows: Rows) -> Array:
+        def row(rows: Rows) -> Made:
             work = whole.start.copy()
             for step, pieces in enumerate(zip(*rows, strict=True)):
                 whole.add(work, [[piece] for piece in pieces], step)
@@ -135,7 +140,7 @@ class DetectionPostProcess(Operator):
                 best = max(range(self.num_classes), key=lambda number: scores[first + number])
                 kept[step], kept[boxes + step] = scores[first + best], best
 
-        def finish(work: Array) -> Array:
+        def finish(work: Array) -> list[Array]:
             corners = np.asarray(work[: 4 * boxes], np.float32).reshape(-1, 4)
             scores = np.asarray(work[4 * boxes :], np.float32)[: (planes + 1) * boxes].reshape(-1, boxes)
             return self._outputs(corners, self._detections(corners, scores))
@@ -145,7 +150,6 @@ class DetectionPostProcess(Operator):
     def kernel_call(self, site: Site) -> KernelCall:
         """One kernel, called for each box."""
         boxes = self.steps(site)
-        _, classes, scores, count, size_bytes = Part.offsets(self.output_types)
         params = DetectionPostprocessParams(
             boxes=boxes,
             classes=self.num_classes,
@@ -159,10 +163,6 @@ class DetectionPostProcess(Operator):
             w_scale=float(self.w_scale),
             least_score=float(self.nms_score_threshold),
             most_overlap=float(self.nms_iou_threshold),
-            classes_offset=classes,
-            scores_offset=scores,
-            count_offset=count,
-            output_bytes=size_bytes,
         )
         kernel, scratch_bytes = "kibi_detection_postprocess_f32", self._scratch_bytes(boxes)
         # The last call has read its rows before it writes.
@@ -220,13 +220,12 @@ class DetectionPostProcess(Operator):
             ]
         return selected
 
-    def _outputs(self, corners: _Floats, found: list[tuple[int, int, np.float32]]) -> Array:
-        """The bundle."""
-        outputs = [np.zeros(kind.shape, np.float32) for kind in self.output_types]
+    def _outputs(self, corners: _Floats, found: list[tuple[int, int, np.float32]]) -> list[Array]:
+        """Boxes, classes, scores, count."""
+        boxes, classes, scores = (np.zeros((self.max_detections, size), np.float32) for size in (4, 1, 1))
         for place, (box, number, score) in enumerate(found):
-            outputs[0][0, place], outputs[1][0, place], outputs[2][0, place] = corners[box], number, score
-        outputs[3][0] = len(found)
-        return bundled(outputs)
+            boxes[place], classes[place], scores[place] = corners[box], number, score
+        return [boxes, classes, scores, np.array([len(found)], np.float32)]
 
 
 def _overlaps(box: _Floats, others: _Floats) -> _Floats:

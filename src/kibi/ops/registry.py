@@ -13,7 +13,6 @@ from kibi.ir import Operator
 from kibi.ops.control.stream_input import StreamInput
 from kibi.ops.custom.custom_operator import CustomOperator, CustomOptions, check_custom
 from kibi.ops.custom.plugins import installed, load_plugin
-from kibi.ops.movement.part import Part
 
 _OPERATORS: dict[str, type[Operator]] = {}
 _CUSTOM: dict[str, CustomOperator] = {}
@@ -38,7 +37,7 @@ def operators() -> Mapping[str, type[Operator]]:
 
 def is_custom(operator: Operator) -> bool:
     """Whether an operator is not Kibi's own, so that TensorFlow Lite Micro does not have it either."""
-    return operator.name not in _OPERATORS and not operator.receives and not isinstance(operator, Part)
+    return operator.name not in _OPERATORS and not operator.receives
 
 
 def register_custom(
@@ -108,7 +107,7 @@ def custom_operators() -> Mapping[str, CustomOperator]:
 def operators_by_name() -> Mapping[str, type[Operator]]:
     """Returns every operator that a graph can have, by name: Kibi's own, those that passes and importers make, and custom ones."""
     custom = {each.operator.name: each.operator for each in custom_operators().values()}
-    return {**custom, **{kind.name: kind for kind in (Part, StreamInput)}, **_OPERATORS}
+    return {**custom, StreamInput.name: StreamInput, **_OPERATORS}
 
 
 def _add(code: str, custom: CustomOperator) -> None:

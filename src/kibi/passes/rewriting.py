@@ -189,10 +189,10 @@ def reading(node: Node, old: int, new: int) -> Node:
 
 
 def is_accepted(graph: Draft, node: Node) -> bool:
-    """Whether the operator takes these tensors, and gives what its output is declared as."""
+    """Whether the operator takes these tensors, and gives what its outputs are declared as."""
     site = graph.site_of(node)
     try:
-        return node.op.infer(site) == (site.output.type.shape, site.output.type.dtype)
+        return site.inferred() == site.declared
     except OperatorError:
         return False
 

@@ -9,7 +9,7 @@ from kibi.ir import RowAccess, Rows, Site, TensorType
 
 
 def evaluate(site: Site, inputs: Sequence[Array]) -> Array:
-    """The output of a node.
+    """The output of a node that has one.
 
     Args:
         site: a node that computes.
@@ -52,12 +52,12 @@ def _function(site: Site) -> Callable[[Rows, int], Array]:
     """From the rows of a step, and its number, to what the step makes; nothing before the last where it accumulates."""
     if not site.accumulates:
         row = site.op.reference(site)
-        return lambda rows, _: row(rows)
+        return lambda rows, _: np.asarray(row(rows))
     accumulation = site.op.accumulation(site)
     sums = accumulation.start.copy()
 
     def step(rows: Rows, number: int) -> Array:
         accumulation.add(sums, rows, number)
-        return accumulation.finish(sums) if number == site.steps - 1 else sums[:0]
+        return np.asarray(accumulation.finish(sums)) if number == site.steps - 1 else sums[:0]
 
     return step

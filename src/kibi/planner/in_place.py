@@ -114,18 +114,27 @@ class _Reads:
 def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator[tuple[PairRule | None, int]]:
     """For each pair of buffers of one node that live at once, the rule, if there is one; and how much was looked at."""
     site = graph.sites[node]
+    for output in range(len(site.outputs)):
+        yield from _rules_of_output(graph, node, output, steps, lives)
+
+
+def _rules_of_output(
+    graph: Graph, node: int, number: int, steps: _Steps, lives: _Lives
+) -> Iterator[tuple[PairRule | None, int]]:
+    """The same for one output, by its number."""
+    site = graph.sites[node]
     overlaps = graph.calls[node].inplace_distance_bytes
-    made_bytes = site.output.type.row_bytes
-    made = [range(rows.start * made_bytes, rows.stop * made_bytes) for rows in map(site.made_rows, range(site.steps))]
+    made_bytes = site.outputs[number].type.row_bytes
+    made = [range(rows.start * made_bytes, rows.stop * made_bytes) for rows in site.every_made_rows(number)]
     for tensor, access, overlap in zip(site.row_tensors, site.accesses, overlaps, strict=False):
         if overlap is None or tensor.index in graph.outputs:
             continue
         if site.row_tensors.count(tensor) > 1:
             continue  # one tensor at two inputs: no rule says how the two reads meet
-        turn = _Turn.of(overlap, steps, made, [access.needs(number) for number in range(site.steps)])
+        turn = _Turn.of(overlap, steps, made, [access.needs(step) for step in range(site.steps)])
         reads = lives.reads[tensor.index]
         held = _Held.of(lives.buffers.get(tensor.index, []), tensor, lives)
-        for second, output in lives.buffers.get(site.output.index, []):
+        for second, output in lives.buffers.get(site.outputs[number].index, []):
             other = reads.other_from(output.start, node)
             alive = held.alive(output)
             passed = 0

@@ -157,8 +157,8 @@ def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dic
                     what = f"reads row {needed} of tensor {tensor.name!r}, which is not made yet"
                     raise PlanError(f"{where} {what}. Let the operator that makes it run further before.")
                 history.read_row(needed, step)
-        for index in graph.nodes[node].outputs:
-            for _ in graph.sites[node].made_rows(row):
+        for output, index in enumerate(graph.nodes[node].outputs):
+            for _ in graph.sites[node].made_rows(row, output):
                 histories[index].make_row(step)
         spans[node] = (spans.get(node, (step, step))[0], step)
     return histories, spans

@@ -80,7 +80,11 @@ class _Arena:
         """The units all of whose bytes hold what was written there: kept so that what is read often is not looked at again."""
         self.key_of: dict[int, tuple[int, int]] = {}
         self.row_bytes = [tensor.type.row_bytes for tensor in graph.tensors]
-        self.made_rows = [site.every_made_rows() for site in graph.sites]
+        self.made_rows = {
+            index: site.every_made_rows(output)
+            for site in graph.sites
+            for output, index in enumerate(site.node.outputs)
+        }
         self.accesses = [site.accesses for site in graph.sites]
         self.overlaps = [call.inplace_distance_bytes for call in graph.calls]
 
@@ -123,7 +127,8 @@ class _Arena:
             yield "the output lies in the scratch"
         for key in made:
             yield from self.check(*key, step)
-        yield from self._overwritten(made, read)
+        for index in self.graph.nodes[node].outputs:
+            yield from self._overwritten([key for key in made if key[0] == index], read)
 
     def _read(self, node: int, row: int) -> Iterator[tuple[int, int, int | None]]:
         """The rows that a step reads, as (tensor, row), and how far below them its output may begin that overwrites them."""
@@ -136,7 +141,7 @@ class _Arena:
                 yield from ((tensor.index, each, overlap) for each in rows)
 
     def _overwritten(self, made: list[tuple[int, int]], read: list[tuple[int, int, int | None]]) -> Iterator[str]:
-        """What is wrong with output in the place of rows that the same step reads."""
+        """What is wrong with the rows of one output in the place of rows that the same step reads."""
         places = [(self.row_at[key][0], self.row_bytes[key[0]]) for key in made]
         if not places:
             return
@@ -173,7 +178,7 @@ class _Arena:
         for index in self.graph.nodes[node].outputs:
             if self.graph.tensors[index].is_supplied:
                 continue
-            yield from ((index, made) for made in self.made_rows[node][row])
+            yield from ((index, made) for made in self.made_rows[index][row])
 
     def _scattered(self, made: list[tuple[int, int]]) -> Iterator[str]:
         """Rows of one step that do not lie one behind the other, as its kernel writes them."""

@@ -20,7 +20,7 @@ class OperatorFacts:
         op: its name.
         attributes: its attributes by their names, those that were left at their defaults too.
         inputs: the tensors that it reads by the operands' names; constants among them.
-        output: the tensor that it makes.
+        outputs: the tensors that it makes, in order.
         macs: multiply-accumulates of one inference.
         weights_bytes: bytes of the constants that it and its subgraphs read, as in the model file.
     """
@@ -29,7 +29,7 @@ class OperatorFacts:
     op: str
     attributes: tuple[tuple[str, Attribute], ...]
     inputs: tuple[tuple[str, Tensor], ...]
-    output: Tensor
+    outputs: tuple[Tensor, ...]
     macs: int
     weights_bytes: int
 
@@ -166,7 +166,7 @@ def _operator(site: Site) -> OperatorFacts:
         op=site.op.name,
         attributes=_attributes(site.op),
         inputs=inputs,
-        output=site.output,
+        outputs=site.outputs,
         macs=site.op.macs(site),
         weights_bytes=sum(tensor.type.size_bytes for _, tensor in inputs if tensor.is_constant)
         + sum(body.weights_bytes for body in site.op.subgraphs),
@@ -183,7 +183,7 @@ def _operator_record(operator: OperatorFacts) -> dict[str, Any]:
         "op": operator.op,
         "attributes": dict(operator.attributes),
         "inputs": inputs,
-        "outputs": [tensor_record(operator.output)],
+        "outputs": [tensor_record(tensor) for tensor in operator.outputs],
         "macs": operator.macs,
         "weights_bytes": operator.weights_bytes,
     }

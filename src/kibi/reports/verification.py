@@ -251,11 +251,11 @@ def _observed(graph: Graph, plan: Plan, runs: Sequence[list[Array]]) -> Iterator
 def _first_difference(
     engine: str, run: int, graph: Graph, found: dict[int, Array], expected: dict[int, Array]
 ) -> Difference | None:
-    for site in graph.sites:
-        index = site.output.index
+    for site, made in ((each, made) for each in graph.sites for made in each.outputs):
+        index = made.index
         if index in found and index in expected and found[index].tobytes() != expected[index].tobytes():
             counted = _counts(found[index], expected[index])
-            return Difference(engine, run, site.node.source, site.op.name, site.output.name, *counted)
+            return Difference(engine, run, site.node.source, site.op.name, made.name, *counted)
     return None
 
 

@@ -440,11 +440,12 @@ class Interpreter:
         """Copies the rows that a step has made, because a tensor's first rows may be overwritten before its last is made."""
         node, step = self._program.plan.steps[position]
         site = self._program.graph.sites[node]
-        index, kind = site.output.index, site.output.type
-        made = self._observed.setdefault(index, [])
-        made.extend(self.tensors[index].row(row).reshape(-1) for row in site.made_rows(step))
-        if step == site.steps - 1:
-            observe(index, np.concatenate(self._observed.pop(index)).reshape(kind.shape))
+        for output, tensor in enumerate(site.outputs):
+            index = tensor.index
+            made = self._observed.setdefault(index, [])
+            made.extend(self.tensors[index].row(row).reshape(-1) for row in site.made_rows(step, output))
+            if step == site.steps - 1:
+                observe(index, np.concatenate(self._observed.pop(index)).reshape(tensor.type.shape))
 
 
 def _check_kinds(model: object, plan: object, handler: object) -> None:

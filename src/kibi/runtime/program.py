@@ -12,7 +12,7 @@ from kibi.dtypes import Array
 from kibi.eager.tensors import RowTensor
 from kibi.eager.tensors.interface import TensorInterface
 from kibi.errors import InternalError
-from kibi.ir import Accumulation, Graph, RowAccess, Rows, Site, TensorType
+from kibi.ir import Accumulation, Graph, Made, RowAccess, Rows, Site, TensorType
 from kibi.planner import Plan
 from kibi.runtime.arena import Arena
 
@@ -82,16 +82,16 @@ class Step:
     """One row step.
 
     Attributes:
-        compute: from the input rows to the elements of the output; None for a row that arrives.
+        compute: from the input rows to the elements of each output; None for a row that arrives.
         rows: the rows, or parts of rows, that it reads, input after input.
-        output: the destination of the elements, in one piece.
+        outputs: the destination of the elements of each, in one piece.
         reads, writes: the rows of tensors in the arena that this touches, as (tensor, row).
         remaining: a number that ends the inference here where it is not 0 when the step has run; None: it never ends here.
     """
 
-    compute: Callable[[Rows], Array] | None
+    compute: Callable[[Rows], Sequence[Array]] | None
     rows: Rows
-    output: NDArray[np.generic]
+    outputs: tuple[NDArray[np.generic], ...]
     reads: tuple[tuple[RowTensor, int], ...]
     writes: tuple[tuple[RowTensor, int], ...]
     remaining: Array | None = None
@@ -117,17 +117,18 @@ class Step:
         for tensor, row in self.reads:
             tensor.touch(row, writing=False)
         with np.errstate(all="ignore"):  # what overflows, or is no number, has the bits that the operator says
-            values = np.asarray(self.compute(self.rows)).reshape(-1)
-        self._store(values)
+            made = self.compute(self.rows)
+        self._store(made)
 
     def receive(self, row: Array) -> None:
         """Takes the row that the caller pushed."""
-        self._store(row)
+        self._store((row,))
 
-    def _store(self, values: Array) -> None:
-        for tensor, made in self.writes:
-            tensor.touch(made, writing=True)
-        self.output[:] = values
+    def _store(self, made: Sequence[Array]) -> None:
+        for tensor, row in self.writes:
+            tensor.touch(row, writing=True)
+        for output, values in zip(self.outputs, made, strict=True):
+            output[:] = values.reshape(-1)
 
 
 class Program:
@@ -170,26 +171,32 @@ class Program:
             for tensor, access in zip(site.row_tensors, site.accesses, strict=True)
         ]
         read = [(tensor, access) for tensor, access, _ in operands if isinstance(tensor, RowTensor)]
-        output, made = self.tensors[site.output.index], self._rows[site.output.index]
+        outputs = [(self.tensors[index], self._rows[index]) for index in site.node.outputs]
         last = site.steps - 1 if site.op.may_exit_early(site) else None
         steps: list[Step] = []
         for step, function in zip(range(site.steps), self._functions(node), strict=False):
             rows = tuple(reader.pieces(step) for _, _, reader in operands)
             reads = tuple([(tensor, row) for tensor, access in read for row in access.needs(step)])
-            its_rows = site.made_rows(step)
-            writes = tuple((output, row) for row in its_rows) if isinstance(output, RowTensor) else ()
+            its_rows = [site.made_rows(step, number) for number in range(len(outputs))]
+            made = tuple(place.together(each) for (_, place), each in zip(outputs, its_rows, strict=True))
+            writes = tuple(
+                (tensor, row)
+                for (tensor, _), each in zip(outputs, its_rows, strict=True)
+                if isinstance(tensor, RowTensor)
+                for row in each
+            )
             remaining = self._states(site)[0] if step == last else None
-            steps.append(Step(function, rows, made.together(its_rows), reads, writes, remaining))
+            steps.append(Step(function, rows, made, reads, writes, remaining))
         return steps
 
-    def _functions(self, node: int) -> Iterator[Callable[[Rows], Array] | None]:
+    def _functions(self, node: int) -> Iterator[Callable[[Rows], Sequence[Array]] | None]:
         """The function of each step of a node; steps that take pushed rows need none."""
         site = self.graph.sites[node]
         if site.op.receives:
             return repeat(None)
         if site.op.states:
-            return repeat(partial(_remember, site.op.stateful_reference(site), self._states(site)))
-        return self._accumulating(node) if site.accumulates else repeat(site.op.reference(site))
+            return repeat(partial(_remember, site, site.op.stateful_reference(site), self._states(site)))
+        return self._accumulating(node) if site.accumulates else repeat(partial(_each, site, site.op.reference(site)))
 
     def _states(self, site: Site) -> tuple[Array, ...]:
         """The elements of the variables that a node changes, over their own bytes."""
@@ -199,7 +206,7 @@ class Program:
                 arrays.append(array)
         return tuple(arrays)
 
-    def _accumulating(self, node: int) -> Iterator[Callable[[Rows], Array]]:
+    def _accumulating(self, node: int) -> Iterator[Callable[[Rows], Sequence[Array]]]:
         """The function of each step of a node that accumulates in its scratch."""
         site = self.graph.sites[node]
         accumulation, scratch = site.op.accumulation(site), self.plan.scratch_of(node)
@@ -228,14 +235,22 @@ class _Fast:
 _FAST = _Fast()
 
 
-def _remember(function: Callable[[Rows, Sequence[Array]], Array], states: Sequence[Array], rows: Rows) -> Array:
+def _each(site: Site, function: Callable[[Rows], Made], rows: Rows) -> Sequence[Array]:
+    """One step of a node."""
+    return site.op.each_made(function(rows))
+
+
+def _remember(
+    site: Site, function: Callable[[Rows, Sequence[Array]], Made], states: Sequence[Array], rows: Rows
+) -> Sequence[Array]:
     """One step of a node that has states."""
-    return function(rows, states)
+    return site.op.each_made(function(rows, states))
 
 
-def _accumulate(site: Site, accumulation: Accumulation, place: Array, step: int, rows: Rows) -> Array:
+def _accumulate(site: Site, accumulation: Accumulation, place: Array, step: int, rows: Rows) -> Sequence[Array]:
     """One step of a node that accumulates: the elements that it makes, which are none before the last."""
     if step == 0:
         place[:] = accumulation.start
     accumulation.add(place, rows, step)
-    return accumulation.finish(place) if step == site.steps - 1 else place[:0]
+    is_last = step == site.steps - 1
+    return site.op.each_made(accumulation.finish(place)) if is_last else [place[:0]] * len(site.outputs)

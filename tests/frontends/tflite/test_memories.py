@@ -1,4 +1,4 @@
-"""Variables and bundles that importers add to a graph."""
+"""Variables that importers add to a graph."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from kibi.dtypes import DType
 from kibi.frontends.tflite.importers import Importer, TensorTable
 from kibi.frontends.tflite.importers.base import Memory
 from kibi.ir import Operator, Tensor, TensorType
-from kibi.ops import Add, CircularBuffer, Part
+from kibi.ops import Add, CircularBuffer
 
 _TYPE = TensorType((1, 6), DType.S8)
 
@@ -36,12 +36,3 @@ def test_memory_where_the_file_has_an_input_is_refused() -> None:
     importer = Importer(lambda _: CircularBuffer(1), memories=_memory, remembers="memory")
     assert importer.arity_problem(CircularBuffer(1), 1, 1) == ""
     assert "takes input and gives output; here are 2 inputs" in importer.arity_problem(CircularBuffer(1), 2, 1)
-
-
-def test_bundled_outputs_are_parts_of_one_tensor() -> None:
-    """The operator makes the bundle, and each output is taken out of it."""
-    table = _table()
-    bundle, *parts = Importer(lambda _: Add(), is_bundled=True).nodes(Add(), (0,), (1, 2), 7, table)
-    assert bundle.outputs == (5,)
-    assert table.tensors[5].type == TensorType((16,), DType.U8)
-    assert [(part.op, part.inputs, part.outputs) for part in parts] == [(Part(0), (5,), (1,)), (Part(8), (5,), (2,))]

@@ -64,7 +64,7 @@ def _is_known(tensors: Mapping[int, Tensor], node: Node) -> bool:
 
 
 def evaluated(source: str, tensors: Mapping[int, Tensor], node: Node) -> Array | None:
-    """The elements of a node's output, from constants; None where it breaks a rule or accumulates.
+    """The elements of a node's one output, from constants; None where it breaks a rule or accumulates.
 
     Of inputs that are no constants, all elements count as zeros.
     """
@@ -73,7 +73,7 @@ def evaluated(source: str, tensors: Mapping[int, Tensor], node: Node) -> Array |
         return None
     read = {tensor.index: _elements(tensor) for tensor in site.row_tensors}
     with np.errstate(all="ignore"):
-        data = evaluation(site)(read)
+        (data,) = evaluation(site)(read)
     data.flags.writeable = False
     return data
 

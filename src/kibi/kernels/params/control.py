@@ -19,8 +19,7 @@ class ControlFlowParams(Params):
     outputs: int = number(DType.S32, "tensors that the node gives")
     pieces: Array = array(
         DType.S32,
-        "[inputs + outputs][2]: of an input the number of its rows and the bytes of each; of an output the byte where it begins"
-        " in the node's output, and its bytes",
+        "[2 * inputs + outputs]: the number of rows of each input, and the bytes of one; then the bytes of each output",
     )
 
 

@@ -17,7 +17,7 @@ class DetectionPostprocessParams(Params, kernels=("kibi_detection_postprocess_f3
         DType.S32,
         "not 0: overlaps are looked for in each class by itself; 0: among the boxes' best classes",
     )
-    most: int = number(DType.S32, "detections, and places in the output")
+    most: int = number(DType.S32, "detections, and places in the outputs")
     most_of_a_class: int = number(DType.S32, "detections of one class, if is_regular is not 0")
     y_scale: float = number(DType.F32, "encoded boxes are divided by the scales")
     x_scale: float = number(DType.F32)
@@ -25,7 +25,3 @@ class DetectionPostprocessParams(Params, kernels=("kibi_detection_postprocess_f3
     w_scale: float = number(DType.F32)
     least_score: float = number(DType.F32, "that a detection has")
     most_overlap: float = number(DType.F32, "intersection over union of two detections; above 0")
-    classes_offset: int = number(DType.S32, "where in the output, in bytes, the classes begin")
-    scores_offset: int = number(DType.S32, "where the scores begin")
-    count_offset: int = number(DType.S32, "where the number of detections is")
-    output_bytes: int = number(DType.S32, "of the whole output")

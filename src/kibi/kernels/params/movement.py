@@ -102,13 +102,6 @@ class PadParams(PaddingParams, struct="kibi_pad_params", kernels=("kibi_pad_s16"
     value: int = number(DType.S32, "of all that is added, -128 … 127")
 
 
-class PartParams(Params, kernels=("kibi_part_any",)):
-    """PART: a copy of some bytes of a bundle."""
-
-    offset: int = number(DType.S32, "of the first byte in the bundle")
-    bytes: int = number(DType.S32, "how many are copied")
-
-
 class PickingParams(Params):
     """What the kernels that pick elements have in common: runs of neighbouring elements, at the sums of two tables' entries.
 

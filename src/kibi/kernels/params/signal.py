@@ -33,7 +33,6 @@ class SpectralSubtractionParams(Params, kernels=("kibi_signal_filter_bank_spectr
     """SignalFilterBankSpectralSubtraction: a signal less an estimate of its noise, and the new estimate."""
 
     elements: int = number(DType.S32)
-    noise_offset: int = number(DType.S32, "bytes of each output with the zeros after it; the estimates begin there")
     clamps: int = number(DType.S32, "not 0: the estimate that is kept is at most the shifted signal")
     smoothing: int = number(DType.S32, "factor of the signal, for even channels")
     one_minus_smoothing: int = number(DType.S32, "factor of the last estimate, for even channels")
@@ -63,7 +62,6 @@ class FramerParams(Params, kernels=("kibi_signal_framer_s16",)):
     size: int = number(DType.S32, "of a frame")
     step: int = number(DType.S32, "samples from one frame to the next")
     kept: int = number(DType.S32, "the most samples of a line that stay; less than size")
-    valid_offset: int = number(DType.S32, "byte of the output that says whether all frames are complete")
 
 
 class OverlapAddParams(
@@ -167,7 +165,6 @@ class StackerParams(Params, kernels=("kibi_signal_stacker_s16",)):
     left: int = number(DType.S32, "copies of the first frame that come before it")
     kept: int = number(DType.S32, "the most frames that stay; one less than a stack has")
     step: int = number(DType.S32, "frames from one stack to the next; 1 to kept + 1")
-    valid_offset: int = number(DType.S32, "byte of the output that says whether the stack is complete")
 
 
 class WindowParams(Params, kernels=("kibi_signal_window_s16",)):

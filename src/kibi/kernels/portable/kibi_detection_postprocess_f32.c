@@ -1,8 +1,6 @@
 /* TFLite_Detection_PostProcess, float, portable: rule N40. */
 #include "kibi_detection_postprocess_f32.h"
 
-#include <string.h>
-
 #include "kibi_exp_f64.h"
 #include "kibi_float.h"
 #include "kibi_quotient_f32.h"
@@ -155,16 +153,27 @@ static void detect(const detection_params *params, work *at)
     }
 }
 
-static void put(uint8_t *output, int32_t offset, int32_t number, float value)
+/* Write the detections, and zeros into the places that are left. */
+static void store(void *const *outputs, const detection_params *params, const work *at)
 {
-    memcpy(output + offset + 4 * number, &value, sizeof(value));
+    float *const boxes = (float *)outputs[0];
+    float *const classes = (float *)outputs[1];
+    float *const scores = (float *)outputs[2];
+    for (int32_t i = 0; i < params->most; ++i) {
+        const int is_there = i < at->count;
+        for (int32_t k = 0; k < 4; ++k) {
+            boxes[4 * i + k] = is_there ? at->corners[4 * at->box[i] + k] : 0.0f;
+        }
+        classes[i] = is_there ? (float)at->box_class[i] : 0.0f;
+        scores[i] = is_there ? at->score[i] : 0.0f;
+    }
+    *(float *)outputs[3] = (float)at->count;
 }
 
-void kibi_detection_postprocess_f32(void *output, const void *const *rows, const kibi_detection_postprocess_f32_params *params,
+void kibi_detection_postprocess_f32(void *const *outputs, const void *const *rows, const kibi_detection_postprocess_f32_params *params,
     void *scratch, int32_t step)
 {
     const int32_t planes = params->is_regular ? params->classes : 1;
-    uint8_t *const to = (uint8_t *)output;
     work at;
     at.corners = (float *)scratch;
     at.scores = at.corners + 4 * params->boxes;
@@ -180,13 +189,5 @@ void kibi_detection_postprocess_f32(void *output, const void *const *rows, const
         return;
     }
     detect(params, &at);
-    memset(to, 0, (size_t)params->output_bytes);
-    for (int32_t i = 0; i < at.count; ++i) {
-        for (int32_t k = 0; k < 4; ++k) {
-            put(to, 0, 4 * i + k, at.corners[4 * at.box[i] + k]);
-        }
-        put(to, params->classes_offset, i, (float)at.box_class[i]);
-        put(to, params->scores_offset, i, at.score[i]);
-    }
-    put(to, params->count_offset, 0, (float)at.count);
+    store(outputs, params, &at);
 }

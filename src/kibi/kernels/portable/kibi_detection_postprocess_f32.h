@@ -14,7 +14,7 @@ typedef struct {
     int32_t first_class;     /* where their scores begin in a row: after those of the background, if there are any */
     /* not 0: overlaps are looked for in each class by itself; 0: among the boxes' best classes */
     int32_t is_regular;
-    int32_t most;            /* detections, and places in the output */
+    int32_t most;            /* detections, and places in the outputs */
     int32_t most_of_a_class; /* detections of one class, if is_regular is not 0 */
     float y_scale;           /* encoded boxes are divided by the scales */
     float x_scale;
@@ -22,21 +22,17 @@ typedef struct {
     float w_scale;
     float least_score;       /* that a detection has */
     float most_overlap;      /* intersection over union of two detections; above 0 */
-    int32_t classes_offset;  /* where in the output, in bytes, the classes begin */
-    int32_t scores_offset;   /* where the scores begin */
-    int32_t count_offset;    /* where the number of detections is */
-    int32_t output_bytes;    /* of the whole output */
 } kibi_detection_postprocess_f32_params;
 
-/* One box; the last step makes the output.
- * output: f32 at any alignment: boxes [most][4] as y and x of the lower and the upper corner, classes [most], scores [most], the
- *         number of detections [1]; zeros behind them. Without a detection if a box has no area.
+/* One box; the last step makes the outputs.
+ * outputs: f32: boxes [most][4] as y and x of the lower and the upper corner; classes [most]; scores [most]; the number of
+ *          detections [1]. Places without a detection are 0, and so are all if a box has no area.
  * rows: a box [4 or more] f32 as y, x, h, w; its scores [first_class + classes] f32; its anchor [4] f32. They may overlap with
- *       output: the last step reads before it writes.
+ *       the outputs: the last step reads before it writes.
  * scratch: [boxes * (4 + planes) + boxes * (is_regular ? 1 : 2) + 3 * most] numbers of 4 bytes, aligned to 4; planes are
  *          `classes` if is_regular, else 1. It lives until the last step.
  * step: 0 to boxes - 1. */
-void kibi_detection_postprocess_f32(void *output, const void *const *rows, const kibi_detection_postprocess_f32_params *params,
+void kibi_detection_postprocess_f32(void *const *outputs, const void *const *rows, const kibi_detection_postprocess_f32_params *params,
     void *scratch, int32_t step);
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void kibi_if_any(void *output, const void *const *rows, const kibi_if_any_params *params, void *scratch)
+void kibi_if_any(void *const *outputs, const void *const *rows, const kibi_if_any_params *params, void *scratch)
 {
     const int is_true = *(const uint8_t *)rows[0] != 0;
     const kibi_subgraph *const body = is_true ? params->then_body : params->else_body;
@@ -18,8 +18,7 @@ void kibi_if_any(void *output, const void *const *rows, const kibi_if_any_params
     }
     const int status = body->run(arena);
     for (int32_t i = 0; i < params->outputs; ++i) {
-        memcpy((uint8_t *)output + piece[2 * i], arena + body->outputs[i], (size_t)piece[2 * i + 1]);
-        kibi_pad_output((uint8_t *)output, piece, i, params->outputs);
+        memcpy(outputs[i], arena + body->outputs[i], (size_t)piece[i]);
     }
     arena[0] = status != 0;
 }

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-void kibi_signal_filter_bank_spectral_subtraction_u32(uint8_t *output, const uint32_t *const *rows,
+void kibi_signal_filter_bank_spectral_subtraction_u32(void *const *outputs, const uint32_t *const *rows,
     const kibi_signal_filter_bank_spectral_subtraction_u32_params *params, void *scratch, void *const *states)
 {
     const int32_t bits = params->spectral_subtraction_bits;
     uint32_t *const noise = (uint32_t *)states[0];
-    const size_t bytes = (size_t)params->elements * sizeof *noise;
+    uint32_t *const output = (uint32_t *)outputs[0];
     (void)scratch;
     for (int32_t i = 0; i < params->elements; ++i) {
         const uint32_t signal = rows[0][i];
@@ -20,11 +20,8 @@ void kibi_signal_filter_bank_spectral_subtraction_u32(uint8_t *output, const uin
         const uint32_t removed = estimate > scaled ? scaled : estimate;
         const uint32_t least = (uint32_t)(((uint64_t)signal * (uint32_t)params->min_signal_remaining) >> bits);
         const uint32_t left = (scaled - removed) >> params->smoothing_bits;
-        const uint32_t made = left > least ? left : least;
         noise[i] = params->clamps != 0 ? removed : estimate;
-        memcpy(output + i * (int32_t)sizeof made, &made, sizeof made);
+        output[i] = left > least ? left : least;
     }
-    memset(output + bytes, 0, (size_t)params->noise_offset - bytes);
-    memcpy(output + params->noise_offset, noise, bytes);
-    memset(output + (size_t)params->noise_offset + bytes, 0, (size_t)params->noise_offset - bytes);
+    memcpy(outputs[1], noise, (size_t)params->elements * sizeof *noise);
 }

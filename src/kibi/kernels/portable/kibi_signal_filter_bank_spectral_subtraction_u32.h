@@ -10,8 +10,6 @@ extern "C" {
 
 typedef struct {
     int32_t elements;
-    /* bytes of each output with the zeros after it; the estimates begin there */
-    int32_t noise_offset;
     int32_t clamps;                        /* not 0: the estimate that is kept is at most the shifted signal */
     int32_t smoothing;                     /* factor of the signal, for even channels */
     int32_t one_minus_smoothing;           /* factor of the last estimate, for even channels */
@@ -22,11 +20,11 @@ typedef struct {
     int32_t spectral_subtraction_bits;     /* 0 to 63: products with the factors are shifted to the right */
 } kibi_signal_filter_bank_spectral_subtraction_u32_params;
 
-/* output: [elements] uint32_t, and at noise_offset as many, the estimates; lies apart from the input, anywhere.
- * rows: one pointer to [elements].
+/* outputs: [elements] uint32_t; [elements] uint32_t, the estimates.
+ * rows: one pointer to [elements]; each output may begin at the same byte or below.
  * scratch: none.
  * states: [elements] uint32_t, the estimates. */
-void kibi_signal_filter_bank_spectral_subtraction_u32(uint8_t *output, const uint32_t *const *rows,
+void kibi_signal_filter_bank_spectral_subtraction_u32(void *const *outputs, const uint32_t *const *rows,
     const kibi_signal_filter_bank_spectral_subtraction_u32_params *params, void *scratch, void *const *states);
 
 #ifdef __cplusplus

@@ -28,11 +28,11 @@ static int32_t make(uint8_t *output, int16_t *samples, int32_t count, const int1
     return count;
 }
 
-void kibi_signal_framer_s16(uint8_t *output, const int16_t *const *rows,
+void kibi_signal_framer_s16(void *const *outputs, const int16_t *const *rows,
                             const kibi_signal_framer_s16_params *params, void *scratch, void *const *states)
 {
     int32_t *const available = (int32_t *)states[1];
-    uint8_t *to = output;
+    uint8_t *to = (uint8_t *)outputs[0];
     int32_t count = *available;
     uint8_t is_valid = 1;
     (void)scratch;
@@ -47,6 +47,5 @@ void kibi_signal_framer_s16(uint8_t *output, const int16_t *const *rows,
         }
     }
     *available = count;
-    memset(to, 0, (size_t)(output + params->valid_offset + 8 - to));
-    output[params->valid_offset] = is_valid;
+    *(uint8_t *)outputs[1] = is_valid;
 }

@@ -3,16 +3,18 @@
 
 #include <string.h>
 
-void kibi_signal_stacker_s16(uint8_t *output, const int16_t *const *rows,
+void kibi_signal_stacker_s16(void *const *outputs, const int16_t *const *rows,
                              const kibi_signal_stacker_s16_params *params, void *scratch, void *const *states)
 {
+    uint8_t *const output = (uint8_t *)outputs[0];
+    uint8_t *const is_valid = (uint8_t *)outputs[1];
     int16_t *const samples = (int16_t *)states[0];
     int32_t *const available = (int32_t *)states[1];
     const int32_t channels = params->channels;
     const size_t frame_bytes = (size_t)channels * sizeof *samples;
     const size_t kept_bytes = (size_t)params->kept * frame_bytes;
     (void)scratch;
-    memset(output + kept_bytes + frame_bytes, 0, (size_t)params->valid_offset + 8 - kept_bytes - frame_bytes);
+    *is_valid = 0;
     if (*available < 0) {
         for (*available = 0; *available < params->left; ++*available) {
             memcpy(samples + *available * channels, rows[0], frame_bytes);
@@ -32,5 +34,5 @@ void kibi_signal_stacker_s16(uint8_t *output, const int16_t *const *rows,
         memmove(samples, samples + params->step * channels, (size_t)old * frame_bytes);
         memcpy(samples + old * channels, rows[0], frame_bytes);
     }
-    output[params->valid_offset] = 1;
+    *is_valid = 1;
 }

@@ -17,18 +17,17 @@ extern "C" {
 typedef struct {
     int32_t inputs;                 /* tensors that are passed to the subgraphs */
     int32_t outputs;                /* tensors that the node gives */
-    /* [inputs + outputs][2]: of an input the number of its rows and the bytes of each; of an output the byte where
-     * it begins in the node's output, and its bytes */
+    /* [2 * inputs + outputs]: the number of rows of each input, and the bytes of one; then the bytes of each output */
     const int32_t *pieces;
     const kibi_subgraph *condition; /* its first output is one byte: not 0 for another turn */
     const kibi_subgraph *body;      /* one turn */
 } kibi_while_any_params;
 
-/* output: the outputs, each where the table says, with zeros between several; what is carried lies here between two turns.
- * rows: the rows of each input, in order; no overlap with output.
+/* outputs: a pointer to each; what is carried is here between two iterations.
+ * rows: the rows of each input, in order; no overlap with an output.
  * scratch: the arena of the subgraphs, aligned as they need it. Its first byte is 1 afterwards where this loop or one inside of it
  * reached its limit, else 0. */
-void kibi_while_any(void *output, const void *const *rows, const kibi_while_any_params *params, void *scratch);
+void kibi_while_any(void *const *outputs, const void *const *rows, const kibi_while_any_params *params, void *scratch);
 
 #ifdef __cplusplus
 }

@@ -7,15 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Graph, KernelCall, OperatorError, Rows, Site, evaluator
+from kibi.ir import Graph, KernelCall, OperatorError, Rows, Site, TensorType, evaluator
 from kibi.ops.control.control_flow import (
     NOTHING,
     ControlFlow,
     arrays,
-    bundled,
     check_same_outputs,
     operand_names,
-    output_of,
     types_of,
 )
 from kibi.ops.registry import register
@@ -23,7 +21,7 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class If(ControlFlow):
-    """One of two graphs: condition bool of one element, any inputs → what the chosen graph gives; several as a bundle.
+    """One of two graphs: condition bool of one element, any inputs → what the chosen graph gives.
 
     Both graphs take the inputs behind the condition, and give the same shapes and types. Source: TFLM `micro/kernels/if.cc`.
 
@@ -43,7 +41,7 @@ class If(ControlFlow):
     then_body: Graph = NOTHING
     else_body: Graph = NOTHING
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, site: Site) -> list[TensorType]:
         """Both branches take what is passed, and give the same."""
         condition = site["condition"].type
         if condition.elements != 1:
@@ -53,21 +51,22 @@ class If(ControlFlow):
         outputs = types_of(self.then_body, self.then_body.outputs)
         others = types_of(self.else_body, self.else_body.outputs)
         check_same_outputs("the branch taken", outputs, "the other one", others)
-        return output_of(outputs)
+        self.check_outputs(site, "the branch taken", outputs)
+        return outputs
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, site: Site) -> Callable[[Rows], list[Array]]:
         """The chosen branch by its own operators' references."""
         then_run, else_run = evaluator(self.then_body), evaluator(self.else_body)
 
-        def row(rows: Rows) -> Array:
+        def row(rows: Rows) -> list[Array]:
             condition, *passed = arrays(site, rows)
-            return bundled((then_run if bool(np.any(condition)) else else_run)(passed))
+            return (then_run if bool(np.any(condition)) else else_run)(passed)
 
         return row
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The call of one of two functions."""
-        return self.kernel(site, "kibi_if_any", types_of(self.then_body, self.then_body.outputs))
+        return self.kernel(site, "kibi_if_any")
 
     def macs(self, site: Site) -> int:
         """Those of the branch that has more."""

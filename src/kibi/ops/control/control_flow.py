@@ -2,7 +2,7 @@
 
 A body is planned like a model with an arena of its own, which is the node's scratch: the largest of its subgraphs' arenas, as they
 run one at a time. What a node reads is copied to the body's inputs, and its outputs are copied from the body's. TFLM does so,
-too: `micro/kernels/if.cc`, `while.cc`. Several outputs are made as one bundle, from which `PART` takes each.
+too: `micro/kernels/if.cc`, `while.cc`.
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from kibi.dtypes import Array, DType
+from kibi.dtypes import Array
 from kibi.ir import Graph, KernelCall, Node, Operator, OperatorError, RowAccess, Rows, Site, Tensor, TensorType
 from kibi.kernels.params import PARAMS
-from kibi.ops.movement.part import Part
 from kibi.ops.movement.reshape import Reshape
 
 MOST_OPERANDS = 32
 """Tensors that are passed to a body. TFLM has no such limit."""
+MOST_OUTPUTS = 64
+"""Tensors that a body gives. TFLM has no such limit."""
 NOTHING = Graph("nothing", "nothing", (), (), (), ())
 """Stands for a body where there is none."""
 
@@ -32,6 +33,7 @@ def operand_names(first: str) -> tuple[str, ...]:
 class ControlFlow(Operator):
     """A node that runs graphs. Its scratch is known when these are planned: `LoweredGraph.arenas`."""
 
+    outputs: ClassVar[tuple[str, ...]] = ("output", *(f"output{number}?" for number in range(1, MOST_OUTPUTS)))
     flow_depends_on_elements: ClassVar[bool] = True
     passed_from: ClassVar[int] = 0
     """The first input that is passed to the subgraphs."""
@@ -58,13 +60,20 @@ class ControlFlow(Operator):
         given = [tensor.type for tensor in self.passed(site)]
         _check_same(f"{name} takes", types_of(body, body.inputs), "the operator passes", given)
 
-    def kernel(self, site: Site, name: str, outputs: Sequence[TensorType]) -> KernelCall:
+    def check_outputs(self, site: Site, name: str, given: Sequence[TensorType]) -> None:
+        """A body gives what the node's outputs are.
+
+        Raises:
+            OperatorError: it gives something else.
+        """
+        check_same_outputs(name, given, "the operator gives", [tensor.type for tensor in site.outputs])
+
+    def kernel(self, site: Site, name: str) -> KernelCall:
         """A call with a table of what goes in and out."""
-        *offsets, _ = Part.offsets(outputs)
-        passed = [(tensor.type.rows, tensor.type.row_bytes) for tensor in self.passed(site)]
-        made = [(offset, kind.size_bytes) for offset, kind in zip(offsets, outputs, strict=True)]
-        pieces = np.array([*passed, *made], np.int32)
-        params = PARAMS[name](inputs=len(passed), outputs=len(made), pieces=pieces)
+        passed = [tensor.type for tensor in self.passed(site)]
+        pieces = [number for kind in passed for number in (kind.rows, kind.row_bytes)]
+        pieces += [tensor.type.size_bytes for tensor in site.outputs]
+        params = PARAMS[name](inputs=len(passed), outputs=len(site.outputs), pieces=np.array(pieces, np.int32))
         return KernelCall(name, params, is_untyped=True)
 
 
@@ -88,13 +97,6 @@ def _check_same(what: str, first: Sequence[TensorType], also: str, second: Seque
         raise OperatorError(f"{what} {texts[0]}, but {also} {texts[1]}", "Export the model again; the file is damaged")
 
 
-def output_of(types: Sequence[TensorType]) -> tuple[tuple[int, ...], DType]:
-    """Shape and element type of a node's output: the one that there is, or the bundle of several."""
-    if len(types) == 1:
-        return types[0].shape, types[0].dtype
-    return (Part.offsets(types)[-1],), DType.U8
-
-
 def arrays(site: Site, rows: Rows) -> list[Array]:
     """The inputs of a node as whole arrays."""
     found = []
@@ -102,19 +104,6 @@ def arrays(site: Site, rows: Rows) -> list[Array]:
         data = np.concatenate([np.asarray(piece).reshape(-1) for piece in pieces])
         found.append(data.reshape(tensor.type.shape))
     return found
-
-
-def bundled(outputs: Sequence[Array]) -> Array:
-    """The elements of one output, or the bundle of several, with zeros between them."""
-    if len(outputs) == 1:
-        return outputs[0].reshape(-1)
-    kinds = [TensorType(array.shape, DType.of(array)) for array in outputs]
-    *offsets, size_bytes = Part.offsets(kinds)
-    bundle = np.zeros(size_bytes, np.uint8)
-    for offset, array in zip(offsets, outputs, strict=True):
-        data = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
-        bundle[offset : offset + data.size] = data
-    return bundle
 
 
 def as_body(graph: Graph) -> Graph:

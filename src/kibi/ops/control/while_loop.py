@@ -6,15 +6,13 @@ from typing import ClassVar
 
 from kibi.dtypes import Array, DType
 from kibi.errors import LimitError
-from kibi.ir import Graph, KernelCall, OperatorError, Rows, Site, counted_steps, evaluator
+from kibi.ir import Graph, KernelCall, OperatorError, Rows, Site, TensorType, counted_steps, evaluator
 from kibi.ops.control.control_flow import (
     NOTHING,
     ControlFlow,
     arrays,
-    bundled,
     check_same_outputs,
     operand_names,
-    output_of,
     types_of,
 )
 from kibi.ops.registry import register
@@ -22,7 +20,7 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class While(ControlFlow):
-    """A graph again and again: inputs of any type → the same after the last turn, or as they are; several as a bundle.
+    """A graph again and again: inputs of any type → the same after the last turn, or as they are.
 
     The condition takes what is carried and gives a bool first; as long as it holds, the body takes and gives what is carried.
     It ends when the model says so, or with an error after `most_turns` turns, in Python also after `most_steps` row steps.
@@ -48,7 +46,7 @@ class While(ControlFlow):
     condition: Graph = NOTHING
     body: Graph = NOTHING
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, site: Site) -> list[TensorType]:
         """Condition and body take what is carried, and the body gives it."""
         self.check_inputs(site, "the condition", self.condition)
         self.check_inputs(site, "the body", self.body)
@@ -61,26 +59,27 @@ class While(ControlFlow):
         carried = types_of(self.body, self.body.inputs)
         outputs = types_of(self.body, self.body.outputs)
         check_same_outputs("the body", outputs, "it takes", carried)
-        return output_of(outputs)
+        self.check_outputs(site, "the body", outputs)
+        return outputs
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, site: Site) -> Callable[[Rows], list[Array]]:
         """Turn after turn, by the references of the operators in condition and body."""
         holds, turn = evaluator(self.condition), evaluator(self.body)
 
-        def row(rows: Rows) -> Array:
+        def row(rows: Rows) -> list[Array]:
             carried, turns = arrays(site, rows), 0
             with counted_steps() as count:
                 while holds(carried)[0].any():
                     if turns == self.most_turns or count.steps > self.most_steps:
                         raise LimitError(f"{site.node.label}, whose condition still holds,", turns, count.steps)
                     carried, turns = turn(carried), turns + 1
-            return bundled(carried)
+            return carried
 
         return row
 
     def kernel_call(self, site: Site) -> KernelCall:
-        """A loop around calls of two functions; what is carried lies in the output."""
-        return self.kernel(site, "kibi_while_any", types_of(self.body, self.body.outputs))
+        """A loop around calls of two functions; what is carried is in the outputs."""
+        return self.kernel(site, "kibi_while_any")
 
     def macs(self, site: Site) -> int:
         """Those of one turn: how many there are is not known ahead of time."""

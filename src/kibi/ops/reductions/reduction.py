@@ -57,7 +57,7 @@ class Reduction(Operator):
         def row(rows: Rows) -> Array:
             grown = whole.start.copy()
             whole.add(grown, rows, 0)
-            return whole.finish(grown)
+            return np.asarray(whole.finish(grown))
 
         return row
 

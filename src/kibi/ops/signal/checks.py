@@ -42,8 +42,9 @@ class StatefulLines(StatefulOperator):
 
 
 def apart(site: Site) -> tuple[int, ...]:
-    """The distances of a kernel whose output lies apart from each row that is read: all that a step makes."""
-    return (site.output.type.size_bytes // site.steps,) * len(site.row_tensors)
+    """The distances of a kernel whose outputs are apart from each row that is read: the most that a step makes of one."""
+    most = max(tensor.type.size_bytes // site.steps for tensor in site.outputs)
+    return (most,) * len(site.row_tensors)
 
 
 def vector(site: Site, operand: str, dtype: DType, elements: int | None = None) -> int:

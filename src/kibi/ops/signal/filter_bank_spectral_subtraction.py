@@ -9,9 +9,8 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Rows, Site, TensorType
 from kibi.kernels.params.signal import SpectralSubtractionParams
-from kibi.ops.movement.part import Part
 from kibi.ops.registry import register
-from kibi.ops.signal.checks import StatefulLines, apart, vector, within
+from kibi.ops.signal.checks import StatefulLines, vector, within
 
 _U32 = 0xFFFFFFFF
 
@@ -20,12 +19,13 @@ _U32 = 0xFFFFFFFF
 class SignalFilterBankSpectralSubtraction(StatefulLines):
     """Signal less an estimate of the noise: input [C] u32 → output [C] u32 and noise_estimate [C] u32.
 
-    Both outputs are made at once, as a bundle [bytes] u8. Rule N47. Source: TFLM
-    `signal/micro/kernels/filter_bank_spectral_subtraction.cc`, `signal/src/filter_bank_spectral_subtraction.cc`.
+    Rule N47. Source: TFLM `signal/micro/kernels/filter_bank_spectral_subtraction.cc`,
+    `signal/src/filter_bank_spectral_subtraction.cc`.
     """
 
     name: ClassVar[str] = "SignalFilterBankSpectralSubtraction"
     inputs: ClassVar[tuple[str, ...]] = ("input", "noise")
+    outputs: ClassVar[tuple[str, ...]] = ("output", "noise_estimate")
     states: ClassVar[tuple[str, ...]] = ("noise",)
     kernels: ClassVar[tuple[str, ...]] = ("kibi_signal_filter_bank_spectral_subtraction_u32",)
     types: ClassVar[tuple[DType, ...]] = (DType.U32,)
@@ -44,25 +44,21 @@ class SignalFilterBankSpectralSubtraction(StatefulLines):
         """The estimate."""
         return TensorType((max(1, self.num_channels),), DType.U32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """The bundle's bytes."""
+    def infer(self, site: Site) -> list[TensorType]:
+        """A number for each channel, twice."""
         vector(site, "input", DType.U32, self.num_channels)
         within("smoothing_bits", self.smoothing_bits, 0, 31)
         within("spectral_subtraction_bits", self.spectral_subtraction_bits, 0, 63)
-        return (Part.offsets([self.memory()] * 2)[-1],), DType.U8
+        return [TensorType((self.num_channels,), DType.U32)] * 2
 
-    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
+    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], list[Array]]:
         """Rule N47."""
         del site
-        _, second, end = Part.offsets([self.memory()] * 2)
 
-        def step(rows: Rows, states: Sequence[Array]) -> Array:
+        def step(rows: Rows, states: Sequence[Array]) -> list[Array]:
             made, noise = self._subtracted(np.asarray(rows[0][0]), states[0].reshape(-1))
             states[0].reshape(-1)[:] = noise
-            bundle = np.zeros(end, np.uint8)
-            for place, data in ((0, made), (second, noise)):
-                bundle[place : place + data.nbytes] = data.view(np.uint8)
-            return bundle
+            return [made, noise]
 
         return step
 
@@ -83,9 +79,9 @@ class SignalFilterBankSpectralSubtraction(StatefulLines):
 
     def kernel_call(self, site: Site) -> KernelCall:
         """The kernel."""
+        del site
         params = SpectralSubtractionParams(
             elements=self.num_channels,
-            noise_offset=Part.offsets([self.memory()] * 2)[1],
             clamps=int(self.clamping),
             smoothing=self.smoothing,
             one_minus_smoothing=self.one_minus_smoothing,
@@ -95,9 +91,8 @@ class SignalFilterBankSpectralSubtraction(StatefulLines):
             smoothing_bits=self.smoothing_bits,
             spectral_subtraction_bits=self.spectral_subtraction_bits,
         )
-        return KernelCall(
-            "kibi_signal_filter_bank_spectral_subtraction_u32", params, inplace_distance_bytes=apart(site)
-        )
+        # An output overwrites at most the element that has been read; the estimates are written at the end.
+        return KernelCall("kibi_signal_filter_bank_spectral_subtraction_u32", params, inplace_distance_bytes=(0,))
 
 
 register(SignalFilterBankSpectralSubtraction)

@@ -10,23 +10,23 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, OperatorError, Rows, Site, TensorType
 from kibi.kernels.params.signal import FramerParams
 from kibi.ops import checks
-from kibi.ops.movement.part import Part
 from kibi.ops.registry import register
 from kibi.ops.signal.checks import StatefulLines, apart, lines_of, whole
 
 
 @dataclass(frozen=True, slots=True)
 class SignalFramer(StatefulLines):
-    """Frames that overlap: input [..., N] s16 → output [..., N / frame_step, frame_size] s16, and whether it is valid, [] bool.
+    """Frames that overlap: input [..., N] s16 → output [..., N / frame_step, frame_size] s16 and valid [] bool.
 
-    Both outputs are made at once, as a bundle [bytes] u8. A frame is complete as soon as `frame_size` samples are there; with
-    `prefill`, zeros are there in front of the first. What is not complete is 0 here; TFLM leaves it as it lies in memory.
+    A frame is complete as soon as `frame_size` samples are there; with `prefill`, zeros are there before the first. The output is
+    valid where all its frames are complete. A frame that is not is 0 here; TFLM leaves it as it is in memory.
 
     Source: TFLM `signal/micro/kernels/framer.cc`.
     """
 
     name: ClassVar[str] = "SignalFramer"
     inputs: ClassVar[tuple[str, ...]] = ("input", "samples", "available")
+    outputs: ClassVar[tuple[str, ...]] = ("output", "valid")
     states: ClassVar[tuple[str, ...]] = ("samples", "available")
     kernels: ClassVar[tuple[str, ...]] = ("kibi_signal_framer_s16",)
     types: ClassVar[tuple[DType, ...]] = (DType.S16,)
@@ -50,8 +50,8 @@ class SignalFramer(StatefulLines):
         lines = source.elements // max(1, source.shape[-1] if source.shape else 1)
         return TensorType((max(1, lines * self.kept),), DType.S16)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """The bundle's bytes."""
+    def infer(self, site: Site) -> list[TensorType]:
+        """A frame for each step of each line, and one truth value."""
         checks.dtype(site, "input", DType.S16)
         _, size = lines_of(site, "input")
         if self.frame_size < 1 or self.frame_step < 1 or self.first_available < 0:
@@ -60,18 +60,19 @@ class SignalFramer(StatefulLines):
         if size % self.frame_step:
             what = f"input has lines of {size} samples, which are no multiple of {self.frame_step}, the frames' step"
             raise OperatorError(what, operand="input")
-        return (Part.offsets(self._outputs(site))[-1],), DType.U8
+        *outer, size = site["input"].type.shape
+        shape = (*outer, size // self.frame_step, self.frame_size)
+        return [TensorType(shape, DType.S16), TensorType((), DType.BOOL)]
 
-    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
+    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], list[Array]]:
         """Step after step of each line."""
         size = site["input"].type.shape[-1]
-        frames, *_ = self._outputs(site)
-        offsets = Part.offsets(self._outputs(site))
+        frames = site.output.type.shape[-2:]
 
-        def step(rows: Rows, states: Sequence[Array]) -> Array:
+        def step(rows: Rows, states: Sequence[Array]) -> list[Array]:
             lines = whole(rows[0]).reshape(-1, size // self.frame_step, self.frame_step)
             samples, available = states[0].reshape(-1), int(states[1].reshape(-1)[0])
-            output = np.zeros((len(lines), *frames.shape[-2:]), np.int16)
+            output = np.zeros((len(lines), *frames), np.int16)
             is_valid = True
             for number, line in enumerate(lines):
                 kept = samples[number * self.kept : (number + 1) * self.kept]
@@ -83,10 +84,7 @@ class SignalFramer(StatefulLines):
                     is_valid = is_valid and complete
                 kept[: len(data)] = data
                 states[1][...] = len(data)
-            bundle = np.zeros(offsets[-1], np.uint8)
-            bundle[: output.nbytes] = output.reshape(-1).view(np.uint8)
-            bundle[offsets[1]] = is_valid
-            return bundle
+            return [output, np.array(is_valid)]
 
         return step
 
@@ -99,14 +97,8 @@ class SignalFramer(StatefulLines):
             size=self.frame_size,
             step=self.frame_step,
             kept=self.kept,
-            valid_offset=Part.offsets(self._outputs(site))[1],
         )
         return KernelCall("kibi_signal_framer_s16", params, inplace_distance_bytes=apart(site))
-
-    def _outputs(self, site: Site) -> tuple[TensorType, TensorType]:
-        *outer, size = site["input"].type.shape
-        shape = (*outer, size // self.frame_step, self.frame_size)
-        return TensorType(shape, DType.S16), TensorType((), DType.BOOL)
 
 
 register(SignalFramer)

@@ -9,7 +9,6 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, Rows, Site, TensorType
 from kibi.kernels.params.signal import StackerParams
-from kibi.ops.movement.part import Part
 from kibi.ops.registry import register
 from kibi.ops.signal.checks import StatefulLines, apart, vector, whole, within
 
@@ -18,17 +17,17 @@ _MOST = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class SignalStacker(StatefulLines):
-    """Neighbouring frames side by side: input [C] s16 → output [(left + 1 + right) * C] s16, and whether it is valid, [] bool.
+    """Neighbouring frames side by side: input [C] s16 → output [(left + 1 + right) * C] s16 and valid [] bool.
 
-    Both outputs are made at once, as a bundle [bytes] u8. In front of the first frame lie `stacker_left_context` copies of it;
-    each stack begins `stacker_step` frames behind the one before. A stack that is not complete is 0 here; TFLM leaves it as it
-    lies in memory.
+    Before the first frame there are `stacker_left_context` copies of it; each stack begins `stacker_step` frames after the one
+    before. The output is valid where the stack is complete. One that is not is 0 here; TFLM leaves it as it is in memory.
 
     Source: TFLM `signal/micro/kernels/stacker.cc`.
     """
 
     name: ClassVar[str] = "SignalStacker"
     inputs: ClassVar[tuple[str, ...]] = ("input", "samples", "available")
+    outputs: ClassVar[tuple[str, ...]] = ("output", "valid")
     states: ClassVar[tuple[str, ...]] = ("samples", "available")
     kernels: ClassVar[tuple[str, ...]] = ("kibi_signal_stacker_s16",)
     types: ClassVar[tuple[DType, ...]] = (DType.S16,)
@@ -47,31 +46,29 @@ class SignalStacker(StatefulLines):
         """The frames that later stacks need, too."""
         return TensorType((max(1, self.kept * self.num_channels),), DType.S16)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
-        """The bundle's bytes."""
+    def infer(self, site: Site) -> list[TensorType]:
+        """A stack, and one truth value."""
         within("stacker_left_context", self.stacker_left_context, 0, _MOST)
         within("stacker_right_context", self.stacker_right_context, 0, _MOST)
         within("stacker_step", self.stacker_step, 1, self.kept + 1)
         vector(site, "input", DType.S16, self.num_channels)
-        return (Part.offsets(self._outputs())[-1],), DType.U8
+        return [TensorType(((self.kept + 1) * self.num_channels,), DType.S16), TensorType((), DType.BOOL)]
 
-    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
+    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], list[Array]]:
         """A frame more; a number of frames below 0 means that there was none yet."""
         del site
-        offsets = Part.offsets(self._outputs())
 
-        def step(rows: Rows, states: Sequence[Array]) -> Array:
+        def step(rows: Rows, states: Sequence[Array]) -> list[Array]:
             frame, count = whole(rows[0]), int(states[1].reshape(-1)[0])
             samples = states[0].reshape(-1)
             old = [frame] * self.stacker_left_context if count < 0 else [samples[: count * self.num_channels]]
-            data, bundle = np.concatenate([*old, frame]), np.zeros(offsets[-1], np.uint8)
-            if data.nbytes == (self.kept + 1) * frame.nbytes:
-                bundle[: data.nbytes] = data.view(np.uint8)
-                bundle[offsets[1]] = 1
-                data = data[self.stacker_step * self.num_channels :]
+            data = np.concatenate([*old, frame])
+            is_valid = data.size == (self.kept + 1) * frame.size
+            stack = data if is_valid else np.zeros((self.kept + 1) * frame.size, np.int16)
+            data = data[self.stacker_step * self.num_channels :] if is_valid else data
             samples[: data.size] = data
             states[1][...] = data.size // self.num_channels
-            return bundle
+            return [stack, np.array(is_valid)]
 
         return step
 
@@ -82,12 +79,8 @@ class SignalStacker(StatefulLines):
             left=self.stacker_left_context,
             kept=self.kept,
             step=self.stacker_step,
-            valid_offset=Part.offsets(self._outputs())[1],
         )
         return KernelCall("kibi_signal_stacker_s16", params, inplace_distance_bytes=apart(site))
-
-    def _outputs(self) -> tuple[TensorType, TensorType]:
-        return TensorType(((self.kept + 1) * self.num_channels,), DType.S16), TensorType((), DType.BOOL)
 
 
 register(SignalStacker)

@@ -92,7 +92,7 @@ def is_affordable(graph: Graph) -> bool:
     left = _MOST_WORK
     for site in graph.sites:
         if site.output.type.dtype is DType.S8 and type(site.op) in _UNDERSTOOD:
-            if any(tensor.type.elements > _MOST_ELEMENTS for tensor in (*site.row_tensors, site.output)):
+            if any(tensor.type.elements > _MOST_ELEMENTS for tensor in (*site.row_tensors, *site.outputs)):
                 return False
             left -= _work(site)
     return left >= 0

@@ -142,7 +142,7 @@ def row_steps(graph: Graph) -> RowSteps:
     sites = graph.sites
     steps = tuple(site.steps for site in sites)
     makers = {index: number for number, node in enumerate(graph.nodes) for index in node.outputs}
-    made = [site.every_made_rows() for site in sites]
+    made = {index: site.every_made_rows(output) for site in sites for output, index in enumerate(site.node.outputs)}
     reads = [_reads(site) for site in sites]
     overwritten = overwrites(graph)
     readers: dict[int, list[tuple[int, tuple[tuple[int, ...], ...]]]] = {}
@@ -153,7 +153,7 @@ def row_steps(graph: Graph) -> RowSteps:
             readers.setdefault(tensor.index, []).append((number, needs))
             if tensor.index in makers:
                 maker = makers[tensor.index]
-                wanted = _wanted(needs, made[maker], tensor.type.rows)
+                wanted = _wanted(needs, made[tensor.index], tensor.type.rows)
                 known = its_waits.get(maker, wanted)
                 its_waits[maker] = [max(pair) for pair in zip(wanted, known, strict=True)]
         for other, needed in overwritten[number]:
@@ -165,7 +165,7 @@ def row_steps(graph: Graph) -> RowSteps:
         tensor, maker = graph.tensors[index], makers.get(index, -1)  # a model input that streams has a maker
         if tensor.type.size_bytes and tensor.is_planned:
             is_kept = index in graph.outputs
-            rows = _made_slices(tensor, None if maker < 0 else made[maker], is_kept=is_kept)
+            rows = _made_slices(tensor, made.get(index), is_kept=is_kept)
             slices.append(_slices(tensor, maker, rows, readers.get(index, []), is_kept=is_kept))
     return RowSteps(
         steps,

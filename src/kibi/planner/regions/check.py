@@ -88,8 +88,8 @@ def _accessed(graph: Graph, plan: Plan) -> Iterator[str]:
                 its = constants.get(tensor.index) if tensor.is_constant else placed.get(tensor.index)
                 handed = [each for each in access.positions(step) if each is not None]
                 counted[its] += len(handed) * tensor.type.row_bytes // access.parts
-            for index in site.node.outputs:
-                counted[placed.get(index)] += len(site.made_rows(step)) * graph.tensors[index].type.row_bytes
+            for output, tensor in enumerate(site.outputs):
+                counted[placed.get(tensor.index)] += len(site.made_rows(step, output)) * tensor.type.row_bytes
         times = 1 if site.accumulates else site.steps
         for name, data in call.constants.items():
             for operand, constant in site.operands:

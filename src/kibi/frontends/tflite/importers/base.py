@@ -7,7 +7,7 @@ from typing import TypeVar
 from kibi.dtypes import Array, DType
 from kibi.frontends.tflite.reader import ACTIVATIONS, PADDINGS, Options
 from kibi.ir import Node, Operator, Tensor, TensorType
-from kibi.ops import Activation, Padding, Part, Reshape
+from kibi.ops import Activation, Padding, Reshape
 
 T = TypeVar("T")
 
@@ -85,9 +85,6 @@ class Importer:
             those left out, and its output tensors.
         settled: from the operator, its input tensors and its output tensors to the operator, where options alone do not say all.
         remembers: the operator's name for the memory whose next version its output is: it lies in the memory's own bytes.
-        is_bundled: whether the operator makes its outputs all at once, as one bundle of bytes where there are several: see
-            `Part`.
-        check_outputs: looks at the operator beside the output tensors, and raises `OptionsError`.
         takes_handle: whether the first input is the handle of a variable, which is none of the operator's.
         operands: names of the inputs and of the outputs in the file, where they do not follow from the operator's.
         instead: from what `nodes` takes, to nodes of other operators that stand for it;
@@ -103,8 +100,6 @@ class Importer:
     memories: Callable[[Operator, Sequence[Tensor | None], Sequence[Tensor]], Sequence[Memory]] | None = None
     settled: Callable[[Operator, Sequence[Tensor | None], Sequence[Tensor]], Operator] | None = None
     remembers: str = ""
-    is_bundled: bool = False
-    check_outputs: Callable[[Operator, Sequence[Tensor]], None] | None = None
     takes_handle: bool = False
     operands: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     instead: (
@@ -122,8 +117,9 @@ class Importer:
         """Returns what is wrong with the numbers of inputs and outputs that the file has; empty where they are right."""
         takes, gives = self.operands or (self._file_inputs(op), op.outputs)
         required = 1 + max((place for place, name in enumerate(takes) if not name.endswith("?")), default=-1)
-        has_any_outputs = outputs > 0 and (self.is_bundled or self.part is not None)
-        if required <= inputs <= len(takes) and (has_any_outputs or outputs == len(gives)):
+        made = sum(not name.endswith("?") for name in gives)
+        has_any_outputs = outputs > 0 and self.part is not None
+        if required <= inputs <= len(takes) and (has_any_outputs or made <= outputs <= len(gives)):
             return ""
         counts = f"{inputs} inputs and {outputs} outputs"
         return f"{op.name} takes {', '.join(takes)} and gives {', '.join(gives) or 'nothing'}; here are {counts}"
@@ -145,20 +141,18 @@ class Importer:
         source: int,
         table: TensorTable,
     ) -> tuple[Node, ...]:
-        """The nodes of an operator: one, or one for each of several outputs, and one for their bundle.
+        """The nodes of an operator: one, or one for each of several outputs where `part` says how.
 
         Args:
             op: what `make` gave.
             inputs: tensor indices in the schema's order; None for an optional input that is left out.
             outputs: tensor indices.
             source: the operator's index in the file.
-            table: the graph's tensors, to which memories and bundles are added.
+            table: the graph's tensors, to which memories are added.
 
         Raises:
-            OptionsError: it should have another number of outputs, or others.
+            OptionsError: it should have another number of outputs.
         """
-        if self.check_outputs is not None:
-            self.check_outputs(op, [table.tensors[index] for index in outputs])
         inputs = self.ordered(inputs)
         if self.settled is not None:
             given = [None if index is None else table.tensors[index] for index in inputs]
@@ -169,8 +163,6 @@ class Importer:
         inputs = self._with_memories(op, inputs, outputs, source, table)
         if self.remembers:
             return _remembered(op, self.remembers, inputs, outputs, source, table)
-        if self.is_bundled and len(outputs) > 1:
-            return _bundled(op, inputs, outputs, source, table)
         if self.part is None or not outputs:
             return (Node(op, inputs, outputs, source),)
         parts = (self.part(op, number, len(outputs)) for number in range(len(outputs)))
@@ -204,17 +196,6 @@ def _remembered(
     version = table.add(f"{made.name}, next", made.type)
     table.tensors[version] = replace(table.tensors[version], updates=before)
     return (Node(op, inputs, (version,), source), Node(Reshape(), (version,), outputs, source))
-
-
-def _bundled(
-    op: Operator, inputs: tuple[int | None, ...], outputs: tuple[int, ...], source: int, table: TensorTable
-) -> tuple[Node, ...]:
-    """The node that makes all outputs as one bundle, and for each the one that takes it out."""
-    *offsets, size_bytes = Part.offsets([table.tensors[index].type for index in outputs])
-    name = f"outputs of operator {source} ({op.name})"
-    bundle = table.add(name, TensorType((size_bytes,), DType.U8))
-    parts = (Node(Part(offset), (bundle,), (index,), source) for offset, index in zip(offsets, outputs, strict=True))
-    return (Node(op, inputs, (bundle,), source), *parts)
 
 
 def padding_of(options: Options) -> Padding:

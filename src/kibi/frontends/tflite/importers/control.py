@@ -1,10 +1,10 @@
 """Importers of operators that run subgraphs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from kibi.frontends.tflite.importers.base import Importer, OptionsError
 from kibi.frontends.tflite.reader import Options
-from kibi.ir import Graph, Operator, Tensor
+from kibi.ir import Graph, Operator
 from kibi.ops import If, While
 
 
@@ -22,16 +22,6 @@ def _body(options: Options, name: str, what: str) -> Graph:
     return graph
 
 
-def _check_outputs(op: Operator, outputs: Sequence[Tensor]) -> None:
-    """The last body gives what the operator's outputs are; its rule knows but the bundle of several."""
-    *_, body = op.subgraphs
-    made = [str(body.tensors[index].type) for index in body.outputs]
-    wanted = [str(tensor.type) for tensor in outputs]
-    if made != wanted:
-        what = f"its outputs are {', '.join(wanted) or 'none'}, but its subgraph gives {', '.join(made)}"
-        raise OptionsError(what, "Export the model again; the file is damaged")
-
-
 def _if(options: Options) -> Operator:
     return If(
         then_body=_body(options, "ThenSubgraphIndex", "the branch taken"),
@@ -47,7 +37,7 @@ def _while(options: Options) -> Operator:
 
 
 CONTROL: Mapping[str, Importer] = {
-    "IF": Importer(_if, "IfOptions", is_bundled=True, check_outputs=_check_outputs),
-    "WHILE": Importer(_while, "WhileOptions", is_bundled=True, check_outputs=_check_outputs),
+    "IF": Importer(_if, "IfOptions"),
+    "WHILE": Importer(_while, "WhileOptions"),
 }
 """By the schema's name of the operator."""

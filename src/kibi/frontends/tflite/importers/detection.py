@@ -61,16 +61,5 @@ def _check_inputs(options: Options, inputs: Sequence[Tensor | None]) -> None:
         )
 
 
-def _check_outputs(op: Operator, outputs: Sequence[Tensor]) -> None:
-    """TFLM writes as many numbers as the options say, whatever the shapes."""
-    if not isinstance(op, DetectionPostProcess):
-        return
-    wanted = [(kind.elements, kind.dtype) for kind in op.output_types]
-    if [(tensor.type.elements, tensor.type.dtype) for tensor in outputs] != wanted:
-        shapes = ", ".join(str(tensor.type) for tensor in outputs)
-        right = ", ".join(map(str, op.output_types))
-        raise OptionsError(f"its outputs are {shapes}, but its options ask for {right}", "Export it with static shapes")
-
-
-DETECTION = Importer(_detection, check=_check_inputs, is_bundled=True, check_outputs=_check_outputs)
+DETECTION = Importer(_detection, check=_check_inputs)
 """Of the custom operator of that name."""

@@ -129,16 +129,14 @@ SIGNAL: Mapping[str, Importer] = {
     "SignalFftAutoScale": Importer(lambda _: SignalFftAutoScale(), part=_scaled_part),
     "SignalFilterBank": _importer(SignalFilterBank),
     "SignalFilterBankLog": _importer(SignalFilterBankLog),
-    "SignalFilterBankSpectralSubtraction": _importer(
-        SignalFilterBankSpectralSubtraction, memories=_noise, is_bundled=True
-    ),
+    "SignalFilterBankSpectralSubtraction": _importer(SignalFilterBankSpectralSubtraction, memories=_noise),
     "SignalFilterBankSquareRoot": Importer(lambda _: SignalFilterBankSquareRoot()),
-    "SignalFramer": _importer(SignalFramer, memories=_framer, is_bundled=True),
+    "SignalFramer": _importer(SignalFramer, memories=_framer),
     "SignalIrfft": _importer(SignalIrfft, has_type=True),
     "SignalOverlapAdd": _importer(SignalOverlapAdd, has_type=True, memories=_lines("rest")),
     "SignalPCAN": _importer(SignalPCAN),
     "SignalRfft": _importer(SignalRfft, has_type=True),
-    "SignalStacker": _importer(SignalStacker, memories=_stacker, is_bundled=True),
+    "SignalStacker": _importer(SignalStacker, memories=_stacker),
     "SignalWindow": _importer(SignalWindow),
 }
 """By the code of the custom operator."""
