@@ -51,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--compiler", default="zig", choices=("zig", "gcc"))
-    parser.add_argument("--optimize", default="s", choices=("s", "1", "2", "3"))
+    parser.add_argument("--level", default="s", choices=("s", "1", "2", "3"))
     arguments = parser.parse_args()
     results = {
         "tools": {
@@ -61,9 +61,9 @@ def main() -> None:
         },
         "target": "cortex-m4",
         "compiler": arguments.compiler,
-        "optimize": arguments.optimize,
+        "level": arguments.level,
         "seconds": _seconds(),
-        "models": [_model(path, arguments.compiler, arguments.optimize) for path in _paths()],
+        "models": [_model(path, arguments.compiler, arguments.level) for path in _paths()],
     }
     if arguments.json:
         print(json.dumps(results, indent=1))
@@ -76,15 +76,15 @@ def _paths() -> list[Path]:
     return [kibi.demo.model_path(), *(path for path in found if path.is_file())]
 
 
-def _model(path: Path, compiler: str, optimize: str) -> dict[str, Any]:
+def _model(path: Path, compiler: str, level: str) -> dict[str, Any]:
     """Kibi's measurement, the activations' own arena, and TFLM's figures where there are some."""
     model = kibi.simplify(kibi.load(path))
     with tempfile.TemporaryDirectory() as folder:
         library = kibi.compile(model, kibi.plan(model), folder)
-        measured = kibi.measure(library, compiler=compiler, optimize=optimize)
-        plan = kibi.plan(model, granularity="tensor", optimize="speed")
-        fast = kibi.compile(model, plan, Path(folder) / "speed", optimize="speed")
-        fastest = kibi.measure(fast, compiler=compiler, optimize=optimize, oracle=False)
+        measured = kibi.measure(library, compiler=compiler, level=level)
+        plan = kibi.plan(model, granularity="tensor", goal="speed")
+        fast = kibi.compile(model, plan, Path(folder) / "speed", goal="speed")
+        fastest = kibi.measure(fast, compiler=compiler, level=level, oracle=False)
     clock = kibi.target("cortex-m4").clock_hz
     activations = make_plan(model, kibi.target("cortex-m4"), scratch=False)
     known = json.loads(BASELINES.read_text(encoding="utf-8"))["models"] if BASELINES.is_file() else {}
@@ -121,7 +121,7 @@ def _timed(command: list[str], environment: dict[str, str]) -> float:
 def _print(results: dict[str, Any]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 180)
     tools = ", ".join(f"{name} {number}" for name, number in results["tools"].items())
-    console.print(f"Cortex-M4, {results['compiler']} -O{results['optimize']}; {tools}")
+    console.print(f"Cortex-M4, {results['compiler']} -O{results['level']}; {tools}")
     table = Table(title="Kibi beside TensorFlow Lite Micro")
     for heading in (
         "model",

@@ -1,7 +1,7 @@
 """Kibi's C on this machine beside TFLM's Python build and LiteRT with XNNPACK: `python benchmarks/host.py`, or with `--json`.
 
 Milliseconds of processor time of one inference of each MLPerf model, one thread, each engine in a process of its own: the best
-of many runs after a warm-up, `invoke` alone. Kibi's C is compiled for this machine's processor; `--compiler` and `--optimize`
+of many runs after a warm-up, `invoke` alone. Kibi's C is compiled for this machine's processor; `--compiler` and `--level`
 choose how. Ends with an error where Kibi is not ten times as fast as TFLM, or has other bits.
 
 Models are read from the folder that `KIBI_ZOO` names (default `../shared/zoo`). LiteRT is measured where it is installed.
@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--docs", action="store_true", help="write the table into docs/c-library.md")
     parser.add_argument("--seconds", type=float, default=2.0, help="that each engine runs each model")
     parser.add_argument("--compiler", default="zig", choices=("zig", "gcc"))
-    parser.add_argument("--optimize", default="2", choices=("0", "1", "2", "3", "s"))
+    parser.add_argument("--level", default="2", choices=("0", "1", "2", "3", "s"))
     parser.add_argument("--engine", choices=("tflm", "kibi", "litert"), help="time this one alone, in this process")
     parser.add_argument("model", nargs="?", help="a name, with --engine")
     arguments = parser.parse_args()
@@ -109,7 +109,7 @@ def _row(name: str, arguments: argparse.Namespace) -> Row:
     """Each engine in a child: TFLM and LiteRT do not go together in one process."""
     found = {}
     for engine in ("tflm", "kibi", *(["litert"] if _release("ai-edge-litert") else [])):
-        options = [f"--{key}={getattr(arguments, key)}" for key in ("seconds", "compiler", "optimize")]
+        options = [f"--{key}={getattr(arguments, key)}" for key in ("seconds", "compiler", "level")]
         command = [sys.executable, __file__, f"--engine={engine}", *options, name]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         found[engine] = json.loads(done.stdout.splitlines()[-1])
@@ -126,7 +126,7 @@ def _timed(arguments: argparse.Namespace) -> dict[str, object]:
     shapes = [graph.tensors[index].type.shape for index in graph.inputs]
     inputs = [rng.integers(-128, 128, shape).astype(np.int8) for shape in shapes]
     if arguments.engine == "kibi":
-        invoke, run = _kibi(graph, arguments.compiler, arguments.optimize)
+        invoke, run = _kibi(graph, arguments.compiler, arguments.level)
     else:
         invoke, run = {"tflm": _tflm, "litert": _litert}[arguments.engine](path)
     outputs = [np.asarray(array).tobytes().hex() for array in run(inputs)]
@@ -145,10 +145,10 @@ def _best_seconds(invoke: Callable[[], object], seconds: float) -> float:
     return best
 
 
-def _kibi(graph: kibi.Graph, compiler: str, optimize: str) -> Engine:
+def _kibi(graph: kibi.Graph, compiler: str, level: str) -> Engine:
     with tempfile.TemporaryDirectory() as folder:
         library = kibi.compile(graph, kibi.plan(graph, target="host"), folder, target="host")
-        engine = HostEngine(library, compiler=compiler, optimize=optimize)
+        engine = HostEngine(library, compiler=compiler, level=level)
     return lambda: engine.call("invoke"), engine.run
 
 
@@ -193,7 +193,7 @@ def _setting(arguments: argparse.Namespace) -> dict[str, object]:
     tools = {"kibi": kibi.__version__, "python": platform.python_version(), **{name: _release(name) for name in TOOLS}}
     processor = f"{platform.machine()} {_processor()}".strip()
     return {
-        "tools": tools, "processor": processor, "compiler": arguments.compiler, "optimize": arguments.optimize,
+        "tools": tools, "processor": processor, "compiler": arguments.compiler, "level": arguments.level,
         "threads": 1,
     }  # fmt: skip
 
@@ -221,7 +221,7 @@ def _cells(row: Row) -> list[str]:
 def _markdown(rows: Sequence[Row], setting: dict[str, object]) -> str:
     """The table of the documents, and where it was measured."""
     lines = [
-        f"On one machine ({setting['processor']}), one thread, {setting['compiler']} at `-O{setting['optimize']}`:", "",
+        f"On one machine ({setting['processor']}), one thread, {setting['compiler']} at `-O{setting['level']}`:", "",
         "| model | TFLM, ms | Kibi, ms | times as fast | LiteRT with XNNPACK, ms | Kibi's time by LiteRT's |",
         "|---|---:|---:|---:|---:|---:|",
     ]  # fmt: skip

@@ -85,7 +85,7 @@ def _first_rows_picture(model: kibi.Graph, plan: kibi.Plan, steps: int = 24) -> 
         middle = (min(each.top for each in pinned) + max(each.bottom for each in pinned)) / 2
         lines.append(label(box.left + 8, middle + 4, "rows of the stored input", "on"))
     for step, run in enumerate(runs):
-        words = f"{operator(model, run.node)} row {run.first_row}"
+        words = f"{operator(model, run.node)} row {run.first_step}"
         lines.append(turned_label(edges[step] + 26, box.bottom + 12, -50, words, "end"))
         lines.append(line((edges[step], box.bottom), (edges[step], box.bottom + 4), INK))
     lines.append(line((box.left, box.bottom), (box.right, box.bottom), INK))

@@ -280,7 +280,7 @@ def rows_sentence() -> str:
 
 def _measured(model: kibi.Graph, plan: kibi.Plan) -> Measurement:
     with tempfile.TemporaryDirectory() as folder:
-        return kibi.measure(kibi.compile(model, plan, folder), optimize="s")
+        return kibi.measure(kibi.compile(model, plan, folder), level="s")
 
 
 def figures() -> str:

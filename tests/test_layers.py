@@ -11,7 +11,7 @@ import kibi
 
 SOURCE = Path(kibi.__file__).parent
 LAYERS = (
-    ("version", "printable"),
+    ("version", "printable", "renames"),
     ("errors", "dtypes"),
     ("text",),
     ("files",),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kibi.dtypes import Array
 from kibi.errors import bounded
 from kibi.ir import Graph
+from kibi.renames import renamed_keywords
 from kibi.targets import Target
 from kibi.targets import target as target_named
 
@@ -66,7 +67,7 @@ def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int 
         model: the graph.
         without: names of passes to leave out, or `all`. `kibi.passes.PASSES` lists them; `kibi.passes.simplify` says what
             each did.
-        keep: tensors, by name or index, that must stay, because they are to be supplied or looked at.
+        keep: tensors, by name or index, that must stay, because they are to be in external buffers or looked at.
 
     Returns:
         The new graph, or the same one if nothing can be removed.
@@ -80,6 +81,7 @@ def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int 
     return apply_passes(model, without, [tensor_index(model, tensor) for tensor in keep]).graph
 
 
+@renamed_keywords(supply="external_buffers", optimize="goal", offline="use_embedded_plan")
 @bounded
 def plan(
     model: Graph,
@@ -89,13 +91,13 @@ def plan(
     granularity: str = "row",
     input: str = "stored",  # noqa: A002 - the command line's word
     output: str = "stored",
-    supply: "Sequence[int | str]" = (),
-    optimize: str = "balanced",
+    external_buffers: "Sequence[int | str]" = (),
+    goal: str = "balanced",
     tuning: "Tuning | None" = None,
     ram: int | None = None,
     regions: "str | os.PathLike[str] | Sequence[Region] | None" = None,
     place_weights: bool = False,
-    offline: bool = False,
+    use_embedded_plan: bool = False,
     effort: int = 1,
     time_limit: float | None = None,
     watch: Callable[[str], None] | None = None,
@@ -110,20 +112,20 @@ def plan(
         granularity: `row`: rows take turns, and each has a place and a lifetime of its own, wherever that needs less memory.
             `tensor`: each tensor is one buffer.
         input: `stored`: inputs are arrays in the arena. `streamed`: they arrive row by row while the model runs, and are
-            never stored whole. `supplied`: they lie in the caller's own buffers, and take none of the arena.
-        output: `stored` or `supplied`.
-        supply: further tensors, by name or index, that lie in buffers of the caller's.
-        optimize: `balanced`: the smallest arena, with kernels that are packed for the core where what they store is about as
+            never stored whole. `external`: they are in caller-owned buffers, and take none of the arena.
+        output: `stored` or `external`.
+        external_buffers: further tensors, by name or index, that are stored in caller-owned buffers.
+        goal: `balanced`: the smallest arena, with kernels that are packed for the core where what they store is about as
             large. `flash`: the smallest arena, with one kernel for all layers of a kind. `speed`: the fewest instructions,
             with whole tensors and as much scratch as kernels can use.
-        tuning: what `tune` found, whose kernels the plan is for, instead of those of `optimize`.
+        tuning: what `tune` found, whose kernels the plan is for, instead of those of `goal`.
         ram: the most bytes that the arena may have; of the plans that fit, the fastest is taken. None: no limit.
         regions: the memories of the board, or the path of a TOML file that lists them; buffers are shared out among them
             at the least cost of their use. None: there is one arena.
         place_weights: whether weights are assigned to regions, too.
-        offline: whether to follow the plan that the model file carries, TFLM's `OfflineMemoryAllocation`: whole tensors at
-            the offsets that it names, in the file's order, and the others around them. Options that ask for anything else
-            are refused; `granularity`, `optimize` and what follows mean nothing.
+        use_embedded_plan: whether to follow the plan that the model file carries, TFLM's `OfflineMemoryAllocation`: complete
+            tensors at the offsets that it names, in the file's order, and the others around them. Options that ask for
+            anything else are refused; `granularity`, `goal` and what follows mean nothing.
         effort: how long to search: 1 is the usual amount of work, a few seconds at most, and N is N times as much. The same
             effort gives the same plan on every machine.
         time_limit: seconds; larger efforts are tried while they probably end in time. How many are depends on the machine, so
@@ -135,12 +137,12 @@ def plan(
 
     Raises:
         TargetError: no such target.
-        InputError: there is no such tensor to supply.
+        InputError: there is no such tensor.
         PlanError: the order is impossible, or no plan is that small, or an option has no such value; or the file carries no
             plan, or one whose tensors are in one another's way.
         ModelError: the plan that the file carries does not fit its tensors.
     """
-    if offline:
+    if use_embedded_plan:
         return _offline_plan(
             model,
             _target(target),
@@ -161,8 +163,8 @@ def plan(
         granularity=granularity_named(granularity),
         inputs=handover_named(input),
         outputs=handover_named(output, is_output=True),
-        supplied=[tensor_index(model, tensor) for tensor in supply],
-        goal=goal_named(optimize) if tuning is None else tuning.goal,
+        external_buffers=[tensor_index(model, tensor) for tensor in external_buffers],
+        goal=goal_named(goal) if tuning is None else tuning.goal,
         kernels=None if tuning is None else tuning.kernels,
         ram_bytes=ram,
         regions=listed,
@@ -235,6 +237,7 @@ def run(model: Graph, plan: "Plan | None", inputs: Sequence[Array]) -> list[Arra
     return Interpreter(model, plan).run(inputs)
 
 
+@renamed_keywords(optimize="goal")
 @bounded
 def compile(  # noqa: A001 - the field's word; users write kibi.compile
     model: Graph | Sequence[Graph],
@@ -244,7 +247,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     target: str | Target | None = None,
     name: str | None = None,
     command: str | None = None,
-    optimize: str | None = None,
+    goal: str | None = None,
 ) -> "Library":
     """Writes a C99 library.
 
@@ -255,7 +258,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
         target: the processor; None: the plan's, or Cortex-M4 without a plan.
         name: of the library; None: the first model's.
         command: what stands in each file's first line; None: the equal `kibi compile` line.
-        optimize: of default plans, as for `plan`. Plans that are given have their kernels; they must be for the same goal.
+        goal: of default plans, as for `plan`. Plans that are given have their kernels; they must be for the same goal.
 
     Returns:
         The library, to be measured.
@@ -280,25 +283,26 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     if given and len(given) != len(models):
         raise InputError(f"{len(models)} models need as many plans; {len(given)} were given.")
     processor = _target(target or (given[0].target if given else _DEFAULT_TARGET))
-    goal = goal_named(optimize or "balanced")
-    others = [each.goal for each in given if optimize and each.goal is not goal]
+    wanted = goal_named(goal or "balanced")
+    others = [each.goal for each in given if goal and each.goal is not wanted]
     if others:
         raise InputError(
-            f"the plan is for {others[0]}, not for {goal}. Make it with optimize={goal.value!r}, or leave it out."
+            f"the plan is for {others[0]}, not for {wanted}. Make it with goal={wanted.value!r}, or leave it out."
         )
-    plans = given or [_default_plan(graph, processor, goal.value) for graph in models]
+    plans = given or [_default_plan(graph, processor, wanted.value) for graph in models]
     planned = [validate(graph, each) for graph, each in zip(models, plans, strict=True)]
     library = generate(planned, processor, name=name, command=command)
     return write(library, folder)
 
 
+@renamed_keywords(optimize="goal")
 @bounded
 def tune(
     model: Graph,
     plan: "Plan | None" = None,
     *,
     target: str | Target | None = None,
-    optimize: str = "balanced",
+    goal: str = "balanced",
     compiler: str = "zig",
     level: str = "s",
 ) -> "Tuning":
@@ -308,7 +312,7 @@ def tune(
         model: the graph.
         plan: its plan; None: the default plan.
         target: the processor; None: the plan's, or Cortex-M4 without a plan.
-        optimize: `balanced` or `speed`: the fewest instructions; `flash`: the least flash.
+        goal: `balanced` or `speed`: the fewest instructions; `flash`: the least flash.
         compiler: `zig` (from pip) or `gcc` (`arm-none-eabi-gcc`).
         level: the compiler's: `0`, `1`, `2`, `3` or `s`.
 
@@ -327,19 +331,20 @@ def tune(
     from kibi.selection import goal_named  # noqa: PLC0415
 
     processor = _target(target or (plan.target if plan else _DEFAULT_TARGET))
-    goal = goal_named(optimize)
+    wanted = goal_named(goal)
     if plan is not None:
         validate(model, plan)
-    made = plan or _default_plan(model, processor, optimize)
-    return count(model, made, processor, goal, compiler=compiler, optimize=level)
+    made = plan or _default_plan(model, processor, goal)
+    return count(model, made, processor, wanted, compiler=compiler, level=level)
 
 
+@renamed_keywords(optimize="level")
 @bounded
 def measure(
     library: "Library",
     *,
     compiler: str = "zig",
-    optimize: str = "s",
+    level: str = "s",
     seed: int = 0,
     runs: int | None = None,
     oracle: bool = True,
@@ -349,7 +354,7 @@ def measure(
     Args:
         library: what `compile` gave.
         compiler: `zig` (from pip) or `gcc` (`arm-none-eabi-gcc`).
-        optimize: `0`, `1`, `2`, `3` or `s`.
+        level: of the compiler: `0`, `1`, `2`, `3` or `s`.
         seed: the seed of the first random inputs.
         runs: how many inputs to try, of this seed and the next ones; each figure is the most that one takes. None: one, but several
             where elements of the input choose what runs.
@@ -367,7 +372,7 @@ def measure(
     """
     from kibi.reports.measurement import measure as take  # noqa: PLC0415
 
-    return take(library, compiler=compiler, optimize=optimize, seed=seed, runs=runs, oracle=oracle)
+    return take(library, compiler=compiler, level=level, seed=seed, runs=runs, oracle=oracle)
 
 
 @bounded
@@ -435,7 +440,7 @@ def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool)
     offsets = None if graph.path is None else read_offline_plan(read_source(graph.path), graph.source, first_graph=True)
     if offsets is None:
         raise PlanError(
-            f"{graph.source} carries no plan. Write one into it with `kibi plan --embed`, or plan without it."
+            f"{graph.source} carries no plan. Write one into it with `kibi plan --write-embedded-plan`, or plan without it."
         )
     # Tensors that the importer has added come after those of the file.
     every = (*offsets, *(ONLINE,) * (len(graph.tensors) - len(offsets)))
@@ -447,5 +452,5 @@ def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool)
     return made
 
 
-def _default_plan(graph: Graph, target: Target, optimize: str = "balanced") -> "Plan":
-    return plan(graph, target, optimize=optimize)
+def _default_plan(graph: Graph, target: Target, goal: str = "balanced") -> "Plan":
+    return plan(graph, target, goal=goal)

@@ -145,4 +145,4 @@ def test_signature_option_chooses_the_graph_for_every_verb(kibi: Kibi, two_ways:
     assert "--signature size" in (tmp_path / "library" / "two_ways_size.c").read_text()
     done = kibi("plan", two_ways, "--signature", "square")
     assert (done.code, "there are: 'clip', 'size'" in done.err) == (3, True)
-    assert kibi("plan", two_ways, "--signature", "size", "--offline").code != 0
+    assert kibi("plan", two_ways, "--signature", "size", "--use-embedded-plan").code != 0

@@ -124,7 +124,7 @@ def test_measure_tuned_shows_every_candidate_and_what_was_chosen(kibi: Kibi, gly
 
 def test_measure_for_an_unknown_goal_lists_those_that_exist(kibi: Kibi, glyphs: Path) -> None:
     """Nothing is measured."""
-    done = kibi("measure", glyphs, "--optimize", "small")
+    done = kibi("measure", glyphs, "--goal", "small")
     assert done.code
     assert "balanced" in done.err
     assert "flash" in done.err

@@ -78,7 +78,11 @@ def test_pass_that_does_not_exist_is_refused_by_every_verb(kibi: Kibi, padded: P
 
 def test_options_that_have_no_use_for_passes_say_so(kibi: Kibi, padded: Path, tmp_path: Path) -> None:
     """Plans in files are of the file as it is; so is what `inspect` shows."""
-    for options in (["plan", padded, "--offline"], ["plan", padded, "--embed", tmp_path / "x"], ["inspect", padded]):
+    for options in (
+        ["plan", padded, "--use-embedded-plan"],
+        ["plan", padded, "--write-embedded-plan", tmp_path / "x"],
+        ["inspect", padded],
+    ):
         done = kibi(*options, "--without-pass", "unused")
         assert done.code != 0
         assert "--without-pass" in done.err
@@ -87,15 +91,15 @@ def test_options_that_have_no_use_for_passes_say_so(kibi: Kibi, padded: Path, tm
 def test_plan_embedded_keeps_every_operator(kibi: Kibi, padded: Path, tmp_path: Path) -> None:
     """TFLM runs the file, which no pass changes."""
     carrying = tmp_path / "carrying.tflite"
-    assert kibi("plan", padded, "--embed", carrying).code == 0
+    assert kibi("plan", padded, "--write-embedded-plan", carrying).code == 0
     assert len(package.load(carrying).nodes) == 5
-    assert _operators(kibi("plan", carrying, "--offline", "--json").record) >= {"PAD", "RELU", "RESHAPE"}
+    assert _operators(kibi("plan", carrying, "--use-embedded-plan", "--json").record) >= {"PAD", "RELU", "RESHAPE"}
 
 
-def test_supplied_tensors_stay(kibi: Kibi, padded: Path, tmp_path: Path) -> None:
+def test_external_tensors_stay(kibi: Kibi, padded: Path, tmp_path: Path) -> None:
     """What a caller's buffer is to hold is made, and a saved plan remembers it."""
     name = package.load(padded).sites[0].output.name
-    done = kibi("plan", padded, "--json", "--supply", name)
+    done = kibi("plan", padded, "--json", "--external-buffer", name)
     assert _operators(done.record) == {"PAD", "CONV_2D", "FULLY_CONNECTED"}
     saved = tmp_path / "plan.json"
     saved.write_text(done.out)

@@ -150,7 +150,7 @@ def test_model_input_that_is_no_file_of_its_kind_ends_in_an_error(
     assert "bug" not in done.err
 
 
-@pytest.mark.parametrize("option", ["--svg", "--png", "--embed"])
+@pytest.mark.parametrize("option", ["--svg", "--png", "--write-embedded-plan"])
 def test_output_to_a_device_leaves_it(kibi: Kibi, option: str) -> None:
     """`/dev/null` stays what it is, also for root."""
     assert kibi("plan", GLYPHS, option, "/dev/null").code == 0

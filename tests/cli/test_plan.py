@@ -144,8 +144,8 @@ def test_plan_compare_keeps_to_the_options_that_are_given(kibi: Kibi, glyphs: Pa
     """What is asked for restricts the variants; what no variant has is one of its own."""
     records = json.loads(kibi("plan", glyphs, "--compare", "-g", "row", "--json").out)
     assert [record["variant"] for record in records] == [name for name in VARIANTS if name.startswith("by the row")]
-    (alone,) = json.loads(kibi("plan", glyphs, "--compare", "--input", "supplied", "--json").out)
-    assert (alone["variant"], alone["input"]) == ("by the row, input supplied", "supplied")
+    (alone,) = json.loads(kibi("plan", glyphs, "--compare", "--input", "external", "--json").out)
+    assert (alone["variant"], alone["input"]) == ("by the row, input external", "external")
 
 
 def test_plan_compare_draws_side_by_side(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:

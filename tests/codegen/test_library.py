@@ -79,7 +79,7 @@ def test_library_compiles_without_a_warning(
 ) -> None:
     """The pip-installed compiler takes it as C99 and as C++17, at each level, warnings as errors."""
     sources, folder = _library(glyphs, tmp_path)
-    compile_objects(sources, kibi.target(target), optimize=level, includes=[folder], language=language)
+    compile_objects(sources, kibi.target(target), level=level, includes=[folder], language=language)
 
 
 @pytest.mark.parametrize("target", ["cortex-m4", "host"])
@@ -142,7 +142,7 @@ def test_library_compiles_with_gcc_without_a_warning(glyphs: Graph, tmp_path: Pa
     check_cross()
     sources, folder = _library(glyphs, tmp_path)
     target = kibi.target("cortex-m4")
-    compile_objects(sources, target, compiler="gcc", optimize=level, includes=[folder], language=language)
+    compile_objects(sources, target, compiler="gcc", level=level, includes=[folder], language=language)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -150,7 +150,7 @@ def test_gcc_builds_give_the_same_bits(glyphs: Graph, tmp_path: Path, level: str
     """What arm-none-eabi-gcc makes runs on the emulated core with the same answers."""
     check_cross()
     library = kibi.compile(glyphs, None, tmp_path)
-    measured = kibi.measure(library, compiler="gcc", optimize=level, oracle=False)
+    measured = kibi.measure(library, compiler="gcc", level=level, oracle=False)
     assert measured.bit_exact
     assert all(operator.instructions > 0 for operator in measured.ops)
 

@@ -16,8 +16,8 @@ from tests.toolchain.tools import check_gcc
 _FLAGS = ("-Wtype-limits",)
 
 
-def _supplied() -> Graph:
-    """A model all of whose tensors the caller supplies."""
+def _external() -> Graph:
+    """A model all of whose tensors are in external buffers."""
     return replace(graph_of(s8_case("ADD", 3)), name="bare")
 
 
@@ -27,8 +27,8 @@ def test_arena_of_no_bytes_gives_no_warning(compiler: str, language: str, tmp_pa
     """No check compares an unsigned number with 0, and no array has no elements."""
     if compiler == "gcc":
         check_gcc()
-    model = _supplied()
-    made = kibi.plan(model, "host", input="supplied", output="supplied")
+    model = _external()
+    made = kibi.plan(model, "host", input="external", output="external")
     assert made.arena_bytes == 0
     library = kibi.compile(model, made, tmp_path, target="host")
     names = (*library.sources, *(["example_main.c"] if language == "c99" else []))

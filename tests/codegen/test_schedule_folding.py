@@ -45,7 +45,9 @@ def test_branches_fold() -> None:
     runs = by_row(net)
     groups = fold(runs, _steps(net))
     assert sum(len(group.entries) + 1 for group in groups) < len(runs) / 4
-    assert list(unfold(groups, _steps(net))) == [(run.node, run.first_row + k) for run in runs for k in range(run.rows)]
+    assert list(unfold(groups, _steps(net))) == [
+        (run.node, run.first_step + k) for run in runs for k in range(run.steps)
+    ]
 
 
 @st.composite
@@ -64,5 +66,5 @@ def test_unfolding_gives_every_order_back(order: tuple[tuple[Run, ...], list[int
     """Whatever the order is, folded it has the same steps, and never more entries than runs."""
     runs, steps = order
     groups = fold(runs, steps)
-    assert list(unfold(groups, steps)) == [(run.node, run.first_row + k) for run in runs for k in range(run.rows)]
+    assert list(unfold(groups, steps)) == [(run.node, run.first_step + k) for run in runs for k in range(run.steps)]
     assert sum(len(group.entries) + (group.turns > 1) for group in groups) <= len(runs)

@@ -23,7 +23,7 @@ def program(tmp_path: Path) -> Program:
         *,
         entries: Sequence[str] = ("f",),
         compiler: str = "zig",
-        optimize: str = "2",
+        level: str = "2",
         stack_bytes: int = 64 * 1024,
         fill: int = 0xA5,
         audit: bool = False,
@@ -33,7 +33,7 @@ def program(tmp_path: Path) -> Program:
         source = tmp_path / "program.c"
         source.write_text("#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n" + text, encoding="utf-8")
         processor = target_named(target)
-        image = build_image([source], processor, entries=entries, compiler=compiler, optimize=optimize)
+        image = build_image([source], processor, entries=entries, compiler=compiler, level=level)
         return Core(image, processor, stack_bytes=stack_bytes, fill=fill, audit=audit)
 
     return build

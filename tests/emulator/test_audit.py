@@ -48,12 +48,12 @@ int32_t f(uint8_t *bytes, int32_t n, int32_t g, int32_t h, int32_t i)
 """
 
 
-@pytest.mark.parametrize("optimize", ["1", "2", "s"])
+@pytest.mark.parametrize("level", ["1", "2", "s"])
 @pytest.mark.parametrize("compiler", ["zig", "gcc"])
 @pytest.mark.parametrize("name", _EMULATED)
-def test_compiled_code_accesses_nothing_unforeseen(program: Program, name: str, compiler: str, optimize: str) -> None:
+def test_compiled_code_accesses_nothing_unforeseen(program: Program, name: str, compiler: str, level: str) -> None:
     """What compilers emit is decoded right, and all cores compute the same."""
-    core = program(_MIXED, name, compiler=compiler, optimize=optimize, audit=True)
+    core = program(_MIXED, name, compiler=compiler, level=level, audit=True)
     block = core.allocate("bytes", 64, fill=3)
     call = core.call("f", block, 100, 5, 6, 7, operators={"choose": "C", "copy": "D"})
     assert call.value == _EXPECTED

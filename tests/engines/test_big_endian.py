@@ -38,7 +38,7 @@ def test_bits_are_the_same_with_the_high_byte_first(machine: Emulated, turn: int
         folder = tmp_path / str(first)
         batch = Batch(
             [graph for graph, _ in part], [plan for _, plan in part], folder,
-            compiler="zig", optimize="1", processor="cortex-m4", machine=machine,
+            compiler="zig", level="1", processor="cortex-m4", machine=machine,
         )  # fmt: skip
         for (graph, plan), given, outcome in zip(part, inputs, batch.run(inputs), strict=True):
             wanted = Interpreter(graph, plan).run(given)

@@ -100,7 +100,7 @@ def test_plan_of_the_file_knows_nothing_of_states(tmp_path: Path) -> None:
     path.write_bytes(_model(packed([-1] * 9)))
     model = kibi.load(path)
     assert len(model.tensors) > 9
-    found = [kibi.Interpreter(model, kibi.plan(model, offline=True)).run(inputs) for inputs in _inputs()[:1]]
+    found = [kibi.Interpreter(model, kibi.plan(model, use_embedded_plan=True)).run(inputs) for inputs in _inputs()[:1]]
     assert found == [[]]
 
 

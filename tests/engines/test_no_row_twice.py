@@ -78,7 +78,7 @@ def test_each_kernel_is_called_once_a_row_step_on_the_device(network: Network, t
     plan = kibi.plan(model, target, runs=runs)
     library, sources = _counting(model, plan, tmp_path)
     entries = [f"{model.name}_init", f"{model.name}_invoke"]
-    image = build_image(sources, library.target, entries=entries, optimize="s", includes=[tmp_path])
+    image = build_image(sources, library.target, entries=entries, level="s", includes=[tmp_path])
     core = Core(image, library.target)
     state, arena = core.allocate("state", 64, alignment=8), core.allocate("arena", plan.arena_bytes, alignment=16)
     assert core.call(entries[0], state, arena, plan.arena_bytes).value == 0

@@ -16,7 +16,7 @@ BOARD = (Region("fast", 300, 1.0), Region("slow", 4096, 4.0), Region("flash", 1 
 
 
 @pytest.mark.parametrize("granularity", ["tensor", "row"])
-@pytest.mark.parametrize("handover", ["stored", "streamed", "supplied"])
+@pytest.mark.parametrize("handover", ["stored", "streamed", "external"])
 def test_regions_give_the_same_bits_in_all_engines(granularity: str, handover: str, tmp_path: Path) -> None:
     """Buffers in two memories and weights in a third: Python, host C and the device agree with one arena."""
     for model in (residual_network(height=20), two_input_network()):

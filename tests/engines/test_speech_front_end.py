@@ -80,7 +80,7 @@ def test_device_hears_what_python_hears(listen: ModuleType, tmp_path: Path) -> N
     library = listen.compiled(models, tmp_path, "cortex-m4")
     sources = [*(tmp_path / name for name in library.sources), _EXAMPLE / "speech.c"]
     entries = ["speech_bytes", "speech_listen"]
-    image = build_image(sources, target("cortex-m4"), entries=entries, includes=[tmp_path, _EXAMPLE], optimize="s")
+    image = build_image(sources, target("cortex-m4"), entries=entries, includes=[tmp_path, _EXAMPLE], level="s")
     core = Core(image, target("cortex-m4"))
     listener = core.allocate("speech", core.call("speech_bytes").value, alignment=8)
     longest = core.allocate("samples", 32000, alignment=2, writable=False)

@@ -1,4 +1,4 @@
-"""Inputs that stream, and tensors that the caller supplies, in C on this machine and on emulated cores."""
+"""Inputs that stream, and tensors in external buffers, in C on this machine and on emulated cores."""
 
 import ctypes
 import subprocess
@@ -24,7 +24,7 @@ each_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
     ("granularity", "inputs", "outputs"),
     [
         ("tensor", "streamed", "stored"), ("row", "streamed", "stored"),
-        ("row", "streamed", "supplied"), ("row", "supplied", "supplied"),
+        ("row", "streamed", "external"), ("row", "external", "external"),
     ],
 )  # fmt: skip
 def test_every_way_of_handing_over_gives_the_same_bits(
@@ -86,24 +86,24 @@ def test_rewind_forgets_what_was_pushed(tmp_path: Path) -> None:
     np.testing.assert_array_equal(engine.run(arrays)[0], kibi.run(model, None, arrays)[0])
 
 
-def test_supplied_buffers_are_asked_for_and_checked(tmp_path: Path) -> None:
+def test_external_buffers_are_asked_for_and_checked(tmp_path: Path) -> None:
     """Without them nothing runs; too small ones, unknown numbers and null pointers are refused."""
     model = MODELS["residual"]
-    library = kibi.compile(model, kibi.plan(model, input="supplied"), tmp_path)
+    library = kibi.compile(model, kibi.plan(model, input="external"), tmp_path)
     engine = HostEngine(library)
     buffer = np.zeros(model.tensors[model.inputs[0]].type.size_bytes, np.int8)
     pointer, size = ctypes.c_void_p(buffer.ctypes.data), ctypes.c_size_t(buffer.nbytes)
-    assert engine.call("supply", ctypes.c_uint(0), pointer, ctypes.c_size_t(buffer.nbytes - 1)) == -2
-    assert engine.call("supply", ctypes.c_uint(1), pointer, size) == -1
-    assert engine.call("supply", ctypes.c_uint(0), ctypes.c_void_p(), size) == -1
-    assert engine.call("supply", ctypes.c_uint(0), pointer, size) == 0
+    assert engine.call("set_external_buffer", ctypes.c_uint(0), pointer, ctypes.c_size_t(buffer.nbytes - 1)) == -2
+    assert engine.call("set_external_buffer", ctypes.c_uint(1), pointer, size) == -1
+    assert engine.call("set_external_buffer", ctypes.c_uint(0), ctypes.c_void_p(), size) == -1
+    assert engine.call("set_external_buffer", ctypes.c_uint(0), pointer, size) == 0
     memory = np.zeros(library.model.plan.arena_bytes, np.uint64)
     engine.call("init", ctypes.c_void_p(memory.ctypes.data), ctypes.c_size_t(memory.nbytes))
     assert engine.call("invoke") == -4
 
 
 @each_model
-@pytest.mark.parametrize("wish", [{"input": "streamed"}, {"input": "supplied", "output": "supplied"}], ids=str)
+@pytest.mark.parametrize("wish", [{"input": "streamed"}, {"input": "external", "output": "external"}], ids=str)
 def test_example_runs_with_every_way_of_handing_over(model: Graph, wish: dict[str, str], tmp_path: Path) -> None:
     """The example program that comes with the library builds without warnings and prints the outputs of zeros."""
     plan = kibi.plan(model, granularity="row", **wish)  # type: ignore[arg-type]  # wishes are strings

@@ -28,8 +28,8 @@ def _drawn(seed: int) -> tuple[Graph, list[list[Array]]]:
     [
         {"granularity": "tensor"},
         {"input": "streamed"},
-        {"input": "supplied", "output": "supplied"},
-        {"optimize": "speed"},
+        {"input": "external", "output": "external"},
+        {"goal": "speed"},
     ],
     ids=str,
 )

@@ -26,7 +26,7 @@ def plan(model: kibi.Graph) -> kibi.Plan:
 def _measured(model: kibi.Graph, plan: kibi.Plan, tuning: Tuning | None, folder: Path) -> tuple[int, int]:
     """Instructions and bytes of flash in the plan's order, with the kernels of a tuning, or with those for flash."""
     made = with_kernels(model, plan, kibi.target("cortex-m4"), tuning.goal, tuning.kernels) if tuning else plan
-    library = kibi.compile(model, made if tuning else kibi.plan(model, optimize="flash"), folder)
+    library = kibi.compile(model, made if tuning else kibi.plan(model, goal="flash"), folder)
     found = kibi.measure(library, oracle=False)
     assert found.bit_exact
     return found.instructions, found.flash_bytes
@@ -72,4 +72,4 @@ def test_cores_without_variants_have_nothing_to_choose(model: kibi.Graph) -> Non
 def test_an_unknown_goal_is_refused_with_those_that_exist(model: kibi.Graph) -> None:
     """The text lists the goals."""
     with pytest.raises(kibi.KibiError, match="balanced"):
-        kibi.tune(model, optimize="small")
+        kibi.tune(model, goal="small")

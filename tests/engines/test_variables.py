@@ -42,7 +42,7 @@ def _bytes(model: kibi.Graph) -> int:
     return sum(model.tensors[index].type.size_bytes for index in model.variables)
 
 
-@pytest.mark.parametrize("wish", [{"granularity": "tensor"}, {}, {"input": "streamed"}, {"input": "supplied"}], ids=str)
+@pytest.mark.parametrize("wish", [{"granularity": "tensor"}, {}, {"input": "streamed"}, {"input": "external"}], ids=str)
 def test_variables_take_no_arena_and_keep_their_values(model: kibi.Graph, wish: dict[str, str], tmp_path: Path) -> None:
     """Python, host C and the device start from the same values, and see what is written between two runs until a reset."""
     plan = kibi.plan(model, **wish)  # type: ignore[arg-type]  # wishes are strings

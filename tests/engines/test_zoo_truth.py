@@ -120,7 +120,7 @@ def test_operator_files_in_host_c_equal_tflm(tmp_path: Path) -> None:
     names = [name for name in _FILES if _loaded(zoo.operator_files()[name].path) is not None]
     graphs = [_graph(zoo.operator_files()[name].path) for name in names]
     plans = [plan(graph, target("host")) for graph in graphs]
-    batch = Batch(graphs, plans, tmp_path, compiler="zig", optimize="0")
+    batch = Batch(graphs, plans, tmp_path, compiler="zig", level="0")
     for name, graph, outcome in zip(names, graphs, batch.run([_noise(graph, 0) for graph in graphs]), strict=True):
         expected = zoo.operator_files()[name].output_digests[0]
         for outputs in outcome.outputs:

@@ -62,6 +62,6 @@ def test_simplified_model_for_each_goal_equals_tflm(name: str, goal: str, tmp_pa
     """With plans and kernels for speed, and with the general kernels: two seeded runs."""
     entry = zoo.catalog()[name]
     model = kibi.simplify(_read(entry.path))
-    library = kibi.compile(model, kibi.plan(model, optimize=goal), tmp_path, optimize=goal)
+    library = kibi.compile(model, kibi.plan(model, goal=goal), tmp_path, goal=goal)
     runs = list(zoo.seeded_runs(name))
     assert _digests(DeviceEngine(library), runs[:2]) == list(entry.output_digests[:2])

@@ -24,11 +24,11 @@ _MOST_CALLS = 24
 
 @cache
 def _libraries() -> tuple[tuple[Library, ctypes.CDLL], ...]:
-    """The model that Kibi ships with stored, streamed and supplied inputs, built for this machine."""
+    """The model that Kibi ships with stored, streamed and external inputs, built for this machine."""
     made = []
     graph = kibi.load(kibi.demo.model_path())
-    for name in ("stored", "streamed", "supplied"):
-        plan = kibi.plan(graph, "host", input=name, output="supplied" if name == "supplied" else "stored")
+    for name in ("stored", "streamed", "external"):
+        plan = kibi.plan(graph, "host", input=name, output="external" if name == "external" else "stored")
         library = kibi.compile(graph, plan, Path(tempfile.mkdtemp(prefix="kibi-fuzz-")) / name, target="host")
         sources, folder = written_sources(library)
         made.append((library, ctypes.CDLL(str(build_shared(sources, includes=[folder], sanitize=True)))))
@@ -85,7 +85,7 @@ def _call(
     if name == "init":
         address, size = _place(arena, rng)
         arguments = (ctypes.c_void_p(address), ctypes.c_size_t(size))
-    elif name == "supply":
+    elif name == "set_external_buffer":
         address, size = _place(row, rng)
         arguments = (index, ctypes.c_void_p(address), ctypes.c_size_t(size))
     elif name == "push_row":

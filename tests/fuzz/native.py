@@ -38,7 +38,7 @@ def prepared(data: bytes, rng: np.random.Generator, goal: Goal) -> NativeCase | 
         return None
     chosen = kibi.simplify(graph) if rng.random() < 0.5 else graph
     granularity = "row" if rng.random() < 0.7 else "tensor"
-    plan = kibi.plan(chosen, processor_for(goal), granularity=granularity, optimize=goal.value)
+    plan = kibi.plan(chosen, processor_for(goal), granularity=granularity, goal=goal.value)
     inputs = seeded_inputs(chosen, int(rng.integers(1 << 16)))
     outputs = Interpreter(chosen, plan).run(inputs)
     return NativeCase(chosen, plan, tuple(inputs), tuple(outputs)) if outputs else None
@@ -53,7 +53,7 @@ def check_batch(cases: Sequence[NativeCase], folder: Path, goal: Goal) -> None:
     """
     batch = Batch(
         [case.graph for case in cases], [case.plan for case in cases], folder,
-        compiler="gcc", optimize="0", sanitize=True, processor=processor_for(goal),
+        compiler="gcc", level="0", sanitize=True, processor=processor_for(goal),
     )  # fmt: skip
     try:
         outcomes = batch.run([case.inputs for case in cases])

@@ -141,7 +141,7 @@ def _saved_plans() -> tuple[str, ...]:
         kibi.plan(graph),
         kibi.plan(graph, granularity="tensor"),
         kibi.plan(graph, input="streamed"),
-        kibi.plan(graph, input="supplied", output="supplied"),
+        kibi.plan(graph, input="external", output="external"),
         kibi.plan(graph, regions=regions),
     ]
     return tuple(plan.to_json() for plan in made)

@@ -29,7 +29,7 @@ class Kernels:
 
 
 @cache
-def linked(kernels: tuple[str, ...], target: str, compiler: str, optimize: str) -> Kernels:
+def linked(kernels: tuple[str, ...], target: str, compiler: str, level: str) -> Kernels:
     """An image of these kernels with what they need, from the target's own kernel sets."""
     processor = target_named(target)
     texts = closure(frozenset(kernels), processor.kernel_sets)
@@ -38,7 +38,7 @@ def linked(kernels: tuple[str, ...], target: str, compiler: str, optimize: str) 
             (Path(folder) / name).write_text(text.text, encoding="utf-8")
         sources = [Path(folder) / name for name in texts if name.endswith(".c")]
         image = build_image(
-            sources, processor, entries=kernels, compiler=compiler, optimize=optimize, includes=[Path(folder)]
+            sources, processor, entries=kernels, compiler=compiler, level=level, includes=[Path(folder)]
         )
     return Kernels(image, processor)
 

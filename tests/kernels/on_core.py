@@ -55,7 +55,7 @@ class KernelOnCore:
         *,
         name: str = "cortex-m4",
         compiler: str = "zig",
-        optimize: str = "s",
+        level: str = "s",
     ) -> None:
         """Build it; `folder` gets the sources."""
         if compiler == "gcc":
@@ -66,7 +66,7 @@ class KernelOnCore:
         for file, text in closure(frozenset({kernel}), kernel_sets).items():
             (folder / file).write_text(text.text, encoding="utf-8")
         sources = sorted(folder.glob("*.c"))
-        image = build_image(sources, processor, entries=(kernel,), compiler=compiler, optimize=optimize)
+        image = build_image(sources, processor, entries=(kernel,), compiler=compiler, level=level)
         self._core = Core(image, processor)
         # The sizes are odd, so that what lies at their ends is misaligned, too.
         self._pools = {

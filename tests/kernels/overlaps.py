@@ -156,7 +156,7 @@ def run(probes: Sequence[Probe], folder: Path) -> list[list[bool]]:
     main = folder / "main.c"
     main.write_text(_main(starts))
     sources = [portable_folder() / name for name in names if name.endswith(".c")]
-    program = build_program([*sources, *written, main], includes=[portable_folder()], optimize="1")
+    program = build_program([*sources, *written, main], includes=[portable_folder()], level="1")
     sent = b"".join(probe.data for probe in probes)
     done = subprocess.run([str(program)], input=sent, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode(errors="replace")

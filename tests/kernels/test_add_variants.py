@@ -51,9 +51,9 @@ def _packed(values: Values) -> Values | None:
 @pytest.mark.parametrize("build", [*_BUILDS, None], ids=str)
 def test_drawn_rows_give_the_general_bytes(build: tuple[str, str, str] | None, tmp_path: Path) -> None:
     """Whatever the scales, the length and the alignment, it writes the same, and nothing beside it; few layers do not fit."""
-    name, compiler, optimize = build or _BUILDS[0]
+    name, compiler, level = build or _BUILDS[0]
     sets = ARMV7EM if build else PORTABLE
-    fast = KernelOnCore(ADD_LINEAR.kernel, sets, tmp_path / "fast", name=name, compiler=compiler, optimize=optimize)
+    fast = KernelOnCore(ADD_LINEAR.kernel, sets, tmp_path / "fast", name=name, compiler=compiler, level=level)
     plain = KernelOnCore("kibi_add_s8", PORTABLE, tmp_path / "plain")
     rng, packed_layers = np.random.default_rng(0), 0
     for _ in range(_LAYERS):

@@ -39,10 +39,10 @@ _WIDER = tuple(
 @pytest.fixture(params=_BUILDS, ids=" ".join)
 def kernels(request: pytest.FixtureRequest) -> Kernels:
     """Convolution and fully connected, for a core by a compiler."""
-    target, compiler, optimize = request.param
+    target, compiler, level = request.param
     if compiler == "gcc":
         check_cross()
-    return linked(_KERNELS, target, compiler, optimize)
+    return linked(_KERNELS, target, compiler, level)
 
 
 def _check(kernels: Kernels, graph: Graph, case: Case, seed: int) -> None:
@@ -119,9 +119,9 @@ def test_copy_over_itself_is_as_if_it_had_been_read_before(kernels: Kernels, dis
 
 
 @pytest.mark.parametrize("language", ["c99", "c++17"])
-@pytest.mark.parametrize("optimize", ["0", "s"])
+@pytest.mark.parametrize("level", ["0", "s"])
 @pytest.mark.parametrize(("target", "compiler"), [("cortex-m4", "zig"), ("cortex-m33", "zig"), ("cortex-m4", "gcc")])
-def test_sources_give_no_warning(target: str, compiler: str, optimize: str, language: str, tmp_path: Path) -> None:
+def test_sources_give_no_warning(target: str, compiler: str, level: str, language: str, tmp_path: Path) -> None:
     """Each file of the set is clean, with the headers that it shares with the portable one."""
     if compiler == "gcc":
         check_cross()
@@ -133,5 +133,5 @@ def test_sources_give_no_warning(target: str, compiler: str, optimize: str, lang
         sources.append(tmp_path / path.name)
         sources[-1].write_bytes(path.read_bytes())
     compile_objects(
-        sources, kibi.target(target), compiler=compiler, optimize=optimize, includes=[tmp_path], language=language
+        sources, kibi.target(target), compiler=compiler, level=level, includes=[tmp_path], language=language
     )

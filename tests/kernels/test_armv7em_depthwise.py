@@ -132,15 +132,15 @@ _DRAWS: dict[str, Draw] = {
 
 
 @pytest.mark.parametrize(
-    ("name", "compiler", "optimize"),
+    ("name", "compiler", "level"),
     [("cortex-m4", "zig", "s"), ("cortex-m33", "zig", "2"), ("cortex-m4", "gcc", "2"), ("cortex-m4", "gcc", "s")],
 )
 @pytest.mark.parametrize("kernel", sorted(_DRAWS))
 def test_kernel_drawn_case_gives_the_portable_bytes(
-    kernel: str, name: str, compiler: str, optimize: str, tmp_path: Path
+    kernel: str, name: str, compiler: str, level: str, tmp_path: Path
 ) -> None:
     """Whatever the shape, the scales, the values and the alignment, both kernels write the same, and nothing beside it."""
-    fast = KernelOnCore(kernel, ARMV7EM, tmp_path / "fast", name=name, compiler=compiler, optimize=optimize)
+    fast = KernelOnCore(kernel, ARMV7EM, tmp_path / "fast", name=name, compiler=compiler, level=level)
     plain = KernelOnCore(kernel, PORTABLE, tmp_path / "plain", name=name)
     rng = np.random.default_rng(0)
     for _ in range(_CASES):

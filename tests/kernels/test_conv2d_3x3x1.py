@@ -83,12 +83,12 @@ def _drawn(rng: np.random.Generator) -> Values:
     return values
 
 
-@pytest.mark.parametrize(("name", "kernel_sets", "compiler", "optimize"), _BUILDS)
+@pytest.mark.parametrize(("name", "kernel_sets", "compiler", "level"), _BUILDS)
 def test_drawn_rows_equal_the_general_kernel(
-    name: str, kernel_sets: tuple[str, ...], compiler: str, optimize: str, tmp_path: Path
+    name: str, kernel_sets: tuple[str, ...], compiler: str, level: str, tmp_path: Path
 ) -> None:
     """Whatever the shape, the scales, the values and the alignment: the same bytes, and nothing beside them is touched."""
-    fast = KernelOnCore(_KERNEL, kernel_sets, tmp_path / "fast", name=name, compiler=compiler, optimize=optimize)
+    fast = KernelOnCore(_KERNEL, kernel_sets, tmp_path / "fast", name=name, compiler=compiler, level=level)
     general = KernelOnCore(_GENERAL, PORTABLE, tmp_path / "general")
     rng = np.random.default_rng(0)
     for _ in range(_CASES):

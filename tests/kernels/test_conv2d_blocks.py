@@ -46,10 +46,10 @@ _WIDER = tuple(
 @pytest.fixture(params=_BUILDS, ids=" ".join)
 def kernels(request: pytest.FixtureRequest) -> Kernels:
     """The kernel, for a core by a compiler."""
-    target, compiler, optimize = request.param
+    target, compiler, level = request.param
     if compiler == "gcc":
         check_cross()
-    return linked((_KERNEL,), target, compiler, optimize)
+    return linked((_KERNEL,), target, compiler, level)
 
 
 def _given(call: KernelCall) -> KernelCall:

@@ -56,10 +56,10 @@ class _Layer:
 @pytest.fixture(params=_BUILDS, ids=" ".join)
 def kernels(request: pytest.FixtureRequest) -> Kernels:
     """Both kernels, for a core by a compiler."""
-    target, compiler, optimize = request.param
+    target, compiler, level = request.param
     if compiler == "gcc":
         check_cross()
-    return linked(tuple(_PACKS), target, compiler, optimize)
+    return linked(tuple(_PACKS), target, compiler, level)
 
 
 def _bytes(rng: np.random.Generator, *shape: int) -> np.ndarray:

@@ -112,13 +112,13 @@ def _drawn(kernel: str, rng: np.random.Generator) -> tuple[Values, list[np.ndarr
     return values, [_bytes(rng, input_width * channels) for _ in range(kernel_rows)]
 
 
-@pytest.mark.parametrize(("name", "kernel_sets", "compiler", "optimize"), _BUILDS)
+@pytest.mark.parametrize(("name", "kernel_sets", "compiler", "level"), _BUILDS)
 @pytest.mark.parametrize("kernel", sorted(_PACKS))
 def test_drawn_rows_equal_the_general_kernel(
-    kernel: str, name: str, kernel_sets: tuple[str, ...], compiler: str, optimize: str, tmp_path: Path
+    kernel: str, name: str, kernel_sets: tuple[str, ...], compiler: str, level: str, tmp_path: Path
 ) -> None:
     """Whatever the shape, the scales, the values and the alignment: the same bytes, and nothing beside them is touched."""
-    fast = KernelOnCore(kernel, kernel_sets, tmp_path / "fast", name=name, compiler=compiler, optimize=optimize)
+    fast = KernelOnCore(kernel, kernel_sets, tmp_path / "fast", name=name, compiler=compiler, level=level)
     general = KernelOnCore(_GENERAL, PORTABLE, tmp_path / "general")
     rng, fitting = np.random.default_rng(0), 0
     for _ in range(_CASES):

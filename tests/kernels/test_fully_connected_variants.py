@@ -108,9 +108,9 @@ def _cases(general: str, rng: np.random.Generator) -> tuple[Case, Case]:
 @pytest.mark.parametrize("general", sorted(_DRAWS))
 def test_drawn_layer_gives_the_general_bytes(general: str, build: tuple[str, str, str] | None, tmp_path: Path) -> None:
     """Whatever the shape, the scales, the values and the alignment, it writes the same, and nothing beside it."""
-    name, compiler, optimize = build or _BUILDS[0]
+    name, compiler, level = build or _BUILDS[0]
     sets = ARMV7EM if build else PORTABLE
-    packed = KernelOnCore(_KERNEL, sets, tmp_path / "packed", name=name, compiler=compiler, optimize=optimize)
+    packed = KernelOnCore(_KERNEL, sets, tmp_path / "packed", name=name, compiler=compiler, level=level)
     plain = KernelOnCore(general, PORTABLE, tmp_path / "plain")
     rng = np.random.default_rng(0)
     for _ in range(_CASES):
@@ -208,8 +208,8 @@ def test_instructions_for_each_product_stay_few(channels: int, tmp_path: Path) -
     packed = _PACKS["kibi_fully_connected_s8"](_call("kibi_fully_connected_s8", values))
     assert packed is not None
     counts = []
-    for name, compiler, optimize in _BUILDS[:2]:
-        core = KernelOnCore(_KERNEL, ARMV7EM, tmp_path / compiler, name=name, compiler=compiler, optimize=optimize)
+    for name, compiler, level in _BUILDS[:2]:
+        core = KernelOnCore(_KERNEL, ARMV7EM, tmp_path / compiler, name=name, compiler=compiler, level=level)
         core.run(Case(_values(packed), [[0]], [np.ones(depth, np.int8)], channels))
         counts.append(core.instructions)
     assert counts[0] == counts[1]

@@ -243,7 +243,7 @@ def test_longer_windows_and_groups_stay_with_the_general_kernel() -> None:
 
 @pytest.mark.parametrize("language", ["c99", "c++17"])
 @pytest.mark.parametrize(
-    ("compiler", "optimize", "flags"),
+    ("compiler", "level", "flags"),
     [
         ("zig", "0", ()),
         *(
@@ -255,7 +255,7 @@ def test_longer_windows_and_groups_stay_with_the_general_kernel() -> None:
     ],
 )
 def test_sources_give_no_warning(
-    compiler: str, optimize: str, flags: Sequence[str], language: str, tmp_path: Path
+    compiler: str, level: str, flags: Sequence[str], language: str, tmp_path: Path
 ) -> None:
     """Each file of the set is clean, on each processor that it has a way for and on one that it has none for."""
     if compiler == "gcc":
@@ -264,6 +264,4 @@ def test_sources_give_no_warning(
         for path in kernel_folder(name).glob("*.h"):
             shutil.copy(path, tmp_path)
     sources = [Path(shutil.copy(path, tmp_path)) for path in _SOURCES]
-    compile_objects(
-        sources, _HOST, compiler=compiler, optimize=optimize, includes=[tmp_path], language=language, flags=flags
-    )
+    compile_objects(sources, _HOST, compiler=compiler, level=level, includes=[tmp_path], language=language, flags=flags)

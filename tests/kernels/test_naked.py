@@ -141,12 +141,10 @@ def test_model_of_instrumented_code_gives_the_same_bits(
         *,
         entries: Sequence[str],
         compiler: str,
-        optimize: str,
+        level: str,
         includes: Sequence[Path],
     ) -> Image:
-        model = compile_objects(
-            sources, core, compiler=compiler, optimize=optimize, includes=includes, flags=flags.split()
-        )
+        model = compile_objects(sources, core, compiler=compiler, level=level, includes=includes, flags=flags.split())
         hooks = compile_objects([_HOOKS], core, compiler=compiler, flags=_HOOK_FLAGS[compiler])
         link_device([*model, *hooks], core, entries, compiler, tmp_path / "image.elf")
         return read_image(tmp_path / "image.elf")
@@ -157,5 +155,5 @@ def test_model_of_instrumented_code_gives_the_same_bits(
     inputs = [(images[3].astype(np.int16) - 128).astype(np.int8).reshape(1, 28, 28, 1)]
     plan = kibi.plan(model, name, granularity="tensor")
     library = kibi.compile(model, plan, tmp_path / "library", target=name)
-    found = DeviceEngine(library, compiler=compiler, optimize="2").run(inputs)
+    found = DeviceEngine(library, compiler=compiler, level="2").run(inputs)
     assert found[0].tobytes() == kibi.run(model, plan, inputs)[0].tobytes()

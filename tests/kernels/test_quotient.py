@@ -125,16 +125,16 @@ def test_draws_have_subnormal_quotients_that_are_rounded_up_and_down() -> None:
         assert not is_tie or (np.abs(away) == 2.0**-150).sum() > 1000
 
 
-@pytest.mark.parametrize("optimize", ["s", "2"])
+@pytest.mark.parametrize("level", ["s", "2"])
 @pytest.mark.parametrize("compiler", ["zig", pytest.param("gcc", marks=pytest.mark.cross)])
 @pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m3", "cortex-m4"])
-def test_quotients_on_cores_equal_those_of_numpy(core: str, compiler: str, optimize: str) -> None:
+def test_quotients_on_cores_equal_those_of_numpy(core: str, compiler: str, level: str) -> None:
     """Every core divides as this machine does: subnormal numbers, ties, zeros, infinities and NaNs."""
     if compiler == "gcc":
         check_cross()
     sources = [_HERE / "quotient_check.c", _QUOTIENT]
     entries, processor = ("quotient_check",), target(core)
-    image = build_image(sources, processor, entries=entries, compiler=compiler, optimize=optimize, includes=[FOLDER])
+    image = build_image(sources, processor, entries=entries, compiler=compiler, level=level, includes=[FOLDER])
 
     def divide(dividends: Floats, divisors: Floats) -> Floats:
         running = Core(image, processor)
@@ -165,7 +165,7 @@ def test_quotients_by_integers_equal_those_of_numpy_and_do_nothing_undefined() -
 def test_kernels_without_fpu_divide_floats_by_the_one_function() -> None:
     """No kernel calls the function that the compiler's library has for it, which cuts small quotients."""
     sources = sorted(FOLDER.glob("*.c"))
-    objects = compile_objects(sources, target("cortex-m0plus"), optimize="3", includes=[FOLDER], language="c99")
+    objects = compile_objects(sources, target("cortex-m0plus"), level="3", includes=[FOLDER], language="c99")
     contents = {path.stem: made.read_bytes() for path, made in zip(sources, objects, strict=True)}
     assert not [name for name, content in contents.items() if b"__aeabi_fdiv" in content]
     assert len([name for name, content in contents.items() if b"kibi_quotient_f32\0" in content]) > 10
@@ -173,5 +173,5 @@ def test_kernels_without_fpu_divide_floats_by_the_one_function() -> None:
 
 def test_compilers_with_a_right_division_use_it() -> None:
     """With a floating-point unit nothing is left of the function."""
-    (made,) = compile_objects([_QUOTIENT], target("cortex-m4"), optimize="s", includes=[FOLDER])
+    (made,) = compile_objects([_QUOTIENT], target("cortex-m4"), level="s", includes=[FOLDER])
     assert b"kibi_quotient_f32\0" not in made.read_bytes()

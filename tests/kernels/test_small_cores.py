@@ -46,10 +46,10 @@ _WIDER = (
 @pytest.fixture(params=_BUILDS, ids=" ".join)
 def kernels(request: pytest.FixtureRequest) -> Kernels:
     """What sums products or scales them, for a core by a compiler."""
-    target, compiler, optimize = request.param
+    target, compiler, level = request.param
     if compiler == "gcc":
         check_cross()
-    return linked(_KERNELS, target, compiler, optimize)
+    return linked(_KERNELS, target, compiler, level)
 
 
 def _check(kernels: Kernels, graph: Graph, case: Case, seed: int) -> None:
@@ -77,15 +77,13 @@ def test_convolutions_of_every_way_equal_the_reference(kernels: Kernels) -> None
         _check(kernels, graph_of(case), case, seed)
 
 
-@pytest.mark.parametrize(("target", "compiler", "optimize"), _BUILDS)
+@pytest.mark.parametrize(("target", "compiler", "level"), _BUILDS)
 def test_depthwise_rows_of_any_window_equal_the_portable_ones(
-    target: str, compiler: str, optimize: str, tmp_path: Path
+    target: str, compiler: str, level: str, tmp_path: Path
 ) -> None:
     """Windows of one tap or of hundreds, at the very ends of their memory, give the bytes that plain C gives."""
     name = "kibi_depthwise_conv2d_s8"
-    own = KernelOnCore(
-        name, (_SETS[target], *PORTABLE), tmp_path / "own", name=target, compiler=compiler, optimize=optimize
-    )
+    own = KernelOnCore(name, (_SETS[target], *PORTABLE), tmp_path / "own", name=target, compiler=compiler, level=level)
     plain = KernelOnCore(name, PORTABLE, tmp_path / "plain", name=target)
     rng = np.random.default_rng(1)
     for _ in range(_ROWS):
@@ -139,10 +137,10 @@ def test_every_file_is_used(target: str) -> None:
     assert {path.name for path in kernel_folder(_SETS[target]).iterdir()} <= set(used)
 
 
-@pytest.mark.parametrize(("optimize", "language"), [("0", "c99"), ("s", "c++17")])
+@pytest.mark.parametrize(("level", "language"), [("0", "c99"), ("s", "c++17")])
 @pytest.mark.parametrize("compiler", ["zig", "gcc"])
 @pytest.mark.parametrize("target", [*_SETS, "host"])
-def test_sources_give_no_warning(target: str, compiler: str, optimize: str, language: str, tmp_path: Path) -> None:
+def test_sources_give_no_warning(target: str, compiler: str, level: str, language: str, tmp_path: Path) -> None:
     """Each file of the sets is clean on its core and, beside its portable twin, on any other machine."""
     if compiler == "gcc" and target != "host":
         check_cross()
@@ -155,5 +153,5 @@ def test_sources_give_no_warning(target: str, compiler: str, optimize: str, lang
         sources = sorted(folder.glob("*.c"))
         assert sources
         compile_objects(
-            sources, kibi.target(target), compiler=compiler, optimize=optimize, includes=[folder], language=language
+            sources, kibi.target(target), compiler=compiler, level=level, includes=[folder], language=language
         )

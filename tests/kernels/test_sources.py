@@ -26,25 +26,25 @@ _HEADER_TYPES = ("int8_t", "int16_t", "int32_t", "int64_t", "float", "kibi_subgr
 
 
 _EVERY = [
-    pytest.param(name, language, optimize, marks=[] if (name, language, optimize) in _USUAL else [pytest.mark.slow])
+    pytest.param(name, language, level, marks=[] if (name, language, level) in _USUAL else [pytest.mark.slow])
     for name in ("host", "cortex-m4", "cortex-m0plus")
     for language in ("c99", "c++17")
-    for optimize in ("s", "2", "3")
+    for level in ("s", "2", "3")
 ]
 
 
-@pytest.mark.parametrize(("name", "language", "optimize"), _EVERY)
-def test_kernels_by_the_default_compiler_give_no_warning(name: str, language: str, optimize: str) -> None:
+@pytest.mark.parametrize(("name", "language", "level"), _EVERY)
+def test_kernels_by_the_default_compiler_give_no_warning(name: str, language: str, level: str) -> None:
     """Each kernel is clean C99 and clean C++17 on large and small processors, at each level that people use."""
-    compile_objects(SOURCES, target(name), optimize=optimize, includes=[FOLDER], language=language)
+    compile_objects(SOURCES, target(name), level=level, includes=[FOLDER], language=language)
 
 
 @pytest.mark.cross
-@pytest.mark.parametrize(("name", "language", "optimize"), [each for each in _EVERY if each.values[0] != "host"])
-def test_kernels_by_gcc_for_arm_give_no_warning(name: str, language: str, optimize: str) -> None:
+@pytest.mark.parametrize(("name", "language", "level"), [each for each in _EVERY if each.values[0] != "host"])
+def test_kernels_by_gcc_for_arm_give_no_warning(name: str, language: str, level: str) -> None:
     """The same with `arm-none-eabi-gcc`."""
     check_cross()
-    compile_objects(SOURCES, target(name), compiler="gcc", optimize=optimize, includes=[FOLDER], language=language)
+    compile_objects(SOURCES, target(name), compiler="gcc", level=level, includes=[FOLDER], language=language)
 
 
 def test_kernels_by_gcc_for_the_host_with_assertions_give_no_warning() -> None:

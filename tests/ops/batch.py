@@ -45,7 +45,7 @@ class Batch:
         graphs: the models; each is given a name of its own.
         folder: where the C files are written.
         compiler: `zig` or `gcc`.
-        optimize: the optimization level.
+        level: the optimization level.
         sanitize: whether undefined behaviour and, with gcc, wrong accesses stop the program.
         plans: of each model.
         processor: whose library it is. One for another core holds the plain C twins of its kernels, which run here.
@@ -59,7 +59,7 @@ class Batch:
         folder: Path,
         *,
         compiler: str,
-        optimize: str,
+        level: str,
         sanitize: bool = False,
         processor: str = "host",
         machine: Machine = HERE,
@@ -73,7 +73,7 @@ class Batch:
         main = folder / "main.c"
         main.write_text(_main(self._graphs))
         units = [*_units(folder, library), main]
-        recipe = Recipe(units, [library.directory], folder, compiler, optimize, sanitize)
+        recipe = Recipe(units, [library.directory], folder, compiler, level, sanitize)
         self._program = machine.build(recipe)
 
     def run(self, inputs: Sequence[Sequence[Array]]) -> list[Outcome]:

@@ -26,7 +26,7 @@ class Recipe:
         includes: folders of headers.
         folder: for what the compiler writes, where no cache holds it.
         compiler: `zig` or `gcc`.
-        optimize: the optimization level.
+        level: the optimization level.
         sanitize: whether undefined behaviour stops the program.
     """
 
@@ -34,7 +34,7 @@ class Recipe:
     includes: Sequence[Path]
     folder: Path
     compiler: str
-    optimize: str
+    level: str
     sanitize: bool
 
 
@@ -53,9 +53,7 @@ class Machine:
     def build(self, recipe: Recipe) -> Path:
         """Returns the program."""
         r = recipe
-        return build_program(
-            r.sources, compiler=r.compiler, optimize=r.optimize, includes=r.includes, sanitize=r.sanitize
-        )
+        return build_program(r.sources, compiler=r.compiler, level=r.level, includes=r.includes, sanitize=r.sanitize)
 
     def run(self, program: Path, data: bytes) -> "subprocess.CompletedProcess[bytes]":
         """Runs the program with these bytes as its standard input."""
@@ -93,7 +91,7 @@ class Emulated(Machine):
         run_tool(
             [
                 zig_command(), "cc", "-target", self.zig_target, "-static", checks, "-fsanitize-trap=undefined", "-std=c99",
-                "-ffp-contract=off", f"-O{recipe.optimize}", "-Wall", "-Wextra", "-Werror",
+                "-ffp-contract=off", f"-O{recipe.level}", "-Wall", "-Wextra", "-Werror",
                 *(f"-I{path}" for path in recipe.includes), *map(str, recipe.sources), "-o", str(program), "-lm",
             ],
             f"the program for {self.zig_target} does not compile",

@@ -30,7 +30,7 @@ def interleaved(graph: Graph) -> tuple[Run, ...]:
     while any(count < site.steps for count, site in zip(done, graph.sites, strict=True)):
         node = max(filter(is_ready, range(len(graph.nodes))))
         if runs and runs[-1].node == node:
-            runs[-1] = Run(node, runs[-1].first_row, runs[-1].rows + 1)
+            runs[-1] = Run(node, runs[-1].first_step, runs[-1].steps + 1)
         else:
             runs.append(Run(node, done[node], 1))
         made[graph.sites[node].output.index] += len(graph.sites[node].made_rows(done[node]))

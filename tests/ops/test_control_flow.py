@@ -77,7 +77,7 @@ def _inputs(holds: bool) -> list[Array]:
 
 @pytest.mark.parametrize(
     "wish",
-    [{}, {"granularity": "tensor"}, {"optimize": "speed"}, {"input": "supplied", "output": "supplied"},
+    [{}, {"granularity": "tensor"}, {"goal": "speed"}, {"input": "external", "output": "external"},
      {"input": "streamed"}],
     ids=str,
 )  # fmt: skip
@@ -256,6 +256,6 @@ def test_offline_plan_of_a_file_with_several_graphs_is_followed(tmp_path: Path) 
         path.write_bytes(model)
         kibi.embed(path, copy)
         graph = kibi.load(copy)
-        made = kibi.plan(graph, offline=True)
+        made = kibi.plan(graph, use_embedded_plan=True)
         validate(graph, made)
         assert made.subgraphs

@@ -95,7 +95,7 @@ def test_host_c_under_sanitizers_equals_tflm(
     check_gcc()
     plans = [spread(made) for made in _plans(drawn, processor, goal)]
     graphs = [graph for _, graph in drawn]
-    batch = Batch(graphs, plans, tmp_path, compiler="gcc", optimize="1", sanitize=True, processor=processor)
+    batch = Batch(graphs, plans, tmp_path, compiler="gcc", level="1", sanitize=True, processor=processor)
     for (_, graph), made, outcome in zip(drawn, plans, _check(drawn, wanted, batch), strict=True):
         broken = [byte for byte in gaps(made) if outcome.arena[byte] != CANARY]
         assert not broken, f"arena bytes {broken} belong to no buffer; {describe(graph)}"
@@ -107,7 +107,7 @@ def test_host_c_optimized_by_the_default_compiler_equals_tflm(
     """Optimized, with undefined behaviour trapped, at the offsets that users get, C gives TFLM's bits."""
     half = drawn[::2]
     graphs = [graph for _, graph in half]
-    _check(half, wanted[::2], Batch(graphs, _plans(half), tmp_path, compiler="zig", optimize="2", sanitize=True))
+    _check(half, wanted[::2], Batch(graphs, _plans(half), tmp_path, compiler="zig", level="2", sanitize=True))
 
 
 def test_host_c_of_elements_of_eight_bytes_reads_them_where_they_are_aligned(
@@ -120,7 +120,7 @@ def test_host_c_of_elements_of_eight_bytes_reads_them_where_they_are_aligned(
     assert {case.operator for case, _ in models} >= {"SignalFilterBank", "SignalFilterBankSquareRoot"}
     plans = [plan(graph, target("cortex-m4")) for _, graph in models]
     graphs = [graph for _, graph in models]
-    batch = Batch(graphs, plans, tmp_path, compiler="gcc", optimize="1", processor="cortex-m4", sanitize=True)
+    batch = Batch(graphs, plans, tmp_path, compiler="gcc", level="1", processor="cortex-m4", sanitize=True)
     _check(models, [wanted[place] for place in wide], batch)
 
 
@@ -135,7 +135,7 @@ def test_host_c_quantize_of_any_float_equals_python(dtype: DType, tmp_path: Path
     graph = graph_of(Case("QUANTIZE", b.finish([y]), ()))
     compiler = "gcc" if shutil.which("gcc") else "zig"
     made = plan(graph, target("host"))
-    outcome = Batch([graph], [made], tmp_path, compiler=compiler, optimize="1", sanitize=True).run([[values]])[0]
+    outcome = Batch([graph], [made], tmp_path, compiler=compiler, level="1", sanitize=True).run([[values]])[0]
     assert_same(graph, outcome.outputs[0], Interpreter(graph).run([values]))
     assert outcome.outputs[0][0][:3].tolist() == [7, *reversed(dtype.limits)]
 

@@ -119,7 +119,7 @@ def test_limit_of_row_steps_counts_each_loop_by_itself_where_none_is_inside_of_a
         assert interpreter.run(_inputs(5))[0].tolist() == [6]
 
 
-@pytest.mark.parametrize("options", [{}, {"input": "streamed"}, {"input": "supplied", "output": "supplied"}])
+@pytest.mark.parametrize("options", [{}, {"input": "streamed"}, {"input": "external", "output": "external"}])
 @pytest.mark.parametrize("is_inner", [False, True])
 def test_while_that_never_ends_stops_at_its_limit_and_runs_again_in_c(
     is_inner: bool, options: dict[str, str], tmp_path: Path

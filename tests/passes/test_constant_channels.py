@@ -258,15 +258,15 @@ def test_constant_that_two_layers_read_is_cut_for_one_alone() -> None:
 
 
 def test_variables_and_the_callers_buffers_keep_their_channels() -> None:
-    """What is supplied from outside has the shape that the caller knows."""
+    """A tensor in an external buffer has the shape that the caller knows."""
     chain = Chain((1, 3, 3, 2)).layer("CONV_2D", _with_zeros(_random(3, 1, 1, 2), 1))
     middle = chain.tensor
     graph = chain.layer("CONV_2D", _random(2, 1, 1, 3)).end()
 
-    def supplied(tensor: Tensor) -> Tensor:
-        return replace(tensor, is_supplied=True) if tensor.index == middle else tensor
+    def external(tensor: Tensor) -> Tensor:
+        return replace(tensor, is_external=True) if tensor.index == middle else tensor
 
-    mine = replace(graph, tensors=tuple(supplied(tensor) for tensor in graph.tensors))
+    mine = replace(graph, tensors=tuple(external(tensor) for tensor in graph.tensors))
     assert fold_constant_channels(graph).graph is not graph
     assert fold_constant_channels(mine).graph is mine
 

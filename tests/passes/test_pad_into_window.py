@@ -106,7 +106,7 @@ def test_wide_borders_on_the_device_give_the_same_bits(core: str, goal: str, tmp
     for number, case in enumerate((_stem(), _small())):
         before, after = graph_of(case), simplify(graph_of(case), ["constant-channels"]).graph
         assert "PAD" not in [node.op.name for node in after.nodes]
-        library = kibi.compile(after, kibi.plan(after, core, optimize=goal), tmp_path / f"{number}")
+        library = kibi.compile(after, kibi.plan(after, core, goal=goal), tmp_path / f"{number}")
         assert_same(after, DeviceEngine(library).run(case.inputs), outputs_of(before, case.inputs))
 
 

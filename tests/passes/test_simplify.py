@@ -88,7 +88,7 @@ def test_simplified_networks_in_c_under_sanitizers_equal_python(tmp_path: Path) 
     cases = [foldable(Seeded(seed)) for seed in range(200, 216)]
     graphs = [simplify(graph_of(case)).graph for case in cases]
     plans = [plan(graph, target("host"), runs=interleaved(graph), granularity=Granularity.TENSOR) for graph in graphs]
-    batch = Batch(graphs, plans, tmp_path, compiler="gcc", optimize="1", sanitize=True)
+    batch = Batch(graphs, plans, tmp_path, compiler="gcc", level="1", sanitize=True)
     for case, graph, outcome in zip(cases, graphs, batch.run([case.inputs for case in cases]), strict=True):
         for run in outcome.outputs:
             assert_same(graph, run, outputs_of(graph_of(case), case.inputs))
@@ -136,7 +136,7 @@ def test_simplify_takes_one_pass_after_the_other_until_nothing_is_left() -> None
 
 
 def test_simplify_tensors_that_are_kept_have_the_same_bits() -> None:
-    """Each is still made, so that a caller can supply it."""
+    """Each is still made, so that a caller can own its buffer."""
     graph, tensors = _chain()
     wanted = _tensors(graph)
     for index in tensors:
@@ -144,7 +144,7 @@ def test_simplify_tensors_that_are_kept_have_the_same_bits() -> None:
         assert index in {output for node in kept.nodes for output in node.outputs}
         assert kept.outputs == graph.outputs
         assert _tensors(kept)[index] == wanted[index]
-        assert kibi.plan(kept, supply=[index]).arena_bytes > 0
+        assert kibi.plan(kept, external_buffers=[index]).arena_bytes > 0
     named = kibi.simplify(graph, keep=[graph.tensors[tensors[0]].name])
     assert named == kibi.simplify(graph, keep=tensors[:1])
 

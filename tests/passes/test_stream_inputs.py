@@ -1,11 +1,11 @@
-"""Inputs that stream, and tensors that the caller supplies, as rewrites of graphs."""
+"""Inputs that stream, and tensors in external buffers, as rewrites of graphs."""
 
 import pytest
 
 from kibi.errors import ModelError
 from kibi.ir import Graph, Node, verify
 from kibi.ops.control.stream_input import StreamInput
-from kibi.passes import stream_inputs, supply_tensors
+from kibi.passes import stream_inputs, with_external_buffers
 from tests.engines.networks import residual_network, two_input_network
 
 
@@ -38,11 +38,11 @@ def test_input_that_streams_is_not_there_before_it_is_received() -> None:
         verify(late)
 
 
-def test_supply_tensors_marks_them_and_no_constant() -> None:
-    """Supplied tensors need no place; constants stay with the model; marking twice changes nothing."""
+def test_with_external_buffers_marks_them_and_no_constant() -> None:
+    """External tensors need no place; constants stay with the model; marking twice changes nothing."""
     model = residual_network()
     weights = next(tensor.index for tensor in model.tensors if tensor.is_constant)
-    supplied = supply_tensors(model, (*model.inputs, weights))
-    assert [tensor.index for tensor in supplied.tensors if tensor.is_supplied] == list(model.inputs)
-    assert not supplied.tensors[model.inputs[0]].is_planned
-    assert supply_tensors(supplied, model.inputs) is supplied
+    external = with_external_buffers(model, (*model.inputs, weights))
+    assert [tensor.index for tensor in external.tensors if tensor.is_external] == list(model.inputs)
+    assert not external.tensors[model.inputs[0]].is_planned
+    assert with_external_buffers(external, model.inputs) is external

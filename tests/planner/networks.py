@@ -203,8 +203,8 @@ def joined(runs: list[Run]) -> tuple[Run, ...]:
     short: list[Run] = []
     for run in runs:
         last = short[-1] if short else None
-        if last is not None and last.node == run.node and last.first_row + last.rows == run.first_row:
-            short[-1] = Run(run.node, last.first_row, last.rows + run.rows)
+        if last is not None and last.node == run.node and last.first_step + last.steps == run.first_step:
+            short[-1] = Run(run.node, last.first_step, last.steps + run.steps)
         else:
             short.append(run)
     return tuple(short)

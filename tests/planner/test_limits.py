@@ -50,7 +50,7 @@ def test_too_many_row_steps_for_the_search_are_planned_by_whole_tensors_and_it_s
     monkeypatch.setattr(limits, "_ORDERED_STEPS", 50)
     made = kibi.plan(graph)
     assert "60 row steps" in made.limited
-    assert all(run.rows == 20 for run in made.runs)
+    assert all(run.steps == 20 for run in made.runs)
     validate(graph, made)
     assert type(made).from_json(made.to_json()) == made
 

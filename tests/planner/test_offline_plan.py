@@ -98,31 +98,31 @@ def test_negative_and_misaligned_offsets_are_refused() -> None:
 
 
 def test_plan_of_the_file_is_followed_on_request(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """`kibi.plan(model, offline=True)` reads it, and the interpreter computes the same bits in it."""
+    """`kibi.plan(model, use_embedded_plan=True)` reads it, and the interpreter computes the same bits in it."""
     path = tmp_path_factory.mktemp("offline") / "m.tflite"
     path.write_bytes(with_offsets(_OFFSETS))
     model = kibi.load(path)
-    plan = kibi.plan(model, offline=True)
+    plan = kibi.plan(model, use_embedded_plan=True)
     assert offsets_of(plan, 6) == _OFFSETS
     noise = np.random.default_rng(0).integers(-128, 128, (1, 8, 8, 4), np.int8)
     np.testing.assert_array_equal(kibi.run(model, plan, [noise])[0], kibi.run(model, None, [noise])[0])
     with pytest.raises(PlanError, match="needs 896 bytes, 800 are allowed"):
-        kibi.plan(model, offline=True, ram=800)
+        kibi.plan(model, use_embedded_plan=True, ram=800)
     with pytest.raises(PlanError, match="ask for nothing else"):
-        kibi.plan(model, offline=True, input="streamed")
+        kibi.plan(model, use_embedded_plan=True, input="streamed")
 
 
 def test_file_without_a_plan_cannot_be_followed(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The error says how to get one; so does that for a wrong one."""
     path = tmp_path_factory.mktemp("offline") / "m.tflite"
     path.write_bytes(branches())
-    with pytest.raises(PlanError, match="kibi plan --embed"):
-        kibi.plan(kibi.load(path), offline=True)
+    with pytest.raises(PlanError, match="kibi plan --write-embedded-plan"):
+        kibi.plan(kibi.load(path), use_embedded_plan=True)
     path.write_bytes(with_offsets(_OFFSETS, count=7))
     with pytest.raises(ModelError, match="7 offsets"):
-        kibi.plan(kibi.load(path), offline=True)
+        kibi.plan(kibi.load(path), use_embedded_plan=True)
     with pytest.raises(PlanError, match="carries no plan"):
-        kibi.plan(_graph(), offline=True)
+        kibi.plan(_graph(), use_embedded_plan=True)
     with pytest.raises(InputError, match="not loaded from a file"):
         kibi.embed(_graph(), path)
 
@@ -134,7 +134,7 @@ def test_embedded_plan_is_followed_by_the_interpreter(tmp_path_factory: pytest.T
     model = kibi.load(folder / "m.tflite")
     made = kibi.embed(model, folder / "out.tflite")
     copy = kibi.load(folder / "out.tflite")
-    plan = kibi.plan(copy, offline=True)
+    plan = kibi.plan(copy, use_embedded_plan=True)
     assert offsets_of(plan, 6) == offsets_of(made.plan, 6)
     assert plan.arena_bytes == made.plan.arena_bytes == 576
     noise = np.random.default_rng(0).integers(-128, 128, (1, 8, 8, 4), np.int8)

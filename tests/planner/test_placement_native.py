@@ -34,7 +34,7 @@ def test_native_code_under_sanitizers_is_clean_and_right(compiler: str) -> None:
     program = build_program(
         [*SOURCES, Path(__file__).parent / "placement_random.c"],
         compiler=compiler,
-        optimize="1",
+        level="1",
         includes=[SOURCES[0].parent],
         sanitize=True,
     )

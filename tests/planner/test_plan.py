@@ -13,7 +13,7 @@ from tests.planner.networks import residual
     [
         ('"offset": 0', '"offset": "0"', "offset is '0'"),
         ('"arena_bytes": ', '"arena_bytes": "x", "was": ', "arena_bytes is 'x'"),
-        ('"format": 2', '"format": 1', "not of format 2"),
+        ('"format": 3', '"format": 1', "not of format 3"),
         ('"runs"', '"walks"', "runs"),
         ("{", "", "no saved plan"),
     ],

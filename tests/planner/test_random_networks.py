@@ -168,10 +168,10 @@ def test_dropped_doubled_or_foreign_buffer_is_caught(seed: int, data: st.DataObj
 def test_run_cut_in_two_changes_nothing(seed: int) -> None:
     """The validator judges steps, not runs: the same order in shorter runs is right."""
     net, made = _planned(seed)
-    single = tuple(Run(run.node, run.first_row + k, 1) for run in made.runs for k in range(run.rows))
+    single = tuple(Run(run.node, run.first_step + k, 1) for run in made.runs for k in range(run.steps))
     validate(net, replace(made, runs=single))
     assert _short(joined(list(single))) == _short(made.runs)
 
 
 def _short(runs: Sequence[Run]) -> list[tuple[int, int, int]]:
-    return [(run.node, run.first_row, run.rows) for run in runs]
+    return [(run.node, run.first_step, run.steps) for run in runs]

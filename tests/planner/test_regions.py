@@ -201,7 +201,7 @@ def test_regions_inputs_and_outputs_of_the_caller_take_none() -> None:
     """Inputs that stream, and outputs that lie in the caller's own buffer, are planned for in regions, too."""
     net = residual(rows=8, row_bytes=8)
     made = plan(
-        net, M4, granularity=Granularity.ROW, inputs=Handover.STREAMED, outputs=Handover.SUPPLIED,
+        net, M4, granularity=Granularity.ROW, inputs=Handover.STREAMED, outputs=Handover.EXTERNAL,
         regions=(Region("a", 60, 1), Region("b", 400, 2)),
     )  # fmt: skip
     validate(net, made)

@@ -33,7 +33,7 @@ def _peak(graph: Graph, runs: Sequence[Run]) -> int:
     """The peak of an order's buffers, each row with a lifetime of its own, worked out from the buffers alone."""
     everything = {tensor.index for tensor in graph.tensors}
     buffers = lifetimes(graph, runs, split=everything)
-    steps = sum(run.rows for run in runs)
+    steps = sum(run.steps for run in runs)
     return max(sum(b.size_bytes for b in buffers if b.start <= step < b.end) for step in range(steps))
 
 
@@ -124,7 +124,7 @@ def test_row_order_of_a_streamed_input_receives_rows_as_late_as_possible() -> No
     order = row_order(net)
     assert order.peak_bytes == _peak(net, order.runs) == order.lower_bound_bytes
     assert order.peak_bytes <= 2 * 4 * 8 + 4 * 8 + 8
-    assert max(run.rows for run in order.runs if run.node == 0) <= 3
+    assert max(run.steps for run in order.runs if run.node == 0) <= 3
 
 
 def test_row_order_of_a_deep_network_ends_soon() -> None:

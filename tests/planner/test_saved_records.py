@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,18 +57,18 @@ def test_every_field_of_a_saved_plan_with_any_value_is_read_or_refused() -> None
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (lambda saved: saved | {"supplied": 3}, "supplied is 3, not a list"),
-        (lambda saved: saved | {"supplied": ["x"]}, r"supplied\[0\] is 'x', not a whole number"),
-        (lambda saved: saved | {"supplied": [True]}, r"supplied\[0\] is True"),
+        (lambda saved: saved | {"external_buffers": 3}, "external_buffers is 3, not a list"),
+        (lambda saved: saved | {"external_buffers": ["x"]}, r"external_buffers\[0\] is 'x', not a whole number"),
+        (lambda saved: saved | {"external_buffers": [True]}, r"external_buffers\[0\] is True"),
         (lambda saved: saved | {"arena_bytes": 2**53 + 1}, "arena_bytes is 9007199254740993"),
         (lambda saved: saved | {"model": "\ud800"}, "model is"),
         (lambda saved: saved | {"model": "x" * 5000}, "at most 4096 characters"),
-        (lambda saved: saved | {"input": "sideways"}, "one of stored, streamed, supplied"),
+        (lambda saved: saved | {"input": "sideways"}, "one of stored, streamed, external"),
         (lambda saved: saved | {"cost_lower_bound": float("nan")}, "NaN is no number"),
         (lambda saved: saved | {"weight_regions": [[1, "a", 2]]}, "3 entries, not 2"),
         (lambda saved: saved | {"buffers": [saved["buffers"][0] | {"shared_by": "x"}]}, "shared_by is 'x', not a list"),
         (lambda saved: saved | {"buffers": [saved["buffers"][0] | {"more": 1}]}, "unknown field 'more'"),
-        (lambda _: {"format": 2}, "has no model"),
+        (lambda _: {"format": 3}, "has no model"),
         (lambda saved: [saved], "not an object"),
         (lambda _: None, "not an object"),
     ],
@@ -76,6 +77,36 @@ def test_field_of_a_wrong_type_is_named(change: Callable[[dict[str, Any]], objec
     """The error says which field it is, what it holds, and what belongs there."""
     with pytest.raises(PlanError, match=text):
         Plan.from_json(json.dumps(change(_saved())))
+
+
+def _of_format_2(saved: dict[str, Any]) -> dict[str, Any]:
+    """A saved plan with the names of format 2."""
+    old = {key: value for key, value in saved.items() if key != "external_buffers"}
+    old["runs"] = [{"node": x["node"], "first_row": x["first_step"], "rows": x["steps"]} for x in saved["runs"]]
+    for side in ("input", "output"):
+        old[side] = saved[side].replace("external", "supplied")
+    inner = [_of_format_2(each) for each in saved["subgraphs"]]
+    return old | {"format": 2, "supplied": saved["external_buffers"], "subgraphs": inner}
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+def test_plan_of_the_format_before_is_read_with_a_warning(depth: int) -> None:
+    """Earlier names of fields and values are known, in plans of plans, too."""
+    wanted = kibi.plan(residual(), input="external", external_buffers=[1])
+    for _ in range(depth):
+        wanted = replace(wanted, subgraphs=(wanted,))
+    old = json.dumps(_of_format_2(json.loads(wanted.to_json())))
+    with pytest.warns(FutureWarning, match="format 2"):
+        assert Plan.from_json(old) == wanted
+
+
+def test_hostile_plan_of_the_format_before_is_refused() -> None:
+    """Renaming neither trusts what it renames nor recurses without end."""
+    saved = _of_format_2(_saved())
+    for _ in range(100):
+        saved = {**_of_format_2(_saved()), "runs": [3, None], "subgraphs": [saved, 1]}
+    with pytest.warns(FutureWarning), pytest.raises(PlanError, match="no saved plan"):
+        Plan.from_json(json.dumps(saved))
 
 
 @pytest.mark.parametrize(

@@ -133,12 +133,12 @@ def test_preallocation_that_cannot_be_is_refused() -> None:
 
 
 def test_plan_that_leaves_a_tensor_to_the_caller_takes_its_buffer() -> None:
-    """A plan with supplied tensors uses the buffers that are registered for them, and bytes of its own for others."""
+    """A plan with external tensors uses the buffers that are registered for them, and bytes of its own for others."""
     model = MODELS["residual"]
     name = model.tensors[model.nodes[0].outputs[0]].name
-    plan = kibi.plan(model, supply=[name])
+    plan = kibi.plan(model, external_buffers=[name])
     interpreter = kibi.Interpreter(model, plan, allocate=False)
-    buffer = bytearray(model.tensors[plan.supplied[0]].type.size_bytes)
+    buffer = bytearray(model.tensors[plan.external_buffers[0]].type.size_bytes)
     assert interpreter.register_preallocated(name, buffer) == 0
     interpreter.allocate()
     inputs = seeded_inputs(model, 1)
@@ -154,7 +154,7 @@ def test_broken_plan_is_refused_before_anything_is_allocated() -> None:
     for wrong in (
         replace(plan, arena_bytes=-5),
         replace(plan, arena_bytes=1 << 60),
-        replace(plan, supplied=(9999,)),
+        replace(plan, external_buffers=(9999,)),
         replace(plan, buffers=(replace(plan.buffers[0], tensor=9999), *plan.buffers[1:])),
         replace(plan, buffers=(replace(plan.buffers[0], alignment=0), *plan.buffers[1:])),
     ):

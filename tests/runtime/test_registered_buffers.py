@@ -42,12 +42,12 @@ def _parts_of_larger_arrays(graph: Graph, tensors: Iterable[int]) -> Iterator[di
         )
 
 
-def _check(case: Case, supplied: Iterable[int], granularity: str) -> None:
+def _check(case: Case, external: Iterable[int], granularity: str) -> None:
     """With these tensors in buffers, a case has the same bits as without, the buffers hold them, and no other byte changes."""
     graph = graph_of(case)
     wanted = python_outputs_of(case, kibi.Interpreter(graph))
-    with _parts_of_larger_arrays(graph, supplied) as buffers:
-        plan = kibi.plan(graph, granularity=granularity, supply=list(buffers))
+    with _parts_of_larger_arrays(graph, external) as buffers:
+        plan = kibi.plan(graph, granularity=granularity, external_buffers=list(buffers))
         interpreter = kibi.Interpreter(graph, plan, allocate=False)
         for index, buffer in buffers.items():
             interpreter.register_preallocated(index, buffer)
@@ -79,12 +79,12 @@ def test_any_operator_with_tensors_in_parts_of_larger_arrays_writes_nothing_else
 @settings(max_examples=25)
 @given(case=networks())
 def test_any_network_with_tensors_in_between_in_parts_of_larger_arrays_writes_nothing_else(case: Case) -> None:
-    """Operators that read and write supplied tensors in the middle, by the row and as a whole."""
+    """Operators that read and write external tensors in the middle, by the row and as a whole."""
     graph = graph_of(case)
     made = _free(graph, (index for node in graph.nodes for index in node.outputs))
     for granularity in ("row", "tensor"):
-        for supplied in (made[::2], made[1::2]):
-            _check(case, supplied, granularity)
+        for external in (made[::2], made[1::2]):
+            _check(case, external, granularity)
 
 
 def test_cumulative_sum_into_a_registered_buffer_has_the_same_bits() -> None:
@@ -99,10 +99,10 @@ def test_cumulative_sum_into_a_registered_buffer_has_the_same_bits() -> None:
 
 
 @pytest.mark.parametrize("operator", ["CUMSUM", "IF", "BATCH_MATMUL", "MEAN"])
-def test_verification_with_supplied_outputs_finds_no_difference(operator: str) -> None:
+def test_verification_with_external_outputs_finds_no_difference(operator: str) -> None:
     """Python and C on this machine agree where outputs are in buffers of the caller's."""
-    graph = parse_tflite(OPERATOR_MODELS[operator](Seeded(3)).model, "supplied.tflite")
-    plan = kibi.plan(graph, target="host", output="supplied")
+    graph = parse_tflite(OPERATOR_MODELS[operator](Seeded(3)).model, "external.tflite")
+    plan = kibi.plan(graph, target="host", output="external")
     assert kibi.verify(graph, plan, target="host", runs=2).is_exact
 
 

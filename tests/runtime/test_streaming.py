@@ -42,10 +42,10 @@ def test_pushed_rows_and_whole_inputs_give_the_same_bits(model: Graph, granulari
 
 @each_model
 @each_granularity
-def test_supplied_tensors_take_no_arena_and_give_the_same_bits(model: Graph, granularity: str) -> None:
+def test_external_tensors_take_no_arena_and_give_the_same_bits(model: Graph, granularity: str) -> None:
     """With inputs and outputs in the caller's buffers no buffer of the plan holds them."""
     stored = kibi.plan(model, granularity=granularity)
-    plan = kibi.plan(model, granularity=granularity, input="supplied", output="supplied")
+    plan = kibi.plan(model, granularity=granularity, input="external", output="external")
     assert plan.arena_bytes <= stored.arena_bytes
     assert not {buffer.tensor for buffer in plan.buffers} & {*model.inputs, *model.outputs}
     inputs = seeded_inputs(model, 3)
@@ -63,9 +63,9 @@ def test_streamed_input_needs_less_than_a_stored_one() -> None:
 def test_saved_streaming_plan_comes_back_and_runs() -> None:
     """The saved form keeps how inputs and outputs are handed over."""
     model = residual_network()
-    plan = kibi.plan(model, granularity="row", input="streamed", output="supplied")
+    plan = kibi.plan(model, granularity="row", input="streamed", output="external")
     again = Plan.from_json(plan.to_json())
-    assert (again, again.input, again.output) == (plan, "streamed", "supplied")
+    assert (again, again.input, again.output) == (plan, "streamed", "external")
     assert len(PlannedModel.of(model, again).graph.nodes) == len(model.nodes) + 1
 
 
@@ -123,10 +123,10 @@ def test_ram_limit_takes_the_fastest_plan_that_fits() -> None:
     whole, by_row = (kibi.plan(model, granularity=granularity).arena_bytes for granularity in ("tensor", "row"))
     assert kibi.plan(model, granularity="row", ram=whole).arena_bytes == whole
     assert by_row <= kibi.plan(model, granularity="row", ram=whole - 1).arena_bytes < whole
-    fastest = kibi.plan(model, granularity="row", optimize="speed")  # whole tensors, and more scratch
+    fastest = kibi.plan(model, granularity="row", goal="speed")  # whole tensors, and more scratch
     assert len(fastest.runs) == len(model.nodes)
     assert fastest.arena_bytes >= whole
     with pytest.raises(PlanError, match=f"fits {by_row - 1} bytes: the smallest that was found needs {by_row}"):
         kibi.plan(model, granularity="row", ram=by_row - 1)
     with pytest.raises(InputError, match=r"optimized for 'fun'\. It can be for: speed, balanced, flash"):
-        kibi.plan(model, optimize="fun")
+        kibi.plan(model, goal="fun")

@@ -40,7 +40,7 @@ def glyphs() -> kibi.Graph:
 def test_a_small_core_gets_no_scratch_for_kernels_that_it_does_not_have(glyphs: kibi.Graph) -> None:
     """Blocks of convolutions are for the cores that have them, and for no goal that does without."""
     small, flash, fast = (
-        kibi.plan(glyphs, core, optimize=goal)
+        kibi.plan(glyphs, core, goal=goal)
         for core, goal in (("cortex-m0plus", "balanced"), ("cortex-m4", "flash"), ("cortex-m4", "balanced"))
     )
     assert small.arena_bytes == flash.arena_bytes <= 2_931 < fast.arena_bytes
@@ -62,14 +62,14 @@ def test_arenas_of_real_models_hold_what_their_kernels_need(name: str, core: str
 def test_for_flash_a_large_core_needs_no_more_than_a_small_one(name: str) -> None:
     """Scratch follows from the kernel, not from the core."""
     graph = kibi.simplify(kibi.load(model_path(name)))
-    small, flash = kibi.plan(graph, "cortex-m0plus"), kibi.plan(graph, "cortex-m4", optimize="flash")
+    small, flash = kibi.plan(graph, "cortex-m0plus"), kibi.plan(graph, "cortex-m4", goal="flash")
     assert flash.arena_bytes <= small.arena_bytes
 
 
 @pytest.mark.parametrize("goal", list(Goal))
 def test_scratch_in_a_plan_is_that_of_its_kernels(glyphs: kibi.Graph, goal: Goal) -> None:
     """To the byte, for each node; and the plan that was saved means the same."""
-    plan = kibi.plan(glyphs, "cortex-m4", optimize=goal)
+    plan = kibi.plan(glyphs, "cortex-m4", goal=goal)
     planned = validate(glyphs, kibi.Plan.from_json(plan.to_json()))
     assert planned.plan == plan
     assert planned.graph.kernels == plan.kernels
@@ -113,15 +113,15 @@ def test_a_plan_whose_kernels_cannot_run_is_refused(
 
 def test_a_plan_is_compiled_for_its_goal_alone(glyphs: kibi.Graph, tmp_path: Path) -> None:
     """Its kernels are chosen; another goal asks for another plan."""
-    plan = kibi.plan(glyphs, optimize="flash")
+    plan = kibi.plan(glyphs, goal="flash")
     with pytest.raises(InputError, match="the plan is for flash, not for speed"):
-        kibi.compile(glyphs, plan, tmp_path / "a", optimize="speed")
-    assert kibi.compile(glyphs, plan, tmp_path / "b", optimize="flash").model.kernels == plan.kernels
+        kibi.compile(glyphs, plan, tmp_path / "a", goal="speed")
+    assert kibi.compile(glyphs, plan, tmp_path / "b", goal="flash").model.kernels == plan.kernels
 
 
 def test_a_plan_runs_on_another_core_by_the_plain_c_of_its_kernels(glyphs: kibi.Graph, tmp_path: Path) -> None:
     """The kernels' twins give the same bits on this machine."""
-    plan = kibi.plan(glyphs, "cortex-m4", optimize="speed")
+    plan = kibi.plan(glyphs, "cortex-m4", goal="speed")
     inputs = seeded_inputs(glyphs, 0)
     library = kibi.compile(glyphs, plan, tmp_path / "library", target="host")
     assert library.model.kernels == plan.kernels

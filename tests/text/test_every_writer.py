@@ -62,7 +62,7 @@ def _planned() -> Mapping[str, tuple[Graph, Plan]]:
         "whole": (small, kibi.plan(small, granularity="tensor")),
         "rows": (small, kibi.plan(small)),
         "streamed": (two, kibi.plan(two, input="streamed")),
-        "supplied": (small, kibi.plan(small, input="supplied", output="supplied", granularity="tensor")),
+        "external": (small, kibi.plan(small, input="external", output="external", granularity="tensor")),
         "regions": (small, kibi.plan(small, regions=_REGIONS, place_weights=True, granularity="tensor")),
         "subgraphs": (body, kibi.plan(body)),
         "state": (state, kibi.plan(state)),

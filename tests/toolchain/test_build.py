@@ -147,7 +147,7 @@ def test_shared_library_runs_in_python(tmp_path: Path, compiler: str) -> None:
         "#include <string.h>\nint f(unsigned char *to, const unsigned char *from, unsigned n)"
         "{ memcpy(to, from, n); return (int)n * 2; }"
     )
-    library = ctypes.CDLL(str(build_shared(_write(tmp_path, code=text), compiler=compiler, optimize="3")))
+    library = ctypes.CDLL(str(build_shared(_write(tmp_path, code=text), compiler=compiler, level="3")))
     buffer = ctypes.create_string_buffer(8)
     assert library.f(buffer, b"abcdefg", 7) == 14
     assert buffer.value == b"abcdefg"

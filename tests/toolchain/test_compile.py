@@ -33,8 +33,8 @@ def test_every_device_and_language_compiles(tmp_path: Path, name: str, compiler:
         "int32_t f(int8_t *to, const int8_t *from, size_t n) { memcpy(to, from, n); return to[0]; }\n"
     )
     source = _source(tmp_path, text)
-    for language, optimize in (("c99", "s"), ("c99", "2"), ("c++17", "2"), ("c++17", "3"), ("c99", "0")):
-        (made,) = compile_objects([source], target_named(name), compiler=compiler, optimize=optimize, language=language)
+    for language, level in (("c99", "s"), ("c99", "2"), ("c++17", "2"), ("c++17", "3"), ("c99", "0")):
+        (made,) = compile_objects([source], target_named(name), compiler=compiler, level=level, language=language)
         assert made.name == "source.o"
         assert made.read_bytes()[:4] == b"\x7fELF"
 
@@ -108,7 +108,7 @@ def test_four_byte_copy_is_no_call(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"compiler": "tcc"}, "unknown compiler 'tcc'. Compilers are: zig, gcc"),
-        ({"optimize": "fast"}, "unknown optimization level 'fast'. Levels are: 0, 1, 2, 3, s"),
+        ({"level": "fast"}, "unknown optimization level 'fast'. Levels are: 0, 1, 2, 3, s"),
         ({"language": "c89"}, "unknown language 'c89'. Languages are: c99, c[+][+]17"),
         ({"sanitize": True}, "sanitizers run on the host alone, not on cortex-m4"),
     ],

@@ -1,11 +1,13 @@
 """Arguments that several verbs take, and what they become."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Final, TypedDict
 
 import typer
 
+from kibi.cli.failure import say_warning
 from kibi.cli.paths import given_model, given_path, given_plan
 from kibi.errors import OracleError, PlanError, TargetError, ToolchainError
 
@@ -15,6 +17,44 @@ if TYPE_CHECKING:
     from kibi.targets import Target
 
 DEFAULT_TARGET = "cortex-m4"
+GOALS = "balanced: the smallest arena, fast kernels. speed: the fewest instructions. flash: the least code."
+HANDOVERS = "Inputs are stored, streamed row by row, or in external buffers: yours."
+
+RENAMED_FLAGS: Final[Mapping[str, str]] = MappingProxyType({
+    "--supply": "--external-buffer",
+    "--supply-outputs": "--external-outputs",
+    "--offline": "--use-embedded-plan",
+    "--embed": "--write-embedded-plan",
+    "--optimize": "--goal",
+})  # fmt: skip
+"""The new name of each flag that was renamed. This version takes the earlier ones, too, with a warning; no `--help` shows them."""
+RENAMED_HANDOVERS: Final[Mapping[str, str]] = MappingProxyType({"supplied": "external"})
+"""The new name of each value of `--input` that was renamed."""
+
+
+def current_flags(words: Sequence[str]) -> list[str]:
+    """Returns the words of a command line with the new names of flags, and warns of each earlier one."""
+    end = words.index("--") if "--" in words else len(words)
+    current = []
+    for word in words[:end]:
+        flag, equals, value = word.partition("=")
+        if flag in RENAMED_FLAGS:
+            _warn(flag, RENAMED_FLAGS[flag])
+        current.append(RENAMED_FLAGS.get(flag, flag) + equals + value)
+    return [*current, *words[end:]]
+
+
+def current_handover(name: str | None) -> str | None:
+    """Returns the new name of a value of `--input`, and warns of an earlier one."""
+    if name is None or name not in RENAMED_HANDOVERS:
+        return name
+    _warn(f"--input {name}", f"--input {RENAMED_HANDOVERS[name]}")
+    return RENAMED_HANDOVERS[name]
+
+
+def _warn(old: str, new: str) -> None:
+    say_warning(f"{old} is now {new}. The next version does not take the earlier name.")
+
 
 ModelPath = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A .tflite file.", parser=given_model, show_default=False)
@@ -45,15 +85,18 @@ GranularityName = Annotated[
 ]
 InputMode = Annotated[
     str,
-    typer.Option("--input", metavar="I", help="Inputs are stored, streamed row by row, or supplied in your buffers."),
+    typer.Option("--input", metavar="I", help=HANDOVERS, callback=current_handover),
 ]
-SupplyOutputs = Annotated[
-    bool, typer.Option("--supply-outputs", help="Outputs lie in buffers of yours, not in the arena.")
+ExternalOutputs = Annotated[
+    bool, typer.Option("--external-outputs", help="Outputs are in external buffers: yours, not the arena.")
 ]
-Supplied = Annotated[
+ExternalBuffers = Annotated[
     list[str] | None,
     typer.Option(
-        "--supply", metavar="NAME", help="A tensor in a buffer of yours; may be given again.", show_default=False
+        "--external-buffer",
+        metavar="NAME",
+        help="A tensor in an external buffer; may be given again.",
+        show_default=False,
     ),
 ]
 RamLimit = Annotated[
@@ -98,14 +141,7 @@ WithoutPasses = Annotated[
 Decompress = Annotated[
     bool, typer.Option("--decompress", help="Decode compressed weights ahead of time: more flash, faster kernels.")
 ]
-Goal = Annotated[
-    str,
-    typer.Option(
-        "--optimize",
-        metavar="G",
-        help="balanced: the smallest arena, fast kernels. speed: the fewest instructions. flash: the least code.",
-    ),
-]
+GoalName = Annotated[str, typer.Option("--goal", metavar="G", help=GOALS)]
 Tune = Annotated[
     bool, typer.Option("--tune", help="Count each kernel that may run a layer on the emulated core; take the best.")
 ]
@@ -125,9 +161,9 @@ class PlanOptions(TypedDict, total=False):
     granularity: str
     input: str
     output: str
-    supply: list[str]
+    external_buffers: list[str]
     ram: int | None
-    optimize: str
+    goal: str
     regions: Path
     place_weights: bool
     effort: int
@@ -135,26 +171,36 @@ class PlanOptions(TypedDict, total=False):
 
 
 DEFAULTS: PlanOptions = {
-    "granularity": "row", "input": "stored", "output": "stored", "supply": [], "ram": None, "optimize": "balanced"
+    "granularity": "row", "input": "stored", "output": "stored", "external_buffers": [], "ram": None, "goal": "balanced"
 }  # fmt: skip
 
 
 def plan_options(
-    granularity: str, input_mode: str, supply_outputs: bool, supply: list[str] | None, ram: int | None, optimize: str
+    granularity: str,
+    input_mode: str,
+    external_outputs: bool,
+    external_buffer: list[str] | None,
+    ram: int | None,
+    goal: str,
 ) -> PlanOptions:
     """The options of a plan from those of a verb."""
-    output = "supplied" if supply_outputs else "stored"
+    output = "external" if external_outputs else "stored"
     return PlanOptions(
-        granularity=granularity, input=input_mode, output=output, supply=supply or [], ram=ram, optimize=optimize
+        granularity=granularity,
+        input=input_mode,
+        output=output,
+        external_buffers=external_buffer or [],
+        ram=ram,
+        goal=goal,
     )
 
 
 def option_words(options: PlanOptions) -> list[str]:
     """The words of a command line for these options; defaults have none."""
     given = {name: value for name, value in options.items() if value != DEFAULTS.get(name)}
-    flags = ["--supply-outputs"] if given.pop("output", None) else []
-    flags += [word for name in options.get("supply", []) for word in ("--supply", name)]
-    given.pop("supply", None)
+    flags = ["--external-outputs"] if given.pop("output", None) else []
+    flags += [word for name in options.get("external_buffers", []) for word in ("--external-buffer", name)]
+    given.pop("external_buffers", None)
     return [*(word for name, value in given.items() for word in (f"--{name}", str(value))), *flags]
 
 
@@ -172,22 +218,22 @@ def load_simplified(
     *,
     decompress: bool = False,
     signature: str | None = None,
-    supply: Sequence[str] = (),
+    external_buffers: Sequence[str] = (),
     plan: Path | None = None,
 ) -> "Graph":
-    """The model after the lossless passes; what is supplied, and what a saved plan leaves to the caller, stays.
+    """The model after the lossless passes; tensors in external buffers, also those of a saved plan, stay.
 
     Raises:
         ModelError: it cannot be loaded, or has no such signature.
-        InputError: there is no such pass, or no such tensor to supply.
+        InputError: there is no such pass, or no such tensor.
         PlanError: the plan's file holds no plan.
     """
     import kibi  # noqa: PLC0415
     from kibi.planner import load_plan  # noqa: PLC0415
 
     graph = kibi.load(path, signature, decompress=decompress)
-    supplied: Sequence[int | str] = supply if plan is None else [*supply, *_made(graph, load_plan(plan).supplied)]
-    return kibi.simplify(graph, without or (), supplied)
+    saved = () if plan is None else _made(graph, load_plan(plan).external_buffers)
+    return kibi.simplify(graph, without or (), [*external_buffers, *saved])
 
 
 def _made(graph: "Graph", tensors: Sequence[int]) -> list[int]:

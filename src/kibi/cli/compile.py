@@ -12,14 +12,14 @@ from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
     Decompress,
-    Goal,
+    ExternalBuffers,
+    ExternalOutputs,
+    GoalName,
     GranularityName,
     InputMode,
     PlanPath,
     RamLimit,
     SignatureName,
-    Supplied,
-    SupplyOutputs,
     TargetName,
     Tune,
     WithoutPasses,
@@ -65,13 +65,13 @@ def compile_models(
     plan: PlanPath = None,
     granularity: GranularityName = "row",
     input_mode: InputMode = "stored",
-    supply_outputs: SupplyOutputs = False,
-    supply: Supplied = None,
+    external_outputs: ExternalOutputs = False,
+    external_buffer: ExternalBuffers = None,
     signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     decompress: Decompress = False,
     ram: RamLimit = None,
-    optimize: Goal = "balanced",
+    goal: GoalName = "balanced",
     tune: Tune = False,
     as_json: AsJson = False,
 ) -> None:
@@ -82,12 +82,17 @@ def compile_models(
     """
     import kibi  # noqa: PLC0415
 
-    options = plan_options(granularity, input_mode, supply_outputs, supply, ram, optimize)
+    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
     processor = kibi.target(target)
     _check(models, name, plan)
     graphs = [
         load_simplified(
-            model, without_pass, signature=signature, decompress=decompress, supply=options["supply"], plan=plan
+            model,
+            without_pass,
+            signature=signature,
+            decompress=decompress,
+            external_buffers=options["external_buffers"],
+            plan=plan,
         )
         for model in models
     ]

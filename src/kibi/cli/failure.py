@@ -64,7 +64,12 @@ def show_warning(
 ) -> None:
     """Prints a warning for people, without the place in Kibi; the signature is that of `warnings.showwarning`."""
     del category, filename, lineno, file, line
-    _say(f"warning: {message}")
+    say_warning(str(message))
+
+
+def say_warning(text: str) -> None:
+    """Print a warning on standard error."""
+    _say(f"warning: {text}")
 
 
 def _usage(error: BaseException) -> int:

@@ -16,6 +16,7 @@ from typing import Annotated
 
 import typer
 
+from kibi.cli.arguments import current_flags
 from kibi.cli.compile import compile_models
 from kibi.cli.demo import demo
 from kibi.cli.events import events
@@ -91,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wants_traceback = _TRACEBACK in given or bool(os.environ.get("KIBI_TRACEBACK"))
     try:
         command = typer.main.get_command(app)
-        kept = [argument for argument in given if argument != _TRACEBACK]
+        kept = current_flags([argument for argument in given if argument != _TRACEBACK])
         code = command.main(args=kept, prog_name="kibi", standalone_mode=False)
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the one place where every end of a run becomes a code

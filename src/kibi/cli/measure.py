@@ -9,7 +9,9 @@ from kibi.cli.arguments import (
     AsJson,
     CompilerName,
     Decompress,
-    Goal,
+    ExternalBuffers,
+    ExternalOutputs,
+    GoalName,
     GranularityName,
     InputMode,
     ModelPath,
@@ -18,8 +20,6 @@ from kibi.cli.arguments import (
     RamLimit,
     Seed,
     SignatureName,
-    Supplied,
-    SupplyOutputs,
     TargetName,
     Tune,
     WithoutPasses,
@@ -56,13 +56,13 @@ def measure(
     plan: PlanPath = None,
     granularity: GranularityName = "row",
     input_mode: InputMode = "stored",
-    supply_outputs: SupplyOutputs = False,
-    supply: Supplied = None,
+    external_outputs: ExternalOutputs = False,
+    external_buffer: ExternalBuffers = None,
     signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     decompress: Decompress = False,
     ram: RamLimit = None,
-    optimize: Goal = "balanced",
+    goal: GoalName = "balanced",
     tune: Tune = False,
     seed: Seed = 0,
     runs: Annotated[
@@ -84,10 +84,15 @@ def measure(
     """
     import kibi  # noqa: PLC0415
 
-    options = plan_options(granularity, input_mode, supply_outputs, supply, ram, optimize)
+    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
     processor, tool = emulated_target(target), compiler_named(compiler)
     graph = load_simplified(
-        model, without_pass, signature=signature, decompress=decompress, supply=options["supply"], plan=plan
+        model,
+        without_pass,
+        signature=signature,
+        decompress=decompress,
+        external_buffers=options["external_buffers"],
+        plan=plan,
     )
     with working(f"measuring on {processor.name}"), temporary_folder() as folder:
         made = plan_for(graph, processor, plan, options)
@@ -96,7 +101,7 @@ def measure(
             tuning, made = tuned(graph, made, options, is_given=plan is not None, compiler=tool, level=level)
             tunings = [tuning]
         library = kibi.compile(graph, made, folder)
-        found = kibi.measure(library, compiler=tool, optimize=level, seed=seed, runs=runs, oracle=not no_oracle)
+        found = kibi.measure(library, compiler=tool, level=level, seed=seed, runs=runs, oracle=not no_oracle)
     if as_json:
         print_json({**found.to_dict(), **({"tuning": tuning_record(tunings)} if tune else {})})
     else:

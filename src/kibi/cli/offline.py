@@ -12,17 +12,19 @@ if TYPE_CHECKING:
     from kibi.reports.plan_comparison import ComparedPlan
 
 
-def check_alone(models: Sequence[Path], *, compare: bool, embed: bool, offline: bool) -> None:
+def check_alone(models: Sequence[Path], *, compare: bool, writes: bool, follows: bool) -> None:
     """Refuse options that show or write one plan of one model together with those that ask for more.
 
     Raises:
         PlanError: there are several models or plans.
     """
     if len(models) != 1 or compare:
-        what = "--embed, --offline and --ascii are for one plan of one model"
+        what = "--write-embedded-plan, --use-embedded-plan and --ascii are for one plan of one model"
         raise PlanError(f"{what}. Give the models one by one, without --compare.")
-    if embed and offline:
-        raise PlanError("--embed makes a plan, --offline follows the one that is there. Leave one of them out.")
+    if writes and follows:
+        raise PlanError(
+            "--write-embedded-plan makes a plan, --use-embedded-plan follows the one that is there. Leave one of them out."
+        )
 
 
 def followed(model: Path, target: str, given: PlanOptions) -> "list[ComparedPlan]":
@@ -35,10 +37,10 @@ def followed(model: Path, target: str, given: PlanOptions) -> "list[ComparedPlan
     from kibi.planner import PlannedModel  # noqa: PLC0415
     from kibi.reports.plan_comparison import ComparedPlan  # noqa: PLC0415
 
-    _check(given, "--offline")
+    _check(given, "--use-embedded-plan")
     graph = kibi.load(model)
     with working("planning"):
-        return [ComparedPlan(PlannedModel.of(graph, kibi.plan(graph, target, offline=True)), "")]
+        return [ComparedPlan(PlannedModel.of(graph, kibi.plan(graph, target, use_embedded_plan=True)), "")]
 
 
 def embedded(model: Path, path: Path, given: PlanOptions) -> "tuple[list[ComparedPlan], str]":
@@ -51,7 +53,7 @@ def embedded(model: Path, path: Path, given: PlanOptions) -> "tuple[list[Compare
     from kibi.planner import PlannedModel  # noqa: PLC0415
     from kibi.reports.plan_comparison import ComparedPlan  # noqa: PLC0415
 
-    _check(given, "--embed")
+    _check(given, "--write-embedded-plan")
     with working("planning"):
         made = kibi.embed(model, path)
     order = "its operators in a better order" if made.is_reordered else "its operators as they were"

@@ -112,7 +112,7 @@ def _measured(
     with temporary_folder() as folder:
         library = kibi.compile(graph, plan, folder)
         for level in dict.fromkeys(levels):
-            found = kibi.measure(library, compiler=compiler, optimize=level, seed=seed, oracle=False)
+            found = kibi.measure(library, compiler=compiler, level=level, seed=seed, oracle=False)
             if not found.bit_exact:
                 raise MismatchError(
                     f"{graph.source}, {variant}: the device's bits differ. Run `kibi verify` to find why."

@@ -8,19 +8,22 @@ import typer
 
 from kibi.cli.arguments import (
     DEFAULT_TARGET,
+    GOALS,
+    HANDOVERS,
     AsJson,
     Decompress,
     Effort,
+    ExternalBuffers,
+    ExternalOutputs,
     PlaceWeights,
     PlanOptions,
     RamLimit,
     RegionsFile,
     SignatureName,
-    Supplied,
-    SupplyOutputs,
     TargetName,
     TimeLimit,
     WithoutPasses,
+    current_handover,
     graph_words,
     load_simplified,
 )
@@ -51,20 +54,16 @@ def plan(
     input_mode: Annotated[
         str | None,
         typer.Option(
-            "--input", metavar="I", help="Inputs are stored, streamed row by row, or supplied in your buffers.",
-            show_default="stored",
+            "--input", metavar="I", help=HANDOVERS, callback=current_handover, show_default="stored",
         ),
     ] = None,
-    supply_outputs: SupplyOutputs = False,
-    supply: Supplied = None,
+    external_outputs: ExternalOutputs = False,
+    external_buffer: ExternalBuffers = None,
     signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     decompress: Decompress = False,
     ram: RamLimit = None,
-    optimize: Annotated[
-        str | None,
-        typer.Option("--optimize", metavar="G", help="What the plan is good at: ram or speed.", show_default="ram"),
-    ] = None,
+    goal: Annotated[str | None, typer.Option("--goal", metavar="G", help=GOALS, show_default="balanced")] = None,
     regions: RegionsFile = None,
     place_weights: PlaceWeights = False,
     effort: Effort = None,
@@ -78,11 +77,13 @@ def plan(
         Path | None, typer.Option("--png", metavar="FILE", help="Draw it as a PNG file.", parser=given_path, show_default=False)
     ] = None,
     ascii_only: Annotated[bool, typer.Option("--ascii", help="Print it in the form of TensorFlow Lite Micro.")] = False,
-    offline: Annotated[bool, typer.Option("--offline", help="Follow the plan that the model file carries.")] = False,
-    embed: Annotated[
+    use_embedded_plan: Annotated[
+        bool, typer.Option("--use-embedded-plan", help="Follow the plan that the model file carries.")
+    ] = False,
+    write_embedded_plan: Annotated[
         Path | None,
         typer.Option(
-            "--embed", metavar="OUT", help="Write a copy of the model that carries a plan for TensorFlow Lite Micro.",
+            "--write-embedded-plan", metavar="OUT", help="Write a copy of the model that carries a plan for TensorFlow Lite Micro.",
             parser=given_path, show_default=False,
         ),
     ] = None,
@@ -92,24 +93,27 @@ def plan(
     Prints the arena, its lower bound, the tensors at the peak, and a picture. `kibi compile --plan` takes the output of
     --json. Several models, or --compare: their plans side by side, by the tensor and by the row, drawn at one scale.
     """
-    given = _given(granularity, input_mode, supply_outputs, ram, optimize)
-    if supply:
-        given["supply"] = supply
+    given = _given(granularity, input_mode, external_outputs, ram, goal)
+    if external_buffer:
+        given["external_buffers"] = external_buffer
     if regions is not None:
         given["regions"] = regions
     if place_weights:
         given["place_weights"] = True
     given.update(_search(effort, time_limit))
     is_comparison, remark = compare or len(models) > 1, ""
-    if embed is not None or offline or ascii_only:
-        check_alone(models, compare=compare, embed=embed is not None, offline=offline)
-    if (without_pass or decompress) and (embed is not None or offline):
+    writes = write_embedded_plan is not None
+    if writes or use_embedded_plan or ascii_only:
+        check_alone(models, compare=compare, writes=writes, follows=use_embedded_plan)
+    if (without_pass or decompress) and (writes or use_embedded_plan):
         raise PlanError(_raw_only(graph_words(without_pass, decompress=decompress)))
-    if signature is not None and (embed is not None or offline):
-        raise PlanError("--embed and --offline plan the file's first graph, as TFLM does. Leave --signature out.")
-    if embed is not None:
-        planned, remark = embedded(models[0], embed, given)
-    elif offline:
+    if signature is not None and (writes or use_embedded_plan):
+        raise PlanError(
+            "--write-embedded-plan and --use-embedded-plan plan the file's first graph, as TFLM does. Leave --signature out."
+        )
+    if write_embedded_plan is not None:
+        planned, remark = embedded(models[0], write_embedded_plan, given)
+    elif use_embedded_plan:
         planned = followed(models[0], target, given)
     else:
         variants = chosen_variants(given) if is_comparison else {"": given}
@@ -135,11 +139,11 @@ def plan(
 
 def _raw_only(words: list[str]) -> str:
     """Why no pass can be left out, and no weights decoded."""
-    return f"--embed and --offline plan the file as it is, without any pass. Leave {' '.join(words)} out."
+    return f"--write-embedded-plan and --use-embedded-plan plan the file as it is, without any pass. Leave {' '.join(words)} out."
 
 
 def _given(
-    granularity: str | None, input_mode: str | None, supply_outputs: bool, ram: int | None, optimize: str | None
+    granularity: str | None, input_mode: str | None, external_outputs: bool, ram: int | None, goal: str | None
 ) -> PlanOptions:
     """The options that are on the command line."""
     given = PlanOptions()
@@ -147,12 +151,12 @@ def _given(
         given["granularity"] = granularity
     if input_mode is not None:
         given["input"] = input_mode
-    if supply_outputs:
-        given["output"] = "supplied"
+    if external_outputs:
+        given["output"] = "external"
     if ram is not None:
         given["ram"] = ram
-    if optimize is not None:
-        given["optimize"] = optimize
+    if goal is not None:
+        given["goal"] = goal
     return given
 
 
@@ -181,9 +185,10 @@ def _planned(
     from kibi.reports.plan_comparison import ComparedPlan  # noqa: PLC0415
 
     processor = kibi.target(target) if isinstance(target, str) else target
-    supply = [name for options in variants.values() for name in options.get("supply", ())]
+    external = [name for options in variants.values() for name in options.get("external_buffers", ())]
     graphs = [
-        load_simplified(model, without, signature=signature, decompress=decompress, supply=supply) for model in models
+        load_simplified(model, without, signature=signature, decompress=decompress, external_buffers=external)
+        for model in models
     ]
     with working("planning") as watch:
         return [

@@ -34,7 +34,7 @@ def tuned(
     import kibi  # noqa: PLC0415
     from kibi.planner import with_kernels  # noqa: PLC0415
 
-    found = kibi.tune(graph, plan, optimize=plan.goal.value, compiler=compiler, level=level)
+    found = kibi.tune(graph, plan, goal=plan.goal.value, compiler=compiler, level=level)
     if is_given:
         return found, with_kernels(graph, plan, kibi.target(plan.target), found.goal, found.kernels)
     return found, kibi.plan(graph, plan.target, **options, tuning=found)

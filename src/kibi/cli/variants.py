@@ -13,7 +13,7 @@ VARIANTS: Final[Mapping[str, PlanOptions]] = MappingProxyType({
 })  # fmt: skip
 """By its name, what is asked of `kibi.plan`: a line for each."""
 MEASURED: Final[Mapping[str, PlanOptions]] = MappingProxyType({
-    **VARIANTS, "by the row, for flash": PlanOptions(granularity="row", optimize="flash")
+    **VARIANTS, "by the row, for flash": PlanOptions(granularity="row", goal="flash")
 })  # fmt: skip
 """The same where code is measured, too: kernels without scratch may need less RAM than fast ones."""
 

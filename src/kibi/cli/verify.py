@@ -10,7 +10,9 @@ from kibi.cli.arguments import (
     AsJson,
     CompilerName,
     Decompress,
-    Goal,
+    ExternalBuffers,
+    ExternalOutputs,
+    GoalName,
     GranularityName,
     InputMode,
     ModelPath,
@@ -19,8 +21,6 @@ from kibi.cli.arguments import (
     RamLimit,
     Seed,
     SignatureName,
-    Supplied,
-    SupplyOutputs,
     TargetName,
     WithoutPasses,
     compiler_named,
@@ -59,13 +59,13 @@ def verify(
     plan: PlanPath = None,
     granularity: GranularityName = "row",
     input_mode: InputMode = "stored",
-    supply_outputs: SupplyOutputs = False,
-    supply: Supplied = None,
+    external_outputs: ExternalOutputs = False,
+    external_buffer: ExternalBuffers = None,
     signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     decompress: Decompress = False,
     ram: RamLimit = None,
-    optimize: Goal = "balanced",
+    goal: GoalName = "balanced",
     no_oracle: NoOracle = False,
     as_json: AsJson = False,
 ) -> None:
@@ -77,13 +77,18 @@ def verify(
     import kibi  # noqa: PLC0415
     from kibi.arrays.input_files import read_runs  # noqa: PLC0415
 
-    options = plan_options(granularity, input_mode, supply_outputs, supply, ram, optimize)
+    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
     processor = kibi.target(target)
     if not processor.is_host:
         emulated_target(target)
     tool, original = compiler_named(compiler), kibi.load(model, signature)
     graph = load_simplified(
-        model, without_pass, signature=signature, decompress=decompress, supply=options["supply"], plan=plan
+        model,
+        without_pass,
+        signature=signature,
+        decompress=decompress,
+        external_buffers=options["external_buffers"],
+        plan=plan,
     )
     inputs = read_runs(graph, files) if files else ()
     with working("verifying"):

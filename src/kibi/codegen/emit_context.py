@@ -181,10 +181,10 @@ class EmitContext:
         return self.receivers > 0
 
     @cached_property
-    def supplied(self) -> tuple[int, ...]:
-        """The tensors that the caller supplies: inputs, outputs, then others."""
+    def external(self) -> tuple[int, ...]:
+        """The tensors in external buffers: inputs, outputs, then others."""
         ends = (*self.graph.inputs, *self.graph.outputs, *range(len(self.graph.tensors)))
-        return tuple(index for index in dict.fromkeys(ends) if self.graph.tensors[index].is_supplied)
+        return tuple(index for index in dict.fromkeys(ends) if self.graph.tensors[index].is_external)
 
     @cached_property
     def variables(self) -> dict[int, int]:
@@ -204,7 +204,7 @@ class EmitContext:
     @property
     def is_plain(self) -> bool:
         """Whether the arena is all the memory that there is."""
-        return not self.supplied and not self.regions and not self.variables
+        return not self.external and not self.regions and not self.variables
 
     @property
     def cursor_bytes(self) -> int:

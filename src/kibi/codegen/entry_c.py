@@ -23,20 +23,20 @@ $init""",
             init=memory_c.init_declaration(b),
         )
     ]
-    if b.supplied:
-        parts.append(_supply_declaration(b))
+    if b.external:
+        parts.append(_external_declaration(b))
     if b.variables:
         parts.append(_variable_declarations(b))
     parts.append(_streaming_declarations(b) if b.streams else _input_declaration(b))
     return lines([*parts, _output_declarations(b)])
 
 
-def _supply_declaration(b: EmitContext) -> CCode:
+def _external_declaration(b: EmitContext) -> CCode:
     return code(
         """
-/* Says where the caller keeps a tensor: its number, a ${upper}_SUPPLY_… macro; the address; how many bytes are there.
+/* Says where the caller keeps a tensor: its number, a ${upper}_EXTERNAL_… macro; the address; how many bytes are there.
  * It stays so until it is said anew. */
-kibi_status ${name}_supply(${name}_t *model, unsigned number, void *data, size_t bytes);
+kibi_status ${name}_set_external_buffer(${name}_t *model, unsigned number, void *data, size_t bytes);
 """,
         name=b.prefix,
         upper=b.upper,
@@ -141,7 +141,7 @@ def definitions(b: EmitContext) -> CCode:
     parts = [
         memory_c.reset(b),
         memory_c.init(b),
-        memory_c.supply(b),
+        memory_c.set_external_buffer(b),
         _push(b) if b.streams else _accessor(b, "input"),
         _accessor(b, "output"),
         _invoke(b),
@@ -185,7 +185,7 @@ def _place(b: EmitContext, index: int, kind: CCode) -> CCode:
     if tensor.is_constant:
         return b.constant_name(b.tensor_constant(tensor))
     start = memory_c.base(b, tensor, memory_c.of_model(b))
-    offset = 0 if tensor.is_supplied else b.plan.row_offsets(b.graph, index)[0]
+    offset = 0 if tensor.is_external else b.plan.row_offsets(b.graph, index)[0]
     if offset:
         start = code("($start + $offset)", start=start, offset=offset)
     return code("($kind *)(void *)$start", kind=kind, start=start)

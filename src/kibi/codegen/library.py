@@ -44,7 +44,7 @@ class CompiledModel:
         kernels: for each node, the C kernel that its steps call.
         pointers: how many pointers the model's struct has.
         cursor_bytes: bytes behind them, in which an inference that waits for a row remembers how far it has come.
-        supplied: the tensors that the caller supplies, in the order of their numbers.
+        external: the tensors in external buffers, in the order of their numbers.
         regions: the regions that `init` is given; none where there is one arena.
         variable_bytes: bytes of the tensors that keep their values, in the struct.
     """
@@ -55,7 +55,7 @@ class CompiledModel:
     kernels: tuple[str, ...]
     pointers: int = 1
     cursor_bytes: int = 0
-    supplied: tuple[int, ...] = ()
+    external: tuple[int, ...] = ()
     regions: tuple[RegionUse, ...] = ()
     variable_bytes: int = 0
 
@@ -240,9 +240,9 @@ def _compiled(b: EmitContext) -> CompiledModel:
         functions=tuple(b.function(number).text for number in numbers),
         labels=tuple(map(b.label, numbers)),
         kernels=tuple(call.kernel for call in b.calls),
-        pointers=(len(b.regions) or 1) + len(b.supplied) + bool(b.variables),
+        pointers=(len(b.regions) or 1) + len(b.external) + bool(b.variables),
         cursor_bytes=(5 if b.can_end else 4) * b.cursor_bytes if b.streams else 0,
-        supplied=b.supplied,
+        external=b.external,
         regions=b.regions,
         variable_bytes=b.variable_bytes,
     )

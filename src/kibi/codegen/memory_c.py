@@ -1,4 +1,4 @@
-"""C text of where bytes lie: the arena alone, or several regions and the buffers that the caller supplies."""
+"""C text of where bytes lie: the arena alone, or several regions and the external buffers."""
 
 from dataclasses import dataclass
 
@@ -34,11 +34,11 @@ def of_model(b: EmitContext) -> CCode:
 def base(b: EmitContext, tensor: Tensor, memory: CCode) -> CCode:
     """The pointer from which the offsets of a tensor's rows count."""
     if tensor.is_state:
-        start = code("$memory[$number]", memory=memory, number=_regions(b) + len(b.supplied))
+        start = code("$memory[$number]", memory=memory, number=_regions(b) + len(b.external))
         place = b.variables[b.graph.variable_of(tensor.index)]
         return code("($start + $place)", start=start, place=place) if place else start
-    if tensor.is_supplied:
-        return code("$memory[$number]", memory=memory, number=_regions(b) + b.supplied.index(tensor.index))
+    if tensor.is_external:
+        return code("$memory[$number]", memory=memory, number=_regions(b) + b.external.index(tensor.index))
     return of_region(b, b.plan.buffers_of(tensor.index)[0].region, memory)
 
 
@@ -115,24 +115,24 @@ def alignment(b: EmitContext, region: str) -> int:
 
 
 def macros(b: EmitContext) -> CCode:
-    """Sizes and alignments of the regions, and of what is supplied."""
+    """Sizes and alignments of the regions, and of the external buffers."""
     parts = [_region_macros(b) if b.regions else _arena_macros(b)]
-    for number, index in enumerate(b.supplied):
+    for number, index in enumerate(b.external):
         tensor = b.graph.tensors[index]
-        parts.append(comment(f"supplied {number}: {plain(tensor.name)}, {tensor.type}"))
+        parts.append(comment(f"external {number}: {plain(tensor.name)}, {tensor.type}"))
         for role, tensors in ((code("INPUT"), b.graph.inputs), (code("OUTPUT"), b.graph.outputs)):
             if index in tensors:
                 at = tensors.index(index)
                 parts.append(
                     code(
-                        "#define ${upper}_SUPPLY_${role}_$at ${number}u\n",
+                        "#define ${upper}_EXTERNAL_${role}_$at ${number}u\n",
                         upper=b.upper,
                         role=role,
                         at=at,
                         number=number,
                     )
                 )
-        parts.append(_bytes(b, code("SUPPLIED"), number, tensor))
+        parts.append(_bytes(b, code("EXTERNAL"), number, tensor))
     for number, index in enumerate(b.variables):
         tensor = b.graph.tensors[index]
         parts.append(comment(f"variable {number}: {plain(tensor.name)}, {tensor.type}"))
@@ -229,7 +229,7 @@ def init(b: EmitContext) -> CCode:
             )
             checks += _checks(given, given_bytes, region_macro(b, use.name), use.used_bytes)
             keep += code("    model->memory[$number] = (uint8_t *)regions[$number];\n", number=number)
-    own = _regions(b) + len(b.supplied)
+    own = _regions(b) + len(b.external)
     cleared = lines(
         code("    model->memory[$number] = NULL;\n", number=number) for number in range(0 if b.is_plain else own)
     )
@@ -342,12 +342,12 @@ ${cases}    default:
     )
 
 
-def supply(b: EmitContext) -> CCode:
-    """The function through which the caller supplies buffers; nothing where there is nothing to supply."""
-    if not b.supplied:
+def set_external_buffer(b: EmitContext) -> CCode:
+    """The function that takes an external buffer; empty where the model has none."""
+    if not b.external:
         return code("")
     cases = []
-    for number, index in enumerate(b.supplied):
+    for number, index in enumerate(b.external):
         kind = b.graph.tensors[index].type
         case = code(
             """\
@@ -368,7 +368,7 @@ def supply(b: EmitContext) -> CCode:
     )
     return code(
         """\
-kibi_status ${name}_supply(${name}_t *model, unsigned number, void *data, size_t bytes)
+kibi_status ${name}_set_external_buffer(${name}_t *model, unsigned number, void *data, size_t bytes)
 {
     size_t needed, alignment;
     switch (number) {
@@ -394,7 +394,7 @@ def _regions(b: EmitContext) -> int:
 
 
 def _count(b: EmitContext) -> int:
-    return _regions(b) + len(b.supplied) + bool(b.variables)
+    return _regions(b) + len(b.external) + bool(b.variables)
 
 
 def _checks(pointer: CCode, given: CCode, macro: CCode, size_bytes: int) -> CCode:

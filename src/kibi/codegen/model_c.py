@@ -252,7 +252,7 @@ def _describe(b: EmitContext, number: int) -> str:
 def _place(b: EmitContext, tensor: Tensor) -> str:
     """Where a tensor lies, for comments; nothing for constants."""
     if not tensor.is_planned:
-        return "" if tensor.is_constant else " in the state" if tensor.is_state else " supplied"
+        return "" if tensor.is_constant else " in the state" if tensor.is_state else " external"
     buffers = b.plan.buffers_of(tensor.index)
     region = "" if b.is_plain else f" in {buffers[0].region}"
     return f" at {buffers[0].offset}{region}" if len(buffers) == 1 else f" by row{region}"

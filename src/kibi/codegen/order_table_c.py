@@ -209,7 +209,8 @@ def _entries(b: EmitContext) -> CCode:
     """The runs: a line with a comment for each where there are as many as operators; else as many on a line as fit."""
     runs = b.plan.runs
     entries = [
-        code("{$node, $first, $end}", node=run.node, first=run.first_row, end=run.first_row + run.rows) for run in runs
+        code("{$node, $first, $end}", node=run.node, first=run.first_step, end=run.first_step + run.steps)
+        for run in runs
     ]
     if len(runs) > len(b.graph.nodes):
         return code("$entries\n", entries=filled(entries))

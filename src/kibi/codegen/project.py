@@ -89,10 +89,10 @@ def _memory(b: EmitContext) -> CCode:
     ]
     if not b.regions:
         parts.append(_words(code("arena"), code("${upper}_ARENA_BYTES", upper=b.upper), b.plan.arena_bytes))
-    for number, index in enumerate(b.supplied):
-        size = code("${upper}_SUPPLIED_${number}_BYTES", upper=b.upper, number=number)
+    for number, index in enumerate(b.external):
+        size = code("${upper}_EXTERNAL_${number}_BYTES", upper=b.upper, number=number)
         size_bytes = b.graph.tensors[index].type.size_bytes
-        parts.append(_words(code("supplied_$number", number=number), size, size_bytes))
+        parts.append(_words(code("external_$number", number=number), size, size_bytes))
     return lines(parts)
 
 
@@ -113,11 +113,11 @@ def _begin(b: EmitContext) -> CCode:
     calls = [code("${name}_init(&model, $arguments)", name=b.prefix, arguments=arguments)]
     calls += [
         code(
-            "${name}_supply(&model, ${number}u, supplied_$number, sizeof supplied_$number)",
+            "${name}_set_external_buffer(&model, ${number}u, external_$number, sizeof external_$number)",
             name=b.prefix,
             number=number,
         )
-        for number in range(len(b.supplied))
+        for number in range(len(b.external))
     ]
     return declared + lines(
         code("    if ($call != KIBI_OK) {\n        return 1;\n    }\n", call=call) for call in calls

@@ -42,7 +42,7 @@ def _accessor(b: EmitContext, tensor: Tensor, sites: Sequence[Site], table: Offs
             b, tensor, what, start if kind.rows == 1 else code("$start + $offset", start=start, offset=offset)
         )
     if not tensor.is_planned:
-        whose = "supplied by the caller"
+        whose = "in an external buffer"
         if tensor.is_state:
             whose = "a variable" if tensor.is_variable else "what a variable holds from then on"
         start = code("($kind *)(void *)$base", kind=element_type(kind.dtype), base=base(b, tensor, argument(b)))

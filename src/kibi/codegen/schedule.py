@@ -99,7 +99,7 @@ def schedule_of(graph: Graph, plan: Plan, *, keeps_place: bool) -> Schedule:
 
 def run_numbers(runs: Sequence[Run]) -> list[int]:
     """The largest number that each run needs in a table."""
-    return [max(run.node, run.first_row + run.rows) for run in runs]
+    return [max(run.node, run.first_step + run.steps) for run in runs]
 
 
 def blocks(group: Group, steps: Sequence[int]) -> tuple[Block, ...]:

@@ -59,7 +59,7 @@ def fold(runs: Sequence[Run], steps: Sequence[int]) -> tuple[Group, ...]:
         elif begin < end:
             found.append(_Found(begin, end, Group(story.entries(begin, end), 1)))
     groups = tuple(each.group for each in sorted(found, key=lambda each: each.begin))
-    if list(unfold(groups, steps)) != [(run.node, run.first_row + k) for run in runs for k in range(run.rows)]:
+    if list(unfold(groups, steps)) != [(run.node, run.first_step + k) for run in runs for k in range(run.steps)]:
         raise InternalError("an order changed when it was folded")
     return groups
 
@@ -87,10 +87,10 @@ class _Story:
     """The order step by step, and what the search asks of it."""
 
     def __init__(self, runs: Sequence[Run], steps: Sequence[int]) -> None:
-        rows = [run.rows for run in runs]
+        rows = [run.steps for run in runs]
         self.steps = steps
         self.nodes = np.repeat([run.node for run in runs], rows)
-        self.numbers = [run.first_row + k for run in runs for k in range(run.rows)]
+        self.numbers = [run.first_step + k for run in runs for k in range(run.steps)]
         self.is_start = np.append(True, self.nodes[1:] != self.nodes[:-1])
 
     def entries(self, begin: int, end: int) -> tuple[Entry, ...]:

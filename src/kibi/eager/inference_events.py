@@ -2,14 +2,14 @@
 
 from kibi.eager.events import declare_error, declare_event
 
-InferenceStarted = declare_event("InferenceStarted", "an inference on stored or supplied inputs begins")
+InferenceStarted = declare_event("InferenceStarted", "an inference on stored or external inputs begins")
 InferenceEnded = declare_event("InferenceEnded", "its outputs can be read")
 MoreInputNeeded = declare_event("MoreInputNeeded", "an operator ended an inference early: it waits for further ones")
 RowReceived = declare_event("RowReceived", "a row of an input that streams has been copied")
 
 NullPointer = declare_error("NullPointer", "a pointer is null")
-ArenaTooSmall = declare_error("ArenaTooSmall", "the arena, or a supplied buffer, has fewer bytes than the plan needs")
-ArenaMisaligned = declare_error("ArenaMisaligned", "the arena, or a supplied buffer, does not start at its alignment")
+ArenaTooSmall = declare_error("ArenaTooSmall", "the arena, or an external buffer, has fewer bytes than the plan needs")
+ArenaMisaligned = declare_error("ArenaMisaligned", "the arena, or an external buffer, does not start at its alignment")
 NotInitialized = declare_error("NotInitialized", "the model has not all its memory yet")
 OutOfSequence = declare_error("OutOfSequence", "a row or a call came out of turn")
 LoopTooLong = declare_error("LoopTooLong", "a loop in the model took more turns than its limit")

@@ -17,21 +17,21 @@ from kibi.toolchain import Image, build_image
 class DeviceEngine:
     """A model's C code, linked for a target and run on its emulated core.
 
-    Only the arena, the state, what is supplied and the stack can be written; anything else stops the run with the function
+    Only the arena, the state, external buffers and the stack can be written; anything else stops the run with the function
     named. Where inputs stream, their rows are pushed one by one.
 
     Args:
         library: written to disk, for a target that is emulated.
         index: which of its models.
         compiler: `zig` or `gcc`.
-        optimize: `0`, `1`, `2`, `3` or `s`.
+        level: `0`, `1`, `2`, `3` or `s`.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
         EmulationError: the target is not emulated.
     """
 
-    def __init__(self, library: Library, index: int = 0, *, compiler: str = "zig", optimize: str = "s") -> None:
+    def __init__(self, library: Library, index: int = 0, *, compiler: str = "zig", level: str = "s") -> None:
         self._model = library.models[index]
         sources, folder = written_sources(library)
         self.image: Image = build_image(
@@ -39,14 +39,14 @@ class DeviceEngine:
             library.target,
             entries=entry_points(self._model),
             compiler=compiler,
-            optimize=optimize,
+            level=level,
             includes=[folder],
         )
         self._core = Core(self.image, library.target)
         self._operators = self._function_labels()
         self._state = self._core.allocate("state", self.state_bytes, alignment=8)
         self._initialize(library.target.arena_alignment_bytes)
-        self._supplied = {tensor: self._supply(number) for number, tensor in enumerate(self._model.supplied)}
+        self._external = {tensor: self._external_buffer(number) for number, tensor in enumerate(self._model.external)}
         longest = max(self._model.graph.tensors[index].type.row_bytes for index in self._model.graph.inputs)
         self._row = self._core.allocate("row", longest, alignment=8, writable=False) if self._model.arrivals else 0
         self.last: Call | None = None
@@ -71,7 +71,7 @@ class DeviceEngine:
         arrays = check_inputs(graph, inputs)
         for number, (index, array) in enumerate(zip(graph.inputs, arrays, strict=True)):
             if index not in graph.streamed_inputs:
-                place = self._supplied.get(index) or self._call("input", self._state, number).value
+                place = self._external.get(index) or self._call("input", self._state, number).value
                 self._core.write(place, array.tobytes())
         calls = []
         for number, row in self._model.arrivals:
@@ -123,11 +123,11 @@ class DeviceEngine:
             self._core.write(lists[-1], np.array(numbers, np.uint32).tobytes())
         self._call("init", self._state, *lists)
 
-    def _supply(self, number: int) -> int:
-        """A block for a tensor that the caller supplies."""
-        kind = self._model.graph.tensors[self._model.supplied[number]].type
-        block = self._core.allocate(f"supplied {number}", kind.size_bytes, alignment=kind.dtype.size_bytes)
-        self._call("supply", self._state, number, block, kind.size_bytes)
+    def _external_buffer(self, number: int) -> int:
+        """Returns the address of a block for a tensor in an external buffer."""
+        kind = self._model.graph.tensors[self._model.external[number]].type
+        block = self._core.allocate(f"external {number}", kind.size_bytes, alignment=kind.dtype.size_bytes)
+        self._call("set_external_buffer", self._state, number, block, kind.size_bytes)
         return block
 
     def _call(self, function: str, *arguments: int, instruction_limit: int = 1_000_000) -> Call:

@@ -30,7 +30,7 @@ def written_sources(library: Library) -> tuple[list[Path], Path]:
 def entry_points(model: CompiledModel) -> list[str]:
     """The functions of a model that callers call."""
     names = ["init", "output", "invoke"]
-    names += ["supply"] if model.supplied else []
+    names += ["set_external_buffer"] if model.external else []
     names += ["reset", "variable"] if model.variable_bytes else []
     names += ["push_row", "expected_input", "rewind"] if model.arrivals else ["input"]
     return [f"{model.graph.name}_{name}" for name in names]

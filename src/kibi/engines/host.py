@@ -28,16 +28,16 @@ class HostEngine:
         library: written to disk.
         index: which of its models.
         compiler: `zig` or `gcc`.
-        optimize: `0`, `1`, `2`, `3` or `s`.
+        level: `0`, `1`, `2`, `3` or `s`.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
     """
 
-    def __init__(self, library: Library, index: int = 0, *, compiler: str = "zig", optimize: str = "2") -> None:
+    def __init__(self, library: Library, index: int = 0, *, compiler: str = "zig", level: str = "2") -> None:
         self._model = library.models[index]
         sources, folder = written_sources(library)
-        shared = load_shared(sources, compiler=compiler, optimize=optimize, includes=[folder])
+        shared = load_shared(sources, compiler=compiler, level=level, includes=[folder])
         prefix = f"{self._model.graph.name}_"
         self._functions = {name.removeprefix(prefix): shared[name] for name in entry_points(self._model)}
         for name in {"input", "output", "variable"} & set(self._functions):
@@ -45,10 +45,12 @@ class HostEngine:
         self._blocks: list[Array] = []
         self._state = ctypes.create_string_buffer(self._model.state_bytes(ctypes.sizeof(_POINTER)))
         self._initialize()
-        kinds = [self._model.graph.tensors[index].type for index in self._model.supplied]
-        self._supplied = [np.zeros(kind.size_bytes, np.uint8) for kind in kinds]
-        for number, block in enumerate(self._supplied):
-            self._check("supply", ctypes.c_uint(number), _POINTER(block.ctypes.data), ctypes.c_size_t(block.nbytes))
+        kinds = [self._model.graph.tensors[index].type for index in self._model.external]
+        self._external = [np.zeros(kind.size_bytes, np.uint8) for kind in kinds]
+        for number, block in enumerate(self._external):
+            self._check(
+                "set_external_buffer", ctypes.c_uint(number), _POINTER(block.ctypes.data), ctypes.c_size_t(block.nbytes)
+            )
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """Runs one inference; without outputs if an operator ended it early.
@@ -60,8 +62,8 @@ class HostEngine:
         graph = self._model.graph
         arrays = [np.ascontiguousarray(array) for array in check_inputs(graph, inputs)]
         for number, (index, array) in enumerate(zip(graph.inputs, arrays, strict=True)):
-            if index in self._model.supplied:
-                self._supplied[self._model.supplied.index(index)][:] = array.reshape(-1).view(np.uint8)
+            if index in self._model.external:
+                self._external[self._model.external.index(index)][:] = array.reshape(-1).view(np.uint8)
             elif index not in graph.streamed_inputs:
                 ctypes.memmove(self.address("input", number), array.ctypes.data, array.nbytes)
         for number, row in self._model.arrivals:

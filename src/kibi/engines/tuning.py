@@ -67,7 +67,7 @@ class Tuning:
     kernels: tuple[str, ...]
 
 
-def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str = "zig", optimize: str = "s") -> Tuning:
+def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str = "zig", level: str = "s") -> Tuning:
     """Count every candidate for every layer of a model, and choose.
 
     For speed, and balanced, the fewest instructions are chosen, of equal ones the fewest bytes of constants; for flash the
@@ -79,7 +79,7 @@ def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str 
         target: a processor that is emulated.
         goal: what the code is to be good at. Balanced takes no kernel that is meant for speed alone.
         compiler: `zig` or `gcc`.
-        optimize: the compiler's level: `0`, `1`, `2`, `3` or `s`.
+        level: the compiler's level: `0`, `1`, `2`, `3` or `s`.
 
     Raises:
         TargetError: nothing emulates the target.
@@ -99,7 +99,7 @@ def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str 
         for turn in range(max((len(calls[node]) for node in several), default=0))
     ]
     general = tuple(call.kernel for call in planned.general_calls)
-    build = _Build(graph, plan, target, goal, general, compiler, optimize)
+    build = _Build(graph, plan, target, goal, general, compiler, level)
     counts = [build.counted(trial) for trial in trials]
     layers = []
     for node in several:
@@ -134,7 +134,7 @@ class _Build:
     goal: Goal
     general: tuple[str, ...]
     compiler: str
-    optimize: str
+    level: str
 
     def counted(self, kernels: Mapping[int, str]) -> _Counts:
         """What the model takes with these kernels, by node; from the cache where it is known."""
@@ -142,7 +142,7 @@ class _Build:
         library = generate([PlannedModel.of(self.graph, plan)], self.target, command="counted by Kibi")
         identity = find_compiler(self.compiler, self.target).identity
         texts = [part for name, text in library.files.items() for part in (name, text)]
-        key = digest(__version__, identity, self.optimize, self.target.name, *texts)
+        key = digest(__version__, identity, self.level, self.target.name, *texts)
         folder = cached("counts", key, lambda place: self._count(library, place / _FILE))
         known = json.loads((folder / _FILE).read_text(encoding="utf-8"))
         return _Counts(tuple(known["instructions"]), known["flash_bytes"])
@@ -151,7 +151,7 @@ class _Build:
         """Runs one inference after another, and writes what the second took."""
         with temporary_folder() as folder:
             written = write(library, folder / "library")
-            engine = DeviceEngine(written, compiler=self.compiler, optimize=self.optimize)
+            engine = DeviceEngine(written, compiler=self.compiler, level=self.level)
             inputs = seeded_inputs(library.model.graph, 0)
             engine.run(inputs)
             engine.run(inputs)

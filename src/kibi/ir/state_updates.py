@@ -55,7 +55,7 @@ def version_problems(graph: Graph) -> Iterator[Problem]:
         before = tensor.updates
         if before is None:
             continue
-        if tensor.is_variable or tensor.is_constant or tensor.is_supplied or tensor.index not in made:
+        if tensor.is_variable or tensor.is_constant or tensor.is_external or tensor.index not in made:
             yield Problem("a next version of a variable must be made by an operator", tensor=tensor.name)
         elif not _leads_to_a_variable(graph, before):
             what = f"it is the next version of tensor {before}, which leads to no variable"

@@ -117,7 +117,7 @@ class Tensor:
         name: its name in the model file, or a substitute.
         type: shape, element type, quantization.
         data: the elements of a constant, read-only, of the type's shape; None for what is computed.
-        is_supplied: whether its bytes are in a buffer of the caller's: it takes none of the arena.
+        is_external: whether its bytes are in a buffer of the caller's: it takes none of the arena.
         is_variable: whether it keeps its value from one inference to the next: it is state, and takes none of the arena.
         codebook: the indices and tables of a constant that the model file stores in that form, or None.
         initial: the elements of a variable before the first inference, of the type's shape; None: each is the zero point, or 0.
@@ -130,7 +130,7 @@ class Tensor:
     name: str
     type: TensorType
     data: Array | None = field(default=None, repr=False)
-    is_supplied: bool = False
+    is_external: bool = False
     is_variable: bool = False
     initial: Array | None = field(default=None, repr=False)
     is_int4: bool = False
@@ -154,7 +154,7 @@ class Tensor:
     def _facts(self) -> tuple[object, ...]:
         """All but arrays."""
         bits = self.codebook_in_use.bits if self.codebook_in_use is not None else None
-        flags = (self.is_supplied, self.is_variable, self.is_int4)
+        flags = (self.is_external, self.is_variable, self.is_int4)
         return (self.index, self.name, self.type, *flags, self.updates, bits)
 
     @property
@@ -175,7 +175,7 @@ class Tensor:
     @property
     def is_planned(self) -> bool:
         """Whether a plan must find a place for its rows."""
-        return not (self.is_constant or self.is_supplied or self.is_state)
+        return not (self.is_constant or self.is_external or self.is_state)
 
     @property
     def is_state(self) -> bool:

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from kibi.passes.change import Change
 from kibi.passes.expose import expose_intermediates
+from kibi.passes.external_buffers import with_external_buffers
 from kibi.passes.reorder import reorder
 from kibi.passes.stream_inputs import stream_inputs
-from kibi.passes.supply_tensors import supply_tensors
 
 if TYPE_CHECKING:
     from kibi.passes.lossless import PASSES, Pass, Simplified, simplify
@@ -20,7 +20,7 @@ __all__ = [
     "reorder",
     "simplify",
     "stream_inputs",
-    "supply_tensors",
+    "with_external_buffers",
 ]
 _LATE = ("PASSES", "Pass", "Simplified", "simplify")
 

@@ -56,5 +56,5 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
 
 def _is_inner(graph: Graph, tensor: Tensor) -> bool:
     """Whether a node makes it and only nodes can see it: it may vanish."""
-    is_seen = tensor.index in graph.outputs or tensor.is_supplied or tensor.is_state
+    is_seen = tensor.index in graph.outputs or tensor.is_external or tensor.is_state
     return not is_seen and any(tensor.index in node.outputs for node in graph.nodes)

@@ -110,7 +110,7 @@ def simplify(graph: Graph, without: Collection[str] = (), keep: Collection[int] 
     Args:
         graph: a verified graph.
         without: names of passes to leave out, or `all`.
-        keep: tensors that must stay, with the same bits, for instance because the caller supplies them.
+        keep: tensors that must stay, with the same bits, for instance because they are in external buffers.
 
     Raises:
         InputError: there is no pass of a name.

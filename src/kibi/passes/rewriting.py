@@ -69,7 +69,7 @@ class Draft:
     def is_inner(self, tensor: int) -> bool:
         """Whether a node makes it and only nodes can see it: it may vanish."""
         found = self.tensors[tensor]
-        return tensor in self._makers and not (tensor in self._seen or found.is_supplied or found.is_state)
+        return tensor in self._makers and not (tensor in self._seen or found.is_external or found.is_state)
 
     def apply(self, edit: Edit) -> tuple[int, int]:
         """Put other nodes at some places.

@@ -35,7 +35,7 @@ def in_place_rules(
     Returns:
         A rule for each pair that can gain: `first` holds rows that are read, `second` those that are made.
     """
-    order = [(run.node, run.first_row + k) for run in runs for k in range(run.rows)]
+    order = [(run.node, run.first_step + k) for run in runs for k in range(run.steps)]
     steps: dict[int, _Steps] = {}
     for place, (node, number) in enumerate(order):
         steps.setdefault(node, []).append((place, number))

@@ -66,7 +66,7 @@ class Followed:
         """An order, step by step; arguments and errors as of `lifetimes`."""
         check_limits(graph)
         histories, spans = _follow(graph, runs)
-        return Followed(graph, sum(run.rows for run in runs), histories, spans)
+        return Followed(graph, sum(run.steps for run in runs), histories, spans)
 
     def buffers(self, *, scratch: bool = True, split: Collection[int] = ()) -> tuple[Buffer, ...]:
         """Its buffers; arguments and result as of `lifetimes`."""
@@ -182,14 +182,16 @@ def _steps(graph: Graph, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
     for place, run in enumerate(runs):
         if not 0 <= run.node < len(graph.nodes):
             raise PlanError(f"run {place} names node {run.node}, but there are {len(graph.nodes)}. Remove the run.")
-        where = f"run {place} computes {run.rows} row steps from step {run.first_row} of {graph.nodes[run.node].label}"
-        if run.rows < 1 or run.first_row + run.rows > totals[run.node]:
+        where = (
+            f"run {place} computes {run.steps} row steps from step {run.first_step} of {graph.nodes[run.node].label}"
+        )
+        if run.steps < 1 or run.first_step + run.steps > totals[run.node]:
             raise PlanError(f"{where}, which has {totals[run.node]}. Let runs have at least one each.")
-        if run.first_row != done[run.node]:
-            what = "a second time" if run.first_row < done[run.node] else "before those above it"
+        if run.first_step != done[run.node]:
+            what = "a second time" if run.first_step < done[run.node] else "before those above it"
             raise PlanError(f"{where} {what}. Continue with step {done[run.node]}: each runs once, in order.")
-        yield from ((run.node, run.first_row + k) for k in range(run.rows))
-        done[run.node] += run.rows
+        yield from ((run.node, run.first_step + k) for k in range(run.steps))
+        done[run.node] += run.steps
     for node, total, count in zip(graph.nodes, totals, done, strict=True):
         if count < total:
             raise PlanError(f"row steps {count} to {total - 1} of {node.label} are never computed. Add runs for them.")

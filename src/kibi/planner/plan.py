@@ -1,11 +1,13 @@
 """Plans as frozen data: the row steps in order, and for each buffer its place and lifetime."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from math import fsum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,37 +22,44 @@ from kibi.text.json import json_text
 MOST_PLAN_BYTES = 64 << 20
 """The most bytes of a saved plan."""
 
-FORMAT = 2
-"""Version of the saved form; a reader refuses all others."""
+FORMAT = 3
+"""Version of the saved form; a reader refuses all others but the one before, whose names it knows."""
+
+
+_PLAN_KEYS = {"supplied": "external_buffers"}
+_RUN_KEYS = {"first_row": "first_step", "rows": "steps"}
+"""What format 3 calls the fields of format 2."""
+_MOST_LEVELS = 24
+"""Of plans in plans that are renamed; `read_record` refuses more."""
 
 
 class Handover(StrEnum):
     """How the caller hands over inputs, or gets at outputs.
 
-    STORED: as arrays in the arena. STREAMED: inputs only, row by row while the model runs, never stored whole. SUPPLIED: in
-    buffers of the caller's own, which take none of the arena and are not overwritten.
+    STORED: as arrays in the arena. STREAMED: inputs only, row by row while the model runs, never stored whole. EXTERNAL: in
+    caller-owned buffers, which take none of the arena and are not overwritten.
     """
 
     STORED = "stored"
     STREAMED = "streamed"
-    SUPPLIED = "supplied"
+    EXTERNAL = "external"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`rows` row steps of one node, one after another, the first of them step `first_row`.
+    """Neighbouring row steps of one node, one after another.
 
     A row step makes one row of the output, or, for some operators, several neighbouring rows.
 
     Attributes:
         node: index in the graph's nodes.
-        first_row: number of the first row step, counted from the node's first.
-        rows: how many row steps.
+        first_step: number of the first row step, counted from the node's first.
+        steps: how many row steps.
     """
 
     node: int
-    first_row: int
-    rows: int
+    first_step: int
+    steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +139,7 @@ class Plan:
             some are made in the place of others; 0 where the order was given.
         input, output: how model inputs are handed over, and outputs. Nodes are numbered as in the graph that
             `PlannedModel` has.
-        supplied: further tensors that lie in buffers of the caller's, ascending.
+        external_buffers: further tensors that are stored in caller-owned buffers, ascending.
         goal: what its code is good at.
         kernels: the C name of the kernel that runs each node; empty: the general ones.
         regions: the memories that buffers lie in, each with offsets of its own; empty for a plan with one arena.
@@ -154,7 +163,7 @@ class Plan:
     order_bound_bytes: int = 0
     input: Handover = Handover.STORED
     output: Handover = Handover.STORED
-    supplied: tuple[int, ...] = ()
+    external_buffers: tuple[int, ...] = ()
     goal: Goal = Goal.BALANCED
     kernels: tuple[str, ...] = ()
     regions: tuple[RegionUse, ...] = ()
@@ -169,7 +178,7 @@ class Plan:
     @cached_property
     def steps(self) -> tuple[tuple[int, int], ...]:
         """Every row step as (node, its number among the node's steps)."""
-        return tuple((run.node, run.first_row + k) for run in self.runs for k in range(run.rows))
+        return tuple((run.node, run.first_step + k) for run in self.runs for k in range(run.steps))
 
     @property
     def gain_bytes(self) -> int:
@@ -261,13 +270,33 @@ class Plan:
         try:
             record = load_json(text)
             saved = record.get("plan", record) if isinstance(record, dict) else record
-            if isinstance(saved, dict) and saved.get("format") != FORMAT:
+            if isinstance(saved, dict) and saved.get("format") == FORMAT - 1:
+                text = f"the saved plan is of format {FORMAT - 1}, which the next version does not read; save it again"
+                warnings.warn(text, FutureWarning, stacklevel=2)
+                saved = _renamed(saved)
+            elif isinstance(saved, dict) and saved.get("format") != FORMAT:
                 raise PlanError(f"the plan is not of format {FORMAT}. Make it again with this version.")
             plan = read_record(Plan, saved)
         except RecordError as error:
             raise PlanError(f"the text is no saved plan: {error}. Make it again with `kibi plan --json`.") from None
         _check_names(plan)
         return plan
+
+
+def _renamed(saved: dict[str, Any], level: int = 0) -> dict[str, Any]:
+    """Returns a plan of format 2 with the names of format 3; what is no such plan is left to `read_record`."""
+    made = {_PLAN_KEYS.get(key, key): value for key, value in saved.items()}
+    for side in ("input", "output"):
+        if made.get(side) == "supplied":
+            made[side] = Handover.EXTERNAL.value
+    for key, rename in (("runs", _renamed_run), ("subgraphs", lambda each: _renamed(each, level + 1))):
+        if isinstance(made.get(key), list) and level < _MOST_LEVELS:
+            made[key] = [rename(each) if isinstance(each, dict) else each for each in made[key]]
+    return made
+
+
+def _renamed_run(saved: dict[str, Any]) -> dict[str, Any]:
+    return {_RUN_KEYS.get(key, key): value for key, value in saved.items()}
 
 
 def _check_names(plan: Plan) -> None:

@@ -42,12 +42,12 @@ def _planned(model: Graph, plan: Plan, known: dict[tuple[int, int], PlannedModel
     """The same; `known` holds what is made already, by the identities of graph and plan: operators may share subgraphs."""
     key = id(model), id(plan)
     if key not in known:
-        unknown = [index for index in plan.supplied if not 0 <= index < len(model.tensors)]
+        unknown = [index for index in plan.external_buffers if not 0 <= index < len(model.tensors)]
         if unknown:
             raise PlanError(
                 f"the plan leaves tensor {unknown[0]} to the caller, but there are {len(model.tensors)}. Make it again."
             )
-        handed = with_handover(model, plan.input, plan.output, plan.supplied)
+        handed = with_handover(model, plan.input, plan.output, plan.external_buffers)
         try:
             lowered = select(handed, target(plan.target), plan.goal, plan.kernels)
             if plan.kernels:

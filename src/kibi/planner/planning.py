@@ -20,6 +20,7 @@ from kibi.planner.plan import Handover, Plan, Run
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.planner.subgraphs import planned_once, with_subgraphs
+from kibi.renames import renamed_value
 from kibi.selection import Goal, LoweredGraph, select
 from kibi.targets import Target
 
@@ -46,6 +47,7 @@ def handover_named(name: str, *, is_output: bool = False) -> Handover:
     Raises:
         PlanError: there is none; the text lists those that exist.
     """
+    name = renamed_value(name, {"supplied": "external"})
     known = [each for each in Handover if not (is_output and each is Handover.STREAMED)]
     if name in known:
         return Handover(name)
@@ -74,7 +76,7 @@ def plan(
     granularity: Granularity = Granularity.TENSOR,
     inputs: Handover = Handover.STORED,
     outputs: Handover = Handover.STORED,
-    supplied: Sequence[int] = (),
+    external_buffers: Sequence[int] = (),
     goal: Goal = Goal.BALANCED,
     kernels: Sequence[str] | None = None,
     ram_bytes: int | None = None,
@@ -96,8 +98,8 @@ def plan(
             cannot run.
         granularity: whether tensors or rows are placed; with `runs`, rows of tensors that interleave are placed in any case.
         inputs: how the caller hands over the model's inputs. Where they stream, `runs` counts the nodes of `with_handover`.
-        outputs: how the caller gets at the outputs: stored or supplied.
-        supplied: further tensors that lie in buffers of the caller's, by index.
+        outputs: how the caller gets at the outputs: stored or external.
+        external_buffers: further tensors that are stored in caller-owned buffers, by index.
         goal: what the code is to be good at: the fewest instructions, with whole tensors; or the smallest arena, with balanced
             code or the least of it.
         kernels: C names of the kernels, one for each node of the planned graph; None: the rules of the goal choose.
@@ -125,7 +127,7 @@ def plan(
     check_limits(graph)
     if subgraphs is None:
         subgraphs = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal, effort=effort)
-    handed = with_handover(graph, inputs, outputs, supplied)
+    handed = with_handover(graph, inputs, outputs, external_buffers)
     # What is packed for a variant is no longer the constant that regions are asked to hold.
     chosen = () if place_weights else kernels
     wanted = with_subgraphs(select(handed, target, goal, chosen), subgraphs)
@@ -147,7 +149,7 @@ def plan(
         best,
         input=inputs,
         output=outputs,
-        supplied=tuple(sorted(supplied)),
+        external_buffers=tuple(sorted(external_buffers)),
         goal=goal,
         kernels=() if place_weights else wanted.kernels,
         subgraphs=subgraphs,
@@ -189,11 +191,11 @@ def with_kernels(graph: Graph, made: Plan, target: Target, goal: Goal, kernels: 
         PlanError: the plan does not fit the model.
         InputError: a kernel cannot run its node.
     """
-    handed = with_handover(graph, made.input, made.output, made.supplied)
-    by_row = any(run.rows < handed.sites[run.node].steps for run in made.runs)
+    handed = with_handover(graph, made.input, made.output, made.external_buffers)
+    by_row = any(run.steps < handed.sites[run.node].steps for run in made.runs)
     return plan(
         graph, target, runs=made.runs, granularity=Granularity.ROW if by_row else Granularity.TENSOR, inputs=made.input,
-        outputs=made.output, supplied=made.supplied, goal=goal, kernels=kernels, subgraphs=made.subgraphs,
+        outputs=made.output, external_buffers=made.external_buffers, goal=goal, kernels=kernels, subgraphs=made.subgraphs,
     )  # fmt: skip
 
 

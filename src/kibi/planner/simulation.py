@@ -38,7 +38,7 @@ def simulate(graph: Graph, plan: Plan) -> Iterator[str]:
     for index in graph.variables:
         for row in range(graph.tensors[index].type.rows):
             arena.write(index, row)
-    order = [(run.node, run.first_row + k) for run in plan.runs for k in range(run.rows)]
+    order = [(run.node, run.first_step + k) for run in plan.runs for k in range(run.steps)]
     for step, (node, row) in enumerate(order):
         yield from (f"step {step}, row {row} of {_label(graph, node)}: {what}" for what in arena.step(step, node, row))
     for index, row in _rows_of(graph, graph.outputs):
@@ -176,7 +176,7 @@ class _Arena:
     def _made(self, node: int, row: int) -> Iterator[tuple[int, int]]:
         """The rows that a step makes, as (tensor, row)."""
         for index in self.graph.nodes[node].outputs:
-            if self.graph.tensors[index].is_supplied:
+            if self.graph.tensors[index].is_external:
                 continue
             yield from ((index, made) for made in self.made_rows[index][row])
 

@@ -64,16 +64,16 @@ def _order(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     if not graph.nodes:
         yield "the model has no operator"
     if plan.output is Handover.STREAMED:
-        yield "outputs do not stream; they are stored or supplied"
+        yield "outputs do not stream; they are stored or external"
     next_row = [0] * len(graph.nodes)
     for place, run in enumerate(plan.runs):
         if not 0 <= run.node < len(graph.nodes):
             yield f"run {place}: there is no node {run.node}, only {len(graph.nodes)}"
             continue
-        if run.rows < 1 or run.first_row != next_row[run.node]:
-            what = f"run {place}: {run.rows} row steps from step {run.first_row} of {_label(graph, run.node)}"
+        if run.steps < 1 or run.first_step != next_row[run.node]:
+            what = f"run {place}: {run.steps} row steps from step {run.first_step} of {_label(graph, run.node)}"
             yield f"{what}, whose next is {next_row[run.node]}"
-        next_row[run.node] = run.first_row + run.rows
+        next_row[run.node] = run.first_step + run.steps
     for node, (site, reached) in enumerate(zip(graph.sites, next_row, strict=True)):
         if reached != site.steps:
             yield f"{_label(graph, node)}: {reached} row steps run, it has {site.steps}"
@@ -96,9 +96,9 @@ def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
         yield str(error)
         return
     computed = set(graph.inputs) | {index for node in graph.nodes for index in node.outputs}
-    owned = {index for index in computed if not (graph.tensors[index].is_supplied or graph.tensors[index].is_state)}
+    owned = {index for index in computed if not (graph.tensors[index].is_external or graph.tensors[index].is_state)}
     held: dict[int, list[int]] = {index: [] for index in owned}
-    steps, sizes = sum(run.rows for run in plan.runs), region_sizes(plan)
+    steps, sizes = sum(run.steps for run in plan.runs), region_sizes(plan)
     for place, buffer in enumerate(plan.buffers):
         if buffer.tensor is None:
             known = bool(buffer.nodes) and all(0 <= node < len(graph.nodes) for node in buffer.nodes)

@@ -101,7 +101,7 @@ def measure(
     library: Library,
     *,
     compiler: str = "zig",
-    optimize: str = "s",
+    level: str = "s",
     seed: int = 0,
     runs: int | None = None,
     oracle: bool = True,
@@ -111,7 +111,7 @@ def measure(
     Args:
         library: written to disk, for a target that is emulated.
         compiler: `zig` or `gcc`.
-        optimize: `0`, `1`, `2`, `3` or `s`.
+        level: `0`, `1`, `2`, `3` or `s`.
         seed: the seed of the first random inputs.
         runs: how many inputs to try, of this seed and the next ones; None: one, or several where inputs choose what runs.
         oracle: True to compare with TFLM where it is installed.
@@ -126,7 +126,7 @@ def measure(
     first = whole_number(seed, "the seed", least=0)
     count = usual_runs(model.graph) if runs is None else whole_number(runs, "the number of runs")
     seeds = tuple(range(first, first + count))
-    engine = DeviceEngine(library, compiler=compiler, optimize=optimize)
+    engine = DeviceEngine(library, compiler=compiler, level=level)
     interpreter = Interpreter(model.graph, model.plan)
     tried: list[tuple[list[Array], list[list[Array]]]] = []
     taken, is_exact = [], True

@@ -112,8 +112,8 @@ def _makers(graph: Graph, plan: Plan, entries: tuple[Entry, ...], edges: _Row, c
     step = 0
     for run in plan.runs:
         number = numbers.get(graph.sites[run.node].output.index, len(entries))
-        spent[number] += _covered(edges[step], edges[step + run.rows], columns)
-        step += run.rows
+        spent[number] += _covered(edges[step], edges[step + run.steps], columns)
+        step += run.steps
     line = Text()
     for number in spent.argmax(axis=0):
         line.append_text(_cell(entries, int(number) if number < len(entries) else -1, is_start=True))

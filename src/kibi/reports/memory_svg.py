@@ -118,8 +118,8 @@ def _lanes(graph: Graph, plan: Plan, entries: tuple[Entry, ...]) -> list[_Lane]:
     spans: dict[int, list[tuple[int, int]]] = {}
     step = 0
     for run in plan.runs:
-        spans.setdefault(run.node, []).append((step, step + run.rows))
-        step += run.rows
+        spans.setdefault(run.node, []).append((step, step + run.steps))
+        step += run.steps
     shown = {entry.tensor: entry for entry in entries}
     stored = [tensor for tensor in graph.stored_inputs if tensor in shown]
     lanes = [_Lane(shown[tensor], "model input", ()) for tensor in stored]

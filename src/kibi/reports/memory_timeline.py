@@ -79,11 +79,11 @@ def stretches(plan: Plan) -> Iterator[Stretch]:
     covered = _Covered(plan)
     step, live_bytes = 0, 0
     for run in plan.runs:
-        edges = [step, *(each for each in range(step + 1, step + run.rows) if each in born or each in gone)]
-        for start, end in pairwise([*edges, step + run.rows]):
+        edges = [step, *(each for each in range(step + 1, step + run.steps) if each in born or each in gone)]
+        for start, end in pairwise([*edges, step + run.steps]):
             live_bytes += covered.change(gone.get(start, ()), -1) + covered.change(born.get(start, ()), 1)
-            yield Stretch(run.node, run.first_row + start - step, end - start, start, end, live_bytes, plan)
-        step += run.rows
+            yield Stretch(run.node, run.first_step + start - step, end - start, start, end, live_bytes, plan)
+        step += run.steps
 
 
 def _events(plan: Plan) -> tuple[dict[int, list[Buffer]], dict[int, list[Buffer]]]:

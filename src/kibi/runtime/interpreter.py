@@ -111,7 +111,7 @@ class Interpreter:
         """The model with the given plan, or with the default plan for the registered buffers."""
         if self._planned is None:
             model, plan, _, _ = self._given
-            made = plan or make_plan(model, target("host"), supplied=tuple(sorted(self._preallocated)))
+            made = plan or make_plan(model, target("host"), external_buffers=tuple(sorted(self._preallocated)))
             self._planned = PlannedModel.of(model, made)
         return self._planned
 
@@ -165,10 +165,10 @@ class Interpreter:
             raise InputError("all is allocated already. Make the interpreter with allocate=False, and register before.")
         model, plan, _, _ = self._given
         index = find_tensor(model, tensor, buffer)
-        if plan is not None and not self.model.tensors[index].is_supplied:
+        if plan is not None and not self.model.tensors[index].is_external:
             name = model.tensors[index].name
             raise PlanError(
-                f"the given plan has a place for {name!r}. Give one that was made with it supplied, or none."
+                f"the given plan has a place for {name!r}. Give one that was made with it in an external buffer, or none."
             )
         before = self.arena_needed_bytes
         self._preallocated[index] = buffer
@@ -203,7 +203,7 @@ class Interpreter:
             tensor
             for tensor in graph.tensors
             if tensor.is_constant
-            or tensor.is_supplied
+            or tensor.is_external
             or plan.buffers_of(tensor.index)
             or (tensor.is_state and graph.variable_of(tensor.index) in graph.variables)
         ]
@@ -239,7 +239,7 @@ class Interpreter:
         if tensor.is_state:
             state = self._states[self.model.variable_of(tensor.index)]
             return BufferTensor(kind, state, name=name, context=context, constant_type=True)
-        if tensor.is_supplied:
+        if tensor.is_external:
             buffer = self._preallocated.get(tensor.index)
             own = np.zeros(kind.size_bytes, np.uint8) if buffer is None else buffer
             return BufferTensor(kind, own, name=name, context=context, constant_type=True)

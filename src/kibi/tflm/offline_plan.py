@@ -26,7 +26,7 @@ _ONLINE = -1
 _SHOWN_PROBLEMS = 20
 _MOST_BYTES = 1 << 28
 """Far beyond any microcontroller."""
-_REMEDY = "Make the offsets again with `kibi plan --embed`, or plan without them"
+_REMEDY = "Make the offsets again with `kibi plan --write-embedded-plan`, or plan without them"
 
 
 def plan_offline(graph: Graph, target: Target, offsets: Sequence[int]) -> Plan:

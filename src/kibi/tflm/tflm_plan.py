@@ -95,13 +95,13 @@ def tflm_buffers(graph: Graph, runs: Sequence[Run]) -> tuple[Buffer, ...]:
         Ascending by tensor. Each lives from the operator that makes it (model inputs: from the beginning) through the last one
         that reads it (model outputs: to the end).
     """
-    ends = list(accumulate(run.rows for run in runs))
+    ends = list(accumulate(run.steps for run in runs))
     last = max(ends, default=1)
     lives = dict.fromkeys(graph.inputs, (0, 1))
     for run, end in zip(runs, ends, strict=True):
         node = graph.nodes[run.node]
         for index in node.outputs:
-            start, _ = lives.get(index, (end - run.rows, end))
+            start, _ = lives.get(index, (end - run.steps, end))
             lives[index] = (start, end)
         for read in node.inputs:
             if read is not None and read in lives:
@@ -166,8 +166,8 @@ def _scratch_buffers(runs: Sequence[Run], scratch: Mapping[int, int]) -> Iterato
     for run in runs:
         size_bytes = scratch.get(run.node, 0)
         if size_bytes:
-            yield Buffer(None, run.node, 0, 0, 0, size_bytes, ALIGNMENT_BYTES, step, step + run.rows)
-        step += run.rows
+            yield Buffer(None, run.node, 0, 0, 0, size_bytes, ALIGNMENT_BYTES, step, step + run.steps)
+        step += run.steps
 
 
 def _item(buffer: Buffer) -> Item:

@@ -4,13 +4,13 @@ from kibi.toolchain.build import build_image, build_program, build_shared, load_
 from kibi.toolchain.cache import cache_folder
 from kibi.toolchain.compile import compile_objects
 from kibi.toolchain.compilers import COMPILERS
-from kibi.toolchain.flags import OPTIMIZE
+from kibi.toolchain.flags import LEVELS
 from kibi.toolchain.image import FLASH_ADDRESS, RAM_ADDRESS, Image, Segment, Symbol, read_image
 
 __all__ = [
     "COMPILERS",
     "FLASH_ADDRESS",
-    "OPTIMIZE",
+    "LEVELS",
     "RAM_ADDRESS",
     "Image",
     "Segment",

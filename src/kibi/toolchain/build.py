@@ -22,7 +22,7 @@ def build_image(
     *,
     entries: Sequence[str],
     compiler: str = "zig",
-    optimize: str = "2",
+    level: str = "2",
     includes: Sequence[Path] = (),
 ) -> Image:
     """Compiles and links C sources for a device.
@@ -32,7 +32,7 @@ def build_image(
         target: the processor; not the host.
         entries: functions to keep, with all that they reach; the rest is left out.
         compiler: `zig` or `gcc` (`arm-none-eabi-gcc`).
-        optimize: `0`, `1`, `2`, `3` or `s`.
+        level: `0`, `1`, `2`, `3` or `s`.
         includes: folders of headers.
 
     Raises:
@@ -41,7 +41,7 @@ def build_image(
     if target.is_host or not entries:
         reason = "the host is not a device; use build_shared" if target.is_host else "no entries: nothing would be kept"
         raise ToolchainError(f"cannot build an image: {reason}.")
-    objects = compile_objects(sources, target, compiler=compiler, optimize=optimize, includes=includes)
+    objects = compile_objects(sources, target, compiler=compiler, level=level, includes=includes)
     path = _linked(
         "images",
         "image.elf",
@@ -60,7 +60,7 @@ def build_shared(
     sources: Sequence[Path],
     *,
     compiler: str = "zig",
-    optimize: str = "2",
+    level: str = "2",
     includes: Sequence[Path] = (),
     sanitize: bool = False,
 ) -> Path:
@@ -69,7 +69,7 @@ def build_shared(
     Args:
         sources: C99 files.
         compiler: `zig` or `gcc` (the system's).
-        optimize: `0`, `1`, `2`, `3` or `s`.
+        level: `0`, `1`, `2`, `3` or `s`.
         includes: folders of headers.
         sanitize: stop the process at undefined behaviour: zig traps; gcc prints what and where, and aborts.
 
@@ -79,9 +79,7 @@ def build_shared(
     Raises:
         ToolchainError: a compiler is missing or fails.
     """
-    objects = compile_objects(
-        sources, _HOST, compiler=compiler, optimize=optimize, includes=includes, sanitize=sanitize
-    )
+    objects = compile_objects(sources, _HOST, compiler=compiler, level=level, includes=includes, sanitize=sanitize)
     tool = find_compiler(compiler, _HOST)
     # lld alone links in milliseconds; the C library's functions come from the process that loads the library.
     command = (
@@ -97,21 +95,21 @@ def build_shared(
 
 
 def load_shared(
-    sources: Sequence[Path], *, compiler: str = "zig", optimize: str = "2", includes: Sequence[Path] = ()
+    sources: Sequence[Path], *, compiler: str = "zig", level: str = "2", includes: Sequence[Path] = ()
 ) -> ctypes.CDLL:
     """Builds a shared library as `build_shared` does, and loads it into this process: the bytes that were checked.
 
     Raises:
         ToolchainError: a compiler is missing or fails, or the library cannot be loaded.
     """
-    return load_library(build_shared(sources, compiler=compiler, optimize=optimize, includes=includes))
+    return load_library(build_shared(sources, compiler=compiler, level=level, includes=includes))
 
 
 def build_program(
     sources: Sequence[Path],
     *,
     compiler: str = "zig",
-    optimize: str = "2",
+    level: str = "2",
     includes: Sequence[Path] = (),
     sanitize: bool = False,
 ) -> Path:
@@ -120,7 +118,7 @@ def build_program(
     Args:
         sources: C99 files, one of them with `main`.
         compiler: `zig` or `gcc` (the system's).
-        optimize: `0`, `1`, `2`, `3` or `s`.
+        level: `0`, `1`, `2`, `3` or `s`.
         includes: folders of headers.
         sanitize: stop at undefined behaviour: zig traps; gcc also checks each memory access, and prints why.
 
@@ -133,7 +131,7 @@ def build_program(
     tool = find_compiler(compiler, _HOST)
     address = ("-fsanitize=address",) if sanitize and compiler == "gcc" else ()
     objects = compile_objects(
-        sources, _HOST, compiler=compiler, optimize=optimize, includes=includes, sanitize=sanitize, flags=address
+        sources, _HOST, compiler=compiler, level=level, includes=includes, sanitize=sanitize, flags=address
     )
     command = (*tool.c, *(() if compiler == "zig" else (*_gcc_runtimes(sanitize), *address)))
     return _linked(

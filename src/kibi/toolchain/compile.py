@@ -22,7 +22,7 @@ def compile_objects(
     target: Target,
     *,
     compiler: str = "zig",
-    optimize: str = "2",
+    level: str = "2",
     includes: Sequence[Path] = (),
     language: str = "c99",
     sanitize: bool = False,
@@ -37,7 +37,7 @@ def compile_objects(
         sources: the C files.
         target: the processor; the host target gives position-independent code for this machine's own processor.
         compiler: `zig` or `gcc`.
-        optimize: `0`, `1`, `2`, `3` or `s`.
+        level: `0`, `1`, `2`, `3` or `s`.
         includes: folders of headers.
         language: `c99`, or `c++17` to compile the same files as C++.
         sanitize: stop the program at undefined behaviour; on the host alone.
@@ -52,7 +52,7 @@ def compile_objects(
     tool = find_compiler(compiler, target)
     command = [
         *(tool.c if language == "c99" else tool.cxx),
-        *compile_flags(tool.name, target, optimize, language, sanitize=sanitize),
+        *compile_flags(tool.name, target, level, language, sanitize=sanitize),
         *(f"-I{Path(folder).absolute()}" for folder in includes),
         *flags,
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from kibi.errors import ToolchainError
 from kibi.targets import Target
 
-OPTIMIZE = ("0", "1", "2", "3", "s")
+LEVELS = ("0", "1", "2", "3", "s")
 LANGUAGES = ("c99", "c++17")
 WARNINGS = (
     "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wvla", "-Wpedantic", "-Werror",
@@ -25,28 +25,28 @@ _HOST = ("-fPIC", "-fomit-frame-pointer")
 _FLOATS = ("-ffp-contract=off",)
 
 
-def compile_flags(compiler: str, target: Target, optimize: str, language: str, *, sanitize: bool) -> tuple[str, ...]:
+def compile_flags(compiler: str, target: Target, level: str, language: str, *, sanitize: bool) -> tuple[str, ...]:
     """All flags of one compilation but the include folders and the files.
 
     Args:
         compiler: `zig` or `gcc`.
         target: the processor.
-        optimize: one of `OPTIMIZE`.
+        level: one of `LEVELS`.
         language: `c99`, or `c++17` to compile C files as C++.
         sanitize: stop at undefined behaviour; on the host alone.
 
     Raises:
         ToolchainError: no optimization level or language has that name, or a device was to be sanitized.
     """
-    if optimize not in OPTIMIZE:
-        raise ToolchainError(f"unknown optimization level {optimize!r}. Levels are: {', '.join(OPTIMIZE)}.")
+    if level not in LEVELS:
+        raise ToolchainError(f"unknown optimization level {level!r}. Levels are: {', '.join(LEVELS)}.")
     if language not in LANGUAGES:
         raise ToolchainError(f"unknown language {language!r}. Languages are: {', '.join(LANGUAGES)}.")
     if sanitize and not target.is_host:
         raise ToolchainError(f"sanitizers run on the host alone, not on {target.name}.")
     machine = _zig_machine(target, sanitize=sanitize) if compiler == "zig" else _gcc_machine(target, sanitize=sanitize)
     dialect = ("-x", "c", "-std=c99") if language == "c99" else ("-x", "c++", "-std=c++17", *_no_runtime(target))
-    return (*machine, *(_HOST if target.is_host else _DEVICE), *_FLOATS, f"-O{optimize}", *dialect, *WARNINGS)
+    return (*machine, *(_HOST if target.is_host else _DEVICE), *_FLOATS, f"-O{level}", *dialect, *WARNINGS)
 
 
 def _no_runtime(target: Target) -> tuple[str, ...]:

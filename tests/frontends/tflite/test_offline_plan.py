@@ -42,7 +42,7 @@ def test_offline_plan_that_does_not_fit_is_refused(contents: bytes, text: str) -
     """The error says what is wrong, where, and what to do."""
     with pytest.raises(ModelError, match=text) as caught:
         read_offline_plan(branches(metadata=[(NAME, contents)]), "m.tflite")
-    assert "kibi plan --embed" in str(caught.value)
+    assert "kibi plan --write-embedded-plan" in str(caught.value)
 
 
 def test_offline_plan_names_every_wrong_tensor() -> None:

@@ -9,8 +9,8 @@ import kibi
 from kibi.dtypes import Array, DType
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
+from kibi.passes.external_buffers import with_external_buffers
 from kibi.passes.stream_inputs import stream_inputs
-from kibi.passes.supply_tensors import supply_tensors
 from kibi.runtime import Interpreter
 from kibi.tflm import Oracle
 from tests.support.tflite_builder import ModelBuilder
@@ -45,7 +45,7 @@ def test_model_without_operators_copies_its_outputs_as_tflm(kind: str, oracle: O
 
 _WAYS: dict[str, Callable[[Graph], Graph]] = {
     "plain": lambda graph: graph,
-    "supplied": lambda graph: supply_tensors(graph, (*graph.inputs, *graph.outputs)),
+    "external": lambda graph: with_external_buffers(graph, (*graph.inputs, *graph.outputs)),
     "streamed": stream_inputs,
 }
 

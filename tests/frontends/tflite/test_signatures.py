@@ -84,6 +84,6 @@ def test_second_graph_is_not_compared_with_tflm(path: Path) -> None:
     found = kibi.verify(kibi.load(path, signature="rate"), target="host", runs=1)
     assert found.skipped == ("tflm: it runs the first graph of a file, not signature 'rate'",)
     with pytest.raises(PlanError, match="carries no plan"):
-        kibi.plan(kibi.load(path, signature="rate"), offline=True)
+        kibi.plan(kibi.load(path, signature="rate"), use_embedded_plan=True)
     if available():
         assert "tflm" in kibi.verify(kibi.load(path, signature="twice"), target="host", runs=1).engines

@@ -20,7 +20,7 @@ METADATA_NAME = b"OfflineMemoryAllocation"
 ONLINE = -1
 """In place of an offset: the runtime finds one."""
 _HEAD_BYTES = 12
-_REMEDY = "Make the plan again with `kibi plan --embed`, or with the tool that wrote it"
+_REMEDY = "Make the plan again with `kibi plan --write-embedded-plan`, or with the tool that wrote it"
 
 
 def read_offline_plan(data: bytes, source: str, *, first_graph: bool = False) -> tuple[int, ...] | None:

@@ -83,7 +83,7 @@ class Outline:
 
     Attributes:
         graph: the first subgraph, of `UnknownOperator` operators. Tensors and nodes are numbered as in the file; what takes none of
-            the arena (constants, variables, handles) is constant or supplied.
+            the arena (constants, variables, handles) is constant or external.
         before: pairs of operators of which the first must run before the second, though no tensor says so: they use the
             same state.
         is_free: whether another order can be thought of at all: each tensor is made once, and before it is read.
@@ -151,7 +151,7 @@ def _tensor(index: int, record: TensorRecord, is_handle: bool) -> Tensor:
     size_bytes = _size_bytes(record)
     kind = TensorType((1, size_bytes), DType.U8)
     data = None if record.data is None else np.broadcast_to(np.uint8(0), kind.shape)
-    return Tensor(index, record.name, kind, data, is_supplied=record.is_variable or is_handle or not size_bytes)
+    return Tensor(index, record.name, kind, data, is_external=record.is_variable or is_handle or not size_bytes)
 
 
 def _node(index: int, record: OperatorRecord, tensors: Sequence[Tensor]) -> Node:

@@ -140,7 +140,7 @@ class _Parser:
         name = tokens.take().text
         if name == "updates":
             facts["updates"] = self._index()
-        elif name in ("supplied", "int4", "variable"):
+        elif name in ("external", "int4", "variable"):
             facts[f"is_{name}"] = True
         elif name == "initial":
             facts["initial"] = self._elements(facts["type"])
@@ -148,7 +148,7 @@ class _Parser:
             facts["tables"] = self._tables()
         else:
             tokens.fail(
-                f"{name[:40]!r} is no property of a tensor: updates, supplied, int4, variable, initial, codebook"
+                f"{name[:40]!r} is no property of a tensor: updates, external, int4, variable, initial, codebook"
             )
 
     def _type(self) -> TensorType:

@@ -78,7 +78,7 @@ def _tensor(tensor: Tensor, elements: bool) -> str:
 def _declared(tensor: Tensor, elements: bool) -> str:
     """Returns a tensor with its properties, without its elements."""
     properties = [f"updates %{tensor.updates}"] if tensor.updates is not None else []
-    properties += ["supplied"] if tensor.is_supplied else []
+    properties += ["external"] if tensor.is_external else []
     properties += ["int4"] if tensor.is_int4 else []
     properties += ["variable"] if tensor.is_variable else []
     properties += [f"initial {_elements(tensor.initial, elements)}"] if tensor.initial is not None else []

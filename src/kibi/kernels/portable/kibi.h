@@ -16,7 +16,7 @@ typedef enum {
     KIBI_ERROR_NULL = -1,            /* a pointer is null */
     KIBI_ERROR_ARENA_SIZE = -2,      /* the arena has fewer bytes than the plan needs */
     KIBI_ERROR_ARENA_ALIGNMENT = -3, /* the arena does not start at the alignment that the plan needs */
-    KIBI_ERROR_NOT_INITIALIZED = -4, /* the model has not all its memory yet: init, or supply, comes first */
+    KIBI_ERROR_NOT_INITIALIZED = -4, /* the model has not all its memory yet: init, or set_external_buffer, comes first */
     KIBI_ERROR_SEQUENCE = -5,            /* a row or a call out of turn: rows are missing, or another one is expected */
     KIBI_ERROR_LIMIT = -6            /* a loop took more turns than KIBI_WHILE_LIMIT: no outputs; the next inference begins anew */
 } kibi_status;

@@ -80,7 +80,7 @@ class _Checker:
             raise _broken("inputs, outputs or the number of operators differ")
         for index, removals in self.gone.items():
             tensor = old.tensors[index] if 0 <= index < len(old.tensors) else None
-            whole = tensor is None or tensor.is_constant or tensor.is_state or tensor.is_supplied
+            whole = tensor is None or tensor.is_constant or tensor.is_state or tensor.is_external
             if tensor is None or whole or index in (*old.inputs, *old.outputs):
                 raise _broken(f"tensor {index} must keep all its channels")
             if not all(0 <= channel < _channels(tensor) for channel in removals) or not self.kept(tensor).any():

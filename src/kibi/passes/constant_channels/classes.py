@@ -58,7 +58,7 @@ class ChannelClasses:
             union.pin(index)
         for tensor in graph.tensors:
             quantization = tensor.type.quantization
-            if tensor.is_state or tensor.is_supplied or (quantization is not None and quantization.is_per_channel):
+            if tensor.is_state or tensor.is_external or (quantization is not None and quantization.is_per_channel):
                 union.pin(tensor.index)
         for site, layer in zip(graph.sites, layers, strict=True):
             if not (_join_layer(union, layer) if layer is not None else _join(union, site)):
