@@ -63,6 +63,27 @@ def test_module_imports_only_from_the_left(path: Path) -> None:
         )
 
 
+def test_modules_of_graphs_import_in_a_circle_of_two_at_most() -> None:
+    """Graphs hold operators, whose methods take nodes of graphs; imports for types count, too."""
+    imported = {}
+    for path in (SOURCE / "ir").rglob("*.py"):
+        if path.stem == "__init__":
+            continue
+        nodes = [
+            node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)
+        ]
+        name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        imported[name] = {str(node.module).removeprefix("kibi.") for node in nodes}
+    reached = {name: {name} for name in imported}
+    for _ in imported:
+        for others in reached.values():
+            others.update(*(imported.get(each, set()) for each in tuple(others)))
+    circles = {
+        name: {other for other in imported if other in reached[name] and name in reached[other]} for name in imported
+    }
+    assert {name for name, circle in circles.items() if len(circle) > 1} == {"ir.graph", "ir.operator"}
+
+
 def test_import_of_kibi_starts_nothing_heavy() -> None:
     """`import kibi` loads no compiler, emulator, schema, terminal or oracle code."""
     code = "import sys, kibi; print(' '.join(sys.modules))"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kibi.dtypes import Array, DType
+from kibi.eager.operators import bind
 from kibi.eager.tensors import BufferTensor
 from kibi.errors import InputError, ModelError
 from kibi.frontends.tflite import parse_tflite
@@ -106,4 +107,4 @@ def test_bind_broadcast_along_many_separate_axes_is_refused() -> None:
     kinds = {name: TensorType(shape, DType.F32) for name, shape in given.items()}
     tensors = {name: BufferTensor(kind, bytearray(kind.size_bytes)) for name, kind in kinds.items()}
     with pytest.raises(InputError, match="broadcast along too many separate axes of a row"):
-        Add().bind(**tensors)
+        bind(Add(), **tensors)

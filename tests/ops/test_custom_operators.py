@@ -18,6 +18,7 @@ from flatbuffers import flexbuffers
 import kibi
 from kibi import ops
 from kibi.dtypes import Array, DType
+from kibi.eager.operators import bind
 from kibi.eager.tensors import BufferTensor, CameraTensor
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import InputError, InternalError, ModelError
@@ -147,7 +148,7 @@ def test_custom_operator_works_by_hand() -> None:
     camera = CameraTensor(kind, iter(frame[0]))
     seen, output = (BufferTensor(kind, bytearray(kind.size_bytes)) for _ in range(2))
     seen.assign(background)
-    FrameDifference(threshold=9).bind(output=output, background=seen, frame=camera).eval()
+    bind(FrameDifference(threshold=9), output=output, background=seen, frame=camera).eval()
     distance = np.abs(frame.astype(int) - background)
     assert (output.to_array() == np.minimum(np.where(distance > 9, distance, 0) - 3, 127)).all()
 

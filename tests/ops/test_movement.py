@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kibi.dtypes import DType
+from kibi.eager.operators import bind
 from kibi.eager.tensors import BufferTensor
 from kibi.errors import InputError, ModelError
 from kibi.frontends.tflite import parse_tflite
@@ -198,7 +199,7 @@ def test_concatenation_by_hand_with_a_gap_is_refused() -> None:
     """An input that is left out in front of another has no meaning."""
     tensor, output = (BufferTensor(TensorType((1, size), DType.S8), bytearray(size)) for size in (2, 4))
     with pytest.raises(InputError, match="input1 is left out, but input2 is there"):
-        Concatenation(axis=1).bind(input0=tensor, input2=tensor, output=output)
+        bind(Concatenation(axis=1), input0=tensor, input2=tensor, output=output)
 
 
 def _network(c: Choices) -> Case:

@@ -1,1 +1,1 @@
-"""uTensor's half: contexts, arenas, handles, tensors, events, and operators by hand."""
+"""uTensor's half: contexts, arenas, handles, tensors, events, and operators."""

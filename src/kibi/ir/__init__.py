@@ -1,10 +1,8 @@
 """Graphs as frozen data: tensors, nodes, operators' contract, row access, verification."""
 
-from kibi.ir.by_hand import BoundOperator
 from kibi.ir.early_exit import early_exits
 from kibi.ir.evaluation import counted_graphs, counted_steps, evaluation, evaluator
 from kibi.ir.graph import Graph, Node, Signature, Site, subgraphs_within
-from kibi.ir.operands import Operand
 from kibi.ir.operator import Accumulation, KernelCall, Made, Operator, OperatorError, Rows, StatefulOperator
 from kibi.ir.rows import RowAccess
 from kibi.ir.state_updates import can_overwrite, in_order, overwrites
@@ -13,12 +11,10 @@ from kibi.ir.verify import verify
 
 __all__ = [
     "Accumulation",
-    "BoundOperator",
     "Graph",
     "KernelCall",
     "Made",
     "Node",
-    "Operand",
     "Operator",
     "OperatorError",
     "Quantization",

@@ -14,9 +14,7 @@ from kibi.ir.rows import RowAccess
 from kibi.kernels.params import PARAMS, Params
 
 if TYPE_CHECKING:
-    from kibi.ir.by_hand import BoundOperator
     from kibi.ir.graph import Graph, Site
-    from kibi.ir.operands import Operand
     from kibi.ir.tensor import TensorType
 
 _P = TypeVar("_P", bound=Params)
@@ -288,20 +286,6 @@ class Operator(ABC):
         """Multiply-accumulates of one inference; 0 for operators that are not counted in them."""
         del site
         return 0
-
-    def bind(self, **operands: "Operand | None") -> "BoundOperator":
-        """The operator on tensors by hand: `op.bind(input=x, filter=w, output=y).eval()`.
-
-        Args:
-            operands: tensors by the names in `inputs` and `outputs`, in any order; optional ones may be left out.
-
-        Raises:
-            InputError: a name is missing or unknown, an operand is no tensor, or one breaks a rule of the operator.
-            EventError: a constant cannot be read.
-        """
-        from kibi.ir.by_hand import BoundOperator  # noqa: PLC0415 - graphs hold operators, and it builds on graphs
-
-        return BoundOperator(self, operands)
 
 
 class StatefulOperator(Operator):

@@ -8,6 +8,7 @@ import numpy as np
 
 from kibi.dtypes import DType
 from kibi.errors import ModelError, Problem
+from kibi.ir.attributes import check_attributes
 from kibi.ir.early_exit import early_exits
 from kibi.ir.graph import Graph, Node, Site
 from kibi.ir.operator import OperatorError
@@ -149,6 +150,7 @@ def _types(site: Site) -> Iterator[Problem]:
     """Sizes first: nothing is made for an output before its declared shape is the one that the inputs give."""
     node = site.node
     try:
+        check_attributes(site.op)
         _check_operands(site)
         inferred = _inferred(site)
     except OperatorError as error:

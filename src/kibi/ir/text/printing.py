@@ -147,7 +147,9 @@ def _is_default(attribute: "Field[Any]", value: object) -> bool:
 
 
 def _value(value: object, numbers: Mapping[int, int]) -> str:
-    """Returns the value of an attribute."""
+    """Returns the value of an attribute; of NumPy's numbers as of Python's."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, Graph):
         return f"@{numbers.get(id(value), '?')}"
     if isinstance(value, Enum):

@@ -13,6 +13,7 @@ from kibi.dtypes import Array, DType
 from kibi.eager.context import Context
 from kibi.eager.handlers import ErrorHandler
 from kibi.eager.memory import HandleArena
+from kibi.eager.operators import bind
 from kibi.eager.tensors import (
     BufferTensor,
     CameraTensor,
@@ -110,7 +111,7 @@ class _Layer:
 
     def refusal(self, **changed: object) -> str:
         with pytest.raises(InputError) as caught:
-            self.op.bind(**{name: value for name, value in {**self.operands, **changed}.items() if value is not ...})
+            bind(self.op, **{name: value for name, value in {**self.operands, **changed}.items() if value is not ...})
         return str(caught.value)
 
 
@@ -136,7 +137,7 @@ def test_operator_by_hand_gives_the_interpreters_bits_wherever_data_lies(
                 values = first if given is None else given
                 made.setdefault(tensor.index, _INPUTS[kind](tensor.type, values, tmp_path))
             operands = {name: made[tensor.index] for name, tensor in reversed(site.operands) if tensor is not None}
-            output = _marked(site.op, fast=fast).bind(**operands).eval()
+            output = bind(_marked(site.op, fast=fast), **operands).eval()
             assert output is operands["output"]
             if wanted and site.op.has_several_outputs:
                 assert_same(graph, [made[index].to_array() for index in graph.outputs], wanted)
@@ -154,8 +155,8 @@ def test_big_endian_device_gives_the_same_values(fast: bool) -> None:
     with Context(byteorder="big"):
         x, y = RamTensor(kind, values), RamTensor(_type(kind.shape, 0.1))
         back = RamTensor(kind)
-        _marked(ops.Quantize(), fast=fast).bind(input=x, output=y).eval()
-        _marked(ops.Dequantize(), fast=fast).bind(input=y, output=back).eval()
+        bind(_marked(ops.Quantize(), fast=fast), input=x, output=y).eval()
+        bind(_marked(ops.Dequantize(), fast=fast), input=y, output=back).eval()
         assert np.abs(back.to_array().astype(np.float32) - values).max() <= 0.051
 
 
@@ -172,7 +173,7 @@ def test_only_operators_marked_fast_reach_bytes(monkeypatch: pytest.MonkeyPatch)
 
         monkeypatch.setattr(TensorInterface, name, spy)
     for fast, wanted in ((True, {"direct_row"}), (False, {"row", "write_row"})):
-        bound = _marked(layer.op, fast=fast).bind(**layer.operands)
+        bound = bind(_marked(layer.op, fast=fast), **layer.operands)
         bound.step(0)
         asked.clear()
         bound.step(1)
@@ -199,9 +200,9 @@ def test_missing_and_unknown_names_are_told_with_those_that_exist() -> None:
 def test_optional_operand_may_be_left_out_or_none() -> None:
     """A bias that is not there is zero."""
     layer = _Layer.make()
-    without = layer.op.bind(**{**layer.operands, "bias": None}).eval().to_array()
+    without = bind(layer.op, **{**layer.operands, "bias": None}).eval().to_array()
     zeros = RomTensor(layer.operands["bias"].type, np.zeros(4, np.int32))
-    assert (layer.op.bind(**{**layer.operands, "bias": zeros}).eval().to_array() == without).all()
+    assert (bind(layer.op, **{**layer.operands, "bias": zeros}).eval().to_array() == without).all()
 
 
 def test_operands_that_break_a_rule_are_refused_with_their_names() -> None:
@@ -217,17 +218,17 @@ def test_operands_that_break_a_rule_are_refused_with_their_names() -> None:
     )
     assert "bias has type s8, but s32 is required" in layer.refusal(bias=layer.operands["input"])
     with pytest.raises(InputError, match="STREAM_INPUT computes nothing"):
-        StreamInput().bind(output=layer.operands["output"])
+        bind(StreamInput(), output=layer.operands["output"])
 
 
 def test_constants_that_are_written_later_count_at_the_next_evaluation() -> None:
     """Weights may lie in RAM, and change between two evaluations."""
     layer = _Layer.make()
     weights = RamTensor(layer.operands["filter"].type, np.zeros((4, 3, 3, 2), np.int8))
-    bound = layer.op.bind(**{**layer.operands, "filter": weights})
+    bound = bind(layer.op, **{**layer.operands, "filter": weights})
     bound.eval()
     weights.assign(layer.operands["filter"].to_array())
-    wanted = layer.op.bind(**layer.operands).eval().to_array()
+    wanted = bind(layer.op, **layer.operands).eval().to_array()
     assert (bound.eval().to_array() == wanted).all()
 
 
@@ -235,11 +236,11 @@ def test_constants_that_are_written_later_count_at_the_next_evaluation() -> None
 def test_camera_that_keeps_too_few_rows_is_told_how_many_it_needs(fast: bool) -> None:
     """The least number of kept rows works, and each smaller one is an error that names it."""
     layer = _Layer.make()
-    wanted = layer.op.bind(**layer.operands).eval().to_array()
+    wanted = bind(layer.op, **layer.operands).eval().to_array()
     picture = layer.operands["input"]
     for keep in (1, 2, 3):
         camera = CameraTensor(picture.type, picture.row, keep=keep, name="camera")
-        bound = _marked(layer.op, fast=fast).bind(**{**layer.operands, "input": camera})
+        bound = bind(_marked(layer.op, fast=fast), **{**layer.operands, "input": camera})
         if keep < 3:
             with pytest.raises(EventError, match="'camera' must keep at least 3 of them"):
                 bound.eval()
@@ -253,9 +254,9 @@ def test_one_camera_may_be_two_inputs(fast: bool) -> None:
     kind = _type((1, 6, 4, 2))
     picture = _values(kind)
     x, wanted, y = RamTensor(kind, picture), RamTensor(kind), RamTensor(kind)
-    ops.Add().bind(input1=x, input2=x, output=wanted).eval()
+    bind(ops.Add(), input1=x, input2=x, output=wanted).eval()
     camera = CameraTensor(kind, iter(picture[0]))
-    _marked(ops.Add(), fast=fast).bind(input1=camera, input2=camera, output=y).eval()
+    bind(_marked(ops.Add(), fast=fast), input1=camera, input2=camera, output=y).eval()
     assert (y.to_array() == wanted.to_array()).all()
 
 
@@ -266,13 +267,13 @@ def test_layers_take_turns_through_a_ring_of_rows() -> None:
     picture = _values(kind)
     conv = ops.Conv2D(padding=ops.Padding.SAME)
     x, middle, y = RamTensor(kind, picture), RamTensor(kind), RamTensor(kind)
-    conv.bind(input=x, filter=weights, output=middle).eval()
-    wanted = conv.bind(input=middle, filter=weights, output=y).eval().to_array()
+    bind(conv, input=x, filter=weights, output=middle).eval()
+    wanted = bind(conv, input=middle, filter=weights, output=y).eval().to_array()
 
     camera = CameraTensor(kind, iter(picture[0]), keep=3)
     ring = RowTensor(kind, ring=3)
-    first = conv.bind(input=camera, filter=weights, output=ring)
-    second = conv.bind(input=ring, filter=weights, output=y)
+    first = bind(conv, input=camera, filter=weights, output=ring)
+    second = bind(conv, input=ring, filter=weights, output=y)
     y.assign(np.zeros(kind.shape, np.int8))
     made = 0
     for step in range(second.steps):
@@ -289,7 +290,7 @@ def test_steps_out_of_turn_are_refused_and_step_zero_begins_anew() -> None:
     kind = _type((1, 4, 4, 2))
     axes = RomTensor(TensorType((2,), DType.S32), np.array([1, 2], np.int32))
     x, y = RamTensor(kind, _values(kind)), RamTensor(_type((1, 2)))
-    bound = ops.Mean().bind(input=x, axes=axes, output=y)
+    bound = bind(ops.Mean(), input=x, axes=axes, output=y)
     wanted = bound.eval().to_array()
     bound.step(0)
     with pytest.raises(InputError, match=r"step 2 is out of turn; 0 or 1 of 4 is next"):
@@ -303,11 +304,11 @@ def test_output_may_be_an_input_where_no_row_is_lost(fast: bool) -> None:
     """Elementwise operators run in place; a convolution whose windows overlap does not."""
     kind = _type((1, 4, 4, 2))
     x = RamTensor(kind, _values(kind))
-    wanted = ops.Relu().bind(input=x, output=RamTensor(kind)).eval().to_array()
-    assert (_marked(ops.Relu(), fast=fast).bind(input=x, output=x).eval().to_array() == wanted).all()
+    wanted = bind(ops.Relu(), input=x, output=RamTensor(kind)).eval().to_array()
+    assert (bind(_marked(ops.Relu(), fast=fast), input=x, output=x).eval().to_array() == wanted).all()
     weights = RomTensor(_type((2, 3, 3, 2)), _values(_type((2, 3, 3, 2))))
     with pytest.raises(InputError, match="rows would be overwritten before they are read"):
-        ops.Conv2D(padding=ops.Padding.SAME).bind(input=x, filter=weights, output=x)
+        bind(ops.Conv2D(padding=ops.Padding.SAME), input=x, filter=weights, output=x)
 
 
 def test_chain_on_an_arena_that_moves_its_blocks_keeps_its_bits() -> None:
@@ -317,8 +318,8 @@ def test_chain_on_an_arena_that_moves_its_blocks_keeps_its_bits() -> None:
     conv = ops.Conv2D(padding=ops.Padding.SAME)
     picture = _values(kind)
     plain = [RamTensor(kind, picture), RamTensor(kind), RamTensor(kind)]
-    conv.bind(input=plain[0], filter=weights, output=plain[1]).eval()
-    wanted = ops.Relu().bind(input=plain[1], output=plain[2]).eval().to_array()
+    bind(conv, input=plain[0], filter=weights, output=plain[1]).eval()
+    wanted = bind(ops.Relu(), input=plain[1], output=plain[2]).eval().to_array()
 
     with Context(ram=HandleArena(176)):
         gap = RamTensor(_type((1, 24)))
@@ -326,7 +327,7 @@ def test_chain_on_an_arena_that_moves_its_blocks_keeps_its_bits() -> None:
         second_gap = RamTensor(_type((1, 24)))
         middle = RamTensor(kind)
         places = [x.handle.address, middle.handle.address]
-        bound = conv.bind(input=x, filter=weights, output=middle)
+        bound = bind(conv, input=x, filter=weights, output=middle)
         bound.step(0)
         gap.free()
         second_gap.free()
@@ -334,7 +335,7 @@ def test_chain_on_an_arena_that_moves_its_blocks_keeps_its_bits() -> None:
         assert [x.handle.address, middle.handle.address] == [0, 48] != places
         for step in range(1, bound.steps):
             bound.step(step)
-        relu = ops.Relu().bind(input=middle, output=y)
+        relu = bind(ops.Relu(), input=middle, output=y)
         x.free()
         RamTensor(_type((1, 80)))
         assert middle.handle.address == 0
@@ -361,14 +362,33 @@ def test_error_inside_an_operator_leaves_the_arena_free_to_move() -> None:
     with Context(handler=ErrorHandler()):
         x, y = RamTensor(kind, _values(kind)), RamTensor(kind)
         with pytest.raises(OperatorError, match="no idea"):
-            Failing().bind(input=x, output=y).eval()
+            bind(Failing(), input=x, output=y).eval()
         assert not x.handle.is_pinned
 
 
 def test_bound_operator_says_what_it_is() -> None:
     """The operator and the names of its tensors are shown."""
     layer = _Layer.make()
-    bound = layer.op.bind(**layer.operands)
+    bound = bind(layer.op, **layer.operands)
     assert "input='x', filter='w', bias='b', output='y'" in repr(bound)
     assert bound.op is layer.op
     assert bound.output is layer.operands["output"]
+
+
+@pytest.mark.parametrize("number", [1 << 31, -(1 << 31) - 1, 1 << 40, 10**400, np.int64(1 << 40)])
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda number: ops.Conv2D(stride=(1, number)), "stride"),
+        (lambda number: ops.Conv2D(dilation=(number, 1)), "dilation"),
+        (lambda number: ops.Conv2D(padding=ops.ExplicitPadding((0, number), (0, 0))), "padding"),
+    ],
+)
+def test_number_beyond_32_bits_is_refused_with_what_to_give(
+    make: Callable[[int], Operator], name: str, number: int
+) -> None:
+    """No kernel holds it, so that the operator takes it nowhere; the error names the attribute and its range."""
+    with pytest.raises(
+        InputError, match=f"{name} is .*, which 32 bits do not hold.* Give {name} a number from -2147483648"
+    ):
+        bind(make(number), **_Layer.make().operands)

@@ -1,6 +1,6 @@
-"""Operators by hand: one operator on tensors that lie anywhere, row by row, without a graph or a plan.
+"""Operators of eager use: one operator on tensors that are stored anywhere, row by row, without a graph or a plan.
 
-After uTensor's operators, which take their operands by name and do not care where those lie
+After uTensor's operators, which take their operands by name and do not care where those are stored
 (`src/uTensor/core/operatorBase.hpp`).
 """
 
@@ -11,12 +11,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from kibi.dtypes import Array
+from kibi.eager.operands import Operand, checked_operands, verified_site
 from kibi.errors import EventError, InputError
-from kibi.ir.graph import Site
-from kibi.ir.operands import Operand, checked_operands, verified_site
-from kibi.ir.operator import Accumulation, Made, Operator, Rows
-from kibi.ir.rows import RowAccess
-from kibi.ir.tensor import TensorType
+from kibi.ir import Accumulation, Made, Operator, RowAccess, Rows, Site, TensorType
+
+
+def bind(op: Operator, /, **operands: Operand | None) -> "BoundOperator":
+    """Returns an operator with its operands: `bind(op, input=x, filter=w, output=y).eval()`.
+
+    Args:
+        op: the operator.
+        operands: tensors by the names in the operator's `inputs` and `outputs`, in any order; optional ones may be left out.
+
+    Raises:
+        InputError: a name is missing or unknown, an operand is no tensor, or one breaks a rule of the operator.
+        EventError: a constant cannot be read.
+    """
+    return BoundOperator(op, operands)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +75,7 @@ class _Run:
 
 
 class BoundOperator:
-    """An operator with its operands; made by `Operator.bind`.
+    """An operator with its operands; made by `bind`.
 
     `eval` computes the output, or all outputs. To let several operators take turns on rows, as a plan does, call `step` with
     each step in ascending order; `needs` says which rows a step reads.

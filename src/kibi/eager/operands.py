@@ -1,4 +1,4 @@
-"""What is bound to an operator by hand: what a tensor must offer, and the checks of names and rules."""
+"""Operands of an operator in eager use: what a tensor must offer, and the checks of names and rules."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -8,10 +8,7 @@ from numpy.typing import ArrayLike
 
 from kibi.dtypes import Array
 from kibi.errors import InputError, ModelError
-from kibi.ir.graph import Graph, Node, Site
-from kibi.ir.operator import Operator
-from kibi.ir.tensor import Tensor, TensorType
-from kibi.ir.verify import verify
+from kibi.ir import Graph, Node, Operator, Site, Tensor, TensorType, verify
 
 
 class Operand(Protocol):
@@ -123,7 +120,7 @@ def verified_site(op: Operator, operands: Mapping[str, Operand]) -> Site:
     inputs = tuple(index.get(name.rstrip("?")) for name in op.inputs)
     outputs = tuple(index[name] for name in made if name in index)
     rows = tuple(index[name] for name in op.row_inputs if name in index)
-    graph = Graph("by_hand", op.name, tuple(tensors), (Node(op, inputs, outputs, 0),), rows, outputs)
+    graph = Graph("eager", op.name, tuple(tensors), (Node(op, inputs, outputs, 0),), rows, outputs)
     try:
         return verify(graph).sites[0]
     except ModelError as error:
