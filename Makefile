@@ -2,7 +2,11 @@
 
 PYTHON ?= python3
 VENV := .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
 BIN := $(VENV)/bin
+endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # CI's machine has two cores; tests run on as many as there are.
 JOBS ?= auto
@@ -66,7 +70,7 @@ headers: setup-dev ## Write the parameter structs of the kernels' headers anew, 
 	$(BIN)/python -c "from kibi.kernels.headers import write_headers; write_headers()"
 
 wheel: setup-dev ## Build the wheel, install it apart, and test it outside the source tree
-	sh tests/wheel.sh $(BIN)/python -q -n $(JOBS) -m "not slow and not oracle"
+	$(BIN)/python tests/wheel.py -q -n $(JOBS) -m "not slow and not oracle"
 
 clean: ## Remove what was built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

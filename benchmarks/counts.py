@@ -46,7 +46,7 @@ def main() -> None:
     if arguments.write:
         counts = {**known["counts"], **found}
         text = json.dumps({"tools": tools, "counts": dict(sorted(counts.items()))}, indent=1)
-        RECORD.write_text(text + "\n", encoding="utf-8")
+        RECORD.write_text(text + "\n", encoding="utf-8", newline="\n")
     if arguments.check and worse:
         print("Counts have risen: " + "; ".join(worse))
         print(f"The record was made with {known['tools']}; here are {tools}.")

@@ -87,7 +87,7 @@ def _run(block: Block, variables: dict[str, Any]) -> str | None:
     """Runs a block, and returns what it prints; None if it does not run."""
     saved = _SAVED.match(block.body)
     if block.language == "c" and saved:
-        Path(saved["name"]).write_text(block.body, encoding="utf-8")
+        Path(saved["name"]).write_text(block.body, encoding="utf-8", newline="\n")
     if not block.runs:
         return None
     printed = _run_python(block, variables) if block.language == "python" else _run_sh(block)

@@ -64,7 +64,7 @@ def _write(path: Path, wanted: str) -> None:
     """Writes a file if it differs, and says so."""
     if not path.exists() or path.read_text(encoding="utf-8") != wanted:
         path.parent.mkdir(exist_ok=True)
-        path.write_text(wanted, encoding="utf-8")
+        path.write_text(wanted, encoding="utf-8", newline="\n")
         sys.stdout.write(f"written: {path.relative_to(ROOT)}\n")
 
 

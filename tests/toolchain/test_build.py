@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import kibi
+from kibi import demo
 from kibi.errors import ToolchainError
+from kibi.kernels import kernel_folder
 from kibi.targets import target as target_named
 from kibi.toolchain import (
     FLASH_ADDRESS,
@@ -17,6 +20,10 @@ from kibi.toolchain import (
     build_shared,
     read_image,
 )
+from kibi.toolchain.build import _zig_shared
+from kibi.toolchain.compile import run_tool
+from kibi.toolchain.compilers import find_compiler
+from kibi.toolchain.flags import compile_flags
 from tests.toolchain.tools import check_cross, check_gcc
 
 _M4 = target_named("cortex-m4")
@@ -190,3 +197,34 @@ def test_program_runs(tmp_path: Path) -> None:
     source = _write(tmp_path, program='#include <stdio.h>\nint main(void) { puts("hello"); return 3; }')
     done = subprocess.run([build_program(source, compiler="gcc")], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "hello\n")
+
+
+def test_shared_libraries_of_other_systems_are_linked_by_their_own_linkers() -> None:
+    """Lld for ELF knows Linux alone."""
+    tool = find_compiler("zig", target_named("host"))
+    assert _zig_shared(tool, "linux")[1:] == ("ld.lld", "-shared")
+    assert _zig_shared(tool, "darwin") == _zig_shared(tool, "win32") == (*tool.c, "-shared")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("triple", ["x86_64-windows-gnu", "aarch64-windows-gnu", "aarch64-macos", "x86_64-macos"])
+def test_host_kernels_and_a_library_are_built_for_other_systems(triple: str, tmp_path: Path) -> None:
+    """The kernels for vectors compile without a warning, and a model's library with its example links; nothing here runs them."""
+    model = kibi.load(demo.model_path())
+    kibi.compile(model, kibi.plan(model, "host"), tmp_path)
+    tool = find_compiler("zig", target_named("host"))
+    processor = {"x86_64": "x86_64_v3", "aarch64": "baseline"}[triple.partition("-")[0]]
+    flags = [
+        flag
+        for flag in compile_flags("zig", target_named("host"), "1", "c99", sanitize=False)
+        if flag != "-march=native"
+    ]
+    command = [*tool.c, "-target", triple, f"-mcpu={processor}", *flags]
+    folders = [kernel_folder(name) for name in ("host", "portable")]
+    for kernel in sorted(folders[0].glob("*.c")):
+        includes = [f"-I{folder}" for folder in folders]
+        run_tool(
+            [*command, *includes, "-c", str(kernel), "-o", str(tmp_path / "kernel.o")], "a kernel does not compile"
+        )
+    sources = [str(path) for path in sorted(tmp_path.rglob("*.c"))]
+    run_tool([*command, f"-I{tmp_path}", *sources, "-o", str(tmp_path / "example")], "the library does not link")

@@ -12,8 +12,9 @@ this program makes hardly any garbage."""
 
 def run() -> None:
     """Runs the command line; an interruption, even of the imports, ends with one line and exit code 130."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, _interrupt)  # whatever is half done is cleaned up, as for Ctrl-C
     gc.set_threshold(_MANY_OBJECTS, 50, 100)
     try:

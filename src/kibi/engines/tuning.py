@@ -158,7 +158,7 @@ class _Build:
             nodes = range(len(library.model.graph.nodes))
             flash = engine.image.code_bytes + engine.image.weights_bytes
             counts = {"instructions": [engine.instructions_of(node) for node in nodes], "flash_bytes": flash}
-        path.write_text(json.dumps(counts), encoding="utf-8")
+        path.write_text(json.dumps(counts), encoding="utf-8", newline="\n")
 
 
 def _constant_bytes(call: KernelCall) -> int:

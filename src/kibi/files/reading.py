@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from kibi.errors import KibiError
+from kibi.files.system import open_flags
 
 KIB, MIB = 1 << 10, 1 << 20
 _PIECE_BYTES = MIB
@@ -88,7 +89,11 @@ def open_binary(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise OSError(errno.ENOENT, "the path is empty", location)
     try:
         # Not to wait in `open`, where a named pipe without a writer would hold us for ever.
-        handle = os.open(location, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        handle = os.open(location, open_flags(os.O_RDONLY, "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY"))
+    except PermissionError:  # what Windows says of a folder
+        if not os.path.isdir(location):  # noqa: PTH112 - the same path as above
+            raise
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), location) from None
     except ValueError as error:  # the path holds a null character
         raise OSError(errno.EINVAL, str(error), location) from None
     with os.fdopen(handle, "rb", buffering=0) as raw:
@@ -96,7 +101,8 @@ def open_binary(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), location)
         first = _await_writer(handle, location) if stat.S_ISFIFO(mode) else b""
-        os.set_blocking(handle, True)
+        if hasattr(os, "O_NONBLOCK"):
+            os.set_blocking(handle, True)
         yield cast("BinaryIO", _Continued(raw, first))  # it has what readers use of one
 
 

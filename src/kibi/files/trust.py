@@ -1,10 +1,10 @@
 """Trust in files that Kibi loads: whether others could have written them, by the rules of `sshd`."""
 
-import grp
 import os
-import pwd
 import stat
 from pathlib import Path
+
+from kibi.files.system import has_users, is_in_home
 
 _ROOT = 0
 
@@ -15,12 +15,16 @@ def why_not_trusted(folder: Path) -> str:
     The folder must be ours or root's, and writable by nobody else. Each folder above it must be ours or root's, too, and either
     be writable by nobody else or be sticky, as `/tmp` is: there, others cannot rename what is ours.
 
+    Windows says nothing of this in a file's status. There a folder must be in the user's home.
+
     Args:
         folder: an absolute path without links, as `os.path.realpath` gives it.
 
     Raises:
         OSError: a folder cannot be looked at.
     """
+    if not has_users():
+        return "" if is_in_home(folder) else f"{folder} is not in your home folder, so that others may change it"
     for place in (folder, *folder.parents):
         status = place.lstat()
         if not stat.S_ISDIR(status.st_mode):
@@ -33,8 +37,8 @@ def why_not_trusted(folder: Path) -> str:
 
 
 def is_ours(status: os.stat_result) -> bool:
-    """Returns whether a file or folder is ours or root's, and writable by nobody else."""
-    return not _who_else(status, may_be_sticky=False)
+    """True if a file or folder is ours or root's, and writable by nobody else; on Windows its folder says so."""
+    return not has_users() or not _who_else(status, may_be_sticky=False)
 
 
 def _who_else(status: os.stat_result, *, may_be_sticky: bool) -> str:
@@ -57,6 +61,9 @@ def _is_group_of_one(group: int, user: int) -> bool:
     """
     if group == _ROOT:  # whoever is in it is root in effect
         return True
+    import grp  # noqa: PLC0415 - Windows has no such module
+    import pwd  # noqa: PLC0415 - as above
+
     try:
         found, owner = grp.getgrgid(group), pwd.getpwuid(user)
     except KeyError:
@@ -65,6 +72,8 @@ def _is_group_of_one(group: int, user: int) -> bool:
 
 
 def _user(number: int) -> str:
+    import pwd  # noqa: PLC0415 - as above
+
     try:
         return f"the user {pwd.getpwuid(number).pw_name}"
     except KeyError:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from kibi.errors import InputError, OutputError
 from kibi.files.folders import PREFIX, remove_quietly, temporary_folder, unused_name
+from kibi.files.system import is_of_ours, open_flags, take_over
 from kibi.text.file_name import FileName
 from kibi.text.file_text import FileText
 
@@ -116,7 +117,7 @@ def _destination(path: Path) -> _Destination:
     """
     for _ in range(_MOST_LINKS):
         folder = os.path.realpath(path.parent)
-        if folder == f"/proc/{os.getpid()}/fd" and path.name.isdecimal():
+        if folder in (f"/proc/{os.getpid()}/fd", "/dev/fd") and path.name.isdecimal():  # of Linux, of macOS
             return _Destination(path, os.fstat(int(path.name)), int(path.name))
         if _is_process_file(Path(folder, path.name)):
             return _Destination(Path(folder, path.name), path.stat())
@@ -143,14 +144,14 @@ def _check_link(path: Path, link: os.stat_result) -> None:
     """
     folder = path.parent.stat()
     is_shared = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
-    if is_shared and link.st_uid not in (os.geteuid(), folder.st_uid):
+    if is_shared and not (is_of_ours(link) or link.st_uid == folder.st_uid):
         what = "it is a link of another user's in a folder that everybody may write"
         raise PermissionError(errno.EACCES, what, str(path))
 
 
 def _write_directly(place: _Destination, data: bytes) -> None:
     if place.descriptor is None:
-        handle = os.open(place.path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY)
+        handle = os.open(place.path, open_flags(os.O_WRONLY, "O_CLOEXEC", "O_NOCTTY"))
     else:
         with contextlib.suppress(AttributeError, ValueError):  # standard output may be closed
             sys.stdout.flush()  # what was printed earlier comes first
@@ -176,7 +177,7 @@ def _existing(place: _Destination) -> os.stat_result | None:
         OSError: it may not be written.
     """
     if place.status is not None:
-        os.close(os.open(place.path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC))
+        os.close(os.open(place.path, open_flags(os.O_WRONLY, "O_NOFOLLOW", "O_CLOEXEC")))
     return place.status
 
 
@@ -189,23 +190,12 @@ def _create(path: Path, data: bytes, like: os.stat_result | None) -> None:
         like: the file whose owner and permissions it gets; None: as the umask says.
     """
     # The system itself applies the umask here, which can be read only by changing it for all threads.
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    flags = open_flags(os.O_WRONLY | os.O_CREAT | os.O_EXCL, "O_NOFOLLOW", "O_CLOEXEC")
+    handle = os.open(path, flags, 0o666)
     with os.fdopen(handle, "wb") as stream:
         if like is not None:
-            _take_over(handle, like)
+            take_over(handle, like)
         stream.write(data)
-
-
-def _take_over(handle: int, like: os.stat_result) -> None:
-    """Gives an open file the owner and the permissions of another one."""
-    mode = stat.S_IMODE(like.st_mode)
-    made = os.fstat(handle)
-    if (made.st_uid, made.st_gid) != (like.st_uid, like.st_gid):
-        try:
-            os.fchown(handle, like.st_uid, like.st_gid)
-        except PermissionError:
-            mode &= 0o777  # nobody's program may run as somebody else
-    os.fchmod(handle, mode)
 
 
 def _appear(directory: Path, files: Mapping[str, str]) -> bool:

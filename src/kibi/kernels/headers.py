@@ -113,4 +113,4 @@ def outdated_headers() -> dict[Path, str]:
 def write_headers() -> None:
     """Writes the structs of Kibi's own headers anew, from their descriptions."""
     for path, text in outdated_headers().items():
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", newline="\n")

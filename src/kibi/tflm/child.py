@@ -7,16 +7,22 @@ and exhaustion, not a sandbox.
 
 import contextlib
 import os
-import resource
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import IO
 
 from kibi.errors import OracleError
 from kibi.files import temporary_folder
+
+resource: ModuleType | None
+try:
+    resource = import_module("resource")
+except ImportError:  # Windows has no such limits
+    resource = None
 
 MEMORY_BYTES = 4 << 30
 """Of addresses, which are far more than what is touched: TFLM's libraries take a gigabyte, its arena reserves 256 MiB."""
@@ -26,6 +32,7 @@ NAME = "TensorFlow Lite Micro's build"
 _KEPT = (
     "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR",
     "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "VIRTUAL_ENV",
+    "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", "APPDATA",  # of Windows
 )  # fmt: skip
 """Of the environment: what Python needs to start and to find its packages."""
 
@@ -66,14 +73,18 @@ class Child:
 
     def allow_seconds(self, seconds: float) -> None:
         """Allows so much processor time from now on; then the system stops the child, even if this process has ended."""
-        used = _used_seconds(self.process.pid)
-        _set(self.process.pid, resource.RLIMIT_CPU, int(used + seconds) + 2, is_final=False)
+        if resource is not None:
+            used = _used_seconds(self.process.pid)
+            _set(self.process.pid, resource.RLIMIT_CPU, int(used + seconds) + 2, is_final=False)
 
     def kill(self) -> None:
         """Stops it and all that it has started; `close` must follow."""
         if self.process.returncode is None:  # else the number may be another process's by now
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+                if hasattr(os, "killpg"):
+                    os.killpg(self.process.pid, signal.SIGKILL)
+                else:
+                    self.process.kill()
 
     def close(self) -> None:
         """Ends it, and removes its folder."""
@@ -86,7 +97,7 @@ class Child:
     def ending(self) -> str:
         """Returns how it ended, once it has: what follows "TensorFlow Lite Micro's build"."""
         code = self.process.wait()
-        if code == -signal.SIGXCPU:
+        if hasattr(signal, "SIGXCPU") and code == -signal.SIGXCPU:
             return "used up its processor time on this model, and was stopped"
         if code < 0:
             return f"crashed with {signal.Signals(-code).name} on this model"
@@ -102,6 +113,8 @@ def _environment() -> dict[str, str]:
 
 def _limit(process: int) -> None:
     """Sets the limits that never change. The child still waits for its first model, so no model runs without them."""
+    if resource is None:
+        return
     _set(process, resource.RLIMIT_CORE, 0)
     _set(process, resource.RLIMIT_FSIZE, FILE_BYTES)
     _set(process, resource.RLIMIT_AS, MEMORY_BYTES)
@@ -109,7 +122,7 @@ def _limit(process: int) -> None:
 
 def _set(process: int, kind: int, limit: int, *, is_final: bool = True) -> None:
     """Sets a limit of a child; keeps a lower limit, and does nothing on systems that cannot set limits of other processes."""
-    if not hasattr(resource, "prlimit"):
+    if resource is None or not hasattr(resource, "prlimit"):
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         _, most = resource.prlimit(process, kind)

@@ -1,6 +1,7 @@
 """Builds of complete things: an image for a device, a shared library or a program for the host."""
 
 import ctypes
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,11 +10,13 @@ from kibi.targets import Target
 from kibi.targets import target as target_named
 from kibi.toolchain.cache import cached, digest, load_library
 from kibi.toolchain.compile import compile_objects, run_tool
-from kibi.toolchain.compilers import find_compiler, zig_command
+from kibi.toolchain.compilers import Compiler, find_compiler, zig_command
 from kibi.toolchain.image import Image, read_image
 from kibi.toolchain.link import SCRIPT, link_device
 
 _HOST = target_named("host")
+_SHARED_NAMES = {"darwin": "library.dylib", "win32": "library.dll"}
+_PROGRAM_NAMES = {"win32": "program.exe"}
 
 
 def build_image(
@@ -81,17 +84,23 @@ def build_shared(
     """
     objects = compile_objects(sources, _HOST, compiler=compiler, level=level, includes=includes, sanitize=sanitize)
     tool = find_compiler(compiler, _HOST)
-    # lld alone links in milliseconds; the C library's functions come from the process that loads the library.
-    command = (
-        (zig_command(), "ld.lld", "-shared") if compiler == "zig" else (*tool.c, "-shared", *_gcc_runtimes(sanitize))
-    )
+    command = _zig_shared(tool, sys.platform) if compiler == "zig" else (*tool.c, "-shared", *_gcc_runtimes(sanitize))
     return _linked(
         "shared",
-        "library.so",
+        _SHARED_NAMES.get(sys.platform, "library.so"),
         (tool.identity, *command),
         objects,
         lambda output: run_tool([*command, *map(str, objects), "-o", str(output)], "the library does not link"),
     )
+
+
+def _zig_shared(tool: Compiler, system: str) -> tuple[str, ...]:
+    """Returns the command that links a shared library.
+
+    On Linux lld alone links in milliseconds; the C library's functions come from the process that loads the library. Other systems
+    have other formats, whose libraries must name where those functions are.
+    """
+    return (zig_command(), "ld.lld", "-shared") if system.startswith("linux") else (*tool.c, "-shared")
 
 
 def load_shared(
@@ -136,7 +145,7 @@ def build_program(
     command = (*tool.c, *(() if compiler == "zig" else (*_gcc_runtimes(sanitize), *address)))
     return _linked(
         "programs",
-        "program",
+        _PROGRAM_NAMES.get(sys.platform, "program"),
         (tool.identity, *command),
         objects,
         lambda output: run_tool([*command, *map(str, objects), "-o", str(output), "-lm"], "the program does not link"),

@@ -32,6 +32,7 @@ from kibi.errors import CacheWarning, ToolchainError
 from kibi.files import take
 from kibi.files.folders import temporary_folder as folder_in
 from kibi.files.folders import unused_name
+from kibi.files.system import is_of_ours, open_flags
 from kibi.files.trust import is_ours, why_not_trusted
 
 LIMIT_BYTES = 512 * 1024 * 1024
@@ -62,7 +63,7 @@ def cache_folder() -> Path:
                 what = f"KIBI_CACHE is {wanted!r}, and no such home folder is known"
                 raise ToolchainError(f"{what}. Set it to another folder.") from None
         wanted = _users_folder()
-        return _usable(wanted) if wanted.startswith("/") else _replaced(wanted, "the user has no home folder")
+        return _usable(wanted) if Path(wanted).is_absolute() else _replaced(wanted, "the user has no home folder")
 
 
 def _users_folder() -> str:
@@ -134,7 +135,7 @@ def zig_folder() -> Path:
     """Returns the folder for the files that zig shares between runs; only we may enter it."""
     folder = cache_folder() / _ZIG_FOLDER
     _make_private(folder)
-    if folder.stat().st_uid == os.geteuid():
+    if is_of_ours(folder.stat()):
         folder.chmod(_PRIVATE)  # an older version made it as the umask said, and zig's files in it are not checked
     return folder
 
@@ -221,7 +222,7 @@ def _seal(folder: Path) -> None:
         path.chmod(stat.S_IMODE(path.stat().st_mode) & ~(stat.S_IWGRP | stat.S_IWOTH))
         contents[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     listed = folder / _CONTENTS
-    listed.write_text(json.dumps(contents), encoding="utf-8")
+    listed.write_text(json.dumps(contents), encoding="utf-8", newline="\n")
     listed.chmod(0o600)
 
 
@@ -270,7 +271,7 @@ def _checked(folder: Path, name: str, expected: str) -> bytes:
 
 def _own_bytes(path: Path, most_bytes: int) -> bytes:
     """What a regular file of ours holds."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+    with os.fdopen(os.open(path, open_flags(os.O_RDONLY, "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")), "rb") as stream:
         status = os.fstat(stream.fileno())
         if not (stat.S_ISREG(status.st_mode) and is_ours(status) and status.st_size <= most_bytes):
             raise ValueError(f"{path} is no file that only we can write, of at most {most_bytes} bytes")

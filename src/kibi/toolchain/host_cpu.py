@@ -1,10 +1,13 @@
 """The processor of this machine: code that is compiled for it runs only on processors like it."""
 
 import platform
+import subprocess
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 _INFORMATION = Path("/proc/cpuinfo")
+_MAC_NAMES = ("machdep.cpu.brand_string", "machdep.cpu.features", "machdep.cpu.leaf7_features")
 _TELLING = frozenset(
     {"vendor_id", "cpu family", "model", "stepping", "flags", "CPU implementer", "CPU part", "CPU variant", "Features"}
 )
@@ -18,7 +21,16 @@ def host_cpu() -> str:
         with _INFORMATION.open(encoding="utf-8") as stream:
             return _told(stream.read())
     except OSError:
-        return f"{platform.machine()} {platform.processor()}"
+        return " ".join((platform.machine(), platform.processor(), *_mac_cpu()))
+
+
+def _mac_cpu() -> Sequence[str]:
+    """Returns what macOS says of the processor; nothing where there is no such command."""
+    try:
+        done = subprocess.run(("/usr/sbin/sysctl", "-n", *_MAC_NAMES), capture_output=True, text=True, check=False)
+    except OSError:
+        return ()
+    return done.stdout.splitlines()
 
 
 def _told(information: str) -> str:

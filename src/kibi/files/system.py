@@ -1,0 +1,55 @@
+"""What operating systems have and others lack, in one place.
+
+Linux, macOS and other POSIX systems have users with numbers, permissions in files, pipes with names; Windows has none of them, and
+translates line ends unless it is told not to.
+"""
+
+import os
+import stat
+from pathlib import Path
+from typing import Literal
+
+Flag = Literal["O_CLOEXEC", "O_NOCTTY", "O_NOFOLLOW", "O_NONBLOCK"]
+"""Flags that some systems lack."""
+
+
+def open_flags(flags: int, *names: Flag) -> int:
+    """Returns flags for `os.open`, with those of the names that the system has, always for bytes as they are.
+
+    Args:
+        flags: those that every system has.
+        names: those that some lack.
+    """
+    for name in (*names, "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    return flags
+
+
+def has_users() -> bool:
+    """True if the system numbers its users, and files say which of them may write."""
+    return hasattr(os, "geteuid")
+
+
+def is_of_ours(status: os.stat_result) -> bool:
+    """True if we own a file, or the system does not say who does."""
+    return not has_users() or status.st_uid == os.geteuid()
+
+
+def is_in_home(folder: Path) -> bool:
+    """True if a folder is in the user's home, which Windows opens to this user and administrators alone."""
+    home = Path(os.path.realpath(Path.home()))
+    return folder == home or home in folder.parents
+
+
+def take_over(handle: int, like: os.stat_result) -> None:
+    """Gives an open file the owner and the permissions of another one, where files have them."""
+    if not (hasattr(os, "fchown") and hasattr(os, "fchmod")):
+        return
+    mode = stat.S_IMODE(like.st_mode)
+    made = os.fstat(handle)
+    if (made.st_uid, made.st_gid) != (like.st_uid, like.st_gid):
+        try:
+            os.fchown(handle, like.st_uid, like.st_gid)
+        except PermissionError:
+            mode &= 0o777  # nobody's program may run as somebody else
+    os.fchmod(handle, mode)
