@@ -22,7 +22,7 @@ from rich.table import Table
 import kibi
 from kibi.dtypes import Array, DType
 from kibi.errors import KibiError
-from kibi.ir import Graph, KernelCall, Node, Operator, RowAccess, Rows, Site, Tensor, TensorType
+from kibi.ir import Graph, KernelCall, Node, NodeView, Operator, RowAccess, Rows, Tensor, TensorType
 from kibi.planner.order.precedence import precedence
 from kibi.planner.order.row_order import row_order, whole_order
 from kibi.planner.order.topological import smallest_peak_order
@@ -56,21 +56,21 @@ class Pair(Operator):
     types: ClassVar[tuple[DType, ...]] = (DType.S8,)
     kernels: ClassVar[tuple[str, ...]] = ()
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Whatever the output says."""
-        return site.output.type.shape, site.output.type.dtype
+        return view.output.type.shape, view.output.type.dtype
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The same row of both."""
-        return (RowAccess.same(site.output.type.rows),) * 2
+        return (RowAccess.same(view.output.type.rows),) * 2
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """There is none."""
         raise NotImplementedError
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """A call without scratch."""
-        del site
+        del view
         return KernelCall("")
 
 

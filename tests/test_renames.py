@@ -5,6 +5,7 @@ import warnings
 import pytest
 
 import kibi
+import kibi.ir
 from kibi.planner import Handover
 from kibi.renames import renamed_keywords, renamed_value
 from tests.planner.networks import residual
@@ -52,3 +53,11 @@ def test_plan_takes_earlier_words(old: dict[str, object], new: dict[str, object]
 def test_handover_has_one_name_for_external_buffers() -> None:
     """The earlier one is no member."""
     assert [each.value for each in Handover] == ["stored", "streamed", "external"]
+
+
+def test_node_views_have_their_earlier_name_for_operators_outside_of_kibi() -> None:
+    """It is the same class."""
+    with pytest.warns(DeprecationWarning, match=r"kibi\.ir\.Site is now kibi\.ir\.NodeView"):
+        assert kibi.ir.Site is kibi.ir.NodeView
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        kibi.ir.Nothing  # noqa: B018

@@ -98,7 +98,7 @@ def test_plan_embedded_keeps_every_operator(kibi: Kibi, padded: Path, tmp_path: 
 
 def test_external_tensors_stay(kibi: Kibi, padded: Path, tmp_path: Path) -> None:
     """What a caller's buffer is to hold is made, and a saved plan remembers it."""
-    name = package.load(padded).sites[0].output.name
+    name = package.load(padded).views[0].output.name
     done = kibi("plan", padded, "--json", "--external-buffer", name)
     assert _operators(done.record) == {"PAD", "CONV_2D", "FULLY_CONNECTED"}
     saved = tmp_path / "plan.json"

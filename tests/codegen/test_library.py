@@ -65,9 +65,9 @@ def test_library_holds_the_kernels_that_it_calls_and_no_others(tmp_path: Path) -
 def test_source_tells_operators_tensors_shapes_and_offsets(glyphs: Graph) -> None:
     """A person can follow the network in the text."""
     text = generate([PlannedModel.of(glyphs, kibi.plan(glyphs))], kibi.target("cortex-m4")).files["glyphs.c"]
-    for site in glyphs.sites:
-        assert f"Operator {site.node.source} ({site.op.name})" in text
-        assert site.output.name in text
+    for view in glyphs.views:
+        assert f"Operator {view.node.source} ({view.op.name})" in text
+        assert view.output.name in text
     assert "The arena:" in text
 
 

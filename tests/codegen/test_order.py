@@ -37,9 +37,9 @@ def _pairs() -> tuple[Graph, Plan]:
     """Two rows of each node at a time, so that the last iteration has less than the others."""
     model = residual_network(height=7)
     runs = tuple(
-        Run(number, first, min(2, site.steps - first))
-        for number, site in enumerate(model.sites)
-        for first in range(0, site.steps, 2)
+        Run(number, first, min(2, view.steps - first))
+        for number, view in enumerate(model.views)
+        for first in range(0, view.steps, 2)
     )
     return model, kibi.plan(model, runs=runs)
 
@@ -97,7 +97,7 @@ def test_cascade_is_code_and_long_order_without_a_pattern_is_a_table() -> None:
     """A few calls in a loop are shorter than a table; hundreds of calls one after another are not."""
     model = residual_network(height=40)
     assert _schedule(model, by_row(model)).form is Form.CODE
-    nodes = np.random.default_rng(3).permutation([n for n, site in enumerate(model.sites) for _ in range(site.steps)])
+    nodes = np.random.default_rng(3).permutation([n for n, view in enumerate(model.views) for _ in range(view.steps)])
     runs = tuple(Run(node, nodes[:at].tolist().count(node), 1) for at, node in enumerate(nodes.tolist()))
     assert _schedule(model, runs).form is Form.RUNS
 
@@ -114,7 +114,7 @@ def test_function_takes_what_its_calls_need() -> None:
     takes = _schedule(pooled, by_row(pooled)).takes
     assert Takes.STEP in takes
     model = residual_network(height=40)
-    whole = tuple(Run(number, 0, site.steps) for number, site in enumerate(model.sites))
+    whole = tuple(Run(number, 0, view.steps) for number, view in enumerate(model.views))
     assert set(_schedule(model, whole).takes) == {Takes.STEPS}
 
 

@@ -10,7 +10,7 @@ from tests.planner.networks import Window, by_row, chain, graph, joined, residua
 
 
 def _steps(net: Graph) -> list[int]:
-    return [site.steps for site in net.sites]
+    return [view.steps for view in net.views]
 
 
 def test_cascade_is_one_group_that_fills_runs_and_drains() -> None:

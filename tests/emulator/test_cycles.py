@@ -2,7 +2,7 @@
 
 import pytest
 
-from kibi.emulator.thumb import Kind, decode, decode_span
+from kibi.emulator.thumb import Form, decode, decode_span
 from kibi.targets import targets
 from tests.emulator.conftest import Program
 
@@ -116,8 +116,8 @@ def test_if_then_governs_its_instructions_only() -> None:
 
 def test_incomplete_instruction_is_refused() -> None:
     """A first half without its second is no instruction."""
-    assert decode(0xF000, None).kind is Kind.REFUSED
-    assert decode_span(0, bytes.fromhex("00f0"))[0].instruction.kind is Kind.REFUSED
+    assert decode(0xF000, None).kind is Form.REFUSED
+    assert decode_span(0, bytes.fromhex("00f0"))[0].instruction.kind is Form.REFUSED
 
 
 def test_every_encoding_is_decoded_or_refused() -> None:

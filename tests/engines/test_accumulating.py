@@ -23,7 +23,7 @@ each_head = pytest.mark.parametrize("head", ["MEAN", "AVERAGE_POOL_2D", "MAX_POO
 def test_accumulating_by_row_gives_the_same_bits_in_all_engines(head: str, target: str, tmp_path: Path) -> None:
     """Rows that are added up as soon as they are made give what operators run to completion give, in a smaller arena."""
     model = pooled_network(head)
-    assert model.sites[-1].op.accumulates(model.sites[-1])
+    assert model.views[-1].op.accumulates(model.views[-1])
     plan = kibi.plan(model, target, runs=by_row(model))
     whole = kibi.plan(model, target, granularity="tensor")
     validate(model, plan)
@@ -51,7 +51,7 @@ def test_interpreter_accumulates_in_the_planned_scratch(head: str) -> None:
 
     def spoil(index: int, array: Array) -> None:
         del array
-        if index == model.sites[1].output.index:  # the last row is made, but not added yet
+        if index == model.views[1].output.index:  # the last row is made, but not added yet
             memory[scratch.offset : scratch.offset + scratch.size_bytes] = 0x7F
 
     spoiled = kibi.Interpreter(model, plan, memory).run(inputs, spoil)[0]

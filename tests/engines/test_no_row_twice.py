@@ -49,8 +49,8 @@ networks = pytest.mark.parametrize("network", [_by_hand, _residual, _pooled, _gl
 def _expected(library: Library) -> dict[str, int]:
     """For each kernel, the row steps of all nodes that call it."""
     steps: Counter[str] = Counter()
-    for site, kernel in zip(library.model.graph.sites, library.model.kernels, strict=True):
-        steps[kernel] += site.steps
+    for view, kernel in zip(library.model.graph.views, library.model.kernels, strict=True):
+        steps[kernel] += view.steps
     return dict(steps)
 
 

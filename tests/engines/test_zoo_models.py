@@ -38,7 +38,7 @@ def test_interpreter_equals_every_golden_tensor(name: str) -> None:
         outputs = interpreter.run(inputs, lambda index, array, seen=seen: seen.update({index: array}))  # type: ignore[misc]
         assert tuple(map(zoo.digest, outputs)) == zoo.catalog()[name].output_digests[number]
         if number in goldens:
-            made = {site.output.index for site in model.sites}
+            made = {view.output.index for view in model.views}
             assert made <= set(goldens[number])
             assert {i: zoo.fingerprint(seen[i]) for i in made} == {i: goldens[number][i] for i in made}
 

@@ -48,12 +48,12 @@ def load(data: bytes) -> Graph | None:
 def is_small(graph: Graph) -> bool:
     """Whether a graph can be run in a moment."""
     sizes = [tensor.type.size_bytes for tensor in graph.tensors]
-    is_short = graph.macs < MOST_MACS and sum(site.steps for site in graph.sites) < MOST_STEPS
+    is_short = graph.macs < MOST_MACS and sum(view.steps for view in graph.views) < MOST_STEPS
     return sum(sizes) < MOST_BYTES and is_short and _loops(graph) == 0
 
 
 def _loops(graph: Graph) -> int:
-    return sum(site.op.name == "WHILE" for site in graph.sites)
+    return sum(view.op.name == "WHILE" for view in graph.views)
 
 
 def explore(graph: Graph, rng: np.random.Generator) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from kibi.dtypes import Array
 from kibi.emulator import Core
-from kibi.ir import KernelCall, Site
+from kibi.ir import KernelCall, NodeView
 from kibi.kernels import closure
 from kibi.kernels.params import Params
 from kibi.kernels.params.layout import packed
@@ -100,32 +100,36 @@ class Bench:
 
 
 def run(
-    kernels: Kernels, site: Site, inputs: Sequence[Array], rng: np.random.Generator, variant: KernelCall | None = None
+    kernels: Kernels,
+    view: NodeView,
+    inputs: Sequence[Array],
+    rng: np.random.Generator,
+    variant: KernelCall | None = None,
 ) -> Array:
     """The whole output of a node, step by step.
 
     Args:
         kernels: with the node's kernel.
-        site: the node.
+        view: the node.
         inputs: its row inputs, whole.
         rng: draws addresses.
         variant: what stands for the general call.
     """
-    call, bench, accesses = variant or site.op.kernel_call(site), Bench(kernels, rng), site.op.accesses(site)
+    call, bench, accesses = variant or view.op.kernel_call(view), Bench(kernels, rng), view.op.accesses(view)
     params, scratch = bench.params(call), bench.scratch(call.scratch_bytes)
     sources = [bench.place("input", array) for array in inputs]
     constants = [
         0 if access.fill is None else bench.place("fill", np.full(tensor.type.row_bytes, access.fill, np.int8))
-        for tensor, access in zip(site.row_tensors, accesses, strict=True)
+        for tensor, access in zip(view.row_tensors, accesses, strict=True)
     ]
-    output = bench.place("output", np.zeros(site.output.type.size_bytes, np.int8), writable=True)
+    output = bench.place("output", np.zeros(view.output.type.size_bytes, np.int8), writable=True)
     rows = bench.rows([0] * sum(len(access.positions(0)) for access in accesses))
-    for step in range(site.steps):
+    for step in range(view.steps):
         pointers: list[int] = []
-        for tensor, access, source, constant in zip(site.row_tensors, accesses, sources, constants, strict=True):
+        for tensor, access, source, constant in zip(view.row_tensors, accesses, sources, constants, strict=True):
             part = tensor.type.row_bytes // access.parts
             pointers += [constant if at is None else source + at * part for at in access.positions(step)]
         bench.write_rows(rows, pointers)
-        to = output if call.takes_step else output + site.made_rows(step)[0] * site.output.type.row_bytes
+        to = output if call.takes_step else output + view.made_rows(step)[0] * view.output.type.row_bytes
         bench.call(call.kernel, to, rows, params, scratch, *((step,) if call.takes_step else ()))
-    return bench.read(output, site.output.type.size_bytes).reshape(site.output.type.shape)
+    return bench.read(output, view.output.type.size_bytes).reshape(view.output.type.shape)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, Site
+from kibi.ir import KernelCall, NodeView
 from tests.kernels.emulated import Bench, Kernels
 from tests.ops.comparison import graph_of
 from tests.support.case import Case
@@ -29,14 +29,14 @@ def check_in_place(kernels: Kernels, kernel: str, cases: Iterable[Case]) -> int:
         distance = call.inplace_distance_bytes[0] if call.inplace_distance_bytes else None
         if call.kernel != kernel or distance is None:
             continue
-        wrong, count = differing_distances(kernels, graph.sites[0], call, case.inputs[0], [distance, distance + 1])
+        wrong, count = differing_distances(kernels, graph.views[0], call, case.inputs[0], [distance, distance + 1])
         assert not wrong, (graph, distance, wrong)
         tried += count
     return tried
 
 
 def differing_distances(
-    kernels: Kernels, site: Site, call: KernelCall, data: Array, distances: list[int]
+    kernels: Kernels, view: NodeView, call: KernelCall, data: Array, distances: list[int]
 ) -> tuple[list[int], int]:
     """At which distances below the row the output differs from what it is apart from all rows.
 
@@ -44,7 +44,7 @@ def differing_distances(
 
     Args:
         kernels: with the call's kernel.
-        site: a node with one row input of s8.
+        view: a node with one row input of s8.
         call: what runs it: the general call or a variant.
         data: the input, whole.
         distances: in bytes.
@@ -52,27 +52,27 @@ def differing_distances(
     Returns:
         Those distances, and how many were tried.
     """
-    (access,) = site.op.accesses(site)
-    positions = access.positions(site.steps // 2)
+    (access,) = view.op.accesses(view)
+    positions = access.positions(view.steps // 2)
     over = next(at for at in positions if at is not None)
-    apart = _step(kernels, site, call, data, None, over)
-    wrong = [each for each in distances if (_step(kernels, site, call, data, each, over) != apart).any()]
+    apart = _step(kernels, view, call, data, None, over)
+    wrong = [each for each in distances if (_step(kernels, view, call, data, each, over) != apart).any()]
     return wrong, len(distances)
 
 
-def _step(kernels: Kernels, site: Site, call: KernelCall, data: Array, distance: int | None, over: int) -> Array:
-    bench, (access,) = Bench(kernels, np.random.default_rng(0)), site.op.accesses(site)
-    kind, size = site["input"].type, len(site.made_rows(0)) * site.output.type.row_bytes
+def _step(kernels: Kernels, view: NodeView, call: KernelCall, data: Array, distance: int | None, over: int) -> Array:
+    bench, (access,) = Bench(kernels, np.random.default_rng(0)), view.op.accesses(view)
+    kind, size = view["input"].type, len(view.made_rows(0)) * view.output.type.row_bytes
     rows = data.reshape(-1, kind.row_bytes)
     fill = bench.place("fill", np.full(kind.row_bytes, access.fill or 0, np.int8))
     below = max(distance or 0, 0)
     field = bench.place("field", np.zeros(below + kind.row_bytes + size + 64, np.int8), writable=True)
     bench.write(field + below, rows[over])
     addresses = {over: field + below}
-    for position in access.positions(site.steps // 2):
+    for position in access.positions(view.steps // 2):
         if position is not None and position not in addresses:
             addresses[position] = bench.place("row", rows[position])
-    pointers = [fill if at is None else addresses[at] for at in access.positions(site.steps // 2)]
+    pointers = [fill if at is None else addresses[at] for at in access.positions(view.steps // 2)]
     output = bench.place("output", np.zeros(size, np.int8), writable=True)
     if distance is not None:
         output = field + below - distance

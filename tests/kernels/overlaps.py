@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Site
+from kibi.ir import KernelCall, NodeView
 from kibi.kernels import closure, header_of
 from kibi.kernels.params import Params, struct_name
 from kibi.text.c import literal
@@ -75,15 +75,15 @@ class Probe:
         return max(dtype.size_bytes for dtype in self.types)
 
 
-def probes_of(site: Site, rng: np.random.Generator) -> Iterator[Probe]:
+def probes_of(view: NodeView, rng: np.random.Generator) -> Iterator[Probe]:
     """The probes of a node: at its first, middle and last step, every row that no later step reads."""
-    call = _plain(site.op.kernel_call(site), rng)
-    steps = [site.steps - 1] if call.takes_step else sorted({0, site.steps // 2, site.steps - 1})
-    accesses = site.op.accesses(site)
+    call = _plain(view.op.kernel_call(view), rng)
+    steps = [view.steps - 1] if call.takes_step else sorted({0, view.steps // 2, view.steps - 1})
+    accesses = view.op.accesses(view)
     for step in steps:
         places: list[tuple[int, int]] = []
         owners: dict[tuple[int, int], int] = {}
-        for operand, (tensor, access) in enumerate(zip(site.row_tensors, accesses, strict=True)):
+        for operand, (tensor, access) in enumerate(zip(view.row_tensors, accesses, strict=True)):
             part_bytes = tensor.type.row_bytes // access.parts
             for position in access.positions(step):
                 if position is None:
@@ -94,20 +94,20 @@ def probes_of(site: Site, rng: np.random.Generator) -> Iterator[Probe]:
                 places.append((number, position % access.parts * part_bytes))
         for (operand, row), number in owners.items():
             distance = call.inplace_distance_bytes[operand] if call.inplace_distance_bytes else None
-            later = (row in accesses[operand].needs(other) for other in range(step + 1, site.steps))
+            later = (row in accesses[operand].needs(other) for other in range(step + 1, view.steps))
             if distance is None or any(later):
                 continue
-            widest = max(tensor.type.row_bytes for tensor in site.row_tensors)
-            kind = site.row_tensors[operand].type.dtype
+            widest = max(tensor.type.row_bytes for tensor in view.row_tensors)
+            kind = view.row_tensors[operand].type.dtype
             sizes = tuple(
-                len(site.made_rows(site.steps - 1, k)) * each.type.row_bytes for k, each in enumerate(site.outputs)
+                len(view.made_rows(view.steps - 1, k)) * each.type.row_bytes for k, each in enumerate(view.outputs)
             )
-            for k, output in enumerate(site.outputs):
+            for k, output in enumerate(view.outputs):
                 yield Probe(
                     call, step, operand, min(distance, sizes[k]), sizes[k], widest, len(owners), tuple(places), number,
                     accesses[operand].fill or 0, _contents(kind, len(owners) * widest, rng), (kind, output.type.dtype),
-                    tuple(site[name].type.size_bytes for name in site.op.states),
-                    (sizes[:k], sizes[k + 1 :]) if site.op.has_several_outputs else None,
+                    tuple(view[name].type.size_bytes for name in view.op.states),
+                    (sizes[:k], sizes[k + 1 :]) if view.op.has_several_outputs else None,
                 )  # fmt: skip
 
 

@@ -109,7 +109,7 @@ def test_output_over_an_input_or_below_it_gets_the_same_bytes(tmp_path: Path) ->
     rng = np.random.default_rng(0)
     graphs = [graph_of(s8_case("ADD", seed)) for seed in range(40)]
     probes = []
-    for probe in (probe for graph in graphs for site in graph.sites for probe in probes_of(site, rng)):
+    for probe in (probe for graph in graphs for view in graph.views for probe in probes_of(view, rng)):
         packed = pack_add(probe.call)
         probes += [] if packed is None else [replace(probe, call=packed)]
     assert probes

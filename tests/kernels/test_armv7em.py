@@ -46,8 +46,8 @@ def kernels(request: pytest.FixtureRequest) -> Kernels:
 
 
 def _check(kernels: Kernels, graph: Graph, case: Case, seed: int) -> None:
-    (site,) = graph.sites
-    found = run(kernels, site, case.inputs, np.random.default_rng(seed))
+    (view,) = graph.views
+    found = run(kernels, view, case.inputs, np.random.default_rng(seed))
     assert_same(graph, [found], kibi.run(graph, None, case.inputs))
 
 

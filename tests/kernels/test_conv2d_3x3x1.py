@@ -136,7 +136,7 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on() -> None:
         (distance,) = packed.inplace_distance_bytes
         assert distance is not None
         distances = [distance + more for more in (0, 1, 2, 3, 5, 11)]
-        wrong, count = differing_distances(kernels, graph.sites[0], packed, case.inputs[0], distances)
+        wrong, count = differing_distances(kernels, graph.views[0], packed, case.inputs[0], distances)
         assert not wrong, (geometry, distance)
         tried += count
     assert tried > 0

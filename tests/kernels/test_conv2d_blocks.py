@@ -68,7 +68,7 @@ def _check(kernels: Kernels, case: Case, seed: int) -> bool:
     if packed is None:
         return False
     assert packed.scratch_bytes <= _given(graph.calls[0]).scratch_bytes
-    found = run(kernels, graph.sites[0], case.inputs, np.random.default_rng(seed), packed)
+    found = run(kernels, graph.views[0], case.inputs, np.random.default_rng(seed), packed)
     assert_same(graph, [found], kibi.run(graph, None, case.inputs))
     return True
 
@@ -131,7 +131,7 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels)
         (distance,) = packed.inplace_distance_bytes
         assert distance is not None
         distances = [distance, distance + 1, distance + 2, distance + 5, distance + 16]
-        wrong, count = differing_distances(kernels, graph.sites[0], packed, case.inputs[0], distances)
+        wrong, count = differing_distances(kernels, graph.views[0], packed, case.inputs[0], distances)
         assert not wrong, (geometry, distance, wrong)
         tried += count
     assert tried > len(_WIDER)

@@ -170,7 +170,7 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels,
         (distance,) = packed.inplace_distance_bytes
         assert distance is not None
         distances = [distance, distance + 1, distance + 5, distance + 16]
-        wrong, count = differing_distances(kernels, graph.sites[0], packed, case.inputs[0], distances)
+        wrong, count = differing_distances(kernels, graph.views[0], packed, case.inputs[0], distances)
         assert not wrong, (geometry, distance, wrong)
         tried += count
     assert tried > len(_GEOMETRIES)

@@ -185,7 +185,7 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(kernel: str) -> N
         assert distance is not None
         assert packed.inplace_distance_bytes == graph.calls[0].inplace_distance_bytes
         distances = [distance + more for more in (0, 1, 2, 3, 4, 5, geometry.channels, 3 * geometry.channels - 1)]
-        wrong, count = differing_distances(kernels, graph.sites[0], packed, case.inputs[0], distances)
+        wrong, count = differing_distances(kernels, graph.views[0], packed, case.inputs[0], distances)
         assert not wrong, (geometry, distance)
         tried += count
     assert tried > 20
@@ -195,7 +195,7 @@ def test_twins_may_overwrite_their_rows_from_the_declared_distance_on(tmp_path: 
     """The plain C twins, on this machine, at every distance from the general call's on."""
     rng = np.random.default_rng(0)
     general = [
-        probe for each in _DEPTHWISE for site in graph_of(convolution(each)).sites for probe in probes_of(site, rng)
+        probe for each in _DEPTHWISE for view in graph_of(convolution(each)).views for probe in probes_of(view, rng)
     ]
     both = [(probe, each(_with_relu(probe.call))) for probe in general for each in _PACKS.values()]
     probes = [replace(probe, call=packed) for probe, packed in both if packed is not None]

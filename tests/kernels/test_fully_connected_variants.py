@@ -152,7 +152,7 @@ def test_output_at_the_declared_distance_gets_the_same_bytes_on_this_machine(tmp
     graphs = [graph_of(s8_case(name, seed)) for name in ("CONV_2D", "FULLY_CONNECTED") for seed in range(25)]
     graphs += [graph_of(convolution(geometry)) for geometry in GEOMETRIES]
     probes = []
-    for probe in (probe for graph in graphs for site in graph.sites for probe in probes_of(site, rng)):
+    for probe in (probe for graph in graphs for view in graph.views for probe in probes_of(view, rng)):
         packed = _PACKS[probe.call.kernel](probe.call) if probe.call.kernel in _PACKS else None
         probes += [] if packed is None else [replace(probe, call=packed)]
     assert any(probe.declared > 0 for probe in probes)

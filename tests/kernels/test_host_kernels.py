@@ -14,7 +14,7 @@ import pytest
 
 import kibi
 from kibi.dtypes import Array
-from kibi.ir import Graph, KernelCall, Site
+from kibi.ir import Graph, KernelCall, NodeView
 from kibi.kernels import closure, kernel_folder
 from kibi.kernels.params import Params
 from kibi.quant import requantize
@@ -112,18 +112,18 @@ def _packed(general: KernelCall) -> KernelCall | None:
     return next((pack(general) for pack in packs), None)
 
 
-def _run(kernels: _Kernels, site: Site, call: KernelCall, inputs: Mapping[int, Array]) -> Array:
+def _run(kernels: _Kernels, view: NodeView, call: KernelCall, inputs: Mapping[int, Array]) -> Array:
     """The whole output of a node from the tensors that it is given, step by step, each row where memory ends behind it."""
-    kind = site.output.type
+    kind = view.output.type
     operands = []
-    for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
+    for tensor, access in zip(view.row_tensors, view.op.accesses(view), strict=True):
         array = inputs[tensor.index] if tensor.data is None else tensor.data
         parts = np.ascontiguousarray(array).reshape(-1, tensor.type.row_elements // access.parts)
         fill = kernels.place(np.full(tensor.type.row_elements, access.fill or 0, np.int8))
         operands.append((access, [kernels.place(part) for part in parts], fill))
-    made = kind.size_bytes // site.steps
+    made = kind.size_bytes // view.steps
     whole = []
-    for step in range(site.steps):
+    for step in range(view.steps):
         rows = [
             fill if at is None else places[at] for access, places, fill in operands for at in access.positions(step)
         ]
@@ -151,12 +151,12 @@ def test_any_node_at_the_end_of_memory_equals_the_reference(kernels: _Kernels) -
     """Shapes, paddings, scales and values of every kind give the same bits; no byte outside is read or written."""
     fitted: dict[str, int] = {}
     for graph, inputs, expected in _nodes():
-        (site,) = graph.sites
-        call = _packed(site.op.kernel_call(site))
+        (view,) = graph.views
+        call = _packed(view.op.kernel_call(view))
         if call is not None:
-            fitted[site.op.name] = fitted.get(site.op.name, 0) + 1
+            fitted[view.op.name] = fitted.get(view.op.name, 0) + 1
             given = dict(zip(graph.inputs, inputs, strict=True))
-            assert_same(graph, [_run(kernels, site, call, given)], expected)
+            assert_same(graph, [_run(kernels, view, call, given)], expected)
     assert len(fitted) == 4
     assert min(fitted.values()) >= _DRAWN // 5
 
@@ -165,7 +165,7 @@ def test_output_over_its_input_at_the_general_distance_is_right(kernels: _Kernel
     """Plans are made for the general kernels: as far below a dying row as those need, and farther, these are right, too."""
     rng, probed = np.random.default_rng(0), 0
     for graph, _, _ in _nodes():
-        for probe in probes_of(graph.sites[0], rng):
+        for probe in probes_of(graph.views[0], rng):
             call = _packed(probe.call)
             if call is not None:
                 distances = sorted({probe.declared, min(probe.declared + 1, probe.output_bytes), probe.output_bytes})
@@ -237,8 +237,8 @@ def test_sums_of_the_largest_products_wrap(kernels: _Kernels) -> None:
 def test_longer_windows_and_groups_stay_with_the_general_kernel() -> None:
     """What the kernels have no room for, or no way to compute, they leave."""
     for geometry in (Geometry(456, 2, size=(3, 3)), Geometry(6, 9, groups=3)):
-        (site,) = graph_of(convolution(geometry)).sites
-        assert _packed(site.op.kernel_call(site)) is None
+        (view,) = graph_of(convolution(geometry)).views
+        assert _packed(view.op.kernel_call(view)) is None
 
 
 @pytest.mark.parametrize("language", ["c99", "c++17"])

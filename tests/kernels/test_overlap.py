@@ -136,7 +136,7 @@ _CONSERVATIVE = {
 
 
 def _of_graph(graph: Graph) -> list[Probe]:
-    return [probe for site in graph.sites for probe in probes_of(site, np.random.default_rng(0))]
+    return [probe for view in graph.views for probe in probes_of(view, np.random.default_rng(0))]
 
 
 def _drawn(name: str) -> Iterator[Probe]:

@@ -53,10 +53,10 @@ def kernels(request: pytest.FixtureRequest) -> Kernels:
 
 
 def _check(kernels: Kernels, graph: Graph, case: Case, seed: int) -> None:
-    (site,) = graph.sites
+    (view,) = graph.views
     by_tensor = dict(zip(graph.inputs, case.inputs, strict=True))
-    inputs = [by_tensor[tensor.index] for tensor in site.row_tensors]
-    found = run(kernels, site, inputs, np.random.default_rng(seed))
+    inputs = [by_tensor[tensor.index] for tensor in view.row_tensors]
+    found = run(kernels, view, inputs, np.random.default_rng(seed))
     assert_same(graph, [found], kibi.run(graph, None, case.inputs))
 
 
@@ -66,7 +66,7 @@ def test_drawn_models_at_any_address_equal_the_reference(kernels: Kernels, opera
     for seed in range(_DRAWN):
         case = s8_case(operator, seed)
         graph = graph_of(case)
-        if {tensor.index for tensor in graph.sites[0].row_tensors} <= {*graph.inputs}:
+        if {tensor.index for tensor in graph.views[0].row_tensors} <= {*graph.inputs}:
             _check(kernels, graph, case, seed)
 
 

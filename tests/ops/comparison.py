@@ -58,7 +58,7 @@ def assert_same_as_tflm(graph: Graph, got: Sequence[Array], wanted: Sequence[Arr
 
 def ulps_of(graph: Graph) -> int:
     """By how many units in the last place a graph of one operator may differ from TFLM."""
-    return max((site.op.ulps for site in graph.sites), default=0)
+    return max((view.op.ulps for view in graph.views), default=0)
 
 
 def _in_order(values: Array) -> NDArray[np.int64]:
@@ -70,8 +70,8 @@ def _in_order(values: Array) -> NDArray[np.int64]:
 def describe(graph: Graph) -> str:
     """The operators with their attributes, shapes and quantization."""
     lines = []
-    for site in graph.sites:
-        operands = [(name, tensor.type) for name, tensor in site.operands if tensor is not None]
+    for view in graph.views:
+        operands = [(name, tensor.type) for name, tensor in view.operands if tensor is not None]
         texts = (f"{name} {kind} {kind.quantization or ''}".strip() for name, kind in operands)
-        lines.append(f"{site.op}: {'; '.join(texts)}")
+        lines.append(f"{view.op}: {'; '.join(texts)}")
     return "\n".join(lines)

@@ -14,26 +14,26 @@ def interleaved(graph: Graph) -> tuple[Run, ...]:
     for index in (*graph.inputs, *graph.variables):
         made[index] = graph.tensors[index].type.rows
     done = [0] * len(graph.nodes)
-    accesses = [site.op.accesses(site) for site in graph.sites]
+    accesses = [view.op.accesses(view) for view in graph.views]
     runs: list[Run] = []
     overwritten = overwrites(graph)
 
     def is_ready(node: int) -> bool:
-        site = graph.sites[node]
-        if done[node] == site.steps:
+        view = graph.views[node]
+        if done[node] == view.steps:
             return False
         if any(done[other] < wanted[done[node]] for other, wanted in overwritten[node]):
             return False
-        pairs = zip(site.row_tensors, accesses[node], strict=True)
+        pairs = zip(view.row_tensors, accesses[node], strict=True)
         return all(max(access.needs(done[node]), default=-1) < made[tensor.index] for tensor, access in pairs)
 
-    while any(count < site.steps for count, site in zip(done, graph.sites, strict=True)):
+    while any(count < view.steps for count, view in zip(done, graph.views, strict=True)):
         node = max(filter(is_ready, range(len(graph.nodes))))
         if runs and runs[-1].node == node:
             runs[-1] = Run(node, runs[-1].first_step, runs[-1].steps + 1)
         else:
             runs.append(Run(node, done[node], 1))
-        made[graph.sites[node].output.index] += len(graph.sites[node].made_rows(done[node]))
+        made[graph.views[node].output.index] += len(graph.views[node].made_rows(done[node]))
         done[node] += 1
     return tuple(runs)
 

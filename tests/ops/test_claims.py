@@ -31,12 +31,12 @@ def _types_of(graph: Graph, name: str) -> list[DType]:
 
     Of a loop, whose inputs are all alike, that of each.
     """
-    site = next((site for site in graph.sites if site.op.name == name), None)
-    if site is None:
+    view = next((view for view in graph.views if view.op.name == name), None)
+    if view is None:
         return []
     if name == "WHILE":
-        return [tensor.type.dtype for tensor in site.row_tensors]
-    first = site[site.op.inputs[0].rstrip("?")] if site.op.inputs else site.output
+        return [tensor.type.dtype for tensor in view.row_tensors]
+    first = view[view.op.inputs[0].rstrip("?")] if view.op.inputs else view.output
     return [first.type.dtype]
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from kibi.errors import InternalError
 from kibi.frontends.tflite.importers import CUSTOM, IMPORTERS
-from kibi.ir import KernelCall, Operator, Site
+from kibi.ir import KernelCall, NodeView, Operator
 from kibi.kernels import header_of, text_of
-from kibi.kernels.params import PARAMS, Kind
+from kibi.kernels.params import PARAMS, FieldKind
 from kibi.ops import operators
 from kibi.targets import targets
 from tests.ops.comparison import graph_of
@@ -24,12 +24,12 @@ each_operator = pytest.mark.parametrize("operator", operators().values(), ids=la
 
 
 @cache
-def _samples(operator: type[Operator]) -> tuple[tuple[Site, KernelCall], ...]:
+def _samples(operator: type[Operator]) -> tuple[tuple[NodeView, KernelCall], ...]:
     """The operator in drawn models, with its kernel calls."""
     kinds = [models[operator.name] for models in (OPERATOR_MODELS, WIDER_MODELS) if operator.name in models]
     graphs = (graph_of(draw(Seeded(seed))) for draw in kinds for seed in range(_SAMPLES))
-    sites = (site for graph in graphs for site in graph.sites)
-    return tuple((site, site.op.kernel_call(site)) for site in sites if isinstance(site.op, operator))
+    views = (view for graph in graphs for view in graph.views)
+    return tuple((view, view.op.kernel_call(view)) for view in views if isinstance(view.op, operator))
 
 
 def _calls(operator: type[Operator]) -> list[KernelCall]:
@@ -91,29 +91,29 @@ def test_operator_params_fit_the_kernels_struct(operator: type[Operator]) -> Non
     """A call has parameters of its kernel's class; the operator's subgraphs are the fields that point to such."""
     for call in _calls(operator):
         assert type(call.params) is PARAMS[call.kernel]
-        subgraphs = tuple(field.name for field in PARAMS[call.kernel].fields if field.kind is Kind.SUBGRAPH)
+        subgraphs = tuple(field.name for field in PARAMS[call.kernel].fields if field.kind is FieldKind.SUBGRAPH)
         assert subgraphs == operator.subgraph_names
 
 
 @each_operator
 def test_operator_that_accumulates_keeps_its_accumulator_in_scratch(operator: type[Operator]) -> None:
     """What accumulates is told the step, and its reference needs no more scratch than its kernel; others do not accumulate."""
-    for site, call in _samples(operator):
-        if site.op.accumulates(site):
+    for view, call in _samples(operator):
+        if view.op.accumulates(view):
             assert call.takes_step
-            assert site.op.accumulation(site).start.nbytes == call.scratch_bytes
+            assert view.op.accumulation(view).start.nbytes == call.scratch_bytes
         elif operator.accumulation is Operator.accumulation:
             with pytest.raises(InternalError, match="does not accumulate"):
-                site.op.accumulation(site)
+                view.op.accumulation(view)
 
 
 @each_operator
 def test_operator_overlaps_are_declared_for_each_row_input(operator: type[Operator]) -> None:
     """A call says for each row input how near below it outputs may begin, or says nothing; no distance exceeds them all."""
-    for site, call in _samples(operator):
+    for view, call in _samples(operator):
         distances = call.inplace_distance_bytes
-        assert len(distances) in {0, len(site.row_tensors)}
-        most = max(tensor.type.size_bytes for tensor in site.outputs)
+        assert len(distances) in {0, len(view.row_tensors)}
+        most = max(tensor.type.size_bytes for tensor in view.outputs)
         assert all(each is None or 0 <= each <= most for each in distances)
 
 
@@ -130,21 +130,21 @@ def test_operator_kernel_takes_the_step_where_its_call_says_so(operator: type[Op
 @each_operator
 def test_operator_kernel_takes_a_table_of_outputs_where_there_are_several(operator: type[Operator]) -> None:
     """A kernel is given a pointer to each output exactly where its operator has several names for them."""
-    for site, call in _samples(operator):
+    for view, call in _samples(operator):
         header = text_of(header_of(call.kernel), ("portable",)).text
-        assert site.op.has_several_outputs == (f"void {call.kernel}(void *const *outputs," in header)
+        assert view.op.has_several_outputs == (f"void {call.kernel}(void *const *outputs," in header)
 
 
 @each_operator
 def test_operator_samples_have_rows_that_fit_their_tensors(operator: type[Operator]) -> None:
     """Steps make each row of each output once, in order, and accesses name rows that the inputs have."""
-    for site, _ in _samples(operator):
-        for output, tensor in enumerate(site.outputs):
-            made = [row for step in range(site.steps) for row in site.made_rows(step, output)]
+    for view, _ in _samples(operator):
+        for output, tensor in enumerate(view.outputs):
+            made = [row for step in range(view.steps) for row in view.made_rows(step, output)]
             assert made == list(range(tensor.type.rows))
-            assert site.op.accumulates(site) or len(site.made_rows(0, output)) * site.steps == len(made)
-        for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
-            needed = {row for step in range(site.steps) for row in access.needs(step)}
+            assert view.op.accumulates(view) or len(view.made_rows(0, output)) * view.steps == len(made)
+        for tensor, access in zip(view.row_tensors, view.op.accesses(view), strict=True):
+            needed = {row for step in range(view.steps) for row in access.needs(step)}
             assert needed <= set(range(tensor.type.rows))
             assert tensor.type.row_elements % access.parts == 0
-        assert site.op.macs(site) >= 0
+        assert view.op.macs(view) >= 0

@@ -21,8 +21,8 @@ _GATHERED = {
 
 
 def _call(geometry: Geometry) -> KernelCall:
-    (site,) = graph_of(convolution(geometry)).sites
-    return site.op.kernel_call(site)
+    (view,) = graph_of(convolution(geometry)).views
+    return view.op.kernel_call(view)
 
 
 @pytest.mark.parametrize("geometry", [geometry for geometry in GEOMETRIES if geometry.groups], ids=str)
@@ -36,11 +36,11 @@ def test_conv2d_scratch_holds_two_windows_where_it_gathers(geometry: Geometry) -
 @pytest.mark.parametrize("geometry", [geometry for geometry in GEOMETRIES if geometry.groups], ids=str)
 def test_scratch_of_blocks_follows_from_the_call(geometry: Geometry) -> None:
     """What a variant may take is what blocks over the layer's windows take."""
-    (site,) = graph_of(convolution(geometry)).sites
-    assert isinstance(site.op, Conv2D)
-    window = site.op.window(site)
+    (view,) = graph_of(convolution(geometry)).views
+    assert isinstance(view.op, Conv2D)
+    window = view.op.window(view)
     few, most = blocks_scratch_bytes(window, window.channels // geometry.groups, geometry.outputs)
-    call = site.op.kernel_call(site)
+    call = view.op.kernel_call(view)
     assert [blocks_scratch(call, goal) for goal in (Goal.FLASH, Goal.BALANCED, Goal.SPEED)] == [few, few, most]
 
 

@@ -59,19 +59,19 @@ def _joined(axis: int, *shapes: Sequence[int], **how: Attribute) -> Graph:
 
 def test_concatenation_along_rows_reads_one_row_for_each() -> None:
     """Rows of the output are rows of one input: a step reads that row, and may write over it."""
-    (site,) = _joined(1, (1, 3, 4, 2), (1, 2, 4, 2)).sites
-    needs = [[access.needs(step) for access in site.op.accesses(site)] for step in range(site.steps)]
+    (view,) = _joined(1, (1, 3, 4, 2), (1, 2, 4, 2)).views
+    needs = [[access.needs(step) for access in view.op.accesses(view)] for step in range(view.steps)]
     assert needs == [[(0,), ()], [(1,), ()], [(2,), ()], [(), (0,)], [(), (1,)]]
-    assert site.op.kernel_call(site).inplace_distance_bytes == (0, 0)
+    assert view.op.kernel_call(view).inplace_distance_bytes == (0, 0)
 
 
 def test_concatenation_along_channels_reads_a_row_of_each_input() -> None:
     """Each output row is made of the rows at its place; the second input may be overwritten where its part begins later."""
-    (site,) = _joined(3, (1, 3, 4, 2), (1, 3, 4, 1)).sites
-    assert [[access.needs(step) for access in site.op.accesses(site)] for step in range(3)] == [
+    (view,) = _joined(3, (1, 3, 4, 2), (1, 3, 4, 1)).views
+    assert [[access.needs(step) for access in view.op.accesses(view)] for step in range(3)] == [
         [(y,), (y,)] for y in range(3)
     ]
-    assert site.op.kernel_call(site).inplace_distance_bytes == (3, 8)
+    assert view.op.kernel_call(view).inplace_distance_bytes == (3, 8)
 
 
 def test_transpose_of_height_and_width_goes_by_the_row() -> None:
@@ -80,7 +80,7 @@ def test_transpose_of_height_and_width_goes_by_the_row() -> None:
     source = moves.input(1, 3, 4, 2)
     first = moves.then("TRANSPOSE", [source, moves.numbers(0, 2, 1, 3)], (1, 4, 3, 2))
     second = moves.then("TRANSPOSE", [source, moves.numbers(0, 3, 1, 2)], (1, 2, 3, 4))
-    one, other = moves.graph(*first, *second).sites
+    one, other = moves.graph(*first, *second).views
     assert (one.steps, other.steps) == (4, 2)  # three rows, twelve pixels: few pointers
     assert [access.needs(0) for access in one.op.accesses(one)] == [(0, 1, 2)]
 
@@ -88,11 +88,11 @@ def test_transpose_of_height_and_width_goes_by_the_row() -> None:
 def test_transpose_that_needs_many_pointers_runs_in_one_step() -> None:
     """Channels in front of a larger image: the input is read by its rows, and the output made whole."""
     moves = _Moves()
-    (site,) = moves.graph(
+    (view,) = moves.graph(
         *moves.then("TRANSPOSE", [moves.input(1, 6, 5, 3), moves.numbers(0, 3, 1, 2)], (1, 3, 6, 5))
-    ).sites
-    (access,) = site.op.accesses(site)
-    assert (site.steps, access.count, site.made_rows(0)) == (1, 6, range(3))
+    ).views
+    (access,) = view.op.accesses(view)
+    assert (view.steps, access.count, view.made_rows(0)) == (1, 6, range(3))
 
 
 def test_strided_slice_of_rows_reads_one_row_for_each() -> None:
@@ -100,8 +100,8 @@ def test_strided_slice_of_rows_reads_one_row_for_each() -> None:
     moves = _Moves()
     constants = [moves.numbers(*values) for values in ((0, 5, 1, 0), (1, 0, 3, 2), (1, -2, 1, 1))]
     graph = moves.graph(*moves.then("STRIDED_SLICE", [moves.input(1, 6, 4, 2), *constants], (1, 3, 2, 2)))
-    (site,) = graph.sites
-    assert [site.op.accesses(site)[0].needs(step) for step in range(3)] == [(5,), (3,), (1,)]
+    (view,) = graph.views
+    assert [view.op.accesses(view)[0].needs(step) for step in range(3)] == [(5,), (3,), (1,)]
 
 
 def test_split_becomes_a_node_for_each_output_that_is_read() -> None:

@@ -88,7 +88,7 @@ def _of_each_activation(operator: str) -> list[Case]:
         case = OPERATOR_MODELS[operator](Seeded(seed))
         if not case.inputs or case.inputs[0].dtype != np.float32:
             continue
-        same = found[next(site.op for site in graph_of(case).sites).activation.value]  # type: ignore[attr-defined]
+        same = found[next(view.op for view in graph_of(case).views).activation.value]  # type: ignore[attr-defined]
         if len(same) < _EACH:
             same.append(_odd_case(case, seed))
         if min(map(len, found.values())) == _EACH:

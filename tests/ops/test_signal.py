@@ -155,5 +155,5 @@ def test_filter_bank_whose_stretch_leaves_its_input_is_refused() -> None:
 def test_drawn_models_of_each_type_are_transformed() -> None:
     """The draw has all three types of both transforms."""
     for name in ("SignalRfft", "SignalIrfft"):
-        kinds = {graph_of(OPERATOR_MODELS[name](Seeded(seed))).sites[0]["input"].type.dtype for seed in range(30)}
+        kinds = {graph_of(OPERATOR_MODELS[name](Seeded(seed))).views[0]["input"].type.dtype for seed in range(30)}
         assert kinds == {DType.S16, DType.S32, DType.F32}

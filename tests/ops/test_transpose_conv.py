@@ -35,8 +35,8 @@ def _case(size: tuple[int, int], kernel: tuple[int, int], stride: int, padding: 
 
 
 def _needs(graph: Graph) -> list[tuple[int, ...]]:
-    site = graph.sites[1]
-    return [site.op.accesses(site)[0].needs(step) for step in range(site.steps)]
+    view = graph.views[1]
+    return [view.op.accesses(view)[0].needs(step) for step in range(view.steps)]
 
 
 @pytest.mark.parametrize(
@@ -69,5 +69,5 @@ def test_transpose_conv_by_row_never_holds_all_of_its_output() -> None:
     """Between two operators that work by the row, only the rows that windows share are kept."""
     graph = graph_of(_case((32, 16), (2, 2), 2, "SAME", (64, 32)))
     whole, by_row = plan(graph, target("host")), plan(graph, target("host"), runs=interleaved(graph))
-    assert whole.arena_bytes >= graph.sites[1].output.type.size_bytes == 4096
+    assert whole.arena_bytes >= graph.views[1].output.type.size_bytes == 4096
     assert by_row.arena_bytes < 2048

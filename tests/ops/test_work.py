@@ -75,8 +75,8 @@ def test_pooling_quantizes_the_limits_of_its_activation_as_often_for_many_rows_a
 
 def test_pooling_of_floats_adds_each_column_of_a_window_as_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows share the places of the window's columns: three, with the outputs that have them inside."""
-    (site,) = _pool("L2_POOL_2D", DType.F32, 4).sites
-    spans = Spans.of(site.op.window(site))  # type: ignore[attr-defined]  # of a pooling
+    (view,) = _pool("L2_POOL_2D", DType.F32, 4).views
+    spans = Spans.of(view.op.window(view))  # type: ignore[attr-defined]  # of a pooling
     assert spans._few_taps is not None
     assert [(each.indices(5), columns.indices(5)) for each, columns in spans._few_taps] == [
         ((1, 5, 1), (0, 4, 1)),

@@ -160,7 +160,7 @@ def answers(graph: Graph, inputs: list[NDArray[np.int8]]) -> dict[int, NDArray[n
     constants = [tensor for tensor in graph.tensors if tensor.type.dtype is DType.S8]
     found = {tensor.index: tensor.data.astype(np.int8) for tensor in constants if tensor.data is not None}
     found |= dict(zip(graph.inputs, inputs, strict=True))
-    for site in graph.sites:
-        made = evaluate(site, [found[tensor.index] for tensor in site.row_tensors])
-        found[site.output.index] = made.astype(np.int8)
+    for view in graph.views:
+        made = evaluate(view, [found[tensor.index] for tensor in view.row_tensors])
+        found[view.output.index] = made.astype(np.int8)
     return found

@@ -50,14 +50,14 @@ def _model(kernel: int = 1, first_bias: int = 10**6) -> Graph:
 
 
 def _middle(graph: Graph) -> int:
-    return graph.sites[0].output.index
+    return graph.views[0].output.index
 
 
 def _forged(graph: Graph, gone: tuple[int, ...], share: int = 0) -> Graph:
     """The graph without some channels of its middle, whether that is right or not."""
     kept = np.ones(4, np.bool_)
     kept[list(gone)] = False
-    weights = graph.sites[1].constant("filter").astype(np.int64).sum(axis=(1, 2))[:, 0]
+    weights = graph.views[1].constant("filter").astype(np.int64).sum(axis=(1, 2))[:, 0]
     return remove_channels(graph, {_middle(graph): kept}, {1: share * weights})
 
 
@@ -138,15 +138,15 @@ def test_check_of_any_changed_constant_is_refused() -> None:
     """Each element of each filter and bias counts, and each scale."""
     graph = _model()
     folded = fold_constant_channels(graph)
-    for site in folded.graph.sites:
+    for view in folded.graph.views:
         for name in ("filter", "bias"):
-            data = site.constant(name).astype(np.int32)
+            data = view.constant(name).astype(np.int32)
             for place in np.ndindex(data.shape):
                 changed = data.copy()
                 changed[place] += 1
-                wrong = _with_data(folded.graph, site[name].index, changed.astype(site[name].type.dtype.numpy))
-                assert _refuses(graph, wrong, folded.certificate), (site.node.label, name, place)
-    filters = folded.graph.sites[0]["filter"]
+                wrong = _with_data(folded.graph, view[name].index, changed.astype(view[name].type.dtype.numpy))
+                assert _refuses(graph, wrong, folded.certificate), (view.node.label, name, place)
+    filters = folded.graph.views[0]["filter"]
     scales = Quantization(filters.quantization.scales[::-1], filters.quantization.zero_points, 0)
     other = replace(filters, type=replace(filters.type, quantization=scales))
     tensors = tuple(other if each.index == other.index else each for each in folded.graph.tensors)

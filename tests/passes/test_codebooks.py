@@ -38,7 +38,7 @@ def _network(depth: int, *, per_channel: bool = False, channels: int = 64, other
 
 
 def _kernels(graph: Graph) -> list[str]:
-    return [site.op.kernel_call(site).kernel for site in graph.sites]
+    return [view.op.kernel_call(view).kernel for view in graph.views]
 
 
 def _inputs(graph: Graph) -> list[Array]:

@@ -66,7 +66,7 @@ def _with_zeros(filters: Array, *channels: int) -> Array:
 
 def _shape(graph: Graph, place: int) -> tuple[int, ...]:
     """The shape of what a node makes."""
-    return graph.sites[place].output.type.shape
+    return graph.views[place].output.type.shape
 
 
 def _assert_same_bits(before: Graph, after: Graph, seed: int = 0) -> None:
@@ -137,7 +137,7 @@ def test_clamped_channel_is_folded_into_the_bias(bias: int, value: int) -> None:
     filters = _random(2, 1, 1, 3)
     graph = chain.layer("CONV_2D", filters).end()
     folded = fold_constant_channels(graph)
-    np.testing.assert_array_equal(folded.graph.sites[1].constant("bias"), value * filters[:, 0, 0, 0].astype(np.int32))
+    np.testing.assert_array_equal(folded.graph.views[1].constant("bias"), value * filters[:, 0, 0, 0].astype(np.int32))
     assert f"1 always clamped at {value}; channel 0" in folded.changes[0].what
     assert "1 constant, and folded into the bias" in folded.changes[1].what
     _assert_same_bits(graph, folded.graph)
@@ -172,7 +172,7 @@ def test_values_that_differ_by_place_go_into_a_fully_connected_layer() -> None:
     graph = chain.layer("DEPTHWISE_CONV_2D", filters, [0] * 3).layer("FULLY_CONNECTED", _random(4, 48)).end()
     folded = fold_constant_channels(graph)
     assert {len(removal.values) for removal in folded.certificate.removals} == {1, 16}
-    assert folded.graph.sites[2].constant("filter").shape == (4, 32)
+    assert folded.graph.views[2].constant("filter").shape == (4, 32)
     assert "with the same values at each inference" in folded.changes[1].what
     _assert_same_bits(graph, folded.graph)
 
@@ -251,7 +251,7 @@ def test_constant_that_two_layers_read_is_cut_for_one_alone() -> None:
         chain._then("CONV_2D", [chain.tensor, filters], 0, _SAME)
     graph = chain.end()
     folded = fold_constant_channels(graph)
-    shapes = [site.constant("filter").shape for site in folded.graph.sites]
+    shapes = [view.constant("filter").shape for view in folded.graph.views]
     assert shapes == [(1, 1, 1, 2), (2, 1, 1, 1), (2, 1, 1, 2)]
     assert folded.graph.tensors[filters].type == graph.tensors[filters].type
     _assert_same_bits(graph, folded.graph)

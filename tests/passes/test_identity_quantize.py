@@ -44,7 +44,7 @@ def test_dequantize_and_quantize_into_another_scale_become_one() -> None:
     assert names_of(simplified) in (["RELU6", "QUANTIZE"], ["RELU6", "DEQUANTIZE", "QUANTIZE"])
     simplified = alone(_net((0.05, 0)).by_floats((0.025, 0)).case(), NAME)
     assert names_of(simplified) == ["RELU6", "QUANTIZE"]
-    assert simplified.graph.sites[1]["input"].type.dtype is DType.S8
+    assert simplified.graph.views[1]["input"].type.dtype is DType.S8
 
 
 def test_dequantize_that_others_read_stays_for_them() -> None:

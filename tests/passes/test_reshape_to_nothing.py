@@ -18,7 +18,7 @@ def test_reshape_in_front_of_a_fully_connected_layer_lets_it_add_up_row_by_row()
     """Without it the layer reads the convolution's rows one by one."""
     simplified = alone(_image().reshape(1, 384).connected(3, 384).case(), NAME)
     assert names_of(simplified) == ["CONV_2D", "FULLY_CONNECTED"]
-    last = simplified.graph.sites[-1]
+    last = simplified.graph.views[-1]
     assert last.op.accumulates(last)
     assert last.steps == 4
 
@@ -68,7 +68,7 @@ def test_reshape_of_a_mean_is_its_own_matter() -> None:
     net.then("MEAN", (1, 6), (0.04, 1), axes, keep_dims=False)
     simplified = alone(net.reshape(1, 1, 1, 6).case(), NAME)
     assert names_of(simplified) == ["MEAN"]
-    assert simplified.graph.sites[0].output.type.shape == (1, 1, 1, 6)
+    assert simplified.graph.views[0].output.type.shape == (1, 1, 1, 6)
 
 
 def _seen() -> Case:

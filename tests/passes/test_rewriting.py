@@ -5,7 +5,7 @@ import pytest
 import kibi
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
-from kibi.ir import Node, Site
+from kibi.ir import Node, NodeView
 from kibi.passes.rewriting import Draft
 from tests.support.tflite_builder import ModelBuilder
 
@@ -25,12 +25,12 @@ def test_operators_that_all_vanish_are_looked_at_a_few_times_each(monkeypatch: p
     b.operator("RELU", [x], [z])
     graph = parse_tflite(b.finish([z]), "chain.tflite")
     looked: list[Node] = []
-    site_of = Draft.site_of
+    view_of = Draft.view_of
 
-    def watched(draft: Draft, node: Node) -> Site:
+    def watched(draft: Draft, node: Node) -> NodeView:
         looked.append(node)
-        return site_of(draft, node)
+        return view_of(draft, node)
 
-    monkeypatch.setattr(Draft, "site_of", watched)
+    monkeypatch.setattr(Draft, "view_of", watched)
     assert [node.op.name for node in kibi.simplify(graph).nodes] == ["RELU"]
     assert len(looked) < 20 * count

@@ -18,7 +18,7 @@ def test_stream_inputs_puts_a_receiver_in_front_of_each_input(model: Graph) -> N
     assert streamed.stored_inputs == ()
     assert (streamed.inputs, streamed.nodes[count:]) == (model.inputs, model.nodes)
     assert [node.label for node in streamed.nodes[:count]] == [f"input {k} (STREAM_INPUT)" for k in range(count)]
-    assert [site.steps for site in streamed.sites[:count]] == [model.tensors[i].type.rows for i in model.inputs]
+    assert [view.steps for view in streamed.views[:count]] == [model.tensors[i].type.rows for i in model.inputs]
 
 
 def test_stream_inputs_twice_is_once() -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Graph, KernelCall, Node, Operator, RowAccess, Rows, Site, Tensor, TensorType
+from kibi.ir import Graph, KernelCall, Node, NodeView, Operator, RowAccess, Rows, Tensor, TensorType
 from kibi.planner import Run
 from tests.support.choices import Choices
 
@@ -27,22 +27,22 @@ class Window(Operator):
     scratch_bytes: int = 0
     dilation: int = 1
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Whatever the output says."""
-        return site.output.type.shape, site.output.type.dtype
+        return view.output.type.shape, view.output.type.dtype
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """One access for each input."""
-        rows, output_rows = site["input"].type.rows, site.output.type.rows
+        rows, output_rows = view["input"].type.rows, view.output.type.rows
         return (RowAccess(rows, output_rows, self.height, self.stride, -self.above, self.dilation),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Nothing here is ever computed."""
         raise NotImplementedError
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """A call that needs scratch."""
-        del site
+        del view
         return KernelCall("kibi_window_s8", scratch_bytes=self.scratch_bytes)
 
 
@@ -54,9 +54,9 @@ class Sum(Window):
     inputs: ClassVar[tuple[str, ...]] = ("input", "other")
     row_inputs: ClassVar[tuple[str, ...]] = ("input", "other")
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """One access for each input."""
-        return (RowAccess.same(site["input"].type.rows), RowAccess.same(site["other"].type.rows))
+        return (RowAccess.same(view["input"].type.rows), RowAccess.same(view["other"].type.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ class Total(Window):
 
     name: ClassVar[str] = "TOTAL"
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """One access for each input."""
-        return (RowAccess.every(site["input"].type.rows, site.output.type.rows),)
+        return (RowAccess.every(view["input"].type.rows, view.output.type.rows),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +76,18 @@ class Tally(Window):
 
     name: ClassVar[str] = "TALLY"
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One for each input row."""
-        return site["input"].type.rows
+        return view["input"].type.rows
 
-    def accumulates(self, site: Site) -> bool:
+    def accumulates(self, view: NodeView) -> bool:
         """Always."""
-        del site
+        del view
         return True
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """One access for each input."""
-        return (RowAccess.same(site["input"].type.rows),)
+        return (RowAccess.same(view["input"].type.rows),)
 
 
 def graph(
@@ -137,7 +137,7 @@ def tallied(*heights: int, rows: int = 8, width: int = 4, scratch_bytes: int = 0
     net = chain(*heights, rows=rows, width=width, scratch_bytes=scratch_bytes)
     shapes = [tensor.type.shape for tensor in net.tensors]
     nodes: list[tuple[Operator, tuple[int, ...], int]]
-    nodes = [(site.op, (index,), index + 1) for index, site in enumerate(net.sites)]
+    nodes = [(view.op, (index,), index + 1) for index, view in enumerate(net.views)]
     nodes.append((Tally(scratch_bytes=4 * width), (len(nodes),), len(nodes) + 1))
     return graph([*shapes, (1, width)], nodes)
 
@@ -185,14 +185,14 @@ def by_row(net: Graph) -> tuple[Run, ...]:
     runs: list[Run] = []
     while True:
         for index in reversed(range(len(net.nodes))):
-            site, step = net.sites[index], done[index]
-            if step < site.steps and all(
+            view, step = net.views[index], done[index]
+            if step < view.steps and all(
                 tensor.is_constant or made[tensor.index] > max(access.needs(step), default=-1)
-                for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True)
+                for tensor, access in zip(view.row_tensors, view.op.accesses(view), strict=True)
             ):
                 runs.append(Run(index, step, 1))
                 done[index] += 1
-                made[site.output.index] += len(site.made_rows(step))
+                made[view.output.index] += len(view.made_rows(step))
                 break
         else:
             return joined(runs)

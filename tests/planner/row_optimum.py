@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from heapq import heappop, heappush
 
-from kibi.ir import Graph, Site
+from kibi.ir import Graph, NodeView
 
 Done = tuple[int, ...]
 """For each node, how many of its steps have run."""
@@ -14,7 +14,7 @@ def smallest_peak(graph: Graph) -> int:
 
     States are visited in the order of the smallest peak on a way to them, so that the last state's is the answer.
     """
-    goal = tuple(site.steps for site in graph.sites)
+    goal = tuple(view.steps for view in graph.views)
     first = (0,) * len(goal)
     best = {first: 0}
     waiting = [(0, first)]
@@ -34,24 +34,24 @@ def smallest_peak(graph: Graph) -> int:
 
 def _moves(graph: Graph, done: Done, goal: Done) -> Iterator[tuple[int, Done]]:
     """The nodes whose next step finds its rows, and what has run after it."""
-    for node, site in enumerate(graph.sites):
+    for node, view in enumerate(graph.views):
         if done[node] < goal[node] and all(
-            row in _made(graph, tensor, done) for tensor, row in _reads(site, done[node])
+            row in _made(graph, tensor, done) for tensor, row in _reads(view, done[node])
         ):
             yield node, (*done[:node], done[node] + 1, *done[node + 1 :])
 
 
-def _reads(site: Site, step: int) -> list[tuple[int, int]]:
+def _reads(view: NodeView, step: int) -> list[tuple[int, int]]:
     """The rows that a step reads, as (tensor, row)."""
-    accesses = zip(site.row_tensors, site.op.accesses(site), strict=True)
+    accesses = zip(view.row_tensors, view.op.accesses(view), strict=True)
     return [(tensor.index, row) for tensor, access in accesses for row in access.needs(step)]
 
 
 def _made(graph: Graph, tensor: int, done: Done) -> set[int]:
     """The rows of a tensor that are there."""
-    for node, site in enumerate(graph.sites):
-        if tensor in site.node.outputs:
-            return {row for step in range(done[node]) for row in site.made_rows(step)}
+    for node, view in enumerate(graph.views):
+        if tensor in view.node.outputs:
+            return {row for step in range(done[node]) for row in view.made_rows(step)}
     return set(range(graph.tensors[tensor].type.rows))
 
 
@@ -60,9 +60,9 @@ def _live(graph: Graph, done: Done, node: int) -> int:
     after = (*done[:node], done[node] + 1, *done[node + 1 :])
     wanted = {
         key
-        for number, site in enumerate(graph.sites)
-        for step in range(done[number], site.steps)
-        for key in _reads(site, step)
+        for number, view in enumerate(graph.views)
+        for step in range(done[number], view.steps)
+        for key in _reads(view, step)
     }
     total = 0
     for tensor in graph.tensors:
@@ -72,9 +72,9 @@ def _live(graph: Graph, done: Done, node: int) -> int:
             total += tensor.type.size_bytes if there else 0
         else:
             total += sum(tensor.type.row_bytes for row in there if row in fresh or (tensor.index, row) in wanted)
-    for number, site in enumerate(graph.sites):
-        is_open = site.op.accumulates(site) and 0 < done[number] < site.steps
-        total += site.op.kernel_call(site).scratch_bytes if number == node or is_open else 0
+    for number, view in enumerate(graph.views):
+        is_open = view.op.accumulates(view) and 0 < done[number] < view.steps
+        total += view.op.kernel_call(view).scratch_bytes if number == node or is_open else 0
     return total
 
 

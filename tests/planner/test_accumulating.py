@@ -35,7 +35,7 @@ def _refusal(net: Graph, wrong: Plan) -> str:
 
 def test_made_rows_of_an_accumulating_node_come_with_its_last_step() -> None:
     """Other nodes make a row in each step; what accumulates makes all rows at the end."""
-    window, tally = tallied(3, rows=4).sites
+    window, tally = tallied(3, rows=4).views
     assert [list(window.made_rows(step)) for step in range(4)] == [[0], [1], [2], [3]]
     assert [list(tally.made_rows(step)) for step in range(4)] == [[], [], [], [0]]
 

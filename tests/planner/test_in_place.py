@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kibi.errors import PlanError
-from kibi.ir import Graph, KernelCall, Operator, Site
+from kibi.ir import Graph, KernelCall, NodeView, Operator
 from kibi.planner import Plan, plan, validate
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
@@ -28,9 +28,9 @@ class Shifting(Window):
     name: ClassVar[str] = "SHIFTING"
     overlap: int = 0
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """A call that says so."""
-        call = super(Shifting, self).kernel_call(site)
+        call = super(Shifting, self).kernel_call(view)
         return replace(call, inplace_distance_bytes=(self.overlap,))
 
 

@@ -10,7 +10,7 @@ from kibi.errors import PlanError, ToolchainError
 from kibi.planner.placement.items import Gap, Item, PairRule
 from kibi.planner.placement.native import Native
 from kibi.planner.placement.placing import Solution, Status, place_items
-from kibi.planner.placement.problem import Problem
+from kibi.planner.placement.problem import PlacementProblem
 from kibi.planner.placement.strategy import Ending, ItemRule, SectionRule, Strategy
 from tests.planner.brute_force import is_right, optimum
 
@@ -88,7 +88,7 @@ def test_search_every_strategy_finds_the_optimum_and_proves_it(items: list[Item]
     best = optimum(items)
     if best is None:
         return
-    problem = Problem.of(items)
+    problem = PlacementProblem.of(items)
     native = Native(problem)
     for strategy in STRATEGIES:
         ending, offsets, _ = native.search(strategy, best, 1_000_000, lambda: True)
@@ -157,7 +157,7 @@ def test_place_items_rule_lets_rows_shift_down() -> None:
 def test_place_items_without_compiler_keeps_the_greedy_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing compiles, a placement is still there, and says how far it is from the bound."""
 
-    def fail(problem: Problem) -> None:
+    def fail(problem: PlacementProblem) -> None:
         raise ToolchainError(f"no compiler for {problem.items} items")
 
     monkeypatch.setattr("kibi.planner.placement.placing.Native", fail)
@@ -186,7 +186,7 @@ def test_place_items_in_threads_equals_alone() -> None:
 def test_search_that_is_interrupted_ends_and_passes_the_interrupt_on() -> None:
     """What `go_on` raises, such as Ctrl-C, ends the search and reaches the caller."""
     items = [Item(k % 31, k % 31 + 3 + k % 11, 16 + 8 * (k * 7 % 23) + k % 3) for k in range(300)]
-    problem = Problem.of(items)
+    problem = PlacementProblem.of(items)
 
     def interrupt() -> bool:
         raise KeyboardInterrupt

@@ -12,8 +12,8 @@ from kibi.planner.order.better_orders import better_orders
 from kibi.planner.placement.items import MOST_BYTES, Gap, Item
 from kibi.planner.placement.native import Native
 from kibi.planner.placement.placing import Status, place_items
-from kibi.planner.placement.problem import Problem
-from kibi.planner.placement.progress import Progress, Target
+from kibi.planner.placement.problem import PlacementProblem
+from kibi.planner.placement.progress import Capacity, Progress
 from kibi.planner.placement.search import greedy
 from tests.planner.brute_force import is_right, optimum
 
@@ -28,7 +28,7 @@ def _items(count: int, seed: int) -> list[Item]:
 def test_better_orders_are_right_the_same_each_time_and_better() -> None:
     """Orders that place earlier what ended too high find lower peaks, and never a wrong placement."""
     items = [*_items(90, 5), Item(5, 9, 20, offset=40)]
-    problem = Problem.of(items)
+    problem = PlacementProblem.of(items)
     native = Native(problem)
     progress = Progress(None, 1 << 60, problem.lower_bound_bytes)
     starts = greedy(problem, native, progress, None)
@@ -42,16 +42,16 @@ def test_better_orders_are_right_the_same_each_time_and_better() -> None:
 
 def test_target_goes_from_the_bound_half_way_up_until_nothing_is_between() -> None:
     """First the lower bound, then half way between what failed and what is known, in steps that peaks can have."""
-    problem = Problem.of([Item(0, 1, 100), Item(0, 1, 300)])
+    problem = PlacementProblem.of([Item(0, 1, 100), Item(0, 1, 300)])
     progress = Progress(None, 1200, 400)
-    target, seen = Target(problem, progress, None), []
+    target, seen = Capacity(problem, progress, None), []
     while (at := target.bytes) is not None:
         seen.append(at)
         target.give_up(at)
     assert seen == [400, 800, 1000, 1100]
-    assert Target(problem, progress, None, is_above=True).bytes == 800
-    assert Target(problem, progress, 777).bytes == 700
-    coarse = Target(problem, Progress(None, 600, 400), None, coarse=1.0)
+    assert Capacity(problem, progress, None, is_above=True).bytes == 800
+    assert Capacity(problem, progress, 777).bytes == 700
+    coarse = Capacity(problem, Progress(None, 600, 400), None, coarse=1.0)
     assert coarse.bytes == 400
     coarse.give_up(400)
     assert coarse.bytes is None

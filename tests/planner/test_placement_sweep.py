@@ -10,7 +10,7 @@ from kibi.planner.placement.items import Gap, Item, PairRule
 from kibi.planner.placement.mirror import Mirror, is_better_mirrored, mirrored
 from kibi.planner.placement.native import Native
 from kibi.planner.placement.placing import Status, place_items
-from kibi.planner.placement.problem import Problem
+from kibi.planner.placement.problem import PlacementProblem
 from kibi.planner.placement.strategy import Ending, ItemRule, SectionRule, Strategy
 from kibi.planner.placement.sweep import backwards, ways
 from tests.planner.brute_force import is_right, optimum
@@ -53,7 +53,7 @@ def test_sweep_every_way_finds_nothing_wrong_and_nothing_below_the_optimum(data:
     items = sorted(items, key=lambda item: bool(item.gaps))
     best = optimum(items, rules)
     assert best is not None
-    problem = Problem.of(items, rules)
+    problem = PlacementProblem.of(items, rules)
     room = sum(item.size_bytes + item.alignment for item in items)
     for way in ways(problem, Native(problem)):
         for capacity in (best - 1, best, room):
@@ -66,7 +66,7 @@ def test_sweep_every_way_finds_nothing_wrong_and_nothing_below_the_optimum(data:
 
 def test_sweep_is_stopped_by_its_limit_and_by_its_caller() -> None:
     """A sweep ends when its work is used up, and when the caller says so."""
-    problem = Problem.of([Item(k, k + 3, 8) for k in range(600)])
+    problem = PlacementProblem.of([Item(k, k + 3, 8) for k in range(600)])
     way = ways(problem, Native(problem))[0]
     assert way.native.search(replace(way.sweep, width=4), 24, 10**9, lambda: True)[0] is Ending.FOUND
     assert way.native.search(replace(way.sweep, width=4), 24, 100, lambda: True)[0] is Ending.STOPPED
@@ -76,7 +76,7 @@ def test_sweep_is_stopped_by_its_limit_and_by_its_caller() -> None:
 @given(st.lists(st.one_of(_item(), _dying()), min_size=1, max_size=6))
 def test_backwards_and_mirrored_twice_is_the_same(items: list[Item]) -> None:
     """Turned round twice, in time or upside down, a problem is what it was."""
-    problem = Problem.of(items)
+    problem = PlacementProblem.of(items)
     for turned in (backwards(backwards(problem)), mirrored(mirrored(problem))):
         for name in ("first", "last", "weights", "low", "high", "rule_distances"):
             assert np.array_equal(getattr(turned, name), getattr(problem, name))
@@ -88,7 +88,7 @@ def test_mirror_search_equals_brute_force(data: st.DataObject) -> None:
     """Upside down, every strategy fits the optimum where alignment lets it, and proves what brute force says."""
     items = [data.draw(_dying()), *data.draw(st.lists(_item((1, 1, 1)), min_size=1, max_size=4))]
     rules = [PairRule(r.first + 1, r.second + 1, r.minimum_distance_bytes) for r in data.draw(_rules(items[1:]))]
-    best, problem = optimum(items, rules), Problem.of(items, rules)
+    best, problem = optimum(items, rules), PlacementProblem.of(items, rules)
     assert best is not None
     if not problem.is_exact or not is_better_mirrored(problem):
         return

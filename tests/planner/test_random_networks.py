@@ -86,7 +86,7 @@ def test_plan_by_row_of_any_order_is_right(net: Graph) -> None:
 def test_moved_offset_is_caught(seed: int, data: st.DataObject) -> None:
     """A buffer that is moved onto another one that lives at the same time is caught."""
     net, made = _planned(seed)
-    turned = {(t.index, out) for site in net.sites for t in site.row_tensors for out in site.node.outputs}
+    turned = {(t.index, out) for view in net.views for t in view.row_tensors for out in view.node.outputs}
     pairs = [
         (one, other)
         for one, moved in enumerate(made.buffers)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import kibi
 from kibi.dtypes import Array, DType
 from kibi.errors import PlanError
-from kibi.ir import Graph, KernelCall, Operator, Site
+from kibi.ir import Graph, KernelCall, NodeView, Operator
 from kibi.kernels.params import Params, array
 from kibi.planner import Buffer, Granularity, Handover, Plan, PlannedModel, place, plan, validate
 from kibi.planner.in_place import in_place_rules
@@ -42,9 +42,9 @@ class Weighted(Window):
     name: ClassVar[str] = "WEIGHTED"
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter")
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """A call with a packed constant."""
-        params = _WeightedParams(filter=site.constant("filter").reshape(-1))
+        params = _WeightedParams(filter=view.constant("filter").reshape(-1))
         return KernelCall("kibi_window_s8", params, self.scratch_bytes)
 
 
@@ -88,14 +88,14 @@ def counted(net: Graph, made: Plan) -> dict[str, int]:
     for index in (*net.stored_inputs, *net.outputs):
         total[of_tensor[index]] += net.tensors[index].type.size_bytes
     for node, step in made.steps:
-        site = net.sites[node]
-        for tensor, access in zip(site.row_tensors, site.op.accesses(site), strict=True):
+        view = net.views[node]
+        for tensor, access in zip(view.row_tensors, view.op.accesses(view), strict=True):
             total[of_tensor[tensor.index]] += tensor.type.row_bytes * sum(
                 each is not None for each in access.positions(step)
             )
-        total[of_tensor[site.output.index]] += site.output.type.row_bytes * len(site.made_rows(step))
+        total[of_tensor[view.output.index]] += view.output.type.row_bytes * len(view.made_rows(step))
         if node in of_scratch:
-            total[of_scratch[node]] += 2 * site.op.kernel_call(site).scratch_bytes
+            total[of_scratch[node]] += 2 * view.op.kernel_call(view).scratch_bytes
     return dict(total)
 
 
@@ -418,4 +418,4 @@ def test_from_json_refuses_regions_of_wrong_types(old: str, new: str, text: str)
 
 def test_weighted_network_is_a_right_one() -> None:
     """The network of these tests has the constants that it says."""
-    assert np.asarray(weighted().sites[0].constant("filter")).nbytes == 40
+    assert np.asarray(weighted().views[0].constant("filter")).nbytes == 40

@@ -9,7 +9,7 @@ import pytest
 
 from kibi.dtypes import Array, DType
 from kibi.errors import ModelError, PlanError
-from kibi.ir import Graph, KernelCall, Node, Operator, RowAccess, Rows, Site, Tensor, TensorType, verify
+from kibi.ir import Graph, KernelCall, Node, NodeView, Operator, RowAccess, Rows, Tensor, TensorType, verify
 from kibi.planner import Run, lifetimes, plan, validate
 from kibi.planner.planning import Granularity
 from kibi.runtime import Interpreter
@@ -30,24 +30,24 @@ class Halves(Operator):
     name: ClassVar[str] = "HALVES"
     inputs: ClassVar[tuple[str, ...]] = ("input",)
     outputs: ClassVar[tuple[str, ...]] = ("output", "rest")
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_halves_s8",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_packed_pairs_s8",)
     types: ClassVar[tuple[DType, ...]] = (DType.S8,)
 
     distance: int | None = None
 
-    def infer(self, site: Site) -> list[TensorType]:
+    def infer(self, view: NodeView) -> list[TensorType]:
         """Half of each row, and the other half as two rows."""
-        _, rows, width, _ = site["input"].type.shape
+        _, rows, width, _ = view["input"].type.shape
         shapes = ((1, rows, width // 2, 1), (1, 2 * rows, width // 4, 1))
         return [TensorType(shape, DType.S8) for shape in shapes]
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row."""
-        return (RowAccess.same(site["input"].type.rows),)
+        return (RowAccess.same(view["input"].type.rows),)
 
-    def reference(self, site: Site) -> Callable[[Rows], list[Array]]:
+    def reference(self, view: NodeView) -> Callable[[Rows], list[Array]]:
         """Both halves."""
-        half = site["input"].type.row_elements // 2
+        half = view["input"].type.row_elements // 2
 
         def row(rows: Rows) -> list[Array]:
             data = np.asarray(rows[0][0])
@@ -55,10 +55,10 @@ class Halves(Operator):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """A kernel that nobody runs."""
-        del site
-        return KernelCall("kibi_halves_s8", inplace_distance_bytes=(self.distance,))
+        del view
+        return KernelCall("kibi_packed_pairs_s8", inplace_distance_bytes=(self.distance,))
 
 
 def _net(*, distance: int | None = None, outputs: tuple[int, ...] = (1, 2)) -> Graph:
@@ -69,9 +69,9 @@ def _net(*, distance: int | None = None, outputs: tuple[int, ...] = (1, 2)) -> G
 
 def test_each_output_has_the_rows_that_each_step_makes() -> None:
     """A step makes one row of the first output and two of the second."""
-    (site,) = _net().sites
-    assert site.output_names == ("output", "rest")
-    assert [site.made_rows(2, output) for output in (0, 1)] == [range(2, 3), range(4, 6)]
+    (view,) = _net().views
+    assert view.output_names == ("output", "rest")
+    assert [view.made_rows(2, output) for output in (0, 1)] == [range(2, 3), range(4, 6)]
 
 
 def test_output_that_nobody_reads_lives_while_it_is_made() -> None:

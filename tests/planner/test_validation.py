@@ -87,7 +87,7 @@ def test_validate_random_networks_pass(net: Graph, interleaved: bool) -> None:
 
 def _is_turned(net: Graph, one: Buffer, other: Buffer) -> bool:
     """Whether a node turns the rows of one buffer into those of the other: some overlaps of these are right."""
-    turned = {(t.index, made) for site in net.sites for t in site.row_tensors for made in site.node.outputs}
+    turned = {(t.index, made) for view in net.views for t in view.row_tensors for made in view.node.outputs}
     return bool(turned & {(one.tensor, other.tensor), (other.tensor, one.tensor)})
 
 

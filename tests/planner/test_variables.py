@@ -38,16 +38,16 @@ def _any_order(graph: Graph, rng: random.Random) -> tuple[Run, ...]:
     runs = []
 
     def is_ready(node: int) -> bool:
-        site = graph.sites[node]
-        reads = zip(site.row_tensors, site.op.accesses(site), strict=True)
-        return done[node] < site.steps and all(
+        view = graph.views[node]
+        reads = zip(view.row_tensors, view.op.accesses(view), strict=True)
+        return done[node] < view.steps and all(
             max(access.needs(done[node]), default=-1) < made[tensor.index] for tensor, access in reads
         )
 
     while ready := [node for node in range(len(graph.nodes)) if is_ready(node)]:
         node = rng.choice(ready)
         runs.append(Run(node, done[node], 1))
-        made[graph.sites[node].output.index] += len(graph.sites[node].made_rows(done[node]))
+        made[graph.views[node].output.index] += len(graph.views[node].made_rows(done[node]))
         done[node] += 1
     return tuple(runs)
 

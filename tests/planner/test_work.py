@@ -18,7 +18,7 @@ from kibi.planner.placement.first_fit import first_fit, orders
 from kibi.planner.placement.items import Gap, Item, PairRule
 from kibi.planner.placement.native import Native
 from kibi.planner.placement.placing import Task, place
-from kibi.planner.placement.problem import Problem
+from kibi.planner.placement.problem import PlacementProblem
 from kibi.planner.plan import Buffer
 from kibi.runtime.arena import Arena
 from tests.support.tflite_builder import ModelBuilder
@@ -114,7 +114,7 @@ def _drawn(rng: random.Random) -> tuple[list[Item], list[PairRule]]:
 @pytest.mark.parametrize("seed", range(60))
 def test_native_first_fit_of_random_items_with_gaps_and_rules_is_that_of_python(seed: int) -> None:
     """The native code looks at few of the items that were placed, and finds the same offsets."""
-    problem = Problem.of(*_drawn(random.Random(seed)))
+    problem = PlacementProblem.of(*_drawn(random.Random(seed)))
     native = Native(problem)
     for order in orders(problem):
         expected, found = first_fit(problem, order), native.first_fit(order)

@@ -24,7 +24,7 @@ from kibi.eager.tensors import (
     TensorInterface,
 )
 from kibi.errors import EventError, InputError
-from kibi.ir import Operator, OperatorError, Quantization, Rows, Site, TensorType
+from kibi.ir import NodeView, Operator, OperatorError, Quantization, Rows, TensorType
 from kibi.ops.control.stream_input import StreamInput
 from kibi.runtime import Interpreter
 from tests.ops.comparison import assert_same, graph_of
@@ -125,21 +125,21 @@ def test_operator_by_hand_gives_the_interpreters_bits_wherever_data_lies(
     for seed in range(_SAMPLES if place == "ram" else 3):
         case = OPERATOR_MODELS[name](Seeded(seed))
         graph = graph_of(case)
-        site = graph.sites[0]
+        view = graph.views[0]
         wanted = Interpreter(graph).run(case.inputs)
         arrays = dict(zip(graph.inputs, case.inputs, strict=True))
         with Context(ram=1 << 20):
             made: dict[int, TensorInterface] = {}
-            for tensor in filter(None, (tensor for _, tensor in site.operands)):
+            for tensor in filter(None, (tensor for _, tensor in view.operands)):
                 given = tensor.data if tensor.data is not None else arrays.get(tensor.index)
                 kind = place if given is not None else _OUTPUTS.get(place, place)
                 first = np.frombuffer(tensor.initial_bytes, tensor.type.dtype.numpy).reshape(tensor.type.shape)
                 values = first if given is None else given
                 made.setdefault(tensor.index, _INPUTS[kind](tensor.type, values, tmp_path))
-            operands = {name: made[tensor.index] for name, tensor in reversed(site.operands) if tensor is not None}
-            output = bind(_marked(site.op, fast=fast), **operands).eval()
+            operands = {name: made[tensor.index] for name, tensor in reversed(view.operands) if tensor is not None}
+            output = bind(_marked(view.op, fast=fast), **operands).eval()
             assert output is operands["output"]
-            if wanted and site.op.has_several_outputs:
+            if wanted and view.op.has_several_outputs:
                 assert_same(graph, [made[index].to_array() for index in graph.outputs], wanted)
             elif wanted:  # which are none where an operator waits for more inferences
                 assert_same(graph, [output.to_array()], wanted[:1])
@@ -350,8 +350,8 @@ def test_error_inside_an_operator_leaves_the_arena_free_to_move() -> None:
         __slots__ = ()
         is_fast: ClassVar[bool] = True
 
-        def reference(self, site: Site) -> Callable[[Rows], Array]:
-            del site
+        def reference(self, view: NodeView) -> Callable[[Rows], Array]:
+            del view
 
             def row(rows: Rows) -> Array:
                 raise OperatorError(f"{len(rows)} inputs and no idea")

@@ -12,7 +12,7 @@ import numpy as np
 import tflite
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Graph, KernelCall, Node, Operator, RowAccess, Rows, Site, Tensor, TensorType
+from kibi.ir import Graph, KernelCall, Node, NodeView, Operator, RowAccess, Rows, Tensor, TensorType
 
 _BITS = {
     tflite.TensorType.INT4: 4,
@@ -38,19 +38,19 @@ class UnknownOperator(Operator):
     types: ClassVar[tuple[DType, ...]] = ()
     kernels: ClassVar[tuple[str, ...]] = ()
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Nothing is known of shapes."""
         raise NotImplementedError
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Nothing is known of rows."""
         raise NotImplementedError
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Nothing is ever computed."""
         raise NotImplementedError
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """There is no kernel."""
         raise NotImplementedError
 

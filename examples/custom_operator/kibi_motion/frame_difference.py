@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params import Params, number
 from kibi.ops import CustomOperator
 
@@ -36,9 +36,9 @@ class FrameDifference(Operator):
 
     threshold: int = 0
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The frame's shape, type s8."""
-        frame, background, output = (site[name].type for name in ("frame", "background", "output"))
+        frame, background, output = (view[name].type for name in ("frame", "background", "output"))
         if not 0 <= self.threshold <= 255:
             raise OperatorError(f"threshold is {self.threshold}, but must be 0 to 255")
         if background != frame:
@@ -50,14 +50,14 @@ class FrameDifference(Operator):
             raise OperatorError("output must have the frame's scale", operand="output")
         return frame.shape, DType.S8
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Output row y reads row y of both."""
-        same = RowAccess.same(site.output.type.rows)
+        same = RowAccess.same(view.output.type.rows)
         return same, same
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The living definition: all else must give these bits."""
-        zero_point = site.output.quantization.zero_point
+        zero_point = view.output.quantization.zero_point
 
         def row(rows: Rows) -> Array:
             frame, background = (np.asarray(pieces[0]).astype(np.int32) for pieces in rows)
@@ -67,12 +67,12 @@ class FrameDifference(Operator):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One call for each row; the output may lie on either input's row."""
         params = FrameDifferenceParams(
-            elements=site.output.type.row_elements,
+            elements=view.output.type.row_elements,
             threshold=self.threshold,
-            output_zero_point=site.output.quantization.zero_point,
+            output_zero_point=view.output.quantization.zero_point,
         )
         return KernelCall("kibi_frame_difference_s8", params, inplace_distance_bytes=(0, 0))
 

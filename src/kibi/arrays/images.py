@@ -94,9 +94,9 @@ def _range_of(graph: Graph, tensor: Tensor) -> tuple[float, float] | None:
     """The real range of an input; for a float input that of what it is quantized to first."""
     if tensor.type.quantization is not None and tensor.type.dtype.is_integer:
         return _real_range(tensor.type.quantization, tensor.type.dtype)
-    for site in graph.sites:
-        quantization, kind = site.output.type.quantization, site.output.type.dtype
-        if tensor.index in site.node.inputs and quantization is not None and kind.is_integer:
+    for view in graph.views:
+        quantization, kind = view.output.type.quantization, view.output.type.dtype
+        if tensor.index in view.node.inputs and quantization is not None and kind.is_integer:
             return _real_range(quantization, kind)
     return None
 

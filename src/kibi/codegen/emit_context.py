@@ -10,7 +10,7 @@ import numpy as np
 from kibi.codegen.c_text import integer_bits, integer_type
 from kibi.codegen.schedule import Schedule, schedule_of
 from kibi.dtypes import Array, DType
-from kibi.ir import Graph, KernelCall, RowAccess, Site, Tensor, early_exits
+from kibi.ir import Graph, KernelCall, NodeView, RowAccess, Tensor, early_exits
 from kibi.kernels.headers import check_header
 from kibi.kernels.params import Field
 from kibi.planner import Plan, PlannedModel
@@ -74,7 +74,7 @@ class EmitContext:
     @cached_property
     def accesses(self) -> tuple[tuple[RowAccess, ...], ...]:
         """The row accesses of each node."""
-        return tuple(site.accesses for site in self.graph.sites)
+        return tuple(view.accesses for view in self.graph.views)
 
     @property
     def kernels(self) -> frozenset[str]:
@@ -89,7 +89,7 @@ class EmitContext:
     @cached_property
     def _body_of(self) -> "dict[tuple[int, str], EmitContext]":
         """For each node, and each of its subgraphs by name, what is written."""
-        places = [(number, name) for number, site in enumerate(self.graph.sites) for name in site.op.subgraph_names]
+        places = [(number, name) for number, view in enumerate(self.graph.views) for name in view.op.subgraph_names]
         found = {}
         for (number, name), body in zip(places, self.planned.subgraphs, strict=True):
             if id(body) not in self.written:
@@ -240,8 +240,8 @@ class EmitContext:
         """For the C names of constants that the plan puts into a region, the region's name."""
         region_of = dict(self.plan.weight_regions)
         found = {self.tensor_constant(self.graph.tensors[index]): region for index, region in region_of.items()}
-        for number, site in enumerate(self.graph.sites):
-            for name, tensor in site.operands:
+        for number, view in enumerate(self.graph.views):
+            for name, tensor in view.operands:
                 if tensor is not None and tensor.index in region_of:
                     found[self.own(number, word(name))] = region_of[tensor.index]
         return found
@@ -314,7 +314,7 @@ class EmitContext:
     @cached_property
     def row_constants(self) -> tuple[Tensor, ...]:
         """Constants that kernels read by the row, as an activation."""
-        tensors = {t.index: t for site in self.graph.sites for t in site.row_tensors if t.is_constant}
+        tensors = {t.index: t for view in self.graph.views for t in view.row_tensors if t.is_constant}
         outputs = {i: self.graph.tensors[i] for i in self.graph.outputs if self.graph.tensors[i].is_constant}
         return tuple(tensor for _, tensor in sorted((tensors | outputs).items()))
 
@@ -322,8 +322,8 @@ class EmitContext:
     def fills(self) -> dict[tuple[str, int], int]:
         """For each (C type, value) of constant fill rows, the elements that the longest one needs."""
         longest: dict[tuple[str, int], int] = {}
-        for site, accesses in zip(self.graph.sites, self.accesses, strict=True):
-            for tensor, access in zip(site.row_tensors, accesses, strict=True):
+        for view, accesses in zip(self.graph.views, self.accesses, strict=True):
+            for tensor, access in zip(view.row_tensors, accesses, strict=True):
                 if access.fill is not None and not access.stays_inside:
                     key = (tensor.type.dtype.c, access.fill)
                     longest[key] = max(longest.get(key, 0), tensor.type.row_elements // access.parts)
@@ -341,10 +341,10 @@ class EmitContext:
 
     def function(self, number: int) -> CCode:
         """The C name of the function that runs steps of a node."""
-        site: Site = self.graph.sites[number]
-        return self.own(number, word(site.op.name.lower()))
+        view: NodeView = self.graph.views[number]
+        return self.own(number, word(view.op.name.lower()))
 
     def label(self, number: int) -> str:
         """How reports name a node."""
-        site = self.graph.sites[number]
-        return f"{site.op.name} {site.output.name!r}"
+        view = self.graph.views[number]
+        return f"{view.op.name} {view.output.name!r}"

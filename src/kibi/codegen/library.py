@@ -317,8 +317,8 @@ def _record(b: EmitContext, digests: Mapping[str, str]) -> JsonText:
     """
     plan = asdict(replace(b.plan, solve_seconds=0.0))
     kernels = [
-        {"node": number, "operator": site.node.label, "function": b.function(number).text, "kernel": call.kernel}
-        for number, (site, call) in enumerate(zip(b.graph.sites, b.calls, strict=True))
+        {"node": number, "operator": view.node.label, "function": b.function(number).text, "kernel": call.kernel}
+        for number, (view, call) in enumerate(zip(b.graph.views, b.calls, strict=True))
     ]
     record = {
         "kibi": __version__,

@@ -60,11 +60,11 @@ def scratch(b: EmitContext, buffer: Buffer | None) -> CCode:
 
 def states(b: EmitContext, number: int) -> CCode:
     """A definition of the pointers to a node's states; nothing where it has none."""
-    site = b.graph.sites[number]
-    if not site.op.states:
+    view = b.graph.views[number]
+    if not view.op.states:
         return code("")
-    places = code(", ").join(base(b, site[name], argument(b)) for name in site.op.states)
-    return code("    void *const states[$count] = {$places};\n", count=len(site.op.states), places=places)
+    places = code(", ").join(base(b, view[name], argument(b)) for name in view.op.states)
+    return code("    void *const states[$count] = {$places};\n", count=len(view.op.states), places=places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,10 @@ class Ending:
 
 def ending(b: EmitContext, number: int) -> Ending | None:
     """Returns how a node may end an inference; None if it does not."""
-    site = b.graph.sites[number]
+    view = b.graph.views[number]
     if number in b.early_exits:
-        state = base(b, site[site.op.states[0]], argument(b))
-        return Ending(site.steps, code("*(const int32_t *)(const void *)$state != 0", state=state), 1)
+        state = base(b, view[view.op.states[0]], argument(b))
+        return Ending(view.steps, code("*(const int32_t *)(const void *)$state != 0", state=state), 1)
     if number in b.graph.loops:
         return Ending(1, code("*($scratch) != 0", scratch=scratch(b, b.plan.scratch_of(number))), 2)
     return None

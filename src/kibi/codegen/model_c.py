@@ -12,9 +12,9 @@ from kibi.codegen.rows_c import accessors, pointers, row_pointer
 from kibi.codegen.schedule import Takes
 from kibi.codegen.shared_steps_c import SharedSteps, shared_steps
 from kibi.dtypes import DType
-from kibi.ir import KernelCall, Site, Tensor
+from kibi.ir import KernelCall, NodeView, Tensor
 from kibi.kernels import header_of
-from kibi.kernels.params import Field, Kind, struct_name
+from kibi.kernels.params import Field, FieldKind, struct_name
 from kibi.planner.plan import Buffer, buffer_name
 from kibi.text.c import (
     CCode,
@@ -164,8 +164,8 @@ def _arena_table(b: EmitContext) -> CCode:
 
 
 def _step_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
-    site, call = b.graph.sites[number], b.calls[number]
-    if site.op.receives:
+    view, call = b.graph.views[number], b.calls[number]
+    if view.op.receives:
         return _receiver(b, number)
     head = code("$params\n$about", params=_params(b, number, call), about=comment(_describe(b, number)))
     if number in shared.kinds:
@@ -191,20 +191,20 @@ ${body}}
 
 def _step(b: EmitContext, number: int, depth: int) -> CCode:
     """One step of a node: the pointers to the rows that it reads, and the call of its kernel."""
-    site, kernel_call = b.graph.sites[number], b.calls[number]
+    view, kernel_call = b.graph.views[number], b.calls[number]
     step = code("") if b.schedule.takes[number] is Takes.NOTHING else code("step")
-    output = code("outputs") if site.op.has_several_outputs else _made(b, site, 0, step)
+    output = code("outputs") if view.op.has_several_outputs else _made(b, view, 0, step)
     params = code("&params_$number", number=b.numbers[number])
     given = [output, code("rows"), params, memory_c.scratch(b, b.plan.scratch_of(number))]
     given += [step or code("0")] if kernel_call.takes_step else []
-    given += [code("states")] if site.op.states else []
-    found = pointers(b, number, step, depth) + _outputs(b, site, step, depth)
+    given += [code("states")] if view.op.states else []
+    found = pointers(b, number, step, depth) + _outputs(b, view, step, depth)
     return found + call_statement(word(kernel_call.kernel), given, depth)
 
 
 def _receiver(b: EmitContext, number: int) -> CCode:
     """The function that copies a row of an input to its place."""
-    site = b.graph.sites[number]
+    view = b.graph.views[number]
     return code(
         """\
 ${about}static KIBI_NOINLINE void $function($memory, int32_t step, const void *row)
@@ -215,37 +215,37 @@ ${unused}    memcpy($place, row, ${bytes}u);
         about=comment(_describe(b, number)),
         function=b.function(number),
         memory=memory_c.parameter(b),
-        unused=code("    (void)step;\n") if site.output.type.rows == 1 else code(""),
-        place=row_pointer(b, site.output, code("step")),
-        bytes=site.output.type.row_bytes,
+        unused=code("    (void)step;\n") if view.output.type.rows == 1 else code(""),
+        place=row_pointer(b, view.output, code("step")),
+        bytes=view.output.type.row_bytes,
     )
 
 
-def _made(b: EmitContext, site: Site, output: int, step: CCode) -> CCode:
+def _made(b: EmitContext, view: NodeView, output: int, step: CCode) -> CCode:
     """The first row of an output that a step makes; a kernel that accumulates is given the output's first row in each step."""
-    row = code("0") if site.accumulates or not step else product(step, len(site.made_rows(0, output)))
-    return row_pointer(b, site.outputs[output], row)
+    row = code("0") if view.accumulates or not step else product(step, len(view.made_rows(0, output)))
+    return row_pointer(b, view.outputs[output], row)
 
 
-def _outputs(b: EmitContext, site: Site, step: CCode, depth: int) -> CCode:
+def _outputs(b: EmitContext, view: NodeView, step: CCode, depth: int) -> CCode:
     """The table of the rows that a step makes; nothing for an operator with one output."""
-    if not site.op.has_several_outputs:
+    if not view.op.has_several_outputs:
         return code("")
-    made = [_made(b, site, output, step) for output in range(len(site.outputs))]
+    made = [_made(b, view, output, step) for output in range(len(view.outputs))]
     head = code("void *const outputs[$count] = {", count=len(made))
     return wrapped(head, made, code("};\n"), depth)
 
 
 def _describe(b: EmitContext, number: int) -> str:
     """Operator, tensors, shapes."""
-    site = b.graph.sites[number]
+    view = b.graph.views[number]
     named = [
         f"{name} {plain(tensor.name)} {tensor.type}{_place(b, tensor)}"
-        for name, tensor in site.operands
+        for name, tensor in view.operands
         if tensor is not None
     ]
-    steps = f"{site.steps} step{'s' if site.steps > 1 else ''}"
-    label = site.node.label
+    steps = f"{view.steps} step{'s' if view.steps > 1 else ''}"
+    label = view.node.label
     return f"{label[0].upper()}{label[1:]}, {steps}: {'; '.join(named)}."
 
 
@@ -275,7 +275,7 @@ $fields
 def _field(b: EmitContext, number: int, field: Field, value: object) -> CCode:
     """A field's value, and its name."""
     name = remark(field.name)
-    if field.kind is Kind.SUBGRAPH:
+    if field.kind is FieldKind.SUBGRAPH:
         given = code("&$name", name=b.body_name(number, field.name))
     elif field.is_pointer:
         given = code("NULL") if value is None else b.constant_name(b.own(number, word(field.name)))

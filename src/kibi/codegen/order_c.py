@@ -37,7 +37,7 @@ ${body}${last}}
 def _group(b: EmitContext, group: Group) -> CCode:
     if group.turns == 1:
         return lines(_call(b, entry, 1, range(1)) for entry in group.entries)
-    steps = [site.steps for site in b.graph.sites]
+    steps = [view.steps for view in b.graph.views]
     return code(
         """\
     for (int32_t i = 0; i < $turns; ++i) {
@@ -72,7 +72,7 @@ def _call(b: EmitContext, entry: Entry, depth: int, active: range) -> CCode:
         active: the iterations of the loop around it in which it runs; of one if it has none.
     """
     takes, given = b.schedule.takes[entry.node], [argument(b)]
-    count = b.graph.sites[entry.node].steps
+    count = b.graph.views[entry.node].steps
     firsts = [entry.first + i * entry.further for i in active]
     first, end = _number(entry, 0, len(active)), _number(entry, entry.steps, len(active))
     if min(firsts) < 0:
@@ -92,7 +92,7 @@ def _call(b: EmitContext, entry: Entry, depth: int, active: range) -> CCode:
 
 def _labelled(b: EmitContext, number: int, statement: CCode) -> CCode:
     """A call and, where the line has room for it, what it makes."""
-    name = b.tensor_names[b.graph.sites[number].output.index].text
+    name = b.tensor_names[b.graph.views[number].output.index].text
     line, _ = statement.divided("\n")
     found = code("$line $what\n", line=line, what=remark(name))
     return found if "\n" not in line.text and len(found.text) <= LINE_WIDTH + 1 else statement

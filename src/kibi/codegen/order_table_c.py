@@ -214,10 +214,10 @@ def _entries(b: EmitContext) -> CCode:
     ]
     if len(runs) > len(b.graph.nodes):
         return code("$entries\n", entries=filled(entries))
-    sites = (b.graph.sites[run.node] for run in runs)
+    views = (b.graph.views[run.node] for run in runs)
     return lines(
-        code("    $entry, $what\n", entry=entry, what=remark(f"{site.op.name} {plain(site.output.name)}"))
-        for entry, site in zip(entries, sites, strict=True)
+        code("    $entry, $what\n", entry=entry, what=remark(f"{view.op.name} {plain(view.output.name)}"))
+        for entry, view in zip(entries, views, strict=True)
     )
 
 
@@ -232,7 +232,7 @@ _ABOUT_LINES = (
 
 def _in_lines(b: EmitContext) -> CCode:
     """Lines for neighbouring functions, and repetitions."""
-    entries, steps = b.schedule.lines, [site.steps for site in b.graph.sites]
+    entries, steps = b.schedule.lines, [view.steps for view in b.graph.views]
     # The widest fields first, so that no padding lies between them; equal ones stay in reading order.
     typed = sorted(zip(_FIELDS, columns(entries), strict=True), key=lambda field: -integer_bits(field[1]))
     rows = zip(*(column for _, column in typed), strict=True)
@@ -266,14 +266,14 @@ $driver""",
 
 def _row(b: EmitContext, line: Line, names: Sequence[str], numbers: Sequence[int]) -> CCode:
     """One line of the table, with what it means behind it."""
-    sites = b.graph.sites
+    views = b.graph.views
     fields = [code("$number", number=number) for number in numbers]
-    if line.start == len(sites):
+    if line.start == len(views):
         fields[names.index("from")] = code("REPEAT")
         above = "the line" if line.last == 1 else f"the {line.last} lines"
         label = f"{above} above, {line.steps} times in all"
     else:
-        labels = [sites[node].op.name for node in range(line.start, line.last + 1)]
+        labels = [views[node].op.name for node in range(line.start, line.last + 1)]
         label = f"{labels[0]} to {labels[-1]}" if len(labels) > _MOST_LABELS else ", ".join(labels)
     return code("    {$fields}, $what\n", fields=code(", ").join(fields), what=remark(label))
 

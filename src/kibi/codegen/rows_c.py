@@ -7,7 +7,7 @@ from kibi.codegen.c_text import indentation, product, total, wrapped
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.memory_c import argument, base, parameter
 from kibi.codegen.offsets_c import Offsets, offsets_text
-from kibi.ir import RowAccess, Site, Tensor
+from kibi.ir import NodeView, RowAccess, Tensor
 from kibi.text.c import CCode, code, comment, element_type, lines, plain
 
 
@@ -19,9 +19,9 @@ def accessors(b: EmitContext, nodes: Iterable[int], tables: Mapping[int, Offsets
         nodes: the nodes.
         tables: the offsets of tensors, by index, that have a table already.
     """
-    sites = [b.graph.sites[number] for number in nodes]
-    used = {tensor.index: tensor for site in sites for tensor in (*site.row_tensors, *site.outputs)}
-    return code("\n").join(_accessor(b, used[index], sites, tables.get(index)) for index in sorted(used))
+    views = [b.graph.views[number] for number in nodes]
+    used = {tensor.index: tensor for view in views for tensor in (*view.row_tensors, *view.outputs)}
+    return code("\n").join(_accessor(b, used[index], views, tables.get(index)) for index in sorted(used))
 
 
 def row_pointer(b: EmitContext, tensor: Tensor, row: CCode) -> CCode:
@@ -32,7 +32,7 @@ def row_pointer(b: EmitContext, tensor: Tensor, row: CCode) -> CCode:
     return code("$function($memory, $row)", function=function, memory=argument(b), row=row)
 
 
-def _accessor(b: EmitContext, tensor: Tensor, sites: Sequence[Site], table: Offsets | None) -> CCode:
+def _accessor(b: EmitContext, tensor: Tensor, views: Sequence[NodeView], table: Offsets | None) -> CCode:
     kind = tensor.type
     what = f"{plain(tensor.name)}: {kind}, {kind.rows} row{'s' if kind.rows > 1 else ''} of {kind.row_bytes} bytes"
     if tensor.is_constant:
@@ -49,7 +49,7 @@ def _accessor(b: EmitContext, tensor: Tensor, sites: Sequence[Site], table: Offs
         offset = product(code("row"), kind.row_elements)
         place = start if kind.rows == 1 else code("$start + $offset", start=start, offset=offset)
         return _function(b, tensor, f"{what}, {whose}", place)
-    uses = sum(tensor.index in {t.index for t in (*site.row_tensors, *site.outputs)} for site in sites)
+    uses = sum(tensor.index in {t.index for t in (*view.row_tensors, *view.outputs)} for view in views)
     rows = table or offsets_text(b.plan.row_offsets(b.graph, tensor.index), b.table_name(tensor, code("offsets")), uses)
     start = base(b, tensor, argument(b))
     if rows.depends or rows.expression.text != "0":
@@ -93,12 +93,12 @@ def pointers(b: EmitContext, number: int, step: CCode, depth: int) -> CCode:
         step: the number of the step; empty: the node has one alone.
         depth: of the indentation.
     """
-    site, accesses = b.graph.sites[number], b.accesses[number]
-    kind = code("void") if b.calls[number].is_untyped else element_type(site.row_tensors[0].type.dtype)
+    view, accesses = b.graph.views[number], b.accesses[number]
+    kind = code("void") if b.calls[number].is_untyped else element_type(view.row_tensors[0].type.dtype)
     count = sum(access.count for access in accesses)
     reads = [
-        _Read(b, tensor, access, step, site.steps // access.output_rows)
-        for tensor, access in zip(site.row_tensors, accesses, strict=True)
+        _Read(b, tensor, access, step, view.steps // access.output_rows)
+        for tensor, access in zip(view.row_tensors, accesses, strict=True)
     ]
     if all(read.is_simple for read in reads):
         head = code("const $kind *const rows[$count] = {", kind=kind, count=count)

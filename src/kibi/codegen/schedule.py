@@ -82,7 +82,7 @@ def schedule_of(graph: Graph, plan: Plan, *, keeps_place: bool) -> Schedule:
         plan: in which order.
         keeps_place: True if an inference may pause in the middle and go on later: then it keeps its place in a table.
     """
-    steps = [site.steps for site in graph.sites]
+    steps = [view.steps for view in graph.views]
     groups = fold(plan.runs, steps)
     lines = tuple(order_lines(groups, steps))
     takes = _takes(groups, steps)

@@ -24,7 +24,7 @@ _LEAST_NODES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class StepKind:
     """What nodes must have in common: the kernel, the C types of elements, the rows of a step, what stands outside."""
 
     kernel: str
@@ -53,7 +53,7 @@ class SharedSteps:
         offsets: for those that have a table, the same as an expression, for functions that read no others.
     """
 
-    kinds: dict[int, Kind]
+    kinds: dict[int, StepKind]
     places: dict[int, Place]
     offsets: dict[int, Offsets]
 
@@ -69,7 +69,7 @@ def shared_steps(b: EmitContext) -> SharedSteps:
     counts = Counter(found.values())
     kinds = {number: kind for number, kind in found.items() if counts[kind] >= _LEAST_NODES}
     tensors = {
-        t.index: t for number in kinds for t in (*b.graph.sites[number].row_tensors, b.graph.sites[number].output)
+        t.index: t for number in kinds for t in (*b.graph.views[number].row_tensors, b.graph.views[number].output)
     }
     offsets = {index: b.plan.row_offsets(b.graph, index) for index in sorted(tensors)}
     places = {index: _place(each) for index, each in offsets.items()}
@@ -88,22 +88,22 @@ def _expression(b: EmitContext, tensor: Tensor, place: Place) -> Offsets:
     return table_offsets(total(code(""), place.start, product(entry, place.distance)), place.distance)
 
 
-def _kind(b: EmitContext, number: int) -> Kind | None:
+def _kind(b: EmitContext, number: int) -> StepKind | None:
     """The kind of a node; None for one that needs a function of its own."""
-    site, call, accesses = b.graph.sites[number], b.calls[number], b.accesses[number]
-    if not b.is_plain or not call.kernel or call.takes_step or len(accesses) != 1 or site.op.receives:
+    view, call, accesses = b.graph.views[number], b.calls[number], b.accesses[number]
+    if not b.is_plain or not call.kernel or call.takes_step or len(accesses) != 1 or view.op.receives:
         return None
-    if site.op.has_several_outputs:
+    if view.op.has_several_outputs:
         return None
-    (access,), (tensor,) = accesses, site.row_tensors
-    is_usual = access.parts == 1 and access.dilation == 1 and site.steps == access.output_rows
-    if not is_usual or not tensor.is_planned or len(site.made_rows(0)) > 1:
+    (access,), (tensor,) = accesses, view.row_tensors
+    is_usual = access.parts == 1 and access.dilation == 1 and view.steps == access.output_rows
+    if not is_usual or not tensor.is_planned or len(view.made_rows(0)) > 1:
         return None
     if access.fill is None and not access.stays_inside:
         return None
     fill = None if access.stays_inside else access.fill
-    types = ("void", "void") if call.is_untyped else (tensor.type.dtype.c, site.output.type.dtype.c)
-    return Kind(call.kernel, *types, access.count, fill)
+    types = ("void", "void") if call.is_untyped else (tensor.type.dtype.c, view.output.type.dtype.c)
+    return StepKind(call.kernel, *types, access.count, fill)
 
 
 def _place(offsets: Sequence[int]) -> Place:
@@ -211,13 +211,13 @@ ${about}typedef struct {
     )
 
 
-def _takes(b: EmitContext, shared: SharedSteps, kind: Kind) -> Takes:
+def _takes(b: EmitContext, shared: SharedSteps, kind: StepKind) -> Takes:
     """What the function of a kind takes: the first and the last step where one of its nodes does."""
     own = {b.schedule.takes[number] for number, each in shared.kinds.items() if each == kind}
     return Takes.STEPS if Takes.STEPS in own else Takes.STEP
 
 
-def _function(b: EmitContext, shared: SharedSteps, kind: Kind) -> CCode:
+def _function(b: EmitContext, shared: SharedSteps, kind: StepKind) -> CCode:
     """The function that runs steps of any node of a kind."""
     takes = _takes(b, shared, kind)
     depth = 2 if takes is Takes.STEPS else 1
@@ -234,7 +234,7 @@ def _function(b: EmitContext, shared: SharedSteps, kind: Kind) -> CCode:
     return code("$head{\n${body}}\n", head=wrapped(head, parameters, code(")\n"), 0), body=body)
 
 
-def _fetch(b: EmitContext, kind: Kind, depth: int) -> CCode:
+def _fetch(b: EmitContext, kind: StepKind, depth: int) -> CCode:
     """The statements that find the rows of a step."""
     c_type = type_name(kind.c_type)
     if kind.count == 1 and kind.fill is None:
@@ -268,7 +268,7 @@ ${fetch}$indent}
     )
 
 
-def function_name(b: EmitContext, kind: Kind) -> CCode:
+def function_name(b: EmitContext, kind: StepKind) -> CCode:
     """The C name of a kind's function."""
     outside = "" if kind.fill is None else f"_from_{kind.fill}".replace("-", "minus_")
     name = word(f"{kind.kernel.removeprefix('kibi_')}_{kind.count}{outside}")
@@ -277,13 +277,13 @@ def function_name(b: EmitContext, kind: Kind) -> CCode:
 
 def steps_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
     """The data of a node, and its function."""
-    site, access, kind = b.graph.sites[number], b.accesses[number][0], shared.kinds[number]
+    view, access, kind = b.graph.views[number], b.accesses[number][0], shared.kinds[number]
     scratch, takes = b.plan.scratch_of(number), b.schedule.takes[number]
     name = code("steps_$number", number=b.numbers[number])
     fields = [
         code("&params_$number", number=b.numbers[number]),
-        code("&$rows", rows=b.table_name(site.row_tensors[0], code("rows"))),
-        code("&$rows", rows=b.table_name(site.output, code("rows"))),
+        code("&$rows", rows=b.table_name(view.row_tensors[0], code("rows"))),
+        code("&$rows", rows=b.table_name(view.output, code("rows"))),
         *(code("$n", n=n) for n in (scratch.offset if scratch else 0, access.rows, access.start, access.stride)),
     ]
     step = code("0") if takes is Takes.NOTHING else code("step")

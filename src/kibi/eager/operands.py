@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from kibi.dtypes import Array
 from kibi.errors import InputError, ModelError
-from kibi.ir import Graph, Node, Operator, Site, Tensor, TensorType, verify
+from kibi.ir import Graph, Node, NodeView, Operator, Tensor, TensorType, verify
 
 
 class Operand(Protocol):
@@ -99,7 +99,7 @@ def _names(op: Operator) -> str:
     return f"It takes {inputs} and gives {outputs}."
 
 
-def verified_site(op: Operator, operands: Mapping[str, Operand]) -> Site:
+def verified_view(op: Operator, operands: Mapping[str, Operand]) -> NodeView:
     """The operator and its operands as the one node of a graph, whose rules are those of any other.
 
     Raises:
@@ -122,7 +122,7 @@ def verified_site(op: Operator, operands: Mapping[str, Operand]) -> Site:
     rows = tuple(index[name] for name in op.row_inputs if name in index)
     graph = Graph("eager", op.name, tuple(tensors), (Node(op, inputs, outputs, 0),), rows, outputs)
     try:
-        return verify(graph).sites[0]
+        return verify(graph).views[0]
     except ModelError as error:
         problem = error.problems[0]
         where = "" if problem.tensor is None else f" (tensor {problem.tensor!r})"

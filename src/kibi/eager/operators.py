@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.eager.operands import Operand, checked_operands, verified_site
+from kibi.eager.operands import Operand, checked_operands, verified_view
 from kibi.errors import EventError, InputError
-from kibi.ir import Accumulation, Made, Operator, RowAccess, Rows, Site, TensorType
+from kibi.ir import Accumulation, Made, NodeView, Operator, RowAccess, Rows, TensorType
 
 
 def bind(op: Operator, /, **operands: Operand | None) -> "BoundOperator":
@@ -35,7 +35,7 @@ class _Run:
     """What one evaluation needs: made anew for each, because constants may have been written since.
 
     Attributes:
-        site: the node with the constants' values.
+        view: the node with the constants' values.
         accesses: of the row inputs, in order.
         function: of the rows; None where the node accumulates, or has states.
         remembering: of the rows and the states; None where there are none.
@@ -43,7 +43,7 @@ class _Run:
         accumulator: what has been added up.
     """
 
-    site: Site
+    view: NodeView
     accesses: tuple[RowAccess, ...]
     function: Callable[[Rows], Made] | None
     remembering: Callable[[Rows, Sequence[Array]], Made] | None
@@ -51,18 +51,18 @@ class _Run:
     accumulator: Array
 
     @staticmethod
-    def of(site: Site) -> "_Run":
-        """The evaluation of a site from its first step on."""
-        op = site.op
-        if site.accumulates:
-            accumulation = op.accumulation(site)
-            return _Run(site, site.accesses, None, None, accumulation, accumulation.start.copy())
-        function, remembering = (None, op.stateful_reference(site)) if op.states else (op.reference(site), None)
-        return _Run(site, site.accesses, function, remembering, None, np.zeros(0, np.int8))
+    def of(view: NodeView) -> "_Run":
+        """The evaluation of a view from its first step on."""
+        op = view.op
+        if view.accumulates:
+            accumulation = op.accumulation(view)
+            return _Run(view, view.accesses, None, None, accumulation, accumulation.start.copy())
+        function, remembering = (None, op.stateful_reference(view)) if op.states else (op.reference(view), None)
+        return _Run(view, view.accesses, function, remembering, None, np.zeros(0, np.int8))
 
     def compute(self, rows: Rows, step: int, states: Sequence[Array]) -> tuple[Array, ...]:
         """The elements that a step makes, of each output; nothing where it only accumulates. It changes the states in place."""
-        each_made = self.site.op.each_made
+        each_made = self.view.op.each_made
         if self.remembering is not None:
             return each_made(self.remembering(rows, states))
         if self.function is not None:
@@ -70,7 +70,7 @@ class _Run:
         if self.accumulation is None:
             return ()
         self.accumulation.add(self.accumulator, rows, step)
-        is_last = step == self.site.steps - 1
+        is_last = step == self.view.steps - 1
         return each_made(self.accumulation.finish(self.accumulator)) if is_last else ()
 
 
@@ -113,11 +113,11 @@ class BoundOperator:
     @property
     def steps(self) -> int:
         """Row steps that make the outputs."""
-        return self._run.site.steps
+        return self._run.view.steps
 
     def needs(self, step: int) -> dict[str, tuple[int, ...]]:
         """For each input that is read by the row, the rows that a step reads, ascending."""
-        names = self._run.site.row_names
+        names = self._run.view.row_names
         return {name: access.needs(step) for name, access in zip(names, self._run.accesses, strict=True)}
 
     def eval(self) -> Operand:
@@ -157,7 +157,7 @@ class BoundOperator:
         with ExitStack() as held:
             self._compute(held, number)
         self._next = (number + 1) % self.steps
-        return self._run.site.made_rows(number)
+        return self._run.view.made_rows(number)
 
     def _compute(self, held: ExitStack, step: int) -> None:
         """A step; views of rows that are held end with this call, so that nothing keeps an arena from moving them."""
@@ -168,10 +168,10 @@ class BoundOperator:
         for state, array in zip(states, arrays, strict=True):
             for y, row in enumerate(array.reshape(state.type.rows, *state.type.row_shape)):
                 state.write_row(y, row)
-        for output, (name, values) in enumerate(zip(self._run.site.output_names, made, strict=False)):
+        for output, (name, values) in enumerate(zip(self._run.view.output_names, made, strict=False)):
             tensor = self._operands[name]
             size = tensor.type.row_elements
-            for k, y in enumerate(self._run.site.made_rows(step, output)):
+            for k, y in enumerate(self._run.view.made_rows(step, output)):
                 self._write(tensor, y, values.reshape(-1)[k * size : (k + 1) * size])
 
     def _rows(self, held: ExitStack, step: int) -> Rows:
@@ -180,7 +180,7 @@ class BoundOperator:
         Of each tensor the last one comes first: what arrives row by row, such as a camera's, then takes the place of others
         before any of them is used, and not meanwhile.
         """
-        sources = [self._operands[name] for name in self._run.site.row_names]
+        sources = [self._operands[name] for name in self._run.view.row_names]
         wanted: dict[int, set[int]] = {}
         for source, access in zip(sources, self._run.accesses, strict=True):
             wanted.setdefault(id(source), set()).update(access.needs(step))
@@ -229,19 +229,19 @@ class BoundOperator:
 
     def _begin(self) -> _Run:
         """A new evaluation: constants are read, and all rules checked."""
-        return _Run.of(verified_site(self._op, self._operands))
+        return _Run.of(verified_view(self._op, self._operands))
 
     def _check_in_place(self) -> None:
         """Refuse an output that is an input, too, unless each row is read for the last time before it is overwritten."""
-        site = self._run.site
-        pairs = [(name, made) for name in self._operands for made in site.output_names if name != made]
+        view = self._run.view
+        pairs = [(name, made) for name in self._operands for made in view.output_names if name != made]
         for name, made in pairs:
             if self._operands[name] is not self._operands[made]:
                 continue
-            output = site.output_names.index(made)
-            last = {y: step for step in range(site.steps) for y in self.needs(step).get(name, ())}
+            output = view.output_names.index(made)
+            last = {y: step for step in range(view.steps) for y in self.needs(step).get(name, ())}
             if name not in self._op.row_inputs or any(
-                last.get(y, -1) > step for step in range(site.steps) for y in site.made_rows(step, output)
+                last.get(y, -1) > step for step in range(view.steps) for y in view.made_rows(step, output)
             ):
                 raise InputError(
                     f"{self._op.name}: {name} and {made} are the same tensor {self._operands[made].name!r}, and rows would be "

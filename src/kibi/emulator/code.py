@@ -6,7 +6,7 @@ from unicorn import arm_const
 
 from kibi.emulator.cycles import cycles_after_jump, cycles_behind
 from kibi.emulator.hook import INSTRUCTION, Flag
-from kibi.emulator.thumb import ALWAYS, LR, PC, SP, Instruction, Kind, Located, decode_span
+from kibi.emulator.thumb import ALWAYS, LR, PC, SP, Form, Instruction, Located, decode_span
 from kibi.targets import Target, Timing
 from kibi.toolchain import Image
 
@@ -42,7 +42,7 @@ def _row(before: Located | None, current: Located, target: Target) -> _Row:
     base, offset = instruction.base, instruction.offset
     if base == PC and instruction.size:
         base, offset = None, offset + (current.address + 4 & ~3)
-    elif instruction.kind is Kind.TABLE_BRANCH and base is None:
+    elif instruction.kind is Form.TABLE_BRANCH and base is None:
         offset += current.address
     align = instruction.align
     if not target.unaligned_words and instruction.size:
@@ -62,7 +62,7 @@ def _costs(before: Located | None, current: Located, timing: Timing | None) -> t
 
 def _flags(instruction: Instruction, condition: int) -> Flag:
     flags = Flag(0)
-    if instruction.kind is Kind.REFUSED:
+    if instruction.kind is Form.REFUSED:
         flags |= Flag.REFUSED
     if instruction.size:
         flags |= Flag.STORES if instruction.is_store else Flag.LOADS

@@ -29,30 +29,30 @@ What the tables leave open, and what we take:
 No table was published for M7 and M33.
 """
 
-from kibi.emulator.thumb import Instruction, Kind, Located
+from kibi.emulator.thumb import Form, Instruction, Located
 from kibi.targets import Timing
 
 _M0PLUS = {
-    Kind.LOAD: 2, Kind.STORE: 2, Kind.BRANCH_LINK: 2, Kind.STATUS: 3, Kind.BARRIER: 3,
+    Form.LOAD: 2, Form.STORE: 2, Form.BRANCH_LINK: 2, Form.STATUS: 3, Form.BARRIER: 3,
 }  # fmt: skip
 _M3 = {
-    Kind.MULTIPLY_ACCUMULATE: 2, Kind.MULTIPLY_LONG: 5, Kind.MULTIPLY_ACCUMULATE_LONG: 7, Kind.DIVIDE: 12, Kind.LOAD: 2,
-    Kind.STORE: 2, Kind.TABLE_BRANCH: 5, Kind.BRANCH_REGISTER: 2, Kind.STATUS: 2,
+    Form.MULTIPLY_ACCUMULATE: 2, Form.MULTIPLY_LONG: 5, Form.MULTIPLY_ACCUMULATE_LONG: 7, Form.DIVIDE: 12, Form.LOAD: 2,
+    Form.STORE: 2, Form.TABLE_BRANCH: 5, Form.BRANCH_REGISTER: 2, Form.STATUS: 2,
 }  # fmt: skip
 _M4 = {
-    Kind.DIVIDE: 12, Kind.LOAD: 2, Kind.STORE: 2, Kind.TABLE_BRANCH: 5, Kind.BRANCH_REGISTER: 2, Kind.STATUS: 2,
-    Kind.FLOAT_MULTIPLY_ACCUMULATE: 3, Kind.FLOAT_DIVIDE: 14, Kind.FLOAT_MOVE_PAIR: 2,
+    Form.DIVIDE: 12, Form.LOAD: 2, Form.STORE: 2, Form.TABLE_BRANCH: 5, Form.BRANCH_REGISTER: 2, Form.STATUS: 2,
+    Form.FLOAT_MULTIPLY_ACCUMULATE: 3, Form.FLOAT_DIVIDE: 14, Form.FLOAT_MOVE_PAIR: 2,
 }  # fmt: skip
 _TABLES = {Timing.CORTEX_M0PLUS: _M0PLUS, Timing.CORTEX_M3: _M3, Timing.CORTEX_M4: _M4}
 _PER_REGISTER = frozenset({
-    Kind.LOAD_MULTIPLE, Kind.STORE_MULTIPLE, Kind.LOAD_DUAL, Kind.STORE_DUAL, Kind.FLOAT_LOAD, Kind.FLOAT_STORE,
-    Kind.FLOAT_LOAD_MULTIPLE, Kind.FLOAT_STORE_MULTIPLE,
+    Form.LOAD_MULTIPLE, Form.STORE_MULTIPLE, Form.LOAD_DUAL, Form.STORE_DUAL, Form.FLOAT_LOAD, Form.FLOAT_STORE,
+    Form.FLOAT_LOAD_MULTIPLE, Form.FLOAT_STORE_MULTIPLE,
 })  # fmt: skip
 _RESULTS = frozenset({
-    Kind.DATA, Kind.MULTIPLY, Kind.MULTIPLY_ACCUMULATE, Kind.MULTIPLY_LONG, Kind.MULTIPLY_ACCUMULATE_LONG,
-    Kind.MULTIPLY_DSP, Kind.DIVIDE,
+    Form.DATA, Form.MULTIPLY, Form.MULTIPLY_ACCUMULATE, Form.MULTIPLY_LONG, Form.MULTIPLY_ACCUMULATE_LONG,
+    Form.MULTIPLY_DSP, Form.DIVIDE,
 })  # fmt: skip
-_MEMORY = frozenset({Kind.LOAD, Kind.STORE})
+_MEMORY = frozenset({Form.LOAD, Form.STORE})
 
 
 def cycles_behind(timing: Timing, previous: Located | None, current: Located) -> int:
@@ -67,12 +67,12 @@ def cycles_behind(timing: Timing, previous: Located | None, current: Located) ->
     if previous is None or timing is Timing.CORTEX_M0PLUS:
         return cost
     before, instruction = previous.instruction, current.instruction
-    if instruction.kind is Kind.IF_THEN and before.width == 2:
+    if instruction.kind is Form.IF_THEN and before.width == 2:
         return 0
     depends = bool(before.written & instruction.address_registers)
     if depends and before.kind in _RESULTS:
         return cost + 1
-    overlaps = before.kind is Kind.LOAD and instruction.kind in _MEMORY and not before.updates_base
+    overlaps = before.kind is Form.LOAD and instruction.kind in _MEMORY and not before.updates_base
     return max(1, cost - 1) if overlaps and not depends else cost
 
 
@@ -86,7 +86,7 @@ def _alone(timing: Timing, instruction: Instruction) -> int:
     kind = instruction.kind
     if kind in _PER_REGISTER:
         cost = 1 + instruction.registers
-    elif kind is Kind.STORE and instruction.index is None and timing is not Timing.CORTEX_M0PLUS:
+    elif kind is Form.STORE and instruction.index is None and timing is not Timing.CORTEX_M0PLUS:
         cost = 1
     else:
         cost = _TABLES[timing].get(kind, 1)

@@ -18,7 +18,7 @@ def early_exits(graph: Graph) -> tuple[int, ...]:
     able = (
         number for number, node in enumerate(graph.nodes) if type(node.op).may_exit_early is not Operator.may_exit_early
     )
-    return tuple(number for number in able if graph.nodes[number].op.may_exit_early(graph.sites[number]))
+    return tuple(number for number in able if graph.nodes[number].op.may_exit_early(graph.views[number]))
 
 
 def stop_waits(graph: Graph) -> tuple[Waits, ...]:
@@ -43,4 +43,4 @@ def _waits(
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     for other in lasting:
         if other < number and (number in ends or other in ends):
-            yield other, (graph.sites[other].steps,) * graph.sites[number].steps
+            yield other, (graph.views[other].steps,) * graph.views[number].steps

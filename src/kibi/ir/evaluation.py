@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.ir.graph import Graph, Site
+from kibi.ir.graph import Graph, NodeView
 from kibi.ir.operator import Rows
 from kibi.ir.rows import RowAccess
 from kibi.ir.tensor import Tensor
@@ -64,7 +64,7 @@ def evaluator(graph: Graph) -> Callable[[Sequence[Array]], list[Array]]:
     """
     steps: list[tuple[tuple[int, ...], Evaluation]] = []
     constants = {tensor.index: tensor.data for tensor in graph.tensors if tensor.data is not None}
-    steps_in_all = sum(site.steps for site in graph.sites)
+    steps_in_all = sum(view.steps for view in graph.views)
 
     def run(inputs: Sequence[Array]) -> list[Array]:
         counts = _counted.get()
@@ -74,7 +74,7 @@ def evaluator(graph: Graph) -> Callable[[Sequence[Array]], list[Array]]:
         if taken is not None:
             taken.steps += steps_in_all
         if not steps:
-            steps.extend((site.node.outputs, evaluation(site)) for site in graph.sites)
+            steps.extend((view.node.outputs, evaluation(view)) for view in graph.views)
         known = {**constants, **dict(zip(graph.inputs, inputs, strict=True))}
         with np.errstate(all="ignore"):  # what overflows, or is no number, has the bits that the operator says
             for indices, compute in steps:
@@ -84,14 +84,14 @@ def evaluator(graph: Graph) -> Callable[[Sequence[Array]], list[Array]]:
     return run
 
 
-def evaluation(site: Site) -> Evaluation:
+def evaluation(view: NodeView) -> Evaluation:
     """How a node's outputs follow from what it reads; what is the same each time that it runs is found once.
 
     What calls it lets NumPy say nothing of numbers that overflow, or are none: they have the bits that the operator says.
     """
-    readers = [_Reader.of(t, access) for t, access in zip(site.row_tensors, site.accesses, strict=True)]
-    compute = _accumulated(site) if site.accumulates else _stepwise(site)
-    shapes = [tensor.type.shape for tensor in site.outputs]
+    readers = [_Reader.of(t, access) for t, access in zip(view.row_tensors, view.accesses, strict=True)]
+    compute = _accumulated(view) if view.accumulates else _stepwise(view)
+    shapes = [tensor.type.shape for tensor in view.outputs]
 
     def run(known: Mapping[int, Array]) -> list[Array]:
         tables = [(reader, known[reader.tensor].reshape(reader.shape)) for reader in readers]
@@ -101,10 +101,10 @@ def evaluation(site: Site) -> Evaluation:
     return run
 
 
-def _stepwise(site: Site) -> Callable[[Callable[[int], Rows]], list[Array]]:
+def _stepwise(view: NodeView) -> Callable[[Callable[[int], Rows]], list[Array]]:
     """Step after step, whose rows are in order."""
-    function, steps = site.op.reference(site), site.steps
-    each_made, kinds = site.op.each_made, [tensor.type.dtype.numpy for tensor in site.outputs]
+    function, steps = view.op.reference(view), view.steps
+    each_made, kinds = view.op.each_made, [tensor.type.dtype.numpy for tensor in view.outputs]
 
     def run(rows: Callable[[int], Rows]) -> list[Array]:
         made = zip(*(each_made(function(rows(step))) for step in range(steps)), strict=True)
@@ -118,15 +118,15 @@ def _stepwise(site: Site) -> Callable[[Callable[[int], Rows]], list[Array]]:
     return run
 
 
-def _accumulated(site: Site) -> Callable[[Callable[[int], Rows]], list[Array]]:
+def _accumulated(view: NodeView) -> Callable[[Callable[[int], Rows]], list[Array]]:
     """All that the steps add up."""
-    accumulation, steps = site.op.accumulation(site), site.steps
+    accumulation, steps = view.op.accumulation(view), view.steps
 
     def run(rows: Callable[[int], Rows]) -> list[Array]:
         place = accumulation.start.copy()
         for step in range(steps):
             accumulation.add(place, rows(step), step)
-        return list(site.op.each_made(accumulation.finish(place)))
+        return list(view.op.each_made(accumulation.finish(place)))
 
     return run
 

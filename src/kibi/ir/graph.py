@@ -80,14 +80,14 @@ class Graph:
     digest: str = field(default="", compare=False)
 
     @cached_property
-    def sites(self) -> tuple["Site", ...]:
+    def views(self) -> tuple["NodeView", ...]:
         """Each node with its tensors."""
-        return tuple(Site.of(self, node) for node in self.nodes)
+        return tuple(NodeView.of(self, node) for node in self.nodes)
 
     @cached_property
     def general_calls(self) -> tuple[KernelCall, ...]:
         """The call of each node's general kernel; its weights are packed once for all that ask."""
-        return tuple(site.op.kernel_call(site) for site in self.sites)
+        return tuple(view.op.kernel_call(view) for view in self.views)
 
     @property
     def calls(self) -> tuple[KernelCall, ...]:
@@ -137,7 +137,7 @@ class Graph:
     @cached_property
     def macs(self) -> int:
         """Multiply-accumulates of one inference."""
-        return sum(site.op.macs(site) for site in self.sites)
+        return sum(view.op.macs(view) for view in self.views)
 
     @cached_property
     def weights_bytes(self) -> int:
@@ -186,7 +186,7 @@ def subgraphs_within(nodes: Iterable[Node]) -> tuple[Graph, ...]:
 
 
 @dataclass(frozen=True)
-class Site:
+class NodeView:
     """A node and the tensors at its operands, by the operator's names for them.
 
     What the operator derives from it alone is computed once: others ask for it in every row step.
@@ -196,14 +196,14 @@ class Site:
     operands: tuple[tuple[str, Tensor | None], ...]
 
     @staticmethod
-    def of(graph: Graph, node: Node) -> "Site":
-        """The site of a node of that graph."""
+    def of(graph: Graph, node: Node) -> "NodeView":
+        """The view of a node of that graph."""
         made = (name.rstrip("?") for name in node.op.outputs[: len(node.outputs)])
         names = (*(name.rstrip("?") for name in node.op.inputs), *made)
         padding = (None,) * (len(node.op.inputs) - len(node.inputs))
         indices = (*node.inputs, *padding, *node.outputs)
         tensors = (None if index is None else graph.tensors[index] for index in indices)
-        return Site(node, tuple(zip(names, tensors, strict=True)))
+        return NodeView(node, tuple(zip(names, tensors, strict=True)))
 
     @property
     def op(self) -> Operator:

@@ -14,7 +14,7 @@ from kibi.ir.rows import RowAccess
 from kibi.kernels.params import PARAMS, Params
 
 if TYPE_CHECKING:
-    from kibi.ir.graph import Graph, Site
+    from kibi.ir.graph import Graph, NodeView
     from kibi.ir.tensor import TensorType
 
 _P = TypeVar("_P", bound=Params)
@@ -203,7 +203,7 @@ class Operator(ABC):
         return tuple(made) if self.has_several_outputs else (np.asarray(made),)
 
     @abstractmethod
-    def infer(self, site: "Site") -> "tuple[tuple[int, ...], DType] | list[TensorType]":
+    def infer(self, view: "NodeView") -> "tuple[tuple[int, ...], DType] | list[TensorType]":
         """The shape and type rule: the output's shape and element type, from shapes and constants, without tables.
 
         Of several outputs it is a list of their types, without quantization.
@@ -212,7 +212,7 @@ class Operator(ABC):
             OperatorError: the node breaks a rule of the operator.
         """
 
-    def check_in_full(self, site: "Site") -> None:
+    def check_in_full(self, view: "NodeView") -> None:
         """The rules whose work or memory grows with the output, asked for once its declared shape is the one that `infer` gives.
 
         A constant of a few bytes may name any size: `infer` computes with sizes alone and makes no table of them.
@@ -220,28 +220,28 @@ class Operator(ABC):
         Raises:
             OperatorError: the node breaks a rule of the operator.
         """
-        del site
+        del view
 
     @abstractmethod
-    def accesses(self, site: "Site") -> tuple[RowAccess, ...]:
+    def accesses(self, view: "NodeView") -> tuple[RowAccess, ...]:
         """For each of `row_inputs` that is there, which rows an output row reads."""
 
-    def steps(self, site: "Site") -> int:
+    def steps(self, view: "NodeView") -> int:
         """Row steps that make the output: one for each row, unless the operator makes several rows at once.
 
         It divides the output's rows; each step then makes as many neighbouring rows, which lie in order. "Output row" in
         `accesses`, `reference` and `kernel_call` means what one step makes. Where the node accumulates, any number will do, and
         "output row" means a step. Of several outputs it divides the rows of each: 1 where they are made at once.
         """
-        return site.output.type.rows
+        return view.output.type.rows
 
-    def accumulates(self, site: "Site") -> bool:
+    def accumulates(self, view: "NodeView") -> bool:
         """Whether its steps add rows of the input to an accumulator in scratch, and the last makes the whole output."""
-        del site
+        del view
         return False
 
     @abstractmethod
-    def reference(self, site: "Site") -> Callable[[Rows], Made]:
+    def reference(self, view: "NodeView") -> Callable[[Rows], Made]:
         """The living definition: a function from input rows to one output row, as an array of its elements in order.
 
         Of several outputs it gives a list of arrays, those of each.
@@ -249,32 +249,32 @@ class Operator(ABC):
         Where the node accumulates, `accumulation` stands for it.
         """
 
-    def accumulation(self, site: "Site") -> Accumulation:
+    def accumulation(self, view: "NodeView") -> Accumulation:
         """The living definition where the node accumulates.
 
         Raises:
             InternalError: it does not.
         """
-        raise InternalError(f"{site.node.label} does not accumulate")
+        raise InternalError(f"{view.node.label} does not accumulate")
 
-    def stateful_reference(self, site: "Site") -> Callable[[Rows, Sequence[Array]], Made]:
+    def stateful_reference(self, view: "NodeView") -> Callable[[Rows, Sequence[Array]], Made]:
         """The living definition where the operator has `states`: it is given their elements, too, and changes them in place.
 
         Raises:
             InternalError: it has none.
         """
-        raise InternalError(f"{site.node.label} has no states")
+        raise InternalError(f"{view.node.label} has no states")
 
     @abstractmethod
-    def kernel_call(self, site: "Site") -> KernelCall:
+    def kernel_call(self, view: "NodeView") -> KernelCall:
         """The kernel, its parameters with packed weights, its scratch."""
 
-    def may_exit_early(self, site: "Site") -> bool:
+    def may_exit_early(self, view: "NodeView") -> bool:
         """Whether a node may end the inference: it does where its first state, an s32, is not 0 after its last step.
 
         Nodes that change something which outlives the inference keep their place before or behind it.
         """
-        del site
+        del view
         return False
 
     @property
@@ -282,9 +282,9 @@ class Operator(ABC):
         """Whether it runs a loop, or a body with one: how many turns that takes is limited while it runs."""
         return any(body.loops for body in self.subgraphs)
 
-    def macs(self, site: "Site") -> int:
+    def macs(self, view: "NodeView") -> int:
         """Multiply-accumulates of one inference; 0 for operators that are not counted in them."""
-        del site
+        del view
         return 0
 
 
@@ -293,6 +293,6 @@ class StatefulOperator(Operator):
 
     __slots__ = ()
 
-    def reference(self, site: "Site") -> Callable[[Rows], Made]:
+    def reference(self, view: "NodeView") -> Callable[[Rows], Made]:
         """Never asked for."""
-        raise InternalError(f"{site.node.label} has states")
+        raise InternalError(f"{view.node.label} has states")

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 
 from kibi.errors import Problem
 from kibi.ir.early_exit import stop_waits
-from kibi.ir.graph import Graph, Node, Site
+from kibi.ir.graph import Graph, Node, NodeView
 from kibi.ir.tensor import Tensor
 
 Overwrites = tuple[tuple[int, tuple[int, ...]], ...]
@@ -83,38 +83,38 @@ def _leads_to_a_variable(graph: Graph, index: int) -> bool:
 
 
 def _waits(graph: Graph, number: int, users: dict[int, list[int]]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    site = graph.sites[number]
-    for index in site.node.outputs:
+    view = graph.views[number]
+    for index in view.node.outputs:
         before = graph.tensors[index].updates
         if before is None:
             continue
         old = graph.tensors[before]
-        output = site.node.outputs.index(index)
-        places = [_rows_in(old, *_bytes(site, step, output)) for step in range(site.steps)]
+        output = view.node.outputs.index(index)
+        places = [_rows_in(old, *_bytes(view, step, output)) for step in range(view.steps)]
         for other in users.get(before, []):
             if other != number:
-                last = _last_uses(graph.sites[other], old)
+                last = _last_uses(graph.views[other], old)
                 yield other, tuple(max((last[row] + 1 for row in rows), default=0) for rows in places)
 
 
-def _last_uses(site: Site, tensor: Tensor) -> list[int]:
+def _last_uses(view: NodeView, tensor: Tensor) -> list[int]:
     """For each row of a tensor, the last step of a node that reads or makes it; -1: none does."""
     last = [-1] * tensor.type.rows
-    accesses = zip(site.row_tensors, site.accesses, strict=True)
+    accesses = zip(view.row_tensors, view.accesses, strict=True)
     read = [access for operand, access in accesses if operand.index == tensor.index]
-    made = [output for output, index in enumerate(site.node.outputs) if index == tensor.index]
-    for step in range(site.steps):
+    made = [output for output, index in enumerate(view.node.outputs) if index == tensor.index]
+    for step in range(view.steps):
         for row in (
             *(row for access in read for row in access.needs(step)),
-            *(row for output in made for row in site.made_rows(step, output)),
+            *(row for output in made for row in view.made_rows(step, output)),
         ):
             last[row] = step
     return last
 
 
-def _bytes(site: Site, step: int, output: int) -> tuple[int, int]:
+def _bytes(view: NodeView, step: int, output: int) -> tuple[int, int]:
     """From which byte of an output, by its number, to which a step writes."""
-    rows, row_bytes = site.made_rows(step, output), site.outputs[output].type.row_bytes
+    rows, row_bytes = view.made_rows(step, output), view.outputs[output].type.row_bytes
     return rows.start * row_bytes, rows.stop * row_bytes
 
 
@@ -126,33 +126,33 @@ def _rows_in(tensor: Tensor, first: int, end: int) -> range:
 
 def _own_problems(graph: Graph, node: Node, output: int) -> Iterator[Problem]:
     """What a node overwrites, with an output by its number, that it still reads itself."""
-    site = Site.of(graph, node)
-    made = site.outputs[output]
+    view = NodeView.of(graph, node)
+    made = view.outputs[output]
     variable = graph.variable_of(made.index)
-    read = [place for place, tensor in enumerate(site.row_tensors) if tensor.is_state]
-    for place in (place for place in read if graph.variable_of(site.row_tensors[place].index) == variable):
-        overlaps = site.op.kernel_call(site).inplace_distance_bytes or (None,) * len(site.row_tensors)
-        is_old = site.row_tensors[place].index != made.updates
-        if is_old or not can_overwrite(site, place, overlaps[place], output):
+    read = [place for place, tensor in enumerate(view.row_tensors) if tensor.is_state]
+    for place in (place for place in read if graph.variable_of(view.row_tensors[place].index) == variable):
+        overlaps = view.op.kernel_call(view).inplace_distance_bytes or (None,) * len(view.row_tensors)
+        is_old = view.row_tensors[place].index != made.updates
+        if is_old or not can_overwrite(view, place, overlaps[place], output):
             what = f"{node.op.name}: it overwrites rows of the variable that it still reads"
             yield Problem(what, "Let it write a tensor of its own, which is assigned", node.source, made.name)
 
 
-def can_overwrite(site: Site, place: int, overlap: int | None, output: int = 0) -> bool:
+def can_overwrite(view: NodeView, place: int, overlap: int | None, output: int = 0) -> bool:
     """Whether a node may make an output in the bytes of one of its inputs, byte for byte at the same place.
 
     Args:
-        site: the node.
+        view: the node.
         place: of the input among those that are read by the row.
         overlap: the kernel's distance for that input: see `KernelCall.inplace_distance_bytes`.
         output: its number.
     """
-    tensor, access = site.row_tensors[place], site.accesses[place]
-    if site.row_tensors.count(tensor) > 1:
+    tensor, access = view.row_tensors[place], view.accesses[place]
+    if view.row_tensors.count(tensor) > 1:
         return False  # no rule says how two reads of one tensor meet
-    reads = _last_uses(site, tensor)
-    for step in range(site.steps):
-        first, end = _bytes(site, step, output)
+    reads = _last_uses(view, tensor)
+    for step in range(view.steps):
+        first, end = _bytes(view, step, output)
         overwritten = _rows_in(tensor, first, end)
         if any(reads[row] > step for row in overwritten):
             return False

@@ -10,7 +10,7 @@ from kibi.dtypes import DType
 from kibi.errors import ModelError, Problem
 from kibi.ir.attributes import check_attributes
 from kibi.ir.early_exit import early_exits
-from kibi.ir.graph import Graph, Node, Site
+from kibi.ir.graph import Graph, Node, NodeView
 from kibi.ir.operator import OperatorError
 from kibi.ir.state_updates import overwrite_problems, version_problems
 from kibi.ir.text.printing import node_text
@@ -45,11 +45,11 @@ def _long_nodes(graph: Graph) -> Iterator[Problem]:
     """Nodes of too many steps, or that use tensors of too many rows, to tell in which order variables are used and changed."""
     if not (graph.variables or early_exits(graph)):
         return
-    for site in graph.sites:
-        most = max((site.steps, *(tensor.type.rows for tensor in site.row_tensors)))
+    for view in graph.views:
+        most = max((view.steps, *(tensor.type.rows for tensor in view.row_tensors)))
         if most > MOST_STEPS:
-            what = f"{site.op.name}: {most} row steps or rows, in a model with variables; at most {MOST_STEPS} are supported"
-            yield Problem(what, "Check its shapes", site.node.source, site.output.name)
+            what = f"{view.op.name}: {most} row steps or rows, in a model with variables; at most {MOST_STEPS} are supported"
+            yield Problem(what, "Check its shapes", view.node.source, view.output.name)
 
 
 def _structure(graph: Graph) -> Iterator[Problem]:
@@ -138,30 +138,30 @@ def _node(graph: Graph, node: Node) -> Iterator[Problem]:
             what + f"here are {len(node.inputs)} inputs and {len(node.outputs)} outputs", operator=node.source
         )
         return
-    site = Site.of(graph, node)
-    missing = [name for name in node.op.inputs if not name.endswith("?") and site.find(name) is None]
+    view = NodeView.of(graph, node)
+    missing = [name for name in node.op.inputs if not name.endswith("?") and view.find(name) is None]
     if missing:
         yield Problem(f"{node.op.name} needs its input {', '.join(missing)}", operator=node.source)
         return
-    yield from _types(site)
+    yield from _types(view)
 
 
-def _types(site: Site) -> Iterator[Problem]:
+def _types(view: NodeView) -> Iterator[Problem]:
     """Sizes first: nothing is made for an output before its declared shape is the one that the inputs give."""
-    node = site.node
+    node = view.node
     try:
-        check_attributes(site.op)
-        _check_operands(site)
-        inferred = _inferred(site)
+        check_attributes(view.op)
+        _check_operands(view)
+        inferred = _inferred(view)
     except OperatorError as error:
-        operand = None if error.operand is None else site.find(error.operand)
+        operand = None if error.operand is None else view.find(error.operand)
         yield Problem(f"{node.op.name}: {error.what}", error.remedy, node.source, operand.name if operand else None)
         return
-    if len(inferred) != len(site.outputs):
-        what = f"{node.op.name}: it has {len(site.outputs)} outputs, but gives {len(inferred)}"
-        yield Problem(what, "Export the model again; the file is damaged", node.source, site.output.name)
+    if len(inferred) != len(view.outputs):
+        what = f"{node.op.name}: it has {len(view.outputs)} outputs, but gives {len(inferred)}"
+        yield Problem(what, "Export the model again; the file is damaged", node.source, view.output.name)
         return
-    for name, output, (shape, dtype) in zip(site.output_names, site.outputs, inferred, strict=True):
+    for name, output, (shape, dtype) in zip(view.output_names, view.outputs, inferred, strict=True):
         if output.type.shape != shape:
             what = f"{node.op.name}: {name} has shape {list(output.type.shape)}, its inputs give {list(shape)}"
             yield Problem(what, "", node.source, output.name)
@@ -170,17 +170,17 @@ def _types(site: Site) -> Iterator[Problem]:
             yield Problem(what, "", node.source, output.name)
 
 
-def _inferred(site: Site) -> tuple[tuple[tuple[int, ...], DType], ...]:
+def _inferred(view: NodeView) -> tuple[tuple[tuple[int, ...], DType], ...]:
     """What the operator's rule says.
 
     A scale of 0, which converters give to what was 0 whenever they looked, says that a tensor holds nothing but 0. What multiplies
     by it has one meaning; what divides by it has none, in TFLM neither.
     """
-    operands = [tensor for _, tensor in site.operands if tensor is not None]
+    operands = [tensor for _, tensor in view.operands if tensor is not None]
     zero = next((each for each in operands if each.type.quantization and 0.0 in each.type.quantization.scales), None)
     if zero is None:
-        return _ruled(site)
-    for name, made in zip(site.output_names, site.outputs, strict=True):
+        return _ruled(view)
+    for name, made in zip(view.output_names, view.outputs, strict=True):
         if made.type.quantization is not None and 0.0 in made.type.quantization.scales:
             alike = [each for each in operands if each is not made and each.type.quantization == made.type.quantization]
             if not alike:
@@ -188,26 +188,26 @@ def _inferred(site: Site) -> tuple[tuple[tuple[int, ...], DType], ...]:
                 raise OperatorError(what, _REMEDY, name)
     try:
         with np.errstate(divide="raise", invalid="raise"):
-            return _ruled(site)
+            return _ruled(view)
     except (ZeroDivisionError, FloatingPointError):
         what = f"it divides by a scale of 0, that of {zero.name!r}; TFLM leaves that undefined"
         raise OperatorError(what, _REMEDY) from None
 
 
-def _ruled(site: Site) -> tuple[tuple[tuple[int, ...], DType], ...]:
+def _ruled(view: NodeView) -> tuple[tuple[tuple[int, ...], DType], ...]:
     """Shape and type of each output; where they are the declared ones, what the operator makes of them is checked, too."""
-    inferred = site.inferred()
-    if inferred == site.declared:
-        site.op.check_in_full(site)
+    inferred = view.inferred()
+    if inferred == view.declared:
+        view.op.check_in_full(view)
     return inferred
 
 
-def _check_operands(site: Site) -> None:
+def _check_operands(view: NodeView) -> None:
     """Types that are supported; constants where the kernel packs them ahead of time."""
-    op = site.op
+    op = view.op
     if not op.inputs:
         return
-    first = site[op.inputs[0]]
+    first = view[op.inputs[0]]
     if first.type.dtype not in op.types:
         supported = ", ".join(str(dtype) for dtype in op.types)
         what = f"input of type {first.type.dtype} is not supported; supported: {supported}"
@@ -216,12 +216,12 @@ def _check_operands(site: Site) -> None:
         wanted = " or ".join(str(dtype) for dtype in op.types)
         remedy = "Quantize the model to int8" if DType.S8 in op.types else f"Give it an input of type {wanted}"
         raise OperatorError(what, remedy, op.inputs[0])
-    for each in (*site.row_tensors, *site.outputs):
+    for each in (*view.row_tensors, *view.outputs):
         if each.type.elements > op.most_elements:
             what = f"a tensor of {each.type.elements} elements is more than it takes; at most {op.most_elements}"
             raise OperatorError(what, "Check the shapes")
     for name in (name.rstrip("?") for name in op.inputs):
-        tensor = site.find(name)
+        tensor = view.find(name)
         if tensor is not None and name in op.states:
             if not tensor.is_variable:
                 raise OperatorError(f"{name} must be a variable", "Export the model again; the file is damaged", name)

@@ -5,22 +5,22 @@ from math import isfinite
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Quantization, Site, Tensor
+from kibi.ir import NodeView, OperatorError, Quantization, Tensor
 from kibi.quant import Multiplier, quantize_multiplier
 
 
-def rank(site: Site, operand: str, *ranks: int) -> tuple[int, ...]:
+def rank(view: NodeView, operand: str, *ranks: int) -> tuple[int, ...]:
     """The shape of an operand that must have one of these ranks."""
-    shape = site[operand].type.shape
+    shape = view[operand].type.shape
     if len(shape) not in ranks:
         wanted = " or ".join(str(rank) for rank in ranks)
         raise OperatorError(f"{operand} has shape {list(shape)}, but rank {wanted} is required", operand=operand)
     return shape
 
 
-def dtype(site: Site, operand: str, *dtypes: DType) -> DType:
+def dtype(view: NodeView, operand: str, *dtypes: DType) -> DType:
     """The element type of an operand that must be one of these."""
-    found = site[operand].type.dtype
+    found = view[operand].type.dtype
     if found not in dtypes:
         wanted = " or ".join(str(entry) for entry in dtypes)
         remedy = "Hybrid models (float activations, integer weights) are not supported: quantize activations, too"
@@ -29,37 +29,37 @@ def dtype(site: Site, operand: str, *dtypes: DType) -> DType:
     return found
 
 
-def per_tensor(site: Site, operand: str) -> Quantization:
+def per_tensor(view: NodeView, operand: str) -> Quantization:
     """The quantization of an operand that must have one scale for the whole tensor."""
-    quantization = first_scale(site, operand)
+    quantization = first_scale(view, operand)
     if quantization.is_per_channel:
         raise OperatorError(f"{operand} has {len(quantization.scales)} scales, but one is required", operand=operand)
     return quantization
 
 
-def first_scale(site: Site, operand: str) -> Quantization:
+def first_scale(view: NodeView, operand: str) -> Quantization:
     """The quantization of an operand of whose scales TFLM reads the first one, whatever the channel."""
-    quantization = site[operand].type.quantization
+    quantization = view[operand].type.quantization
     if quantization is None:
         raise OperatorError(f"{operand} has no scale and zero point", "Quantize the model to int8", operand)
     return quantization
 
 
-def symmetric(site: Site, operand: str) -> Quantization:
+def symmetric(view: NodeView, operand: str) -> Quantization:
     """The quantization of an operand that must have one scale, and the zero point 0."""
-    quantization = per_tensor(site, operand)
+    quantization = per_tensor(view, operand)
     if quantization.zero_point:
-        what = f"{operand} has zero point {quantization.zero_point}, but 0 is required of {site[operand].type.dtype}"
+        what = f"{operand} has zero point {quantization.zero_point}, but 0 is required of {view[operand].type.dtype}"
         raise OperatorError(what, "Quantize the model again, with symmetric activations", operand)
     return quantization
 
 
-def symmetric_weights(site: Site, operand: str, channels: int, axis: int) -> Quantization:
+def symmetric_weights(view: NodeView, operand: str, channels: int, axis: int) -> Quantization:
     """The quantization of weights: one scale, or one for each output channel; zero points 0.
 
     Source: TensorFlow Lite 8-bit quantization specification.
     """
-    tensor = site[operand]
+    tensor = view[operand]
     quantization = tensor.type.quantization
     if quantization is None:
         raise OperatorError(f"{operand} has no scale", "Quantize the model to int8", operand)
@@ -71,12 +71,12 @@ def symmetric_weights(site: Site, operand: str, channels: int, axis: int) -> Qua
     return quantization
 
 
-def bias(site: Site, channels: int, *dtypes: DType) -> Tensor | None:
+def bias(view: NodeView, channels: int, *dtypes: DType) -> Tensor | None:
     """The bias, or None: of one of these types, s32 where none is named; one element for each output channel."""
-    tensor = site.find("bias")
+    tensor = view.find("bias")
     if tensor is None:
         return None
-    dtype(site, "bias", *(dtypes or (DType.S32,)))
+    dtype(view, "bias", *(dtypes or (DType.S32,)))
     if tensor.type.elements != channels:
         what = f"bias has shape {list(tensor.type.shape)}, but {channels} elements are required"
         raise OperatorError(what, operand="bias")
@@ -102,20 +102,20 @@ def positive(name: str, values: tuple[int, ...]) -> None:
         raise OperatorError(f"{name} is {list(values)}, but each must be at least 1")
 
 
-def same_rows(site: Site) -> tuple[int, ...]:
+def same_rows(view: NodeView) -> tuple[int, ...]:
     """The shape of what is computed element by element: the output's own where it falls into the input's rows, else the input's.
 
     TFLM takes both tensors as flat, and asks for no more than as many elements.
     """
-    source, output = site["input"].type, site.output.type
+    source, output = view["input"].type, view.output.type
     fits = (source.rows, source.row_elements) == (output.rows, output.row_elements)
     return output.shape if fits else source.shape
 
 
-def paddings(site: Site) -> tuple[tuple[int, int], ...]:
+def paddings(view: NodeView) -> tuple[tuple[int, int], ...]:
     """For each axis of the input what the constant `paddings` `[rank, 2]` adds in front and behind; none is negative."""
-    rank = len(site["input"].type.shape)
-    pairs = site.constant("paddings").astype(np.int64)
+    rank = len(view["input"].type.shape)
+    pairs = view.constant("paddings").astype(np.int64)
     if pairs.shape != (rank, 2) or (pairs < 0).any():
         what = f"paddings {pairs.tolist()} must be {rank} pairs of numbers that are not negative"
         raise OperatorError(what, operand="paddings")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, Made, Operator, OperatorError, RowAccess, Rows, Site, TensorType
+from kibi.ir import Accumulation, KernelCall, Made, NodeView, Operator, OperatorError, RowAccess, Rows, TensorType
 from kibi.kernels.params.detection import DetectionPostprocessParams
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -57,28 +57,28 @@ class DetectionPostProcess(Operator):
     h_scale: float = 1.0
     w_scale: float = 1.0
 
-    def infer(self, site: Site) -> list[TensorType]:
+    def infer(self, view: NodeView) -> list[TensorType]:
         """The outputs, where shapes and attributes are such that TFLM neither stops nor reads and writes elsewhere."""
         for name in ("scores", "anchors"):
-            checks.dtype(site, name, DType.F32)
+            checks.dtype(view, name, DType.F32)
         self._check_attributes()
-        (batch, boxes, numbers), scores = checks.rank(site, "boxes", 3), checks.rank(site, "scores", 3)
+        (batch, boxes, numbers), scores = checks.rank(view, "boxes", 3), checks.rank(view, "scores", 3)
         if batch != 1 or numbers < 4:
             raise OperatorError(f"boxes have shape {[batch, boxes, numbers]}, not [1, N, 4]", operand="boxes")
         if scores[:2] != (1, boxes) or not self.num_classes <= scores[2] <= self.num_classes + 1:
             wanted = f"[1, {boxes}, {self.num_classes}], or one class more for the background"
             raise OperatorError(f"scores have shape {list(scores)}, not {wanted}", operand="scores")
-        anchors = checks.rank(site, "anchors", 2)
+        anchors = checks.rank(view, "anchors", 2)
         if anchors != (boxes, 4):
             raise OperatorError(f"anchors have shape {list(anchors)}, not {[boxes, 4]}", operand="anchors")
-        self._check_outputs(site)
-        return [TensorType(tensor.type.shape, DType.F32) for tensor in site.outputs]
+        self._check_outputs(view)
+        return [TensorType(tensor.type.shape, DType.F32) for tensor in view.outputs]
 
-    def _check_outputs(self, site: Site) -> None:
+    def _check_outputs(self, view: NodeView) -> None:
         """TFLM writes as many numbers as the attributes say, whatever the shapes."""
         most = self.max_detections
         usual = [TensorType(shape, DType.F32) for shape in ((1, most, 4), (1, most), (1, most), (1,))]
-        made = [tensor.type for tensor in site.outputs]
+        made = [tensor.type for tensor in view.outputs]
         if [(kind.elements, kind.dtype) for kind in made] != [(kind.elements, kind.dtype) for kind in usual]:
             given, right = (", ".join(map(str, kinds)) for kinds in (made, usual))
             what = f"its outputs are {given}, but its options ask for {right}"
@@ -98,24 +98,24 @@ class DetectionPostProcess(Operator):
             what = f"{self.max_classes_per_detection} classes for each detection are not supported"
             raise OperatorError(f"{what}: TFLM writes them to wrong places", "Export the model with one")
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One for each box."""
-        return site["boxes"].type.shape[1]
+        return view["boxes"].type.shape[1]
 
-    def accumulates(self, site: Site) -> bool:
+    def accumulates(self, view: NodeView) -> bool:
         """Decoded boxes and their scores are kept until all are there."""
-        del site
+        del view
         return True
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """A box, its scores, its anchor."""
-        boxes = self.steps(site)
+        boxes = self.steps(view)
         same = RowAccess.same(boxes)
         return same, same, RowAccess(boxes, boxes, parts=boxes)
 
-    def reference(self, site: Site) -> Callable[[Rows], Made]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Made]:
         """All boxes at once."""
-        whole = self.accumulation(site)
+        whole = self.accumulation(view)
 
         def row(rows: Rows) -> Made:
             work = whole.start.copy()
@@ -125,10 +125,10 @@ class DetectionPostProcess(Operator):
 
         return row
 
-    def accumulation(self, site: Site) -> Accumulation:
+    def accumulation(self, view: NodeView) -> Accumulation:
         """Rule N40: decoded boxes and scores, from which detections are chosen at the end."""
-        boxes, planes = self.steps(site), self._planes
-        first = site["scores"].type.shape[2] - self.num_classes
+        boxes, planes = self.steps(view), self._planes
+        first = view["scores"].type.shape[2] - self.num_classes
 
         def add(work: Array, rows: Rows, step: int) -> None:
             encoded, scores, anchor = (np.asarray(row[0], np.float32).reshape(-1) for row in rows)
@@ -147,13 +147,13 @@ class DetectionPostProcess(Operator):
 
         return Accumulation(np.zeros(self._scratch_bytes(boxes) // 4, np.float32), add, finish)
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel, called for each box."""
-        boxes = self.steps(site)
+        boxes = self.steps(view)
         params = DetectionPostprocessParams(
             boxes=boxes,
             classes=self.num_classes,
-            first_class=site["scores"].type.shape[2] - self.num_classes,
+            first_class=view["scores"].type.shape[2] - self.num_classes,
             is_regular=int(self.use_regular_nms),
             most=self.max_detections,
             most_of_a_class=self.detections_per_class,

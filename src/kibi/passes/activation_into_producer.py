@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import DType
 from kibi.errors import InternalError
-from kibi.ir import Graph, Node, OperatorError, Site
+from kibi.ir import Graph, Node, NodeView, OperatorError
 from kibi.ops import Activation, Conv2D, DepthwiseConv2D, FullyConnected, is_custom
 from kibi.ops.elementwise.broadcast import Elementwise2
 from kibi.ops.windows.pooling import Pool2D
@@ -35,25 +35,25 @@ def fuse_activations(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
     return apply(graph, NAME, _rule)
 
 
-def limits_of(site: Site) -> tuple[int, int] | None:
+def limits_of(view: NodeView) -> tuple[int, int] | None:
     """The closed range that an operator clamps its outputs of s8 to in the end; None for operators that do not."""
-    if not isinstance(site.op, Clamping) or is_custom(site.op) or site.output.type.dtype is not DType.S8:
+    if not isinstance(view.op, Clamping) or is_custom(view.op) or view.output.type.dtype is not DType.S8:
         return None
-    return site.op.activation.limits(DType.S8, site.output.quantization)
+    return view.op.activation.limits(DType.S8, view.output.quantization)
 
 
 def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
-    node, site = graph.node(place), graph.site(place)
-    source = next((tensor for tensor in site.row_tensors if not tensor.is_constant), None)
-    if source is None or not same_type(source, site.output) or not graph.is_inner(source.index):
+    node, view = graph.node(place), graph.view(place)
+    source = next((tensor for tensor in view.row_tensors if not tensor.is_constant), None)
+    if source is None or not same_type(source, view.output) or not graph.is_inner(source.index):
         return None
-    if site.output.is_state:
+    if view.output.is_state:
         return None  # it is made when nobody needs what it overwrites any more
     made = graph.maker(source.index)
     if made is None or graph.readers(source.index) != (place,) or node.inputs.count(source.index) > 1:
         return None
-    tables = tables_of(site) if limits_of(graph.site(made)) else ()
-    activation = _activation(graph.site(made), tables[0]) if len(tables) == 1 else None
+    tables = tables_of(view) if limits_of(graph.view(made)) else ()
+    activation = _activation(graph.view(made), tables[0]) if len(tables) == 1 else None
     if activation is None:
         return None
     after = {made: _clamped(graph.node(made), activation, node.outputs), place: None}
@@ -67,15 +67,15 @@ def _clamped(node: Node, activation: Activation, outputs: tuple[int, ...]) -> No
     return replace(node, op=replace(node.op, activation=activation), outputs=outputs)
 
 
-def _activation(site: Site, table: Table) -> Activation | None:
+def _activation(view: NodeView, table: Table) -> Activation | None:
     """The activation that gives what the operator's own and the table behind it give; its own where that does."""
-    own = limits_of(site)
+    own = limits_of(view)
     if own is None:
         return None
     wanted = table[_clamp(_BEYOND, own) + 128]
     for activation in Activation:
         try:
-            limits = activation.limits(DType.S8, site.output.quantization)
+            limits = activation.limits(DType.S8, view.output.quantization)
         except OperatorError:
             continue
         if (_clamp(_BEYOND, limits) == wanted).all():

@@ -31,10 +31,10 @@ def assign_in_place(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
 def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
     """The graph without the assignment at a place, and a sentence on it; None where there is nothing to do."""
-    site = graph.sites[place]
-    if not isinstance(site.op, AssignVariable) or is_custom(site.op):
+    view = graph.views[place]
+    if not isinstance(view.op, AssignVariable) or is_custom(view.op):
         return None
-    value, version = site["input"], site.output
+    value, version = view["input"], view.output
     if not same_type(value, version) or not _is_inner(graph, value):
         return None
     tensors = [replace(each, updates=value.index) if each.updates == version.index else each for each in graph.tensors]

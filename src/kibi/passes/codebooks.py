@@ -25,11 +25,11 @@ def with_saving_codebooks(graph: Graph) -> Graph:
     plain = without_codebooks(graph)
     saved: dict[str, int] = {}
     readers: dict[str, set[int]] = {}
-    for site, other in zip(graph.sites, plain.sites, strict=True):
+    for view, other in zip(graph.views, plain.views, strict=True):
         codebook_in_use = [
-            tensor.index for _, tensor in site.operands if tensor is not None and tensor.codebook_in_use is not None
+            tensor.index for _, tensor in view.operands if tensor is not None and tensor.codebook_in_use is not None
         ]
-        call, other_call = site.op.kernel_call(site), other.op.kernel_call(other)
+        call, other_call = view.op.kernel_call(view), other.op.kernel_call(other)
         kernel = call.kernel if call.kernel != other_call.kernel else _NONE
         saved[kernel] = saved.get(kernel, 0) + _constant_bytes(other_call) - _constant_bytes(call)
         readers.setdefault(kernel, set()).update(codebook_in_use)

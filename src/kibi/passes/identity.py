@@ -1,7 +1,7 @@
 """The pass `identity`: operators that give back what they are given."""
 
 from kibi.dtypes import DType
-from kibi.ir import Graph, Site
+from kibi.ir import Graph, NodeView
 from kibi.ops import Pad, Quantize, is_custom
 from kibi.ops.windows.pooling import Pool2D
 from kibi.passes.change import Change
@@ -21,34 +21,34 @@ def drop_identities(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
 
 def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
-    site = graph.site(place)
-    source = _source(graph, site)
-    if source is None or not same_type(graph.tensors[source], site.output):
+    view = graph.view(place)
+    source = _source(graph, view)
+    if source is None or not same_type(graph.tensors[source], view.output):
         return None
-    reason = _reason(site)
+    reason = _reason(view)
     after = bypass(graph, place, source) if reason else None
     return None if after is None else (after, reason)
 
 
-def _source(graph: Draft, site: Site) -> int | None:
+def _source(graph: Draft, view: NodeView) -> int | None:
     """The one input that is read by the row and is no constant; None where there are none or several."""
-    found = [tensor.index for tensor in site.row_tensors if not graph.tensors[tensor.index].is_constant]
+    found = [tensor.index for tensor in view.row_tensors if not graph.tensors[tensor.index].is_constant]
     return found[0] if len(found) == 1 else None
 
 
-def _reason(site: Site) -> str:
+def _reason(view: NodeView) -> str:
     """Why the output equals the input; empty where it does not, or where another pass says so."""
-    if is_custom(site.op):
+    if is_custom(view.op):
         return ""
-    if isinstance(site.op, Pad):
-        return "It pads by nothing." if not site.constant("paddings").any() else ""
-    if isinstance(site.op, Pool2D):
-        if site.output.type.dtype is not DType.S8:
+    if isinstance(view.op, Pad):
+        return "It pads by nothing." if not view.constant("paddings").any() else ""
+    if isinstance(view.op, Pool2D):
+        if view.output.type.dtype is not DType.S8:
             return ""
-        clamps = site.op.activation.limits(DType.S8, site.output.quantization) != DType.S8.limits
-        is_one = site.op.kernel == site.op.stride == (1, 1)
+        clamps = view.op.activation.limits(DType.S8, view.output.quantization) != DType.S8.limits
+        is_one = view.op.kernel == view.op.stride == (1, 1)
         return "Its windows hold one element each." if is_one and not clamps else ""
-    tables = () if isinstance(site.op, Quantize) else tables_of(site)
+    tables = () if isinstance(view.op, Quantize) else tables_of(view)
     if tables and all((table == IDENTITY).all() for table in tables):
         return "It maps each of the 256 values to itself."
     return ""

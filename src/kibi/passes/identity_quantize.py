@@ -1,7 +1,7 @@
 """The pass `identity-quantize`: changes of scale that change nothing, and chains of them that are one."""
 
 from kibi.dtypes import DType
-from kibi.ir import Graph, Node, Site
+from kibi.ir import Graph, Node, NodeView
 from kibi.ops import Dequantize, Quantize, is_custom
 from kibi.passes.change import Change
 from kibi.passes.rewriting import Draft, Edit, apply, bypass, is_accepted, reading, same_type, without_unread
@@ -21,26 +21,26 @@ def join_quantizations(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
 
 def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
-    site = graph.site(place)
-    if not isinstance(site.op, Quantize) or is_custom(site.op) or site.output.type.dtype is not DType.S8:
+    view = graph.view(place)
+    if not isinstance(view.op, Quantize) or is_custom(view.op) or view.output.type.dtype is not DType.S8:
         return None
-    source = site["input"]
-    if source.type.dtype is DType.S8 and _is_identity(site, table_of(site), source.index, graph):
+    source = view["input"]
+    if source.type.dtype is DType.S8 and _is_identity(view, table_of(view), source.index, graph):
         after = bypass(graph, place, source.index)
         return None if after is None else (after, "It maps each of the 256 values to itself, at an equal scale.")
     return _joined(graph, place)
 
 
-def _is_identity(site: Site, table: Table, source: int, graph: Draft) -> bool:
-    return same_type(graph.tensors[source], site.output) and bool((table == IDENTITY).all())
+def _is_identity(view: NodeView, table: Table, source: int, graph: Draft) -> bool:
+    return same_type(graph.tensors[source], view.output) and bool((table == IDENTITY).all())
 
 
 def _joined(graph: Draft, place: int) -> tuple[Edit, str] | None:
     """The change of scale at a place joined with the one in front of it."""
-    node, site = graph.node(place), graph.site(place)
-    between = site["input"].index
+    node, view = graph.node(place), graph.view(place)
+    between = view["input"].index
     made = graph.maker(between)
-    first = None if made is None else graph.site(made)
+    first = None if made is None else graph.view(made)
     if first is None or is_custom(first.op) or not isinstance(first.op, Dequantize | Quantize):
         return None
     if first["input"].type.dtype is not DType.S8:
@@ -50,9 +50,9 @@ def _joined(graph: Draft, place: int) -> tuple[Edit, str] | None:
     source = first["input"]
     if source.is_state:
         return None
-    table = table_of(site, answers(first, IDENTITY))
+    table = table_of(view, answers(first, IDENTITY))
     both = f"{first.node.label} and it together"
-    if _is_identity(site, table, source.index, graph):
+    if _is_identity(view, table, source.index, graph):
         after = bypass(graph, place, source.index)
         what = f"{both} map each of the 256 values to itself, at an equal scale."
         return None if after is None else (without_unread(graph, between, after), what)
@@ -64,4 +64,4 @@ def _joined(graph: Draft, place: int) -> tuple[Edit, str] | None:
 
 
 def _agrees(graph: Draft, node: Node, table: Table) -> bool:
-    return bool((table_of(graph.site_of(node)) == table).all())
+    return bool((table_of(graph.view_of(node)) == table).all())

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kibi.ir import Graph, Site
+from kibi.ir import Graph, NodeView
 from kibi.ops import Reshape, is_custom
 from kibi.ops.movement.concat_like import ConcatLike
 from kibi.ops.movement.strided_copy import StridedCopy
@@ -22,22 +22,22 @@ def name_reshapes(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
 
 def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
-    site, node = graph.site(place), graph.node(place)
-    if is_custom(site.op) or not _keeps_order(site):
+    view, node = graph.view(place), graph.node(place)
+    if is_custom(view.op) or not _keeps_order(view):
         return None
-    if site.row_tensors[0].is_state or site.output.is_state:
+    if view.row_tensors[0].is_state or view.output.is_state:
         return None  # the value of a variable is read and assigned at its time
-    after = replace(node, op=Reshape(), inputs=(site.row_tensors[0].index,))
+    after = replace(node, op=Reshape(), inputs=(view.row_tensors[0].index,))
     return {place: after}, "It moves nothing."
 
 
-def _keeps_order(site: Site) -> bool:
+def _keeps_order(view: NodeView) -> bool:
     """Whether all elements of the one row input are the output's, in the same order."""
-    if isinstance(site.op, ConcatLike):
-        return len(site.row_tensors) == 1
-    if not isinstance(site.op, StridedCopy):
-        return type(site.op) is not Reshape and isinstance(site.op, Reshape)
-    shape = site["input"].type.shape
+    if isinstance(view.op, ConcatLike):
+        return len(view.row_tensors) == 1
+    if not isinstance(view.op, StridedCopy):
+        return type(view.op) is not Reshape and isinstance(view.op, Reshape)
+    shape = view["input"].type.shape
     wanted = [(source, 1, size) for source, size in enumerate(shape) if size > 1]
-    found = [(axis.source, axis.step, axis.size) for axis in site.op.selection(site).axes if axis.size > 1]
+    found = [(axis.source, axis.step, axis.size) for axis in view.op.selection(view).axes if axis.size > 1]
     return found == wanted

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kibi.ir import Graph, Node, Operator, Site, TensorType
+from kibi.ir import Graph, Node, NodeView, Operator, TensorType
 from kibi.ops import FullyConnected, Mean, Reshape, Softmax, is_custom
 from kibi.passes.change import Change
 from kibi.passes.rewriting import Draft, Edit, apply, bypass, is_accepted, reading, row_input, same_scale
@@ -24,10 +24,10 @@ def drop_reshapes(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
 
 def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
-    site = graph.site(place)
-    if not isinstance(site.op, Reshape) or is_custom(site.op):
+    view = graph.view(place)
+    if not isinstance(view.op, Reshape) or is_custom(view.op):
         return None
-    source, result = site["input"], site.output
+    source, result = view["input"], view.output
     if source.is_state or result.is_state or source.is_constant or not same_scale(source, result):
         return None
     if source.type.shape == result.type.shape:
@@ -47,8 +47,8 @@ def _before_readers(graph: Draft, place: int, source: int) -> tuple[Edit, str] |
         node = graph.node(reader)
         if row_input(node) != result or node.inputs.count(result) > 1:
             return None
-        operator = _flat_reader(graph.site(reader), graph.tensors[source].type.shape)
-        if operator is None or _is_chopped(graph.site(reader), graph.tensors[source].type):
+        operator = _flat_reader(graph.view(reader), graph.tensors[source].type.shape)
+        if operator is None or _is_chopped(graph.view(reader), graph.tensors[source].type):
             return None
         changed[reader] = replace(reading(node, result, source), op=operator)
         if not is_accepted(graph, replace(reading(node, result, source), op=operator)):
@@ -63,7 +63,7 @@ def _behind_maker(graph: Draft, place: int, source: int) -> tuple[Edit, str] | N
     if made is None or not graph.is_inner(source) or graph.readers(source) != (place,):
         return None
     outputs = graph.node(place).outputs
-    operator = _flat_writer(graph.site(made), graph.tensors[outputs[0]].type.shape)
+    operator = _flat_writer(graph.view(made), graph.tensors[outputs[0]].type.shape)
     if operator is None:
         return None
     node = replace(graph.node(made), op=operator, outputs=outputs)
@@ -73,35 +73,35 @@ def _behind_maker(graph: Draft, place: int, source: int) -> tuple[Edit, str] | N
     return {made: node, place: None}, what
 
 
-def _flat_reader(site: Site, shape: tuple[int, ...]) -> Operator | None:
+def _flat_reader(view: NodeView, shape: tuple[int, ...]) -> Operator | None:
     """The operator that does the same to the same elements in another shape; None where there is none."""
-    if is_custom(site.op):
+    if is_custom(view.op):
         return None
-    if isinstance(site.op, Softmax):
-        return site.op if shape[-1:] == site["input"].type.shape[-1:] else None
-    return _flat(site)
+    if isinstance(view.op, Softmax):
+        return view.op if shape[-1:] == view["input"].type.shape[-1:] else None
+    return _flat(view)
 
 
-def _is_chopped(site: Site, source: TensorType) -> bool:
+def _is_chopped(view: NodeView, source: TensorType) -> bool:
     """Whether a fully connected layer would have to take its vectors in small pieces."""
-    if not isinstance(site.op, FullyConnected) or source.rows == 1:
+    if not isinstance(view.op, FullyConnected) or source.rows == 1:
         return False
-    return source.row_elements < min(_LEAST_PIECE, site["filter"].type.shape[1])
+    return source.row_elements < min(_LEAST_PIECE, view["filter"].type.shape[1])
 
 
-def _flat_writer(site: Site, shape: tuple[int, ...]) -> Operator | None:
+def _flat_writer(view: NodeView, shape: tuple[int, ...]) -> Operator | None:
     """The operator that writes the same elements in another shape; None where there is none."""
-    if is_custom(site.op):
+    if is_custom(view.op):
         return None
-    if isinstance(site.op, Mean):
-        return replace(site.op, keep_dims=not site.op.keep_dims)
-    if isinstance(site.op, Softmax):
-        return site.op if shape[-1:] == site.output.type.shape[-1:] else None
-    return _flat(site)
+    if isinstance(view.op, Mean):
+        return replace(view.op, keep_dims=not view.op.keep_dims)
+    if isinstance(view.op, Softmax):
+        return view.op if shape[-1:] == view.output.type.shape[-1:] else None
+    return _flat(view)
 
 
-def _flat(site: Site) -> Operator | None:
+def _flat(view: NodeView) -> Operator | None:
     """The operator where it looks at no shape, neither what it reads nor what it writes; else None."""
-    if isinstance(site.op, FullyConnected):
-        return replace(site.op, keep_dims=False)
-    return site.op if isinstance(site.op, Reshape) or is_unary(site) else None
+    if isinstance(view.op, FullyConnected):
+        return replace(view.op, keep_dims=False)
+    return view.op if isinstance(view.op, Reshape) or is_unary(view) else None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from kibi.errors import InternalError
-from kibi.ir import Graph, Node, OperatorError, Site, Tensor, subgraphs_within, verify
+from kibi.ir import Graph, Node, NodeView, OperatorError, Tensor, subgraphs_within, verify
 from kibi.passes.change import Change
 
 Edit = Mapping[int, Node | None]
@@ -25,7 +25,7 @@ class Draft:
         self._seen = frozenset(graph.outputs)
         self._makers = {index: place for place, node in enumerate(graph.nodes) for index in node.outputs}
         self._readers: dict[int, dict[int, None]] = {}
-        self._sites: dict[int, Site] = {}
+        self._views: dict[int, NodeView] = {}
         self._sorted: dict[int, tuple[int, ...]] = {}
         self._weights: dict[tuple[str, int], int] = {}
         for place, node in enumerate(graph.nodes):
@@ -46,15 +46,15 @@ class Draft:
             raise InternalError(f"the node at place {place} is gone")
         return node
 
-    def site(self, place: int) -> Site:
+    def view(self, place: int) -> NodeView:
         """The node at a place with its tensors."""
-        if place not in self._sites:
-            self._sites[place] = self.site_of(self.node(place))
-        return self._sites[place]
+        if place not in self._views:
+            self._views[place] = self.view_of(self.node(place))
+        return self._views[place]
 
-    def site_of(self, node: Node) -> Site:
+    def view_of(self, node: Node) -> NodeView:
         """Any node with tensors of this graph."""
-        return Site.of(self.graph, node)
+        return NodeView.of(self.graph, node)
 
     def readers(self, tensor: int) -> tuple[int, ...]:
         """The places of the nodes that read a tensor, ascending."""
@@ -79,8 +79,8 @@ class Draft:
         """
         before = [node for place in edit if (node := self.nodes[place]) is not None]
         after = [node for node in edit.values() if node is not None]
-        macs = sum(node.op.macs(self.site_of(node)) for node in before) - sum(
-            node.op.macs(self.site_of(node)) for node in after
+        macs = sum(node.op.macs(self.view_of(node)) for node in before) - sum(
+            node.op.macs(self.view_of(node)) for node in after
         )
         saved_bytes = 0
         for place, fresh in edit.items():
@@ -90,7 +90,7 @@ class Draft:
             if old is not None:
                 saved_bytes += self._unlink(place, old, fresh)
             self.nodes[place] = fresh
-            self._sites.pop(place, None)
+            self._views.pop(place, None)
         # Where nodes swap their outputs, what one has given up another one makes.
         self._makers |= {index: place for place, node in edit.items() if node is not None for index in node.outputs}
         return macs, saved_bytes
@@ -190,9 +190,9 @@ def reading(node: Node, old: int, new: int) -> Node:
 
 def is_accepted(graph: Draft, node: Node) -> bool:
     """Whether the operator takes these tensors, and gives what its outputs are declared as."""
-    site = graph.site_of(node)
+    view = graph.view_of(node)
     try:
-        return site.inferred() == site.declared
+        return view.inferred() == view.declared
     except OperatorError:
         return False
 

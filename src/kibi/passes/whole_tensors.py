@@ -5,31 +5,31 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.ir import RowAccess, Rows, Site, TensorType
+from kibi.ir import NodeView, RowAccess, Rows, TensorType
 
 
-def evaluate(site: Site, inputs: Sequence[Array]) -> Array:
+def evaluate(view: NodeView, inputs: Sequence[Array]) -> Array:
     """The output of a node that has one.
 
     Args:
-        site: a node that computes.
+        view: a node that computes.
         inputs: for each of the operator's row inputs, in order, its elements: of the tensor's shape and of any integer type.
 
     Returns:
         The elements of the output, of its shape and type.
     """
-    kinds = [tensor.type for tensor in site.row_tensors]
+    kinds = [tensor.type for tensor in view.row_tensors]
     tables = [_by_row(array, kind) for array, kind in zip(inputs, kinds, strict=True)]
-    accesses = site.accesses
-    made = _function(site)
+    accesses = view.accesses
+    made = _function(view)
     parts = []
-    for step in range(site.steps):
+    for step in range(view.steps):
         rows = tuple(
             tuple(_pieces(table, kind, access, step))
             for table, kind, access in zip(tables, kinds, accesses, strict=True)
         )
         parts.append(made(rows, step).reshape(-1))
-    output = site.output.type
+    output = view.output.type
     return np.concatenate(parts).astype(output.dtype.numpy).reshape(output.shape)
 
 
@@ -48,16 +48,16 @@ def _pieces(rows: Array, kind: TensorType, access: RowAccess, step: int) -> Iter
             yield None if access.fill is None else np.full(parts.shape[1], access.fill, rows.dtype)
 
 
-def _function(site: Site) -> Callable[[Rows, int], Array]:
+def _function(view: NodeView) -> Callable[[Rows, int], Array]:
     """From the rows of a step, and its number, to what the step makes; nothing before the last where it accumulates."""
-    if not site.accumulates:
-        row = site.op.reference(site)
+    if not view.accumulates:
+        row = view.op.reference(view)
         return lambda rows, _: np.asarray(row(rows))
-    accumulation = site.op.accumulation(site)
+    accumulation = view.op.accumulation(view)
     sums = accumulation.start.copy()
 
     def step(rows: Rows, number: int) -> Array:
         accumulation.add(sums, rows, number)
-        return np.asarray(accumulation.finish(sums)) if number == site.steps - 1 else sums[:0]
+        return np.asarray(accumulation.finish(sums)) if number == view.steps - 1 else sums[:0]
 
     return step

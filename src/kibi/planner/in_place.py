@@ -75,7 +75,7 @@ class _Lives:
         readers: dict[int, list[tuple[int, int]]] = {}
         for node, its in steps.items():
             finished |= dict.fromkeys(graph.nodes[node].outputs, its[-1][0])
-            for tensor in graph.sites[node].row_tensors:
+            for tensor in graph.views[node].row_tensors:
                 readers.setdefault(tensor.index, []).extend((place, node) for place, _ in its)
         return _Lives(found, finished, {tensor: _Reads.of(reads) for tensor, reads in readers.items()})
 
@@ -113,8 +113,8 @@ class _Reads:
 
 def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator[tuple[PairRule | None, int]]:
     """For each pair of buffers of one node that live at once, the rule, if there is one; and how much was looked at."""
-    site = graph.sites[node]
-    for output in range(len(site.outputs)):
+    view = graph.views[node]
+    for output in range(len(view.outputs)):
         yield from _rules_of_output(graph, node, output, steps, lives)
 
 
@@ -122,19 +122,19 @@ def _rules_of_output(
     graph: Graph, node: int, number: int, steps: _Steps, lives: _Lives
 ) -> Iterator[tuple[PairRule | None, int]]:
     """The same for one output, by its number."""
-    site = graph.sites[node]
+    view = graph.views[node]
     overlaps = graph.calls[node].inplace_distance_bytes
-    made_bytes = site.outputs[number].type.row_bytes
-    made = [range(rows.start * made_bytes, rows.stop * made_bytes) for rows in site.every_made_rows(number)]
-    for tensor, access, overlap in zip(site.row_tensors, site.accesses, overlaps, strict=False):
+    made_bytes = view.outputs[number].type.row_bytes
+    made = [range(rows.start * made_bytes, rows.stop * made_bytes) for rows in view.every_made_rows(number)]
+    for tensor, access, overlap in zip(view.row_tensors, view.accesses, overlaps, strict=False):
         if overlap is None or tensor.index in graph.outputs:
             continue
-        if site.row_tensors.count(tensor) > 1:
+        if view.row_tensors.count(tensor) > 1:
             continue  # one tensor at two inputs: no rule says how the two reads meet
-        turn = _Turn.of(overlap, steps, made, [access.needs(step) for step in range(site.steps)])
+        turn = _Turn.of(overlap, steps, made, [access.needs(step) for step in range(view.steps)])
         reads = lives.reads[tensor.index]
         held = _Held.of(lives.buffers.get(tensor.index, []), tensor, lives)
-        for second, output in lives.buffers.get(site.outputs[number].index, []):
+        for second, output in lives.buffers.get(view.outputs[number].index, []):
             other = reads.other_from(output.start, node)
             alive = held.alive(output)
             passed = 0

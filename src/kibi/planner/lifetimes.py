@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from kibi.errors import PlanError
-from kibi.ir import Graph, RowAccess, Site, Tensor, overwrites
+from kibi.ir import Graph, NodeView, RowAccess, Tensor, overwrites
 from kibi.planner.limits import check_limits
 from kibi.planner.plan import Buffer, Run
 
@@ -140,7 +140,7 @@ def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dic
         for _ in range(graph.tensors[index].type.rows):
             histories[index].make_row(_INPUT_STEP)
     spans: dict[int, tuple[int, int]] = {}
-    reads = [tuple(_reads(site)) for site in graph.sites]
+    reads = [tuple(_reads(view)) for view in graph.views]
     overwritten, done = overwrites(graph), [0] * len(graph.nodes)
     for step, (node, row) in enumerate(_steps(graph, runs)):
         for other, wanted in overwritten[node]:
@@ -158,22 +158,22 @@ def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dic
                     raise PlanError(f"{where} {what}. Let the operator that makes it run further before.")
                 history.read_row(needed, step)
         for output, index in enumerate(graph.nodes[node].outputs):
-            for _ in graph.sites[node].made_rows(row, output):
+            for _ in graph.views[node].made_rows(row, output):
                 histories[index].make_row(step)
         spans[node] = (spans.get(node, (step, step))[0], step)
     return histories, spans
 
 
-def _reads(site: Site) -> Iterator[tuple[Tensor, RowAccess]]:
+def _reads(view: NodeView) -> Iterator[tuple[Tensor, RowAccess]]:
     """The tensors in the arena that a node reads, and how."""
-    for tensor, access in zip(site.row_tensors, site.accesses, strict=True):
+    for tensor, access in zip(view.row_tensors, view.accesses, strict=True):
         if not tensor.is_constant:
             yield tensor, access
 
 
 def _steps(graph: Graph, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
     """Every step as (node, its number there), checked: each node's row steps once, ascending, all of them."""
-    totals = [site.steps for site in graph.sites]
+    totals = [view.steps for view in graph.views]
     done = [0] * len(graph.nodes)
     if not graph.nodes:
         raise PlanError(
@@ -231,10 +231,10 @@ def _scratch(graph: Graph, spans: dict[int, tuple[int, int]]) -> Iterator[Buffer
     """
     groups: list[tuple[int, int, int, int, list[int]]] = []  # first step, end, bytes, alignment, nodes
     for node, (first, last) in sorted(spans.items(), key=lambda entry: entry[1]):
-        site = graph.sites[node]
+        view = graph.views[node]
         call = graph.calls[node]
         size_bytes, alignment = call.scratch_bytes, call.scratch_alignment
-        if size_bytes and site.accumulates:
+        if size_bytes and view.accumulates:
             yield Buffer(None, node, 0, 0, 0, size_bytes, alignment, first, last + 1)
         elif size_bytes and groups and first < groups[-1][1]:
             begin, end, largest, most, nodes = groups[-1]

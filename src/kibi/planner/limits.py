@@ -30,10 +30,10 @@ def check_limits(graph: Graph) -> None:
         if tensor.type.size_bytes > _MOST_BYTES or tensor.type.rows > _MOST_ROWS:
             what = f"tensor {tensor.name!r} of {graph.source} has {tensor.type.size_bytes} bytes in {tensor.type.rows} rows"
             raise PlanError(f"{what}; at most {_MOST_BYTES} bytes in {_MOST_ROWS} rows are planned. Check its shape.")
-    for site in graph.sites:
-        pointers = sum(access.count for access in site.accesses)
+    for view in graph.views:
+        pointers = sum(access.count for access in view.accesses)
         if pointers > _MOST_POINTERS:
-            what = f"{site.node.label} of {graph.source} reads {pointers} rows in one step"
+            what = f"{view.node.label} of {graph.source} reads {pointers} rows in one step"
             raise PlanError(f"{what}; at most {_MOST_POINTERS} are planned. Check its window and its shapes.")
     steps, uses = row_work(graph)
     if steps > MOST_STEPS or uses > _MOST_USES:
@@ -43,8 +43,8 @@ def check_limits(graph: Graph) -> None:
 
 def row_work(graph: Graph) -> tuple[int, int]:
     """The row steps of a graph, and the rows that they read, those outside of their tensors too."""
-    steps = [site.steps for site in graph.sites]
-    counts = [sum(access.count for access in site.accesses) for site in graph.sites]
+    steps = [view.steps for view in graph.views]
+    counts = [sum(access.count for access in view.accesses) for view in graph.views]
     return sum(steps), sum(step * count for step, count in zip(steps, counts, strict=True))
 
 

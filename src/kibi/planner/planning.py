@@ -192,7 +192,7 @@ def with_kernels(graph: Graph, made: Plan, target: Target, goal: Goal, kernels: 
         InputError: a kernel cannot run its node.
     """
     handed = with_handover(graph, made.input, made.output, made.external_buffers)
-    by_row = any(run.steps < handed.sites[run.node].steps for run in made.runs)
+    by_row = any(run.steps < handed.views[run.node].steps for run in made.runs)
     return plan(
         graph, target, runs=made.runs, granularity=Granularity.ROW if by_row else Granularity.TENSOR, inputs=made.input,
         outputs=made.output, external_buffers=made.external_buffers, goal=goal, kernels=kernels, subgraphs=made.subgraphs,

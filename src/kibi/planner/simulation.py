@@ -81,11 +81,11 @@ class _Arena:
         self.key_of: dict[int, tuple[int, int]] = {}
         self.row_bytes = [tensor.type.row_bytes for tensor in graph.tensors]
         self.made_rows = {
-            index: site.every_made_rows(output)
-            for site in graph.sites
-            for output, index in enumerate(site.node.outputs)
+            index: view.every_made_rows(output)
+            for view in graph.views
+            for output, index in enumerate(view.node.outputs)
         }
-        self.accesses = [site.accesses for site in graph.sites]
+        self.accesses = [view.accesses for view in graph.views]
         self.overlaps = [call.inplace_distance_bytes for call in graph.calls]
 
     def last_versions(self) -> Iterator[int]:
@@ -132,7 +132,7 @@ class _Arena:
 
     def _read(self, node: int, row: int) -> Iterator[tuple[int, int, int | None]]:
         """The rows that a step reads, as (tensor, row), and how far below them its output may begin that overwrites them."""
-        tensors = self.graph.sites[node].row_tensors
+        tensors = self.graph.views[node].row_tensors
         overlaps = self.overlaps[node] or (None,) * len(tensors)
         for tensor, access, overlap in zip(tensors, self.accesses[node], overlaps, strict=True):
             if (tensor.index, 0) in self.row_at:
@@ -159,7 +159,7 @@ class _Arena:
     def _accumulated(self, node: int) -> Iterator[str]:
         """What is wrong with what the steps before this one have added up."""
         scratch = self.scratch.get(node)
-        if scratch is None or not self.graph.sites[node].accumulates:
+        if scratch is None or not self.graph.views[node].accumulates:
             return
         if self._scratch_unit(node) not in self.intact:
             wrong = np.flatnonzero(self._scratch_bytes(scratch) != self._scratch_unit(node))

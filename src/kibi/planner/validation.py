@@ -74,9 +74,9 @@ def _order(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
             what = f"run {place}: {run.steps} row steps from step {run.first_step} of {_label(graph, run.node)}"
             yield f"{what}, whose next is {next_row[run.node]}"
         next_row[run.node] = run.first_step + run.steps
-    for node, (site, reached) in enumerate(zip(graph.sites, next_row, strict=True)):
-        if reached != site.steps:
-            yield f"{_label(graph, node)}: {reached} row steps run, it has {site.steps}"
+    for node, (view, reached) in enumerate(zip(graph.views, next_row, strict=True)):
+        if reached != view.steps:
+            yield f"{_label(graph, node)}: {reached} row steps run, it has {view.steps}"
 
 
 def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _regions(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
 def _overlaps(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     """No two buffers share bytes while both declare to live; rows and what a node makes of them are left to the simulation."""
     del scratch
-    in_place = {(t.index, out) for site in graph.sites for t in site.row_tensors for out in site.node.outputs}
+    in_place = {(t.index, out) for view in graph.views for t in view.row_tensors for out in view.node.outputs}
     bounds = [(each.start, each.end, each.offset, each.offset + each.size_bytes) for each in plan.buffers]
     start, end, bottom, top = np.array(bounds, np.int64).reshape(-1, 4).T
     names = list(plan.region_names)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
-from kibi.ir import Graph, Operator, Quantization, Signature, Site, Tensor
+from kibi.ir import Graph, NodeView, Operator, Quantization, Signature, Tensor
 from kibi.ops import ExplicitPadding
 from kibi.passes import Simplified
 
@@ -85,7 +85,7 @@ def inspect(graph: Graph) -> Inspection:
         source=graph.source,
         inputs=tuple(graph.tensors[index] for index in graph.inputs),
         outputs=tuple(graph.tensors[index] for index in graph.outputs),
-        operators=tuple(_operator(site) for site in graph.sites),
+        operators=tuple(_operator(view) for view in graph.views),
         signatures=graph.signatures,
         macs=graph.macs,
         weights_bytes=graph.weights_bytes,
@@ -158,18 +158,18 @@ def _attributes(operator: Operator) -> tuple[tuple[str, Attribute], ...]:
     return tuple(found)
 
 
-def _operator(site: Site) -> OperatorFacts:
-    names = {name.rstrip("?") for name in site.op.inputs}
-    inputs = tuple((name, tensor) for name, tensor in site.operands if name in names and tensor is not None)
+def _operator(view: NodeView) -> OperatorFacts:
+    names = {name.rstrip("?") for name in view.op.inputs}
+    inputs = tuple((name, tensor) for name, tensor in view.operands if name in names and tensor is not None)
     return OperatorFacts(
-        index=site.node.source,
-        op=site.op.name,
-        attributes=_attributes(site.op),
+        index=view.node.source,
+        op=view.op.name,
+        attributes=_attributes(view.op),
         inputs=inputs,
-        outputs=site.outputs,
-        macs=site.op.macs(site),
+        outputs=view.outputs,
+        macs=view.op.macs(view),
         weights_bytes=sum(tensor.type.size_bytes for _, tensor in inputs if tensor.is_constant)
-        + sum(body.weights_bytes for body in site.op.subgraphs),
+        + sum(body.weights_bytes for body in view.op.subgraphs),
     )
 
 

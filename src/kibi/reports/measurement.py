@@ -214,11 +214,11 @@ def _plan_table_bytes(image: Image) -> int:
 
 
 def _operator(model: CompiledModel, node: int, instructions: int) -> OperatorCost:
-    site = model.graph.sites[node]
+    view = model.graph.views[node]
     return OperatorCost(
-        name=site.output.name,
-        op=site.op.name,
-        macs=site.op.macs(site),
+        name=view.output.name,
+        op=view.op.name,
+        macs=view.op.macs(view),
         instructions=instructions,
         scratch_bytes=model.graph.calls[node].scratch_bytes,
     )

@@ -111,7 +111,7 @@ def _makers(graph: Graph, plan: Plan, entries: tuple[Entry, ...], edges: _Row, c
     spent = np.zeros((len(entries) + 1, columns))
     step = 0
     for run in plan.runs:
-        number = numbers.get(graph.sites[run.node].output.index, len(entries))
+        number = numbers.get(graph.views[run.node].output.index, len(entries))
         spent[number] += _covered(edges[step], edges[step + run.steps], columns)
         step += run.steps
     line = Text()

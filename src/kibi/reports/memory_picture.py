@@ -101,7 +101,7 @@ def _label(graph: Graph, stretch: Stretch) -> str:
     """The operator, and its rows if they are not all."""
     number, name = operator(graph, stretch.node).split(" ", 1)
     label = f"{number:>3} {name}"
-    if stretch.rows == graph.sites[stretch.node].steps:
+    if stretch.rows == graph.views[stretch.node].steps:
         return label
     if stretch.rows == 1:
         return f"{label} row {stretch.first_row}"

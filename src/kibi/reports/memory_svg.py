@@ -189,7 +189,7 @@ def _profile(plot: Plot, box: Box, highest: Stretch | None) -> list[Markup]:
 def _peak_words(plot: Plot, highest: Stretch) -> list[Markup]:
     """Draws the step and the bytes of the peak, above its frame."""
     words = f"peak {highest.live_bytes:,} bytes at {operator(plot.graph, highest.node)}"
-    if plot.graph.sites[highest.node].steps != highest.rows:
+    if plot.graph.views[highest.node].steps != highest.rows:
         words += f", row {highest.first_row}"
     width = CHARACTER * 13 * len(words)
     at = min((plot.edges[highest.start] + plot.edges[highest.end]) / 2, plot.box.right - width / 2)

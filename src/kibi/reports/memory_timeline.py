@@ -126,7 +126,7 @@ def step_edges(graph: Graph, plan: Plan) -> tuple[float, ...]:
     to completion is one column, and rows that interleave are narrow steps whose time together is the same for each.
     """
     count = max(len(graph.nodes), 1)
-    lengths = (1 / count / graph.sites[node].steps for node, _ in plan.steps)
+    lengths = (1 / count / graph.views[node].steps for node, _ in plan.steps)
     return tuple(min(edge, 1.0) for edge in accumulate(lengths, initial=0.0))
 
 

@@ -251,11 +251,11 @@ def _observed(graph: Graph, plan: Plan, runs: Sequence[list[Array]]) -> Iterator
 def _first_difference(
     engine: str, run: int, graph: Graph, found: dict[int, Array], expected: dict[int, Array]
 ) -> Difference | None:
-    for site, made in ((each, made) for each in graph.sites for made in each.outputs):
+    for view, made in ((each, made) for each in graph.views for made in each.outputs):
         index = made.index
         if index in found and index in expected and found[index].tobytes() != expected[index].tobytes():
             counted = _counts(found[index], expected[index])
-            return Difference(engine, run, site.node.source, site.op.name, made.name, *counted)
+            return Difference(engine, run, view.node.source, view.op.name, made.name, *counted)
     return None
 
 

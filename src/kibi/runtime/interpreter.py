@@ -439,12 +439,12 @@ class Interpreter:
     def _observe(self, position: int, observe: Observer) -> None:
         """Copies the rows that a step has made, because a tensor's first rows may be overwritten before its last is made."""
         node, step = self._program.plan.steps[position]
-        site = self._program.graph.sites[node]
-        for output, tensor in enumerate(site.outputs):
+        view = self._program.graph.views[node]
+        for output, tensor in enumerate(view.outputs):
             index = tensor.index
             made = self._observed.setdefault(index, [])
-            made.extend(self.tensors[index].row(row).reshape(-1) for row in site.made_rows(step, output))
-            if step == site.steps - 1:
+            made.extend(self.tensors[index].row(row).reshape(-1) for row in view.made_rows(step, output))
+            if step == view.steps - 1:
                 observe(index, np.concatenate(self._observed.pop(index)).reshape(tensor.type.shape))
 
 

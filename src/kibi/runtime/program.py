@@ -12,7 +12,7 @@ from kibi.dtypes import Array
 from kibi.eager.tensors import RowTensor
 from kibi.eager.tensors.interface import TensorInterface
 from kibi.errors import InternalError
-from kibi.ir import Accumulation, Graph, Made, RowAccess, Rows, Site, TensorType
+from kibi.ir import Accumulation, Graph, Made, NodeView, RowAccess, Rows, TensorType
 from kibi.planner import Plan
 from kibi.runtime.arena import Arena
 
@@ -165,19 +165,19 @@ class Program:
 
     def _prepare(self, node: int) -> list[Step]:
         """The steps of a node."""
-        site = self.graph.sites[node]
+        view = self.graph.views[node]
         operands = [
             (self.tensors[tensor.index], access, _Reader.of(self._rows[tensor.index], access))
-            for tensor, access in zip(site.row_tensors, site.accesses, strict=True)
+            for tensor, access in zip(view.row_tensors, view.accesses, strict=True)
         ]
         read = [(tensor, access) for tensor, access, _ in operands if isinstance(tensor, RowTensor)]
-        outputs = [(self.tensors[index], self._rows[index]) for index in site.node.outputs]
-        last = site.steps - 1 if site.op.may_exit_early(site) else None
+        outputs = [(self.tensors[index], self._rows[index]) for index in view.node.outputs]
+        last = view.steps - 1 if view.op.may_exit_early(view) else None
         steps: list[Step] = []
-        for step, function in zip(range(site.steps), self._functions(node), strict=False):
+        for step, function in zip(range(view.steps), self._functions(node), strict=False):
             rows = tuple(reader.pieces(step) for _, _, reader in operands)
             reads = tuple([(tensor, row) for tensor, access in read for row in access.needs(step)])
-            its_rows = [site.made_rows(step, number) for number in range(len(outputs))]
+            its_rows = [view.made_rows(step, number) for number in range(len(outputs))]
             made = tuple(place.together(each) for (_, place), each in zip(outputs, its_rows, strict=True))
             writes = tuple(
                 (tensor, row)
@@ -185,36 +185,36 @@ class Program:
                 if isinstance(tensor, RowTensor)
                 for row in each
             )
-            remaining = self._states(site)[0] if step == last else None
+            remaining = self._states(view)[0] if step == last else None
             steps.append(Step(function, rows, made, reads, writes, remaining))
         return steps
 
     def _functions(self, node: int) -> Iterator[Callable[[Rows], Sequence[Array]] | None]:
         """The function of each step of a node; steps that take pushed rows need none."""
-        site = self.graph.sites[node]
-        if site.op.receives:
+        view = self.graph.views[node]
+        if view.op.receives:
             return repeat(None)
-        if site.op.states:
-            return repeat(partial(_remember, site, site.op.stateful_reference(site), self._states(site)))
-        return self._accumulating(node) if site.accumulates else repeat(partial(_each, site, site.op.reference(site)))
+        if view.op.states:
+            return repeat(partial(_remember, view, view.op.stateful_reference(view), self._states(view)))
+        return self._accumulating(node) if view.accumulates else repeat(partial(_each, view, view.op.reference(view)))
 
-    def _states(self, site: Site) -> tuple[Array, ...]:
+    def _states(self, view: NodeView) -> tuple[Array, ...]:
         """The elements of the variables that a node changes, over their own bytes."""
         arrays = []
-        for name in site.op.states:
-            with self.tensors[site[name].index].direct(_FAST) as array:
+        for name in view.op.states:
+            with self.tensors[view[name].index].direct(_FAST) as array:
                 arrays.append(array)
         return tuple(arrays)
 
     def _accumulating(self, node: int) -> Iterator[Callable[[Rows], Sequence[Array]]]:
         """The function of each step of a node that accumulates in its scratch."""
-        site = self.graph.sites[node]
-        accumulation, scratch = site.op.accumulation(site), self.plan.scratch_of(node)
+        view = self.graph.views[node]
+        accumulation, scratch = view.op.accumulation(view), self.plan.scratch_of(node)
         if scratch is None:
-            raise InternalError(f"{site.node.label} has no scratch to accumulate in")
+            raise InternalError(f"{view.node.label} has no scratch to accumulate in")
         size_bytes = accumulation.start.nbytes
         place = self.arena.bytes[scratch.offset : scratch.offset + size_bytes].view(accumulation.start.dtype)
-        return (partial(_accumulate, site, accumulation, place, step) for step in range(site.steps))
+        return (partial(_accumulate, view, accumulation, place, step) for step in range(view.steps))
 
 
 def _rows(graph: Graph, plan: Plan, arena: Arena, index: int, tensor: TensorInterface) -> _TensorRows:
@@ -235,22 +235,22 @@ class _Fast:
 _FAST = _Fast()
 
 
-def _each(site: Site, function: Callable[[Rows], Made], rows: Rows) -> Sequence[Array]:
+def _each(view: NodeView, function: Callable[[Rows], Made], rows: Rows) -> Sequence[Array]:
     """One step of a node."""
-    return site.op.each_made(function(rows))
+    return view.op.each_made(function(rows))
 
 
 def _remember(
-    site: Site, function: Callable[[Rows, Sequence[Array]], Made], states: Sequence[Array], rows: Rows
+    view: NodeView, function: Callable[[Rows, Sequence[Array]], Made], states: Sequence[Array], rows: Rows
 ) -> Sequence[Array]:
     """One step of a node that has states."""
-    return site.op.each_made(function(rows, states))
+    return view.op.each_made(function(rows, states))
 
 
-def _accumulate(site: Site, accumulation: Accumulation, place: Array, step: int, rows: Rows) -> Sequence[Array]:
+def _accumulate(view: NodeView, accumulation: Accumulation, place: Array, step: int, rows: Rows) -> Sequence[Array]:
     """One step of a node that accumulates: the elements that it makes, which are none before the last."""
     if step == 0:
         place[:] = accumulation.start
     accumulation.add(place, rows, step)
-    is_last = step == site.steps - 1
-    return site.op.each_made(accumulation.finish(place)) if is_last else [place[:0]] * len(site.outputs)
+    is_last = step == view.steps - 1
+    return view.op.each_made(accumulation.finish(place)) if is_last else [place[:0]] * len(view.outputs)

@@ -9,7 +9,7 @@ from kibi.ir import KernelCall
 from kibi.kernels.params.convolution import Conv2DBlocksParams, Conv2DS8Params
 from kibi.ops.windows.convolution_blocks import block_bytes, block_pixels, block_sizes
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch
-from kibi.selection.halves import SUM_LIMIT, fit_words, halves, starts, words
+from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
 from kibi.selection.sums import MOST_SIZE, SimpleSums, simple_sums
 from kibi.selection.variant import Goal, Variant
 
@@ -24,7 +24,7 @@ def pack(call: KernelCall) -> KernelCall | None:
     if layer.groups > 1 or not pixels or max(layer.scalars.values()) > MOST_SIZE:
         return None
     sums = simple_sums(weights, layer.bias, layer.multiplier, layer.shift, limit=SUM_LIMIT)
-    packed = halves(_in_order(weights, layer.kernel_rows, is_whole=is_whole))
+    packed = packed_pairs(_in_order(weights, layer.kernel_rows, is_whole=is_whole))
     if sums is None or not fit_words(packed):
         return None
     params = Conv2DBlocksParams(

@@ -8,7 +8,7 @@ from kibi.ir import KernelCall
 from kibi.kernels.params.convolution import Conv2DColumnsParams, Conv2DS8Params
 from kibi.ops.windows.convolution_blocks import block_sizes, shared_columns
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch
-from kibi.selection.halves import SUM_LIMIT, fit_words, halves, starts, words
+from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
 from kibi.selection.sums import SimpleSums, simple_sums
 from kibi.selection.variant import Goal, Variant
 
@@ -21,7 +21,7 @@ def pack(call: KernelCall) -> KernelCall | None:
     channels = (layer.input_channels, layer.output_channels)
     way = shared_columns(layer.output_width, layer.kernel_rows, channels, most_bytes=call.scratch_bytes)
     weights, sums = weights_and_sums(layer, SUM_LIMIT)
-    if way is None or sums is None or not fit_words(halves(weights)):
+    if way is None or sums is None or not fit_words(packed_pairs(weights)):
         return None
     params = Conv2DColumnsParams(
         stream=stream(weights, sums, way.rows_at_once * way.channels_at_once),
@@ -64,10 +64,10 @@ def stream(weights: NDArray[np.int8], sums: SimpleSums, at_once: int) -> NDArray
     channels, rows, columns, depth = weights.shape
     even = np.pad(weights, ((0, channels % 2), (0, 0), (0, 0), (0, 0)))
     fours = even.reshape(-1, 2, rows, columns, depth // 4, 4).transpose(0, 2, 4, 3, 1, 5)
-    packed = words(halves(fours))  # [pair, row, group, column, 2, 1]
+    packed = words(packed_pairs(fours))  # [pair, row, group, column, 2, 1]
     passes = packed.reshape(len(packed), rows * depth // at_once, -1).transpose(1, 0, 2)
     parts = list(passes.astype(np.int64))
-    parts[0] = np.hstack([pairs(starts(sums.bias, halves(weights))), parts[0]])
+    parts[0] = np.hstack([pairs(starts(sums.bias, packed_pairs(weights))), parts[0]])
     parts[-1] = np.hstack([parts[-1], scaling(sums)])
     return np.concatenate([part.reshape(-1) for part in parts]).astype(np.int32)
 

@@ -15,7 +15,7 @@ def pack(call: KernelCall) -> KernelCall | None:
 def pack_relu(call: KernelCall) -> KernelCall | None:
     """The same where outputs below the zero point are cut off, and sums fit 16 bits when they are scaled; else None."""
     layer = depthwise(call)
-    if layer is None or not (_fits(layer) and layer.has_relu() and layer.fits_halves()):
+    if layer is None or not (_fits(layer) and layer.has_relu() and layer.fits_packed_pairs()):
         return None
     return _packed(layer, call, "kibi_depthwise_conv2d_s8_3x3_relu")
 

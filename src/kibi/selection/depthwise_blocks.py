@@ -40,7 +40,7 @@ class Depthwise:
         """Whether the activation cuts off all outputs below the zero point."""
         return self.params.activation_min >= self.params.output_zero_point
 
-    def fits_halves(self) -> bool:
+    def fits_packed_pairs(self) -> bool:
         """Whether all sums, scaled but for the last bit of the shift, fit 16 bits, signed, whatever the inputs."""
         bias, weights = self.sums.bias.astype(np.int64), self.weights.astype(np.int64)
         most = abs(bias) + 128 * abs(weights).sum(axis=(0, 1))

@@ -11,7 +11,7 @@ from kibi.kernels.params.convolution import Conv2DS8Params
 from kibi.kernels.params.fully_connected import FullyConnectedBlocksParams, FullyConnectedS8Params
 from kibi.ops.overlap import least_distance
 from kibi.quant import wrap_s32
-from kibi.selection.halves import SUM_LIMIT, fit_words, halves, starts, words
+from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
 from kibi.selection.sums import simple_sums
 from kibi.selection.variant import Goal, Variant
 
@@ -82,7 +82,7 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, re
     channels, pieces, piece = read.weights.shape
     layer = read if _is_bounded(read) else _simplified(read)
     fours = np.pad(read.weights, ((0, 0), (0, 0), (0, -piece % 4))).reshape(channels, -1)
-    packed = halves(fours)
+    packed = packed_pairs(fours)
     if layer is None or layer.shift.max() >= 0 or not fit_words(packed):
         return None
     # A vector is read again for each block of eight; those behind the last one, together, before any of them is written.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 from kibi.errors import InputError
-from kibi.ir import Graph, KernelCall, Site
+from kibi.ir import Graph, KernelCall, NodeView
 from kibi.selection.choice import candidates, choose
 from kibi.selection.variant import Goal
 from kibi.targets import Target
@@ -30,9 +30,9 @@ class LoweredGraph(Graph):
     arenas: tuple[tuple[int, int] | None, ...] = ()
 
     @property
-    def sites(self) -> tuple[Site, ...]:
+    def views(self) -> tuple[NodeView, ...]:
         """Each node with its tensors."""
-        return self.unlowered.sites
+        return self.unlowered.views
 
     @property
     def general_calls(self) -> tuple[KernelCall, ...]:

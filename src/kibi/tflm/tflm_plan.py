@@ -50,7 +50,7 @@ def tflm_plan(
     if not reorders:
         return best
     found = smallest_peak_order(graph, scratch=False, granule_bytes=ALIGNMENT_BYTES, before=before)
-    runs = tuple(Run(node, 0, graph.sites[node].steps) for node in found.nodes)
+    runs = tuple(Run(node, 0, graph.views[node].steps) for node in found.nodes)
     if runs != best.runs and found.peak_bytes < best.arena_bytes:
         other = _placed(graph, runs, scratch)
         best = other if other.arena_bytes < best.arena_bytes else best

@@ -30,11 +30,11 @@ def _model(dtype: DType, scales: int, *, size: int = 8, weights: str = "INT4") -
 
 def test_load_weights_of_int4_are_those_of_int8() -> None:
     """They become elements of s8, read-only."""
-    (site,) = parse_tflite(_model(DType.S8, 1), "m.tflite").sites
-    weights = site["filter"]
+    (view,) = parse_tflite(_model(DType.S8, 1), "m.tflite").views
+    weights = view["filter"]
     assert (weights.type.dtype, weights.is_int4) == (DType.S8, True)
-    assert site.constant("filter")[:2].tolist() == [[0, 0, 1, 0], [2, 0, 3, 0]]
-    assert not site.constant("filter").flags.writeable
+    assert view.constant("filter")[:2].tolist() == [[0, 0, 1, 0], [2, 0, 3, 0]]
+    assert not view.constant("filter").flags.writeable
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,8 @@ def test_broadcast_along_alternating_axes_equals_tflm_in_c(oracle: Oracle, tmp_p
 def test_broadcast_repeats_no_more_than_it_must() -> None:
     """One axis of one input is enough here; where two groups do, nothing is repeated."""
     graph = parse_tflite(_model("ADD", [_masked(0b111111, 6), _masked(0b101011, 6)]), "m.tflite")
-    assert [site.op.name for site in graph.sites] == ["RESHAPE", "BROADCAST_TO", "RESHAPE", "ADD"]
-    repeated = graph.sites[2].output.type.elements
+    assert [view.op.name for view in graph.views] == ["RESHAPE", "BROADCAST_TO", "RESHAPE", "ADD"]
+    repeated = graph.views[2].output.type.elements
     assert repeated * 3 == np.prod(_SHAPE)
     plain = parse_tflite(_model("ADD", [_masked(0b111111, 6), _masked(0b000011, 6)]), "m.tflite")
-    assert [site.op.name for site in plain.sites] == ["ADD"]
+    assert [view.op.name for view in plain.views] == ["ADD"]

@@ -8,7 +8,7 @@ import pytest
 
 from kibi.eager.events import Event
 from kibi.eager.handlers import ErrorHandler, NullHandler
-from kibi.eager.memory import Handle, HandleArena, Region
+from kibi.eager.memory import ByteRange, Handle, HandleArena
 from kibi.eager.memory.allocator import (
     ArenaRebalancing,
     BlockPinned,
@@ -196,7 +196,7 @@ def test_blocks_and_spare_describe_the_arena() -> None:
     with _second.pin():
         states = arena.blocks()
     assert [(each.address, each.is_bound, each.is_pinned) for each in states] == [(0, False, False), (32, True, True)]
-    assert arena.spare() == (Region(8, 24), Region(64, 64))
+    assert arena.spare() == (ByteRange(8, 24), ByteRange(64, 64))
 
 
 def test_header_bytes_follow_the_blocks() -> None:

@@ -2,7 +2,7 @@
 
 from kibi.eager.events import Event
 from kibi.eager.handlers import ErrorHandler
-from kibi.eager.memory import Handle, PageAllocator, Region
+from kibi.eager.memory import ByteRange, Handle, PageAllocator
 from kibi.eager.memory.allocator import BlockPinned, MetaHeaderNotFound, OutOfMemory
 
 
@@ -26,9 +26,9 @@ def test_freed_neighbours_become_one_run() -> None:
     first, second, third, _fourth = (pages.vmalloc(128) for _ in range(4))
     pages.vfree(first)
     pages.vfree(third)
-    assert pages.free_list() == (Region(0, 128), Region(256, 128))
+    assert pages.free_list() == (ByteRange(0, 128), ByteRange(256, 128))
     pages.vfree(second)
-    assert pages.free_list() == (Region(0, 384),)
+    assert pages.free_list() == (ByteRange(0, 384),)
     assert pages.vmalloc(384) == 0
 
 
@@ -50,9 +50,9 @@ def test_block_grows_and_shrinks_in_place() -> None:
     address = pages.vmalloc(64)
     pages.memory[:64] = 5
     assert pages.vrealloc(address, 300) == address
-    assert pages.free_list() == (Region(320, 192),)
+    assert pages.free_list() == (ByteRange(320, 192),)
     assert pages.vrealloc(address, 10) == address
-    assert pages.free_list() == (Region(64, 448),)
+    assert pages.free_list() == (ByteRange(64, 448),)
     assert (pages.memory[:10] == 5).all()
 
 

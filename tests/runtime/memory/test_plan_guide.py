@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kibi.eager.handlers import ErrorHandler
-from kibi.eager.memory import Handle, HandleArena, PlannedBlock, Region
+from kibi.eager.memory import ByteRange, Handle, HandleArena, PlannedBlock
 from kibi.eager.memory.allocator import OutOfMemory, PlanDeparture
 from kibi.planner.plan import Buffer, Plan, Run
 
@@ -193,9 +193,9 @@ def test_block_that_is_freed_early_is_reported() -> None:
 def test_spare_bytes_are_what_no_planned_block_uses() -> None:
     """The application gets them without a departure, and they shrink as it takes them."""
     hand = Hand()
-    assert hand.arena.spare() == (Region(96, 32), Region(144, 112))
+    assert hand.arena.spare() == (ByteRange(96, 32), ByteRange(144, 112))
     assert hand.arena.allocate_spare(100) == 144
-    assert hand.arena.spare() == (Region(96, 32), Region(244, 12))
+    assert hand.arena.spare() == (ByteRange(96, 32), ByteRange(244, 12))
     assert hand.arena.allocate_spare(100) is None
     assert [event.type for event in hand.history][-1] == OutOfMemory
     handles = [hand.take(block.size_bytes) for block in PLAN[:2]]
@@ -244,7 +244,7 @@ def test_kibi_plan_is_followed_in_the_order_of_its_steps() -> None:
     second.free()
     assert hand.take(30).address == 32
     assert not hand.departures()
-    assert hand.arena.spare() == (Region(96, 160),)
+    assert hand.arena.spare() == (ByteRange(96, 160),)
 
 
 def test_random_programs_keep_their_bytes() -> None:

@@ -2,7 +2,7 @@
 
 from kibi.eager.memory.allocator import Allocator, Observable, Observer
 from kibi.eager.memory.block_arena import BlockArena
-from kibi.eager.memory.blocks import BlockState, Region, WritableBuffer
+from kibi.eager.memory.blocks import BlockState, ByteRange, WritableBuffer
 from kibi.eager.memory.handle import Handle
 from kibi.eager.memory.handle_arena import HandleArena
 from kibi.eager.memory.headers import HeaderLayout
@@ -16,6 +16,7 @@ __all__ = [
     "Allocator",
     "BlockArena",
     "BlockState",
+    "ByteRange",
     "Departure",
     "End",
     "Handle",
@@ -28,7 +29,6 @@ __all__ = [
     "PageAllocator",
     "PlannedBlock",
     "Recording",
-    "Region",
     "Span",
     "Usage",
     "WorkspaceArena",

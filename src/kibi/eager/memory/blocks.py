@@ -21,7 +21,7 @@ WritableBuffer = bytearray | memoryview | NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Region:
+class ByteRange:
     """Neighbouring bytes.
 
     Attributes:
@@ -100,19 +100,19 @@ def align_down(value: int, alignment: int) -> int:
     return value // alignment * alignment
 
 
-def gaps(taken: Iterable[tuple[int, int]], capacity_bytes: int) -> list[Region]:
+def gaps(taken: Iterable[tuple[int, int]], capacity_bytes: int) -> list[ByteRange]:
     """The gaps between half-open ranges (start, end), ascending; the ranges may overlap and come in any order."""
     free, cursor = [], 0
     for start, end in sorted(taken):
         if start > cursor:
-            free.append(Region(cursor, min(start, capacity_bytes) - cursor))
+            free.append(ByteRange(cursor, min(start, capacity_bytes) - cursor))
         cursor = max(cursor, end)
         if cursor >= capacity_bytes:
             return free
-    return [*free, Region(cursor, capacity_bytes - cursor)]
+    return [*free, ByteRange(cursor, capacity_bytes - cursor)]
 
 
-def first_fit(free: Iterable[Region], size_bytes: int, alignment: int) -> int | None:
+def first_fit(free: Iterable[ByteRange], size_bytes: int, alignment: int) -> int | None:
     """The lowest aligned address from which so many bytes are free, or None."""
     for region in free:
         address = align_up(region.offset, alignment)

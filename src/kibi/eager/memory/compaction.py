@@ -4,7 +4,7 @@ from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kibi.eager.memory.blocks import Block, Region, first_fit, gaps
+from kibi.eager.memory.blocks import Block, ByteRange, first_fit, gaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Compaction:
 
     moves: tuple[tuple[Block, int], ...]
     lost: tuple[Block, ...]
-    free: tuple[Region, ...]
+    free: tuple[ByteRange, ...]
 
     @property
     def moved_bytes(self) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from kibi.eager.handlers import Handler
 from kibi.eager.memory.allocator import ArenaRebalancing, OutOfMemory, PlanDeparture, RebalanceHeldByPins
 from kibi.eager.memory.block_arena import BlockArena
-from kibi.eager.memory.blocks import Block, Region, WritableBuffer, align_up, first_fit, gaps, whole_number
+from kibi.eager.memory.blocks import Block, ByteRange, WritableBuffer, align_up, first_fit, gaps, whole_number
 from kibi.eager.memory.compaction import Compaction, clearance, compaction
 from kibi.eager.memory.headers import HeaderLayout
 from kibi.eager.memory.plan_guide import Departure, PlanGuide, PlannedBlock, planned_blocks
@@ -119,7 +119,7 @@ class HandleArena(BlockArena):
                 return None
             return self._placed(address, size_bytes).address
 
-    def spare(self) -> tuple[Region, ...]:
+    def spare(self) -> tuple[ByteRange, ...]:
         """The regions that no planned block ever uses and that have no block, ascending; without a plan, all gaps."""
         with self._lock:
             self._adopt()

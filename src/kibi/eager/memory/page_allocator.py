@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from kibi.eager.handlers import Handler
 from kibi.eager.memory.allocator import BlockPinned, OutOfMemory
 from kibi.eager.memory.block_arena import BlockArena
-from kibi.eager.memory.blocks import Block, Region, WritableBuffer, gaps, whole_number
+from kibi.eager.memory.blocks import Block, ByteRange, WritableBuffer, gaps, whole_number
 from kibi.errors import InputError
 
 
@@ -58,7 +58,7 @@ class PageAllocator(BlockArena):
         with self._lock:
             return sum(self._paged(block.size_bytes) - block.size_bytes for block in self._blocks.values())
 
-    def free_list(self) -> tuple[Region, ...]:
+    def free_list(self) -> tuple[ByteRange, ...]:
         """The runs of free pages, in bytes, ascending; no two are neighbours."""
         with self._lock:
             return self._free(self._blocks.values())
@@ -139,11 +139,11 @@ class PageAllocator(BlockArena):
         """Bytes of the pages that hold so many."""
         return -(-size_bytes // self._page_bytes) * self._page_bytes
 
-    def _free(self, blocks: Iterable[Block]) -> tuple[Region, ...]:
+    def _free(self, blocks: Iterable[Block]) -> tuple[ByteRange, ...]:
         spans = [(block.address, block.address + self._paged(block.size_bytes)) for block in blocks]
         return tuple(gaps(spans, self._page_count * self._page_bytes))
 
-    def _best_fit(self, free: tuple[Region, ...], size_bytes: int) -> int | None:
+    def _best_fit(self, free: tuple[ByteRange, ...], size_bytes: int) -> int | None:
         fitting = [run for run in free if run.size_bytes >= size_bytes]
         return min(fitting, key=lambda run: run.size_bytes).offset if fitting else None
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.errors import ModelError
-from kibi.ir import Graph, Node, Site, Tensor, evaluation, verify
+from kibi.ir import Graph, Node, NodeView, Tensor, evaluation, verify
 
 _DTYPES = (DType.S32, DType.S64)
 _MOST_ELEMENTS = 64
@@ -68,17 +68,17 @@ def evaluated(source: str, tensors: Mapping[int, Tensor], node: Node) -> Array |
 
     Of inputs that are no constants, all elements count as zeros.
     """
-    site = _site(source, tensors, node)
-    if site is None or site.op.subgraphs or site.op.states:
+    view = _site(source, tensors, node)
+    if view is None or view.op.subgraphs or view.op.states:
         return None
-    read = {tensor.index: _elements(tensor) for tensor in site.row_tensors}
+    read = {tensor.index: _elements(tensor) for tensor in view.row_tensors}
     with np.errstate(all="ignore"):
-        (data,) = evaluation(site)(read)
+        (data,) = evaluation(view)(read)
     data.flags.writeable = False
     return data
 
 
-def _site(source: str, tensors: Mapping[int, Tensor], node: Node) -> Site | None:
+def _site(source: str, tensors: Mapping[int, Tensor], node: Node) -> NodeView | None:
     """The node as a graph of its own; None where it breaks a rule."""
     places = {
         index: place for place, index in enumerate(dict.fromkeys((*filter(_is_there, node.inputs), *node.outputs)))
@@ -90,7 +90,7 @@ def _site(source: str, tensors: Mapping[int, Tensor], node: Node) -> Site | None
     try:
         return verify(
             Graph("node", source, alone, (replace(node, inputs=inputs, outputs=outputs),), free, outputs)
-        ).sites[0]
+        ).views[0]
     except ModelError:
         return None
 

@@ -20,7 +20,7 @@ from kibi.frontends.naming import identifier
 from kibi.frontends.tflite.flatbuffer import Budget, enter
 from kibi.frontends.tflite.model_tables import GET_AGAIN, located
 from kibi.frontends.tflite.reader import TENSOR_TYPES, ModelReader, OperatorRecord, TensorRecord
-from kibi.ir import Graph, KernelCall, Node, Operator, RowAccess, Rows, Site, Tensor, TensorType
+from kibi.ir import Graph, KernelCall, Node, NodeView, Operator, RowAccess, Rows, Tensor, TensorType
 
 _ELEMENT_BYTES = {
     "FLOAT64": 8, "COMPLEX128": 16, "COMPLEX64": 8, "INT64": 8, "UINT64": 8, "FLOAT32": 4, "INT32": 4, "UINT32": 4,
@@ -50,30 +50,30 @@ class UnknownOperator(Operator):
     kernels: ClassVar[tuple[str, ...]] = ()
     types: ClassVar[tuple[DType, ...]] = ()
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Whatever the output says."""
-        return site.output.type.shape, site.output.type.dtype
+        return view.output.type.shape, view.output.type.dtype
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """All rows of all inputs."""
-        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in site.row_tensors)
+        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in view.row_tensors)
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One."""
-        del site
+        del view
         return 1
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """There is none.
 
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError(site.node.label)
+        raise NotImplementedError(view.node.label)
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """No kernel, and no scratch that is known."""
-        del site
+        del view
         return KernelCall("")
 
 

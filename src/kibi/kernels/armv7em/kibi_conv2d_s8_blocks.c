@@ -5,9 +5,9 @@
 #include "kibi_conv2d_s8_pixels2.h"
 #include "kibi_conv2d_s8_pixels3.h"
 #include "kibi_conv2d_s8_pixels4.h"
-#include "kibi_halves2_s8.h"
-#include "kibi_halves3_s8.h"
-#include "kibi_halves4_s8.h"
+#include "kibi_widen2_s8.h"
+#include "kibi_widen3_s8.h"
+#include "kibi_widen4_s8.h"
 
 /* Parts that a library leaves out where no layer needs them: blocks of these sizes, windows that reach outside or whose rows
  * are no whole words, odd numbers of output channels. */
@@ -85,12 +85,12 @@ static inline int is_size(int32_t size, int32_t pixels)
 static KIBI_NOINLINE int16_t *widen_from(int16_t *to, const int8_t *const *from, int32_t count, int32_t pixels)
 {
     if (is_size(4, pixels)) {
-        return kibi_halves4_s8(to, from, count);
+        return kibi_widen4_s8(to, from, count);
     }
     if (is_size(3, pixels)) {
-        return kibi_halves3_s8(to, from, count);
+        return kibi_widen3_s8(to, from, count);
     }
-    return KIBI_CONV2D_BLOCKS_OF_2 ? kibi_halves2_s8(to, from, count) : to;
+    return KIBI_CONV2D_BLOCKS_OF_2 ? kibi_widen2_s8(to, from, count) : to;
 }
 
 /* The same of pixels that are evenly apart. */

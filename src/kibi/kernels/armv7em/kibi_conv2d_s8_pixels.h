@@ -34,12 +34,12 @@ typedef struct {
 /* Every instruction of a step has four bytes, so that loops can be entered at any of their steps. r0: weights, r1: windows,
  * r4 and up: the sums, of both channels of each pixel in turn. A word of weights times the even elements, then its second
  * weights times the others. */
-#define KIBI_HALVES                 \
+#define KIBI_PAIRS                 \
     "ldrd r10, r11, [r0], #8\n"     \
     "sxtb16 r2, r10\n"              \
     "sxtb16 r3, r11\n"
 
-#define KIBI_HALVES_PIXEL(first, second)             \
+#define KIBI_PAIRS_PIXEL(first, second)             \
     "ldrd r12, lr, [r1], #8\n"                       \
     "smlad " first ", r12, r10, " first "\n"         \
     "smlad " second ", r12, r11, " second "\n"       \

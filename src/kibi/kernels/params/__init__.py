@@ -21,7 +21,7 @@ from kibi.kernels.params import (
     signal,
     unary,
 )
-from kibi.kernels.params.description import Field, Kind, Params, array, number, subgraph
+from kibi.kernels.params.description import Field, FieldKind, Params, array, number, subgraph
 
 _FAMILIES = (
     binary, control, convolution, detection, fully_connected, movement, normalization, pooling, recurrent, reductions,
@@ -43,4 +43,4 @@ def struct_name(kernel: str) -> str:
     return PARAMS[kernel].struct if kernel in PARAMS else f"{kernel}_params"
 
 
-__all__ = ["PARAMS", "Field", "Kind", "Params", "array", "number", "struct_name", "subgraph"]
+__all__ = ["PARAMS", "Field", "FieldKind", "Params", "array", "number", "struct_name", "subgraph"]

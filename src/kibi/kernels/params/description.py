@@ -22,7 +22,7 @@ from kibi.errors import InternalError
 _NO_DEFAULT: Any = object()
 
 
-class Kind(Enum):
+class FieldKind(Enum):
     """What a field of a struct holds."""
 
     NUMBER = "number"
@@ -46,7 +46,7 @@ class Field:
     """
 
     name: str
-    kind: Kind
+    kind: FieldKind
     dtype: DType | None
     meaning: str = ""
     is_packed: bool = False
@@ -54,7 +54,7 @@ class Field:
     @property
     def is_pointer(self) -> bool:
         """True if the field is a pointer."""
-        return self.kind is not Kind.NUMBER
+        return self.kind is not FieldKind.NUMBER
 
     @property
     def type(self) -> str:
@@ -67,9 +67,9 @@ class Field:
 
     def problem(self, value: object) -> str:
         """Returns what is wrong with a value; nothing where it is right."""
-        if self.dtype is None or (value is None and self.kind is Kind.ARRAY):
+        if self.dtype is None or (value is None and self.kind is FieldKind.ARRAY):
             return ""
-        if self.kind is Kind.ARRAY:
+        if self.kind is FieldKind.ARRAY:
             is_right = isinstance(value, np.ndarray) and value.dtype.newbyteorder("<") == self.dtype.numpy
             return "" if is_right else f"it is no array of {self.dtype}"
         if self.dtype is DType.F32:
@@ -86,7 +86,7 @@ class Field:
 class _Declared:
     """What `number`, `array` and `subgraph` leave in the body of a class."""
 
-    kind: Kind
+    kind: FieldKind
     dtype: DType | None
     meaning: str
     default: Any
@@ -95,17 +95,17 @@ class _Declared:
 
 def number(dtype: DType, meaning: str = "", *, default: float = _NO_DEFAULT) -> Any:
     """Declares a field that holds a number; without a default, each call states it."""
-    return _Declared(Kind.NUMBER, dtype, meaning, default)
+    return _Declared(FieldKind.NUMBER, dtype, meaning, default)
 
 
 def array(dtype: DType, meaning: str = "", *, default: None = _NO_DEFAULT, is_packed: bool = False) -> Any:
     """Declares a field that points to constants; None is a null pointer. Packed words are written in hexadecimal digits."""
-    return _Declared(Kind.ARRAY, dtype, meaning, default, is_packed)
+    return _Declared(FieldKind.ARRAY, dtype, meaning, default, is_packed)
 
 
 def subgraph(meaning: str = "", *, default: None = None) -> Any:
     """Declares a field that points to a graph of the node."""
-    return _Declared(Kind.SUBGRAPH, None, meaning, default)
+    return _Declared(FieldKind.SUBGRAPH, None, meaning, default)
 
 
 @dataclass_transform(
@@ -189,16 +189,16 @@ class Params:
     @property
     def constants(self) -> Mapping[str, Array]:
         """The constants that the struct points to, by the names of the fields; null pointers are left out."""
-        return {each.name: value for each, value in self if each.kind is Kind.ARRAY and value is not None}
+        return {each.name: value for each, value in self if each.kind is FieldKind.ARRAY and value is not None}
 
     @property
     def scalars(self) -> Mapping[str, Any]:
         """The numbers, by the names of the fields."""
-        return {each.name: value for each, value in self if each.kind is Kind.NUMBER}
+        return {each.name: value for each, value in self if each.kind is FieldKind.NUMBER}
 
     def scalars_for(self, kind: "type[Params]") -> dict[str, Any]:
         """Returns the numbers of the fields that a struct of that class has, too: for another kernel of the same node."""
-        wanted = {each.name for each in kind.fields if each.kind is Kind.NUMBER}
+        wanted = {each.name for each in kind.fields if each.kind is FieldKind.NUMBER}
         return {name: value for name, value in self.scalars.items() if name in wanted}
 
     def replaced(self, **values: Any) -> Self:

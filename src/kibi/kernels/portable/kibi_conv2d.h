@@ -118,10 +118,10 @@ void kibi_conv2d_s8_3x3x1(int8_t *output, const int8_t *const *rows, const kibi_
                           void *scratch);
 
 typedef struct {
-    /* [pairs of channels][groups of four elements][2]: each word has four weights in halves, in the order in which
-     * kibi_halves_s8.h adds them up; zeros follow a window's last element, and fill the channel after an odd last
-     * one. Where the number of input channels is not a multiple of four, the whole fours of each of a window's rows
-     * come first, then the rests of all rows, side by side */
+    /* [pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, in the order in
+     * which kibi_packed_pairs_s8.h adds them up; zeros follow a window's last element, and fill the channel after an
+     * odd last one. Where the number of input channels is not a multiple of four, the whole fours of each of a
+     * window's rows come first, then the rests of all rows, side by side */
     const int32_t *filter;
     /* [pairs of channels][5]: the numbers from which both sums start, both multipliers, and ~shift of both in the
      * two lowest bytes. A sum starts from 256 times the bias, which includes -input_zero_point * the sum of the
@@ -160,11 +160,12 @@ void kibi_conv2d_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi
 typedef struct {
     /* what the kernel reads, in order: for each pass over the kernel's rows and the input's channels, and in it for
      * each pair of output channels: in the first pass the numbers from which both sums start; the weights of the
-     * pass, as [rows_at_once][groups of four of channels_at_once][3][2] words of four weights in halves, in the
-     * order in which kibi_halves_s8.h adds them up; in the last pass ~shift of both in the two lowest bytes, and
-     * both multipliers. Everything is 0 for the channel after an odd last one. A sum starts from 256 times the bias,
-     * which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of the channel's
-     * second weights. Shifts are to the right by at least 1, and no true sum reaches 2**23 in magnitude */
+     * pass, as [rows_at_once][groups of four of channels_at_once][3][2] words of four weights in packed pairs, in
+     * the order in which kibi_packed_pairs_s8.h adds them up; in the last pass ~shift of both in the two lowest
+     * bytes, and both multipliers. Everything is 0 for the channel after an odd last one. A sum starts from 256
+     * times the bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of
+     * the channel's second weights. Shifts are to the right by at least 1, and no true sum reaches 2**23 in
+     * magnitude */
     const int32_t *stream;
     const int8_t *padding;    /* the input's zero point, once for each input channel */
     int32_t input_width;

@@ -2,7 +2,7 @@
  * made for. Source of the rule: TFLM, integer_ops/conv.h, ConvPerChannel. */
 #include "kibi_conv2d.h"
 
-#include "kibi_halves_s8.h"
+#include "kibi_packed_pairs_s8.h"
 #include "kibi_requantize.h"
 
 /* Copies the window that starts at column `start`: of each row whole fours, then all rests. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "kibi_halves_s8.h"
+#include "kibi_packed_pairs_s8.h"
 #include "kibi_requantize.h"
 
 enum { WIDTH = 3, MOST_PIXELS = 3 };

@@ -1,7 +1,7 @@
 /* FULLY_CONNECTED, int8, packed weights, portable. Source of the rule: TFLM, integer_ops/fully_connected.h. */
 #include "kibi_fully_connected.h"
 
-#include "kibi_halves_s8.h"
+#include "kibi_packed_pairs_s8.h"
 #include "kibi_requantize.h"
 
 /* Sums of a block's channels over an input vector; the first piece starts `offset` elements behind its pointer. Returns the

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, RowAccess, Rows, Site, StatefulOperator
+from kibi.ir import KernelCall, NodeView, OperatorError, RowAccess, Rows, StatefulOperator
 from kibi.kernels.params.control import CircularBufferParams
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -31,37 +31,37 @@ class CircularBuffer(StatefulOperator):
 
     cycles: int = 1
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The memory's shape, s8."""
         checks.positive("cycles", (self.cycles,))
         if self.cycles > DType.S32.limits[1]:
             raise OperatorError(f"cycles is {self.cycles}, but at most {DType.S32.limits[1]} can be counted")
-        shape, memory = checks.rank(site, "input", 4), checks.rank(site, "memory", 4)
-        checks.dtype(site, "memory", DType.S8)
-        checks.dtype(site, "countdown", DType.S32)
+        shape, memory = checks.rank(view, "input", 4), checks.rank(view, "memory", 4)
+        checks.dtype(view, "memory", DType.S8)
+        checks.dtype(view, "countdown", DType.S32)
         if shape != (1, 1, *memory[2:]) or memory[0] != 1:
             what = f"input has shape {list(shape)}, but [1, 1, {memory[2]}, {memory[3]}] is required"
             raise OperatorError(what, "Give it one slot of one batch in each inference", "input")
         return memory, DType.S8
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One for each slot."""
-        return site["memory"].type.shape[1]
+        return view["memory"].type.shape[1]
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The new slot, and the old one that moves; none moves into the last place."""
-        slots, rows = site["memory"].type.shape[1], site["memory"].type.rows
+        slots, rows = view["memory"].type.shape[1], view["memory"].type.rows
         moving = RowAccess(rows, slots, start=1 if slots > 1 else rows)
-        return RowAccess.every(site["input"].type.rows, slots), moving
+        return RowAccess.every(view["input"].type.rows, slots), moving
 
-    def may_exit_early(self, site: Site) -> bool:
+    def may_exit_early(self, view: NodeView) -> bool:
         """Where it takes several inferences."""
-        del site
+        del view
         return self.cycles > 1
 
-    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
+    def stateful_reference(self, view: NodeView) -> Callable[[Rows, Sequence[Array]], Array]:
         """An old slot; or the new one, which is the last of the inference."""
-        del site
+        del view
 
         def output(rows: Rows, states: Sequence[Array]) -> Array:
             new, (old,) = rows
@@ -74,9 +74,9 @@ class CircularBuffer(StatefulOperator):
 
         return output
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """A copy of one slot, in place."""
-        source = site["input"].type
+        source = view["input"].type
         params = CircularBufferParams(
             pieces=source.rows,
             piece_bytes=source.row_bytes,

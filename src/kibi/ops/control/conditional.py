@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Graph, KernelCall, OperatorError, Rows, Site, TensorType, evaluator
+from kibi.ir import Graph, KernelCall, NodeView, OperatorError, Rows, TensorType, evaluator
 from kibi.ops.control.control_flow import (
     NOTHING,
     ControlFlow,
@@ -41,36 +41,36 @@ class If(ControlFlow):
     then_body: Graph = NOTHING
     else_body: Graph = NOTHING
 
-    def infer(self, site: Site) -> list[TensorType]:
+    def infer(self, view: NodeView) -> list[TensorType]:
         """Both branches take what is passed, and give the same."""
-        condition = site["condition"].type
+        condition = view["condition"].type
         if condition.elements != 1:
             raise OperatorError(f"the condition has shape {list(condition.shape)}, not one element", "", "condition")
-        self.check_inputs(site, "the branch taken", self.then_body)
-        self.check_inputs(site, "the branch otherwise taken", self.else_body)
+        self.check_inputs(view, "the branch taken", self.then_body)
+        self.check_inputs(view, "the branch otherwise taken", self.else_body)
         outputs = types_of(self.then_body, self.then_body.outputs)
         others = types_of(self.else_body, self.else_body.outputs)
         check_same_outputs("the branch taken", outputs, "the other one", others)
-        self.check_outputs(site, "the branch taken", outputs)
+        self.check_outputs(view, "the branch taken", outputs)
         return outputs
 
-    def reference(self, site: Site) -> Callable[[Rows], list[Array]]:
+    def reference(self, view: NodeView) -> Callable[[Rows], list[Array]]:
         """The chosen branch by its own operators' references."""
         then_run, else_run = evaluator(self.then_body), evaluator(self.else_body)
 
         def row(rows: Rows) -> list[Array]:
-            condition, *passed = arrays(site, rows)
+            condition, *passed = arrays(view, rows)
             return (then_run if bool(np.any(condition)) else else_run)(passed)
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The call of one of two functions."""
-        return self.kernel(site, "kibi_if_any")
+        return self.kernel(view, "kibi_if_any")
 
-    def macs(self, site: Site) -> int:
+    def macs(self, view: NodeView) -> int:
         """Those of the branch that has more."""
-        del site
+        del view
         return max(self.then_body.macs, self.else_body.macs)
 
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.ir import Graph, KernelCall, Node, Operator, OperatorError, RowAccess, Rows, Site, Tensor, TensorType
+from kibi.ir import Graph, KernelCall, Node, NodeView, Operator, OperatorError, RowAccess, Rows, Tensor, TensorType
 from kibi.kernels.params import PARAMS
 from kibi.ops.movement.reshape import Reshape
 
@@ -38,42 +38,42 @@ class ControlFlow(Operator):
     passed_from: ClassVar[int] = 0
     """The first input that is passed to the subgraphs."""
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """All rows of each input."""
-        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in site.row_tensors)
+        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in view.row_tensors)
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """All at once."""
-        del site
+        del view
         return 1
 
-    def passed(self, site: Site) -> tuple[Tensor, ...]:
+    def passed(self, view: NodeView) -> tuple[Tensor, ...]:
         """The inputs that are passed to the subgraphs."""
-        return site.row_tensors[self.passed_from :]
+        return view.row_tensors[self.passed_from :]
 
-    def check_inputs(self, site: Site, name: str, body: Graph) -> None:
+    def check_inputs(self, view: NodeView, name: str, body: Graph) -> None:
         """A body takes what the node passes; quantization is the subgraphs' own affair, as in TFLM.
 
         Raises:
             OperatorError: it takes something else.
         """
-        given = [tensor.type for tensor in self.passed(site)]
+        given = [tensor.type for tensor in self.passed(view)]
         _check_same(f"{name} takes", types_of(body, body.inputs), "the operator passes", given)
 
-    def check_outputs(self, site: Site, name: str, given: Sequence[TensorType]) -> None:
+    def check_outputs(self, view: NodeView, name: str, given: Sequence[TensorType]) -> None:
         """A body gives what the node's outputs are.
 
         Raises:
             OperatorError: it gives something else.
         """
-        check_same_outputs(name, given, "the operator gives", [tensor.type for tensor in site.outputs])
+        check_same_outputs(name, given, "the operator gives", [tensor.type for tensor in view.outputs])
 
-    def kernel(self, site: Site, name: str) -> KernelCall:
+    def kernel(self, view: NodeView, name: str) -> KernelCall:
         """A call with a table of what goes in and out."""
-        passed = [tensor.type for tensor in self.passed(site)]
+        passed = [tensor.type for tensor in self.passed(view)]
         pieces = [number for kind in passed for number in (kind.rows, kind.row_bytes)]
-        pieces += [tensor.type.size_bytes for tensor in site.outputs]
-        params = PARAMS[name](inputs=len(passed), outputs=len(site.outputs), pieces=np.array(pieces, np.int32))
+        pieces += [tensor.type.size_bytes for tensor in view.outputs]
+        params = PARAMS[name](inputs=len(passed), outputs=len(view.outputs), pieces=np.array(pieces, np.int32))
         return KernelCall(name, params, is_untyped=True)
 
 
@@ -97,10 +97,10 @@ def _check_same(what: str, first: Sequence[TensorType], also: str, second: Seque
         raise OperatorError(f"{what} {texts[0]}, but {also} {texts[1]}", "Export the model again; the file is damaged")
 
 
-def arrays(site: Site, rows: Rows) -> list[Array]:
+def arrays(view: NodeView, rows: Rows) -> list[Array]:
     """The inputs of a node as whole arrays."""
     found = []
-    for tensor, pieces in zip(site.row_tensors, rows, strict=True):
+    for tensor, pieces in zip(view.row_tensors, rows, strict=True):
         data = np.concatenate([np.asarray(piece).reshape(-1) for piece in pieces])
         found.append(data.reshape(tensor.type.shape))
     return found

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
-from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,24 +25,24 @@ class StreamInput(Operator):
     types: ClassVar[tuple[DType, ...]] = tuple(DType)
     receives: ClassVar[bool] = True
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Whatever the model says of its input."""
-        return site.output.type.shape, site.output.type.dtype
+        return view.output.type.shape, view.output.type.dtype
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """It reads nothing."""
-        del site
+        del view
         return ()
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Nothing to compute: the row comes from the caller.
 
         Raises:
             InternalError: always.
         """
-        raise InternalError(f"{site.node.label} computes nothing; rows are pushed")
+        raise InternalError(f"{view.node.label} computes nothing; rows are pushed")
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """No kernel: the library's `push_row` copies."""
-        del site
+        del view
         return KernelCall("")

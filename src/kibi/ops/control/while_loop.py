@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from kibi.dtypes import Array, DType
 from kibi.errors import LimitError
-from kibi.ir import Graph, KernelCall, OperatorError, Rows, Site, TensorType, counted_steps, evaluator
+from kibi.ir import Graph, KernelCall, NodeView, OperatorError, Rows, TensorType, counted_steps, evaluator
 from kibi.ops.control.control_flow import (
     NOTHING,
     ControlFlow,
@@ -46,10 +46,10 @@ class While(ControlFlow):
     condition: Graph = NOTHING
     body: Graph = NOTHING
 
-    def infer(self, site: Site) -> list[TensorType]:
+    def infer(self, view: NodeView) -> list[TensorType]:
         """Condition and body take what is carried, and the body gives it."""
-        self.check_inputs(site, "the condition", self.condition)
-        self.check_inputs(site, "the body", self.body)
+        self.check_inputs(view, "the condition", self.condition)
+        self.check_inputs(view, "the body", self.body)
         answers = types_of(self.condition, self.condition.outputs)
         if not answers or answers[0].dtype is not DType.BOOL or answers[0].elements != 1:
             given = ", ".join(map(str, answers)) or "nothing"
@@ -59,31 +59,31 @@ class While(ControlFlow):
         carried = types_of(self.body, self.body.inputs)
         outputs = types_of(self.body, self.body.outputs)
         check_same_outputs("the body", outputs, "it takes", carried)
-        self.check_outputs(site, "the body", outputs)
+        self.check_outputs(view, "the body", outputs)
         return outputs
 
-    def reference(self, site: Site) -> Callable[[Rows], list[Array]]:
+    def reference(self, view: NodeView) -> Callable[[Rows], list[Array]]:
         """Turn after turn, by the references of the operators in condition and body."""
         holds, turn = evaluator(self.condition), evaluator(self.body)
 
         def row(rows: Rows) -> list[Array]:
-            carried, turns = arrays(site, rows), 0
+            carried, turns = arrays(view, rows), 0
             with counted_steps() as count:
                 while holds(carried)[0].any():
                     if turns == self.most_turns or count.steps > self.most_steps:
-                        raise LimitError(f"{site.node.label}, whose condition still holds,", turns, count.steps)
+                        raise LimitError(f"{view.node.label}, whose condition still holds,", turns, count.steps)
                     carried, turns = turn(carried), turns + 1
             return carried
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """A loop around calls of two functions; what is carried is in the outputs."""
-        return self.kernel(site, "kibi_while_any")
+        return self.kernel(view, "kibi_while_any")
 
-    def macs(self, site: Site) -> int:
+    def macs(self, view: NodeView) -> int:
         """Those of one turn: how many there are is not known ahead of time."""
-        del site
+        del view
         return self.condition.macs + self.body.macs
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.kernels.params import Params
 from kibi.kernels.params.unary import AbsS16Params
 from kibi.ops import checks
@@ -30,35 +30,35 @@ class Abs(Unary):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", "kibi_abs_s16", "kibi_abs_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
 
-    def table(self, site: Site) -> NDArray[np.int8]:
+    def table(self, view: NodeView) -> NDArray[np.int8]:
         """The magnitude of the centred input, by rule N4 in the output's scale, cut to s8."""
-        magnitude = np.abs(ALL_S8 - site["input"].quantization.zero_point)
-        factor = _factor(site)
+        magnitude = np.abs(ALL_S8 - view["input"].quantization.zero_point)
+        factor = _factor(view)
         scaled = magnitude if factor is None else requantize(magnitude, factor.value, factor.shift)
-        return np.clip(wrap_s32(scaled + site.output.quantization.zero_point), -128, 127).astype(np.int8)
+        return np.clip(wrap_s32(scaled + view.output.quantization.zero_point), -128, 127).astype(np.int8)
 
-    def params(self, site: Site) -> Params:
+    def params(self, view: NodeView) -> Params:
         """The size of a row, and the factor of s16."""
-        if site.output.type.dtype is DType.F32:
-            return elements_params(site)
-        if site["input"].type.quantization is None:
-            if site.output.type.quantization is not None:
+        if view.output.type.dtype is DType.F32:
+            return elements_params(view)
+        if view["input"].type.quantization is None:
+            if view.output.type.quantization is not None:
                 raise OperatorError("output has a scale, but input has none", operand="output")
             factor = None
         else:
             for operand in ("input", "output"):
-                checks.symmetric(site, operand)
-            factor = _factor(site)
+                checks.symmetric(view, operand)
+            factor = _factor(view)
         value, shift = (0, 0) if factor is None else (factor.value, factor.shift)
         return AbsS16Params(
-            elements=site.output.type.row_elements, is_scaled=int(factor is not None), multiplier=value, shift=shift
+            elements=view.output.type.row_elements, is_scaled=int(factor is not None), multiplier=value, shift=shift
         )
 
-    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+    def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
         """As the table; of f32, the sign removed."""
-        if site.output.type.dtype is DType.F32:
+        if view.output.type.dtype is DType.F32:
             return np.abs
-        factor = None if site["input"].type.quantization is None else _factor(site)
+        factor = None if view["input"].type.quantization is None else _factor(view)
 
         def function(values: Numbers) -> Numbers:
             magnitude = np.abs(values)
@@ -68,9 +68,9 @@ class Abs(Unary):
         return function
 
 
-def _factor(site: Site) -> Multiplier | None:
+def _factor(view: NodeView) -> Multiplier | None:
     """None where scales are equal; a quotient in double precision, as TFLM's Python build shows for s16."""
-    source, output = (site[name].quantization.scale for name in ("input", "output"))
+    source, output = (view[name].quantization.scale for name in ("input", "output"))
     return None if source == output else checks.factor(source / output)
 
 

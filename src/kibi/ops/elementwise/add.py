@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site
+from kibi.ir import KernelCall, NodeView, Rows
 from kibi.kernels.params.binary import ScaledSumParams
 from kibi.ops.attributes import Activation
 from kibi.ops.elementwise.broadcast import Elementwise2, is_quantized
@@ -29,25 +29,25 @@ class Add(Elementwise2):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_add_s8", "kibi_add_s16", "kibi_add_s32", "kibi_add_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, the inputs' type."""
-        shape, dtype = Elementwise2.infer(self, site)
+        shape, dtype = Elementwise2.infer(self, view)
         if is_quantized(dtype):
-            _pair(site)
+            _pair(view)
         return shape, dtype
 
-    def limits(self, site: Site) -> tuple[float, float]:
+    def limits(self, view: NodeView) -> tuple[float, float]:
         """The closed range that outputs are clamped to; all of s32."""
-        if site.output.type.dtype is DType.S32:
+        if view.output.type.dtype is DType.S32:
             return Activation.NONE.plain_limits(DType.S32)
-        return Elementwise2.limits(self, site)
+        return Elementwise2.limits(self, view)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Scaled sum, requantized, or the plain one, which wraps in s32; clamped."""
-        dtype = site.output.type.dtype
-        pair = _pair(site) if is_quantized(dtype) else None
-        clamped = self.clamped(site)
-        planes = self.planes(site)
+        dtype = view.output.type.dtype
+        pair = _pair(view) if is_quantized(dtype) else None
+        clamped = self.clamped(view)
+        planes = self.planes(view)
 
         def row(rows: Rows) -> Array:
             a, b = planes(rows)
@@ -59,19 +59,19 @@ class Add(Elementwise2):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The type's kernel, without scratch."""
-        if not is_quantized(site.output.type.dtype):
-            return self.plain_call(site)
-        return self.call(site, ScaledSumParams, **self.clamp_params(site), **_pair(site).params())
+        if not is_quantized(view.output.type.dtype):
+            return self.plain_call(view)
+        return self.call(view, ScaledSumParams, **self.clamp_params(view), **_pair(view).params())
 
 
-def _pair(site: Site) -> ScaledPair:
+def _pair(view: NodeView) -> ScaledPair:
     """Rule N9: factors of the two inputs and of the sum."""
-    left_shift = 20 if site.output.type.dtype is DType.S8 else 15
-    scale1, scale2, scale = (site[name].quantization.scale for name in ("input1", "input2", "output"))
+    left_shift = 20 if view.output.type.dtype is DType.S8 else 15
+    scale1, scale2, scale = (view[name].quantization.scale for name in ("input1", "input2", "output"))
     twice = 2 * max(scale1, scale2)
-    return ScaledPair.of(site, left_shift, (scale1 / twice, scale2 / twice, twice / ((1 << left_shift) * scale)))
+    return ScaledPair.of(view, left_shift, (scale1 / twice, scale2 / twice, twice / ((1 << left_shift) * scale)))
 
 
 register(Add)

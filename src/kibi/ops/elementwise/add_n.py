@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.binary import AddNF32Params, AddNS8Params
 from kibi.ops import checks
 from kibi.ops.movement.concat_like import given_inputs
@@ -35,18 +35,18 @@ class AddN(Operator):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_add_n_s8", "kibi_add_n_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The inputs' shape and type."""
-        first, *others = given_inputs(site)
-        dtype = checks.dtype(site, "input0", *self.types)
-        for name, tensor in zip(site.row_names[1:], others, strict=True):
+        first, *others = given_inputs(view)
+        dtype = checks.dtype(view, "input0", *self.types)
+        for name, tensor in zip(view.row_names[1:], others, strict=True):
             if tensor.type.shape != first.type.shape:
                 shapes = f"shape {list(tensor.type.shape)}, but input0 has {list(first.type.shape)}"
                 raise OperatorError(f"{name} has {shapes}", operand=name)
-            if dtype is DType.S8 and checks.per_tensor(site, name) != checks.per_tensor(site, "input0"):
+            if dtype is DType.S8 and checks.per_tensor(view, name) != checks.per_tensor(view, "input0"):
                 raise OperatorError(f"{name} has another scale or zero point than input0", operand=name)
         if dtype is DType.S8:
-            zero_point = RunningSum.of(site, "input0").zero_point
+            zero_point = RunningSum.of(view, "input0").zero_point
             count = (_MOST_SUM - abs(zero_point)) // max(127 - zero_point, zero_point + 128)
             if len(others) + 1 > count:
                 what = (
@@ -55,26 +55,26 @@ class AddN(Operator):
                 raise OperatorError(what, "Add them up in groups")
         return first.type.shape, dtype
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The same row of each."""
-        return (RowAccess.same(site.output.type.rows),) * len(site.row_tensors)
+        return (RowAccess.same(view.output.type.rows),) * len(view.row_tensors)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rule N24 for floats: one input after another; N34 for s8."""
-        if site.output.type.dtype is DType.F32:
-            zeros = np.zeros(site.output.type.row_elements, np.float32)
+        if view.output.type.dtype is DType.F32:
+            zeros = np.zeros(view.output.type.row_elements, np.float32)
             return lambda rows: add_in_order(zeros, _stacked(rows).astype(np.float32))
-        running = RunningSum.of(site, "input0")
-        start = -running.zero_point * (len(site.row_tensors) + 1)
+        running = RunningSum.of(view, "input0")
+        start = -running.zero_point * (len(view.row_tensors) + 1)
         return lambda rows: running.result(_stacked(rows).astype(np.int64).sum(axis=0) + start)
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type, without scratch."""
-        dtype, count = site.output.type.dtype, len(site.row_tensors)
-        elements = site.output.type.row_elements
+        dtype, count = view.output.type.dtype, len(view.row_tensors)
+        elements = view.output.type.row_elements
         params: AddNF32Params | AddNS8Params = AddNF32Params(inputs=count, elements=elements)
         if dtype is DType.S8:
-            params = AddNS8Params(inputs=count, elements=elements, **RunningSum.of(site, "input0").params())
+            params = AddNS8Params(inputs=count, elements=elements, **RunningSum.of(view, "input0").params())
         return KernelCall(f"kibi_add_n_{dtype}", params, inplace_distance_bytes=(0,) * count)
 
 

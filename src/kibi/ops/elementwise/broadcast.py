@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site, TensorType
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows, TensorType
 from kibi.kernels.params import Params
 from kibi.kernels.params.binary import ClampedPairF32Params, ClampedPairParams
 from kibi.ops import checks
@@ -148,19 +148,19 @@ class Broadcast2(Operator):
     most_axes: ClassVar[int] = 6
     """TFLM `kernels/internal/runtime_shape.h`."""
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, the inputs' type."""
         first, second = self.inputs
-        dtype = checks.dtype(site, second, site[first].type.dtype)
-        return self.broadcast_shape(site), dtype
+        dtype = checks.dtype(view, second, view[first].type.dtype)
+        return self.broadcast_shape(view), dtype
 
-    def broadcast_shape(self, site: Site) -> tuple[int, ...]:
+    def broadcast_shape(self, view: NodeView) -> tuple[int, ...]:
         """The shape that the inputs broadcast to.
 
         Raises:
             OperatorError: they do not, or have too many axes.
         """
-        sources = tuple(site[name].type for name in self.inputs)
+        sources = tuple(view[name].type for name in self.inputs)
         shapes = [source.shape for source in sources]
         text = f"inputs of shapes {' and '.join(str(list(shape)) for shape in shapes)}"
         if max(map(len, shapes)) > self.most_axes:
@@ -175,28 +175,28 @@ class Broadcast2(Operator):
             raise OperatorError(what, "Repeat an input by BROADCAST_TO, as Kibi does where it loads a model file")
         return shape
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """For each input the pieces that meet an output row."""
-        return tuple(pairing.access for pairing in self._pairings(site))
+        return tuple(pairing.access for pairing in self._pairings(view))
 
-    def _pairings(self, site: Site) -> tuple[Pairing, ...]:
-        split = self._split(site)
-        return tuple(Pairing.of(site[name].type, site.output.type, split) for name in self.inputs)
+    def _pairings(self, view: NodeView) -> tuple[Pairing, ...]:
+        split = self._split(view)
+        return tuple(Pairing.of(view[name].type, view.output.type, split) for name in self.inputs)
 
-    def _split(self, site: Site) -> int:
-        split = _split(tuple(site[name].type for name in self.inputs), site.output.type)
+    def _split(self, view: NodeView) -> int:
+        split = _split(tuple(view[name].type for name in self.inputs), view.output.type)
         if split is None:
-            raise InternalError(f"{site.node.label} broadcasts in a way that infer refuses")
+            raise InternalError(f"{view.node.label} broadcasts in a way that infer refuses")
         return split
 
-    def _output_plane(self, site: Site) -> tuple[int, int]:
-        output = site.output.type
-        return _plane(output.shape[_behind(output) :], self._split(site))
+    def _output_plane(self, view: NodeView) -> tuple[int, int]:
+        output = view.output.type
+        return _plane(output.shape[_behind(output) :], self._split(view))
 
-    def broadcast_params(self, site: Site) -> dict[str, int]:
+    def broadcast_params(self, view: NodeView) -> dict[str, int]:
         """The struct fields that say how the inputs' pieces meet an output row."""
-        plane = self._output_plane(site)
-        pairings = self._pairings(site)
+        plane = self._output_plane(view)
+        pairings = self._pairings(view)
         is_flat = all(pairing.is_flat(plane) for pairing in pairings)
         fields = {
             "pieces": 1 if is_flat else plane[0],
@@ -212,23 +212,23 @@ class Broadcast2(Operator):
             }
         return fields
 
-    def call(self, site: Site, kind: type[Params], **fields: Any) -> KernelCall:
+    def call(self, view: NodeView, kind: type[Params], **fields: Any) -> KernelCall:
         """The call of the type's kernel, without scratch, whose struct has these fields after those of the broadcast."""
-        kernel = f"kibi_{self.name.lower()}_{site.output.type.dtype}"
+        kernel = f"kibi_{self.name.lower()}_{view.output.type.dtype}"
         return KernelCall(
-            kernel, kind(**self.broadcast_params(site), **fields), inplace_distance_bytes=self.overlaps(site)
+            kernel, kind(**self.broadcast_params(view), **fields), inplace_distance_bytes=self.overlaps(view)
         )
 
-    def overlaps(self, site: Site) -> tuple[int | None, ...]:
+    def overlaps(self, view: NodeView) -> tuple[int | None, ...]:
         """Returns each input's `KernelCall.inplace_distance_bytes`: 0 where its rows meet the output's element by element."""
-        plane = self._output_plane(site)
-        pairings = self._pairings(site)
+        plane = self._output_plane(view)
+        pairings = self._pairings(view)
         return tuple(0 if each.is_whole(plane) and each.access.parts == 1 else None for each in pairings)
 
-    def planes(self, site: Site) -> Callable[[Rows], tuple[Numbers, ...]]:
+    def planes(self, view: NodeView) -> Callable[[Rows], tuple[Numbers, ...]]:
         """From a step's rows to the inputs' pieces as arrays `[width, channels]` of the output row, broadcast; integers as s64."""
-        plane = self._output_plane(site)
-        shapes = [(pairing.width, pairing.channels) for pairing in self._pairings(site)]
+        plane = self._output_plane(view)
+        shapes = [(pairing.width, pairing.channels) for pairing in self._pairings(view)]
 
         def planes(rows: Rows) -> tuple[Numbers, ...]:
             arrays = []
@@ -250,40 +250,40 @@ class Elementwise2(Broadcast2):
 
     activation: Activation = Activation.NONE
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, the inputs' type."""
-        shape, dtype = Broadcast2.infer(self, site)
-        checks.dtype(site, "output", dtype)
+        shape, dtype = Broadcast2.infer(self, view)
+        checks.dtype(view, "output", dtype)
         if is_quantized(dtype):
             for operand in (*self.inputs, "output"):
-                checks.per_tensor(site, operand)
-            self.activation.limits(dtype, site.output.quantization)
+                checks.per_tensor(view, operand)
+            self.activation.limits(dtype, view.output.quantization)
         return shape, dtype
 
-    def limits(self, site: Site) -> tuple[float, float]:
+    def limits(self, view: NodeView) -> tuple[float, float]:
         """The closed range that outputs are clamped to: two integers, or two f32.
 
         Source: TFLM `kernels/kernel_util.cc`, `CalculateActivationRangeQuantized`; `kernel_util.h`, `CalculateActivationRange`.
         """
-        dtype = site.output.type.dtype
+        dtype = view.output.type.dtype
         if is_quantized(dtype):
-            return self.activation.limits(dtype, site.output.quantization)
+            return self.activation.limits(dtype, view.output.quantization)
         return self.activation.plain_limits(dtype)
 
-    def clamp_params(self, site: Site) -> dict[str, float]:
+    def clamp_params(self, view: NodeView) -> dict[str, float]:
         """The struct fields of the clamp."""
-        low, high = self.limits(site)
+        low, high = self.limits(view)
         return {"activation_min": low, "activation_max": high}
 
-    def plain_call(self, site: Site) -> KernelCall:
+    def plain_call(self, view: NodeView) -> KernelCall:
         """The call of the kernel of s32 or f32, which are not quantized."""
-        kind = ClampedPairF32Params if site.output.type.dtype is DType.F32 else ClampedPairParams
-        return self.call(site, kind, **self.clamp_params(site))
+        kind = ClampedPairF32Params if view.output.type.dtype is DType.F32 else ClampedPairParams
+        return self.call(view, kind, **self.clamp_params(view))
 
-    def clamped(self, site: Site) -> Callable[[Numbers], Array]:
+    def clamped(self, view: NodeView) -> Callable[[Numbers], Array]:
         """A function that clamps an array, the upper bound last, and gives it the output's type; a NaN stays one."""
-        numpy = site.output.type.dtype.numpy
-        low, high = np.array(self.limits(site), numpy if numpy.kind == "f" else np.int64)
+        numpy = view.output.type.dtype.numpy
+        low, high = np.array(self.limits(view), numpy if numpy.kind == "f" else np.int64)
 
         def clamp(values: Numbers) -> Array:
             raised = np.where(values < low, low, values)  # which keeps the sign of a zero

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
 from kibi.kernels.params.movement import CopyBytesParams
 from kibi.kernels.params.unary import CastAnyBoolParams, ElementsParams
 from kibi.ops import checks
@@ -36,31 +36,31 @@ class Cast(Operator):
     )
     types: ClassVar[tuple[DType, ...]] = _FROM
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, or another of the same rows, the output's type."""
-        return checks.same_rows(site), checks.dtype(site, "output", *_TO)
+        return checks.same_rows(view), checks.dtype(view, "output", *_TO)
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row."""
-        return (RowAccess.same(site.output.type.rows),)
+        return (RowAccess.same(view.output.type.rows),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Saturated where it is a float, else cut to the output's bits."""
-        target = site.output.type.dtype
+        target = view.output.type.dtype
 
         def row(rows: Rows) -> Array:
             data = np.asarray(rows[0][0])
-            if site["input"].type.dtype is DType.F32 and target.is_integer:
+            if view["input"].type.dtype is DType.F32 and target.is_integer:
                 low, high = target.limits
                 data = np.clip(np.nan_to_num(data.astype(np.float64), posinf=high, neginf=low), low, high)
             return data.astype(target.numpy)
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each pair of types of numbers, where bool is as u8; one for all that becomes bool; one for copies."""
-        source, output = site["input"].type.dtype, site.output.type.dtype
-        elements = site.output.type.row_elements
+        source, output = view["input"].type.dtype, view.output.type.dtype
+        elements = view.output.type.row_elements
         # The last element is read when all outputs but one have been written.
         distance = max(0, output.size_bytes - source.size_bytes) * (elements - 1)
         if output is DType.BOOL:

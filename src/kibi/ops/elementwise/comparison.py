@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.ir import KernelCall, NodeView, OperatorError, Rows
 from kibi.kernels.params.binary import CompareParams, CompareS8Params
 from kibi.ops import checks
 from kibi.ops.elementwise.broadcast import Broadcast2, Numbers
@@ -32,40 +32,40 @@ class Comparison(Broadcast2):
     relation: ClassVar[int]
     """Which of the four make the output true, added up."""
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, type bool."""
-        shape, dtype = Broadcast2.infer(self, site)
+        shape, dtype = Broadcast2.infer(self, view)
         if dtype is DType.S8:
             for operand in self.inputs:
-                _factor(site, operand)
+                _factor(view, operand)
         return shape, DType.BOOL
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """How the elements stand, and whether that is among what is asked for."""
-        is_scaled = site["input1"].type.dtype is DType.S8
-        planes = self.planes(site)
+        is_scaled = view["input1"].type.dtype is DType.S8
+        planes = self.planes(view)
 
         def row(rows: Rows) -> Array:
             a, b = planes(rows)
             if is_scaled:
-                a, b = _scaled(site, "input1", a), _scaled(site, "input2", b)
+                a, b = _scaled(view, "input1", a), _scaled(view, "input2", b)
             outcomes = np.select([a < b, a == b, a > b], [LESS, EQUAL, GREATER], UNORDERED)
             return np.asarray((outcomes & self.relation) != 0)
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type of the inputs, without scratch."""
-        dtype = site["input1"].type.dtype
-        params = self._scaled_params(site) if dtype is DType.S8 else self._plain_params(site)
-        return KernelCall(f"kibi_compare_{dtype}", params, inplace_distance_bytes=self.overlaps(site))
+        dtype = view["input1"].type.dtype
+        params = self._scaled_params(view) if dtype is DType.S8 else self._plain_params(view)
+        return KernelCall(f"kibi_compare_{dtype}", params, inplace_distance_bytes=self.overlaps(view))
 
-    def _plain_params(self, site: Site) -> CompareParams:
-        return CompareParams(relation=self.relation, **self.broadcast_params(site))
+    def _plain_params(self, view: NodeView) -> CompareParams:
+        return CompareParams(relation=self.relation, **self.broadcast_params(view))
 
-    def _scaled_params(self, site: Site) -> CompareS8Params:
-        first, second = (_factor(site, operand) for operand in self.inputs)
-        zero1, zero2 = (site[operand].quantization.zero_point for operand in self.inputs)
+    def _scaled_params(self, view: NodeView) -> CompareS8Params:
+        first, second = (_factor(view, operand) for operand in self.inputs)
+        zero1, zero2 = (view[operand].quantization.zero_point for operand in self.inputs)
         return CompareS8Params(
             relation=self.relation,
             zero_point1=zero1,
@@ -74,7 +74,7 @@ class Comparison(Broadcast2):
             zero_point2=zero2,
             multiplier2=second.value,
             shift2=second.shift,
-            **self.broadcast_params(site),
+            **self.broadcast_params(view),
         )
 
 
@@ -86,13 +86,13 @@ class Equality(Comparison):
     types: ClassVar[tuple[DType, ...]] = (*Comparison.types, DType.BOOL)
 
 
-def _factor(site: Site, operand: str) -> Multiplier:
+def _factor(view: NodeView, operand: str) -> Multiplier:
     """The scale itself as a factor.
 
     Raises:
         OperatorError: it is not below 1, which TFLM does not survive.
     """
-    scale = checks.per_tensor(site, operand).scale
+    scale = checks.per_tensor(view, operand).scale
     factor = quantize_multiplier(scale)
     if factor.shift > 0:
         what = f"{operand} has scale {scale:.9g}, but less than 1 is required"
@@ -100,7 +100,7 @@ def _factor(site: Site, operand: str) -> Multiplier:
     return factor
 
 
-def _scaled(site: Site, operand: str, values: Numbers) -> Numbers:
+def _scaled(view: NodeView, operand: str, values: Numbers) -> Numbers:
     """Rule N33."""
-    factor = _factor(site, operand)
-    return requantize((values - site[operand].quantization.zero_point) << _LEFT_SHIFT, factor.value, factor.shift)
+    factor = _factor(view, operand)
+    return requantize((values - view[operand].quantization.zero_point) << _LEFT_SHIFT, factor.value, factor.shift)

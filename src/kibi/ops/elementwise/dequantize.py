@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
 from kibi.kernels.params.unary import QuantizeF32Params
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -29,18 +29,18 @@ class Dequantize(Operator):
     )  # fmt: skip
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.U8, DType.S16)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, or another of the same rows, type f32."""
-        checks.first_scale(site, "input")
-        return checks.same_rows(site), DType.F32
+        checks.first_scale(view, "input")
+        return checks.same_rows(view), DType.F32
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row."""
-        return (RowAccess.same(site.output.type.rows),)
+        return (RowAccess.same(view.output.type.rows),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rule N18: scale * (input - zero point)."""
-        source = site["input"].quantization
+        source = view["input"].quantization
 
         def row(rows: Rows) -> Array:
             centred = np.asarray(rows[0][0]).astype(np.int32) - source.zero_point
@@ -49,10 +49,10 @@ class Dequantize(Operator):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type."""
-        source, dtype = site["input"].quantization, site["input"].type.dtype
-        elements = site.output.type.row_elements
+        source, dtype = view["input"].quantization, view["input"].type.dtype
+        elements = view.output.type.row_elements
         params = QuantizeF32Params(elements=elements, scale=source.scale, zero_point=source.zero_point)
         # The last element is read when all outputs but one, which are larger, have been written.
         distance = (DType.F32.size_bytes - dtype.size_bytes) * (elements - 1)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.ir import KernelCall, NodeView, OperatorError, Rows
 from kibi.kernels.params.binary import DivS8Params
 from kibi.ops import checks
 from kibi.ops.elementwise.broadcast import Elementwise2, Numbers
@@ -39,31 +39,31 @@ class Div(Elementwise2):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_div_s8", "kibi_div_s32", "kibi_div_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S32, DType.F32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, the inputs' type."""
-        shape, dtype = Elementwise2.infer(self, site)
+        shape, dtype = Elementwise2.infer(self, view)
         if dtype is DType.S8:
-            _multiplier(site)
+            _multiplier(view)
         return shape, dtype
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The dividend times the divisor's reciprocal, or the plain quotient; clamped."""
         quotient = {DType.S8: _quotient_s8, DType.S32: _quotient_s32, DType.F32: _quotient_f32}
-        function = quotient[site.output.type.dtype]
-        clamped = self.clamped(site)
-        planes = self.planes(site)
-        return lambda rows: clamped(function(site, *planes(rows)))
+        function = quotient[view.output.type.dtype]
+        clamped = self.clamped(view)
+        planes = self.planes(view)
+        return lambda rows: clamped(function(view, *planes(rows)))
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The type's kernel, without scratch; for s8 with the reciprocals of all divisors."""
-        if site.output.type.dtype is not DType.S8:
-            return self.plain_call(site)
-        factor = _multiplier(site)
-        zero1, zero2, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
+        if view.output.type.dtype is not DType.S8:
+            return self.plain_call(view)
+        factor = _multiplier(view)
+        zero1, zero2, zero_point = (view[name].quantization.zero_point for name in _OPERANDS)
         return self.call(
-            site,
+            view,
             DivS8Params,
-            **self.clamp_params(site),
+            **self.clamp_params(view),
             zero_point1=zero1,
             zero_point2=zero2,
             output_zero_point=zero_point,
@@ -83,10 +83,10 @@ def _reciprocals() -> NDArray[np.int32]:
 _RECIPROCALS = _reciprocals()
 
 
-def _quotient_s8(site: Site, a: Numbers, b: Numbers) -> Numbers:
+def _quotient_s8(view: NodeView, a: Numbers, b: Numbers) -> Numbers:
     """Rules N2 and N3: the dividend as far left as it goes, times the reciprocal, times the factor of the scales."""
-    factor = _multiplier(site)
-    zero1, zero2, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
+    factor = _multiplier(view)
+    zero1, zero2, zero_point = (view[name].quantization.zero_point for name in _OPERANDS)
     centred, over = a.astype(np.int64) - zero1, b.astype(np.int64) - zero2
     dividend, divisor = np.where(over < 0, -centred, centred), np.abs(over)
     headroom = 31 - _bits(np.where(dividend < 0, ~dividend, dividend))
@@ -103,23 +103,23 @@ def _bits(values: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.frexp(values.astype(np.float64))[1].astype(np.int64)
 
 
-def _quotient_s32(site: Site, a: Numbers, b: Numbers) -> Numbers:
-    del site
+def _quotient_s32(view: NodeView, a: Numbers, b: Numbers) -> Numbers:
+    del view
     dividend, divisor = a.astype(np.int64), b.astype(np.int64)
     safe = np.where(divisor == 0, 1, np.abs(divisor))
     cut = np.abs(dividend) // safe * np.sign(dividend) * np.where(divisor < 0, -1, 1)
     return np.where((divisor == 0) | (cut == 1 << 31), dividend, cut)
 
 
-def _quotient_f32(site: Site, a: Numbers, b: Numbers) -> Numbers:
-    del site
+def _quotient_f32(view: NodeView, a: Numbers, b: Numbers) -> Numbers:
+    del view
     with np.errstate(all="ignore"):
         return np.asarray(a, np.float32) / np.asarray(b, np.float32)
 
 
-def _multiplier(site: Site) -> Multiplier:
+def _multiplier(view: NodeView) -> Multiplier:
     """The quotient of the scales, in double precision."""
-    scale1, scale2, scale = (site[name].quantization.scale for name in _OPERANDS)
+    scale1, scale2, scale = (view[name].quantization.scale for name in _OPERANDS)
     real = scale1 / (scale2 * scale)
     factor = checks.factor(real)
     if factor.shift > _MOST_SHIFT:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.kernels.params.unary import ElementsParams
 from kibi.ops.elementwise.table import ALL_S8
 from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
@@ -31,9 +31,9 @@ class Elu(Unary):
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
     ulps: ClassVar[int] = 1
 
-    def table(self, site: Site) -> NDArray[np.int8]:
+    def table(self, view: NodeView) -> NDArray[np.int8]:
         """Each real number in float32, divided by multiplying with the scale's inverse, by rule N5 rounded."""
-        source, output = site["input"].quantization, site.output.quantization
+        source, output = view["input"].quantization, view.output.quantization
         with np.errstate(all="ignore"):
             real = np.float32(source.scale) * (ALL_S8 - source.zero_point).astype(np.float32)
             below = exp_f32(np.minimum(real, np.float32(0))) - np.float32(1)
@@ -44,13 +44,13 @@ class Elu(Unary):
         whole = (round_half_away(scaled) + np.float32(output.zero_point)).astype(np.int64)
         return np.clip(whole, -128, 127).astype(np.int8)
 
-    def params(self, site: Site) -> ElementsParams:
+    def params(self, view: NodeView) -> ElementsParams:
         """The size of a row."""
-        return elements_params(site)
+        return elements_params(view)
 
-    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+    def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
         """Of floats rule N32."""
-        del site
+        del view
         return lambda values: np.where(values < 0, expm1_f32(np.minimum(values, np.float32(0))), values)
 
 

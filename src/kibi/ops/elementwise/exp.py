@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kibi.ir import KernelCall, Site
+from kibi.ir import KernelCall, NodeView
 from kibi.ops.elementwise.unary import Real, RealUnary, elements_params
 from kibi.ops.registry import register
 from kibi.quant import exp_f32
@@ -24,9 +24,9 @@ class Exp(RealUnary):
         """Rule N23."""
         return exp_f32(values)
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The one kernel."""
-        return KernelCall("kibi_exp_f32_each", elements_params(site), inplace_distance_bytes=(0,))
+        return KernelCall("kibi_exp_f32_each", elements_params(view), inplace_distance_bytes=(0,))
 
 
 register(Exp)

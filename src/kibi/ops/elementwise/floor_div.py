@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site
+from kibi.ir import KernelCall, NodeView, Rows
 from kibi.kernels.params.binary import PairParams
 from kibi.ops.elementwise.broadcast import Broadcast2
 from kibi.ops.registry import register
@@ -26,22 +26,22 @@ class FloorDiv(Broadcast2):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_floor_div_f32", "kibi_floor_div_s32")
     types: ClassVar[tuple[DType, ...]] = (DType.F32, DType.S32)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The quotient in double precision, rounded down, rounded to f32; of s32 the exact one."""
-        planes = self.planes(site)
+        planes = self.planes(view)
 
         def row(rows: Rows) -> Array:
             a, b = planes(rows)
-            if site.output.type.dtype is DType.S32:
+            if view.output.type.dtype is DType.S32:
                 return wrap_s32(np.where(b == 0, a, a // np.where(b == 0, 1, b))).astype(np.int32)
             with np.errstate(all="ignore"):
                 return np.floor(a.astype(np.float64) / b.astype(np.float64)).astype(np.float32)
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The type's kernel, without scratch."""
-        return self.call(site, PairParams)
+        return self.call(view, PairParams)
 
 
 register(FloorDiv)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site
+from kibi.ir import KernelCall, NodeView, Rows
 from kibi.kernels.params.binary import PairParams
 from kibi.ops.elementwise.broadcast import Broadcast2
 from kibi.ops.registry import register
@@ -25,13 +25,13 @@ class FloorMod(Broadcast2):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_floor_mod_f32", "kibi_floor_mod_s32")
     types: ClassVar[tuple[DType, ...]] = (DType.F32, DType.S32)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The exact rest of a division that is cut, and the divisor added where signs differ."""
-        planes = self.planes(site)
+        planes = self.planes(view)
 
         def row(rows: Rows) -> Array:
             a, b = planes(rows)
-            if site.output.type.dtype is DType.S32:
+            if view.output.type.dtype is DType.S32:
                 return np.where(b == 0, 0, a % np.where(b == 0, 1, b)).astype(np.int32)
             with np.errstate(all="ignore"):
                 rest = np.fmod(a, b, dtype=np.float32)
@@ -39,9 +39,9 @@ class FloorMod(Broadcast2):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The type's kernel, without scratch."""
-        return self.call(site, PairParams)
+        return self.call(view, PairParams)
 
 
 register(FloorMod)

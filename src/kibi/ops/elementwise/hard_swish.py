@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.kernels.params.unary import ElementsParams
 from kibi.ops import checks
 from kibi.ops.elementwise.table import ALL_S8
@@ -32,10 +32,10 @@ class HardSwish(Unary):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", "kibi_hard_swish_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
 
-    def table(self, site: Site) -> NDArray[np.int8]:
+    def table(self, view: NodeView) -> NDArray[np.int8]:
         """In 16 bits: the input seven bits finer, times the input plus 3 and clamped, in units of 3 / 2**15."""
-        output, reluish = _factors(site)
-        fine = (ALL_S8 - site["input"].quantization.zero_point) << _HIGH_RESOLUTION_BITS
+        output, reluish = _factors(view)
+        fine = (ALL_S8 - view["input"].quantization.zero_point) << _HIGH_RESOLUTION_BITS
         scaled = _multiply_rounding(fine, _sixteen_bits(output))
         gate = fine
         if reluish.shift > 0:
@@ -47,16 +47,16 @@ class HardSwish(Unary):
             gate = rounding_divide_by_power_of_two(gate, -reluish.shift)
         gate = (gate + (1 << 15)) >> 1
         product = np.trunc(gate * scaled / (1 << 15)).astype(np.int64)
-        result = rounding_divide_by_power_of_two(product, -output.shift) + site.output.quantization.zero_point
+        result = rounding_divide_by_power_of_two(product, -output.shift) + view.output.quantization.zero_point
         return np.clip(result, -128, 127).astype(np.int8)
 
-    def params(self, site: Site) -> ElementsParams:
+    def params(self, view: NodeView) -> ElementsParams:
         """The size of a row."""
-        return elements_params(site)
+        return elements_params(view)
 
-    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+    def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
         """Of f32: multiplied before it is divided."""
-        del site
+        del view
 
         def function(values: Numbers) -> Numbers:
             gate = np.minimum(np.float32(6), np.maximum(np.float32(0), values + np.float32(3)))
@@ -66,10 +66,10 @@ class HardSwish(Unary):
         return function
 
 
-def _factors(site: Site) -> tuple[Multiplier, Multiplier]:
+def _factors(view: NodeView) -> tuple[Multiplier, Multiplier]:
     """From the finer input to the output, below 1, and to units of 3 / 2**15; in double precision, as TFLM's Python build shows."""
-    fine = site["input"].quantization.scale / (1 << _HIGH_RESOLUTION_BITS)
-    output = checks.factor(fine / site.output.quantization.scale)
+    fine = view["input"].quantization.scale / (1 << _HIGH_RESOLUTION_BITS)
+    output = checks.factor(fine / view.output.quantization.scale)
     reluish = checks.factor(fine / _RELUISH_SCALE)
     if output.shift > 0:
         what = f"the input's scale is more than {1 << _HIGH_RESOLUTION_BITS} times the output's"

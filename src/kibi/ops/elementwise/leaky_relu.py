@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import Site
+from kibi.ir import NodeView
 from kibi.kernels.params import Params
 from kibi.kernels.params.unary import LeakyReluF32Params, LeakyReluS16Params
 from kibi.ops import checks
@@ -35,22 +35,22 @@ class LeakyRelu(Unary):
 
     alpha: float = 0.0
 
-    def table(self, site: Site) -> NDArray[np.int8]:
+    def table(self, view: NodeView) -> NDArray[np.int8]:
         """Each side of the zero point with its factor, by rule N4; a negative slope changes the sign at the end."""
-        return np.asarray(self._quantized(site)(ALL_S8)).astype(np.int8)
+        return np.asarray(self._quantized(view)(ALL_S8)).astype(np.int8)
 
-    def params(self, site: Site) -> Params:
+    def params(self, view: NodeView) -> Params:
         """The size of a row, and the slope of f32 or the factors of s16."""
-        elements = site.output.type.row_elements
-        if site.output.type.dtype is DType.F32:
+        elements = view.output.type.row_elements
+        if view.output.type.dtype is DType.F32:
             return LeakyReluF32Params(elements=elements, alpha=self.alpha)
         for operand in ("input", "output"):
-            checks.per_tensor(site, operand)
-        identity, slope = self._factors(site)
+            checks.per_tensor(view, operand)
+        identity, slope = self._factors(view)
         return LeakyReluS16Params(
             elements=elements,
-            zero_point=site["input"].quantization.zero_point,
-            output_zero_point=site.output.quantization.zero_point,
+            zero_point=view["input"].quantization.zero_point,
+            output_zero_point=view.output.quantization.zero_point,
             multiplier=identity.value,
             shift=identity.shift,
             alpha_multiplier=slope.value,
@@ -58,17 +58,17 @@ class LeakyRelu(Unary):
             alpha_sign=-1 if self.alpha < 0 else 1,
         )
 
-    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+    def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
         """As the table; of f32, the product."""
-        if site.output.type.dtype is DType.F32:
+        if view.output.type.dtype is DType.F32:
             return lambda values: np.where(values > 0, values, values * np.float32(self.alpha))
-        return self._quantized(site)
+        return self._quantized(view)
 
-    def _quantized(self, site: Site) -> Callable[[Numbers], Numbers]:
+    def _quantized(self, view: NodeView) -> Callable[[Numbers], Numbers]:
         """The rule of s8 and s16, on s64."""
-        source, output = site["input"].quantization, site.output.quantization
-        identity, slope = self._factors(site)
-        low, high = site.output.type.dtype.limits
+        source, output = view["input"].quantization, view.output.quantization
+        identity, slope = self._factors(view)
+        low, high = view.output.type.dtype.limits
         sign = -1 if self.alpha < 0 else 1
 
         def function(values: Numbers) -> Numbers:
@@ -79,12 +79,12 @@ class LeakyRelu(Unary):
 
         return function
 
-    def _factors(self, site: Site) -> tuple[Multiplier, Multiplier]:
+    def _factors(self, view: NodeView) -> tuple[Multiplier, Multiplier]:
         """Of what is above 0, and the magnitude of that below, in double precision.
 
         TFLM's published source has float32 quotients; its Python build shows doubles, which all 65,536 values of s16 tell apart.
         """
-        source, output = site["input"].quantization.scale, site.output.quantization.scale
+        source, output = view["input"].quantization.scale, view.output.quantization.scale
         slope = abs(source * float(np.float32(self.alpha)) / output)
         return checks.factor(source / output), checks.factor(slope)
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from kibi.dtypes import DType
-from kibi.ir import KernelCall, Site
+from kibi.ir import KernelCall, NodeView
 from kibi.kernels.params.binary import PairParams
 from kibi.ops.elementwise.broadcast import Broadcast2
 
@@ -27,6 +27,6 @@ class Logical(Broadcast2):
         {dtype: _BYTES if dtype.size_bytes == 1 else _WIDER for dtype in DType if dtype is not DType.BOOL}
     )
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The one kernel, without scratch."""
-        return self.call(site, PairParams)
+        return self.call(view, PairParams)

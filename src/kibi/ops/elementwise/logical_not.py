@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
 from kibi.ops import checks
 from kibi.ops.elementwise.unary import elements_params, unary_call
 from kibi.ops.registry import register
@@ -25,22 +25,22 @@ class LogicalNot(Operator):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_logical_not_bool",)
     types: ClassVar[tuple[DType, ...]] = (DType.BOOL,)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, or another of the same rows, type bool."""
-        return checks.same_rows(site), DType.BOOL
+        return checks.same_rows(view), DType.BOOL
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row."""
-        return (RowAccess.same(site.output.type.rows),)
+        return (RowAccess.same(view.output.type.rows),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Element by element."""
-        del site
+        del view
         return lambda rows: np.logical_not(np.asarray(rows[0][0]))
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The one kernel."""
-        return unary_call(site, elements_params(site))
+        return unary_call(view, elements_params(view))
 
 
 register(LogicalNot)

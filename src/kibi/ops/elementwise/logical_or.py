@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.ir import Rows, Site
+from kibi.ir import NodeView, Rows
 from kibi.ops.elementwise.logical import Logical
 from kibi.ops.registry import register
 
@@ -22,9 +22,9 @@ class LogicalOr(Logical):
     name: ClassVar[str] = "LOGICAL_OR"
     kernels: ClassVar[tuple[str, ...]] = ("kibi_logical_or_bool",)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Element by element."""
-        planes = self.planes(site)
+        planes = self.planes(view)
         return lambda rows: np.asarray(np.logical_or(*planes(rows)))
 
 

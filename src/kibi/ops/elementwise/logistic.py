@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.kernels.params import Params
 from kibi.ops.elementwise.sigmoid_s16 import scaling, sigmoid_params
 from kibi.ops.elementwise.table import ALL_S8
@@ -35,28 +35,28 @@ class Logistic(Unary):
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
     ulps: ClassVar[int] = 1
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape and type."""
-        shape, dtype = Unary.infer(self, site)
-        if dtype is DType.S8 and site.output.quantization.zero_point != -128:
-            what = f"output has zero point {site.output.quantization.zero_point}, but -128 is required"
+        shape, dtype = Unary.infer(self, view)
+        if dtype is DType.S8 and view.output.quantization.zero_point != -128:
+            what = f"output has zero point {view.output.quantization.zero_point}, but -128 is required"
             raise OperatorError(what, operand="output")
         return shape, dtype
 
-    def params(self, site: Site) -> Params:
+    def params(self, view: NodeView) -> Params:
         """The size of a row, and the scaling of s16."""
-        return elements_params(site) if site.output.type.dtype is DType.F32 else sigmoid_params(site, (0,))
+        return elements_params(view) if view.output.type.dtype is DType.F32 else sigmoid_params(view, (0,))
 
-    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+    def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
         """Of s16 rule N29, of floats rule N25."""
-        if site.output.type.dtype is DType.F32:
+        if view.output.type.dtype is DType.F32:
             return logistic_of_floats
-        factors = scaling(site, (0,))
+        factors = scaling(view, (0,))
         return lambda values: logistic_s16(values, *factors)
 
-    def table(self, site: Site) -> NDArray[np.int8]:
+    def table(self, view: NodeView) -> NDArray[np.int8]:
         """Rule N14: fixed point with 4 integer bits between two saturated ends."""
-        source = site["input"].quantization
+        source = view["input"].quantization
         factor = quantize_multiplier(source.scale * (1 << (31 - _INTEGER_BITS)))
         radius = input_radius(_INTEGER_BITS, factor.shift)
         centred = ALL_S8 - source.zero_point

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site
+from kibi.ir import KernelCall, NodeView, Rows
 from kibi.kernels.params.binary import PairParams
 from kibi.ops.elementwise.broadcast import Broadcast2
 from kibi.ops.registry import register
@@ -31,10 +31,10 @@ class Minimum(Broadcast2):
     )
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.S64, DType.F32)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Element by element."""
-        numpy = site.output.type.dtype.numpy
-        planes = self.planes(site)
+        numpy = view.output.type.dtype.numpy
+        planes = self.planes(view)
 
         def row(rows: Rows) -> Array:
             a, b = planes(rows)
@@ -42,9 +42,9 @@ class Minimum(Broadcast2):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The type's kernel, without scratch."""
-        return self.call(site, PairParams)
+        return self.call(view, PairParams)
 
 
 register(Minimum)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site
+from kibi.ir import KernelCall, NodeView, Rows
 from kibi.kernels.params.binary import MulS8Params, MulS16Params
 from kibi.ops import checks
 from kibi.ops.elementwise.broadcast import Elementwise2, is_quantized
@@ -29,27 +29,27 @@ class Mul(Elementwise2):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_mul_s8", "kibi_mul_s16", "kibi_mul_s32", "kibi_mul_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, the inputs' type."""
-        shape, dtype = Elementwise2.infer(self, site)
+        shape, dtype = Elementwise2.infer(self, view)
         if dtype is DType.S16:
             for operand in _OPERANDS:
-                checks.symmetric(site, operand)
+                checks.symmetric(view, operand)
         if is_quantized(dtype):
-            _multiplier(site)
+            _multiplier(view)
         return shape, dtype
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Product of the centred inputs, requantized, or the plain one, which wraps in s32; clamped."""
-        dtype = site.output.type.dtype
-        factor = _multiplier(site) if is_quantized(dtype) else None
-        clamped = self.clamped(site)
-        planes = self.planes(site)
+        dtype = view.output.type.dtype
+        factor = _multiplier(view) if is_quantized(dtype) else None
+        clamped = self.clamped(view)
+        planes = self.planes(view)
 
         def row(rows: Rows) -> Array:
             a, b = planes(rows)
             if factor is not None:
-                zero1, zero2, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
+                zero1, zero2, zero_point = (view[name].quantization.zero_point for name in _OPERANDS)
                 scaled = requantize((a - zero1) * (b - zero2), factor.value, factor.shift)
                 return clamped(wrap_s32(scaled + zero_point))
             with np.errstate(over="ignore", under="ignore"):
@@ -57,24 +57,24 @@ class Mul(Elementwise2):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The type's kernel, without scratch."""
-        dtype = site.output.type.dtype
+        dtype = view.output.type.dtype
         if not is_quantized(dtype):
-            return self.plain_call(site)
-        factor = _multiplier(site)
-        scaling = {"output_multiplier": factor.value, "output_shift": factor.shift, **self.clamp_params(site)}
+            return self.plain_call(view)
+        factor = _multiplier(view)
+        scaling = {"output_multiplier": factor.value, "output_shift": factor.shift, **self.clamp_params(view)}
         if dtype is DType.S16:
-            return self.call(site, MulS16Params, **scaling)
-        zero1, zero2, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
+            return self.call(view, MulS16Params, **scaling)
+        zero1, zero2, zero_point = (view[name].quantization.zero_point for name in _OPERANDS)
         return self.call(
-            site, MulS8Params, zero_point1=zero1, zero_point2=zero2, output_zero_point=zero_point, **scaling
+            view, MulS8Params, zero_point1=zero1, zero_point2=zero2, output_zero_point=zero_point, **scaling
         )
 
 
-def _multiplier(site: Site) -> Multiplier:
+def _multiplier(view: NodeView) -> Multiplier:
     """Rule N10: the product of the inputs' scales over the output's."""
-    scale1, scale2, scale = (site[name].quantization.scale for name in _OPERANDS)
+    scale1, scale2, scale = (view[name].quantization.scale for name in _OPERANDS)
     return checks.factor(scale1 * scale2 / scale)
 
 

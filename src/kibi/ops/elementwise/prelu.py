@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.ir import KernelCall, NodeView, OperatorError, Rows
 from kibi.kernels.params.binary import PairParams, PreluParams
 from kibi.ops import checks
 from kibi.ops.elementwise.broadcast import Broadcast2
@@ -33,36 +33,36 @@ class Prelu(Broadcast2):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_prelu_s8", "kibi_prelu_s16", "kibi_prelu_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, the inputs' type."""
-        shape, dtype = self.broadcast_shape(site), site["input"].type.dtype
+        shape, dtype = self.broadcast_shape(view), view["input"].type.dtype
         if dtype is DType.F32 and len(shape) > _MOST_AXES_F32:
             what = (
                 f"inputs of f32 broadcast to {list(shape)}, but at most {_MOST_AXES_F32} axes are supported, as in TFLM"
             )
             raise OperatorError(what, "Reshape them")
-        checks.dtype(site, "alpha", DType.S8 if dtype is DType.S16 else dtype)
-        checks.dtype(site, "output", dtype)
+        checks.dtype(view, "alpha", DType.S8 if dtype is DType.S16 else dtype)
+        checks.dtype(view, "output", dtype)
         if dtype is not DType.F32:
             for operand in _OPERANDS:
-                checks.per_tensor(site, operand)
-            _multipliers(site)
+                checks.per_tensor(view, operand)
+            _multipliers(view)
         return shape, dtype
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Centred input, or its product with the centred slope, requantized and cut to the type."""
-        planes = self.planes(site)
+        planes = self.planes(view)
 
         def real(rows: Rows) -> Array:
             x, alpha = planes(rows)
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 return np.where(x >= 0, x, x * alpha).astype(np.float32)
 
-        dtype = site.output.type.dtype
+        dtype = view.output.type.dtype
         if dtype is DType.F32:
             return real
-        one, slope = _multipliers(site)
-        zero, zero_alpha, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
+        one, slope = _multipliers(view)
+        zero, zero_alpha, zero_point = (view[name].quantization.zero_point for name in _OPERANDS)
 
         def row(rows: Rows) -> Array:
             x, alpha = planes(rows)
@@ -74,14 +74,14 @@ class Prelu(Broadcast2):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The type's kernel, without scratch."""
-        if site.output.type.dtype is DType.F32:
-            return self.call(site, PairParams)
-        one, slope = _multipliers(site)
-        zero, zero_alpha, zero_point = (site[name].quantization.zero_point for name in _OPERANDS)
+        if view.output.type.dtype is DType.F32:
+            return self.call(view, PairParams)
+        one, slope = _multipliers(view)
+        zero, zero_alpha, zero_point = (view[name].quantization.zero_point for name in _OPERANDS)
         call = self.call(
-            site,
+            view,
             PreluParams,
             zero_point1=zero,
             zero_point2=zero_alpha,
@@ -91,15 +91,15 @@ class Prelu(Broadcast2):
             shift2=slope.shift,
             output_zero_point=zero_point,
         )
-        if site.output.type.dtype is DType.S8:
+        if view.output.type.dtype is DType.S8:
             return call
         # Slopes have fewer bytes than what is written over them.
         return replace(call, is_untyped=True, inplace_distance_bytes=(call.inplace_distance_bytes[0], None))
 
 
-def _multipliers(site: Site) -> tuple[Multiplier, Multiplier]:
+def _multipliers(view: NodeView) -> tuple[Multiplier, Multiplier]:
     """Factors of what is not negative, and of products with the slope, in double precision."""
-    scale, scale_alpha, output_scale = (site[name].quantization.scale for name in _OPERANDS)
+    scale, scale_alpha, output_scale = (view[name].quantization.scale for name in _OPERANDS)
     return checks.factor(scale / output_scale), checks.factor(scale * scale_alpha / output_scale)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
 from kibi.kernels.params.unary import QuantizeF32Params, RequantizeParams
 from kibi.ops import checks
 from kibi.ops.elementwise.table import ALL_S8, table_call, table_rows
@@ -45,47 +45,47 @@ class Quantize(Operator):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", *_KERNELS.values())
     types: ClassVar[tuple[DType, ...]] = tuple(_TARGETS)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, or another of the same rows, the output's type."""
-        source = site["input"].type.dtype
-        target = checks.dtype(site, "output", *_TARGETS[source])
-        checks.per_tensor(site, "output")
+        source = view["input"].type.dtype
+        target = checks.dtype(view, "output", *_TARGETS[source])
+        checks.per_tensor(view, "output")
         if source is not DType.F32:
-            checks.first_scale(site, "input")
-            self._factors(site)
-        return checks.same_rows(site), target
+            checks.first_scale(view, "input")
+            self._factors(view)
+        return checks.same_rows(view), target
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row."""
-        return (RowAccess.same(site.output.type.rows),)
+        return (RowAccess.same(view.output.type.rows),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rule N16 from floats, rule N17 from integers."""
-        if site["input"].type.dtype is DType.F32:
-            return _float_rows(site)
-        if _is_table(site):
-            return table_rows(self.table(site))
+        if view["input"].type.dtype is DType.F32:
+            return _float_rows(view)
+        if _is_table(view):
+            return table_rows(self.table(view))
 
         def row(rows: Rows) -> Array:
-            return self._scaled(site, np.asarray(rows[0][0]).astype(np.int64))
+            return self._scaled(view, np.asarray(rows[0][0]).astype(np.int64))
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """A look-up from s8 to s8; arithmetic from and to others."""
-        if _is_table(site):
-            return table_call(self.table(site), site)
-        source, target = site["input"].type.dtype, site.output.type.dtype
-        elements, output = site.output.type.row_elements, site.output.quantization
+        if _is_table(view):
+            return table_call(self.table(view), view)
+        source, target = view["input"].type.dtype, view.output.type.dtype
+        elements, output = view.output.type.row_elements, view.output.quantization
         if source is DType.F32:
             params: QuantizeF32Params | RequantizeParams = QuantizeF32Params(
                 elements=elements, scale=output.scale, zero_point=output.zero_point
             )
         else:
-            multiplier, shift = self._factors(site)
+            multiplier, shift = self._factors(view)
             params = RequantizeParams(
                 elements=elements,
-                zero_point=site["input"].quantization.zero_point,
+                zero_point=view["input"].quantization.zero_point,
                 output_zero_point=output.zero_point,
                 multiplier=multiplier,
                 shift=shift,
@@ -94,30 +94,30 @@ class Quantize(Operator):
         distance = max(0, target.size_bytes - source.size_bytes) * (elements - 1)
         return KernelCall(_KERNELS[source, target], params, inplace_distance_bytes=(distance,))
 
-    def _factors(self, site: Site) -> tuple[int, int]:
+    def _factors(self, view: NodeView) -> tuple[int, int]:
         """Rule N17: the double-precision quotient of the scales as multiplier and shift."""
-        factor = checks.factor(site["input"].quantization.scale / site.output.quantization.scale)
+        factor = checks.factor(view["input"].quantization.scale / view.output.quantization.scale)
         return factor.value, factor.shift
 
-    def table(self, site: Site) -> NDArray[np.int8]:
+    def table(self, view: NodeView) -> NDArray[np.int8]:
         """Returns the outputs for inputs -128 … 127, from s8 to s8."""
-        return self._scaled(site, ALL_S8).astype(np.int8)
+        return self._scaled(view, ALL_S8).astype(np.int8)
 
-    def _scaled(self, site: Site, elements: Array) -> Array:
+    def _scaled(self, view: NodeView, elements: Array) -> Array:
         """Rule N17: elements of s64, scaled."""
-        source, output = site["input"].quantization, site.output.quantization
-        dtype = site.output.type.dtype
-        scaled = requantize(wrap_s32(elements.astype(np.int64) - source.zero_point), *self._factors(site))
+        source, output = view["input"].quantization, view.output.quantization
+        dtype = view.output.type.dtype
+        scaled = requantize(wrap_s32(elements.astype(np.int64) - source.zero_point), *self._factors(view))
         return np.clip(wrap_s32(scaled + output.zero_point), *dtype.limits).astype(dtype.numpy)
 
 
-def _is_table(site: Site) -> bool:
-    return site["input"].type.dtype is site.output.type.dtype is DType.S8
+def _is_table(view: NodeView) -> bool:
+    return view["input"].type.dtype is view.output.type.dtype is DType.S8
 
 
-def _float_rows(site: Site) -> Callable[[Rows], Array]:
+def _float_rows(view: NodeView) -> Callable[[Rows], Array]:
     """Rule N16: float32 division, rounded half away from zero, plus the zero point, clamped."""
-    output, dtype = site.output.quantization, site.output.type.dtype
+    output, dtype = view.output.quantization, view.output.type.dtype
     bound = 4 * (dtype.limits[1] + 1)
 
     def row(rows: Rows) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import Site
+from kibi.ir import NodeView
 from kibi.kernels.params import Params
 from kibi.kernels.params.unary import ScaleParams
 from kibi.ops import checks
@@ -30,32 +30,32 @@ class Relu(Unary):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", "kibi_relu_s16", "kibi_relu_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
 
-    def table(self, site: Site) -> NDArray[np.int8]:
+    def table(self, view: NodeView) -> NDArray[np.int8]:
         """Rule N12."""
-        source, output = site["input"].quantization, site.output.quantization
-        factor = _factor(site)
+        source, output = view["input"].quantization, view.output.quantization
+        factor = _factor(view)
         scaled = wrap_s32(requantize(ALL_S8 - source.zero_point, factor.value, factor.shift) + output.zero_point)
         return np.minimum(np.maximum(scaled, output.zero_point), 127).astype(np.int8)
 
-    def params(self, site: Site) -> Params:
+    def params(self, view: NodeView) -> Params:
         """The size of a row, and the factor of s16."""
-        if site.output.type.dtype is DType.F32:
-            return elements_params(site)
+        if view.output.type.dtype is DType.F32:
+            return elements_params(view)
         for operand in ("input", "output"):
-            checks.symmetric(site, operand)
-        factor = _factor(site)
-        return ScaleParams(elements=site.output.type.row_elements, multiplier=factor.value, shift=factor.shift)
+            checks.symmetric(view, operand)
+        factor = _factor(view)
+        return ScaleParams(elements=view.output.type.row_elements, multiplier=factor.value, shift=factor.shift)
 
-    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+    def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
         """As the table; of f32, the maximum, which leaves -0 and NaN as they are."""
-        if site.output.type.dtype is DType.F32:
+        if view.output.type.dtype is DType.F32:
             return lambda values: np.where(values < 0, np.float32(0), values)
-        factor = _factor(site)
+        factor = _factor(view)
         return lambda values: np.clip(requantize(values, factor.value, factor.shift), 0, (1 << 15) - 1)
 
 
-def _factor(site: Site) -> Multiplier:
-    return checks.factor(site["input"].quantization.scale / site.output.quantization.scale)
+def _factor(view: NodeView) -> Multiplier:
+    return checks.factor(view["input"].quantization.scale / view.output.quantization.scale)
 
 
 register(Relu)

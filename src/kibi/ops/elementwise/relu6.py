@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import Site
+from kibi.ir import NodeView
 from kibi.kernels.params import Params
 from kibi.kernels.params.unary import Relu6S16Params
 from kibi.ops import checks
@@ -29,30 +29,30 @@ class Relu6(Unary):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", "kibi_relu6_s16", "kibi_relu6_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
 
-    def table(self, site: Site) -> NDArray[np.int8]:
+    def table(self, view: NodeView) -> NDArray[np.int8]:
         """Rule N13: clamp to the input's zero point and its 6."""
-        return _clamped(ALL_S8, *_limits(site)).astype(np.int8)
+        return _clamped(ALL_S8, *_limits(view)).astype(np.int8)
 
-    def params(self, site: Site) -> Params:
+    def params(self, view: NodeView) -> Params:
         """The size of a row, and the bounds of s16."""
-        if site.output.type.dtype is DType.F32:
-            return elements_params(site)
-        checks.per_tensor(site, "input")
-        zero_point, six = _limits(site)
-        return Relu6S16Params(elements=site.output.type.row_elements, zero_point=zero_point, six=six)
+        if view.output.type.dtype is DType.F32:
+            return elements_params(view)
+        checks.per_tensor(view, "input")
+        zero_point, six = _limits(view)
+        return Relu6S16Params(elements=view.output.type.row_elements, zero_point=zero_point, six=six)
 
-    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+    def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
         """As the table; of f32, the clamp, which leaves -0 and NaN as they are."""
-        if site.output.type.dtype is DType.F32:
+        if view.output.type.dtype is DType.F32:
             return lambda values: _clamped(values, 0.0, 6.0)
-        limits = _limits(site)
+        limits = _limits(view)
         return lambda values: _clamped(values, *limits)
 
 
-def _limits(site: Site) -> tuple[int, int]:
+def _limits(view: NodeView) -> tuple[int, int]:
     """The input's zero point and its 6, cut to the type."""
-    source = site["input"].quantization
-    return source.zero_point, Activation.RELU6.limits(site["input"].type.dtype, source)[1]
+    source = view["input"].quantization
+    return source.zero_point, Activation.RELU6.limits(view["input"].type.dtype, source)[1]
 
 
 def _clamped(values: Numbers, low: float, high: float) -> Numbers:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.kernels.params import Params
 from kibi.kernels.params.unary import ScaleParams
 from kibi.ops import checks
@@ -36,40 +36,40 @@ class Rsqrt(Unary):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", "kibi_rsqrt_s16", "kibi_rsqrt_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
 
-    def table(self, site: Site) -> NDArray[np.int8]:
+    def table(self, view: NodeView) -> NDArray[np.int8]:
         """The root of the centred input in the output's scale, around its zero point."""
-        centred = ALL_S8 - site["input"].quantization.zero_point
-        return _roots(centred, _factor(site), site.output.quantization.zero_point, DType.S8).astype(np.int8)
+        centred = ALL_S8 - view["input"].quantization.zero_point
+        return _roots(centred, _factor(view), view.output.quantization.zero_point, DType.S8).astype(np.int8)
 
-    def params(self, site: Site) -> Params:
+    def params(self, view: NodeView) -> Params:
         """The size of a row, and the factor of s16."""
-        if site.output.type.dtype is DType.F32:
-            return elements_params(site)
-        if site["input"].type.quantization is None:
+        if view.output.type.dtype is DType.F32:
+            return elements_params(view)
+        if view["input"].type.quantization is None:
             what = "input has no scale: TFLM then multiplies by a factor that it never sets, which is undefined"
             raise OperatorError(what, "Quantize the model again, with a scale for each tensor", "input")
         for operand in ("input", "output"):
-            checks.symmetric(site, operand)
-        factor = _factor(site)
+            checks.symmetric(view, operand)
+        factor = _factor(view)
         return ScaleParams(
-            elements=site.output.type.row_elements, multiplier=factor.value, shift=factor.shift - _FRACTION_BITS
+            elements=view.output.type.row_elements, multiplier=factor.value, shift=factor.shift - _FRACTION_BITS
         )
 
-    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+    def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
         """As the table; of f32: the root, rounded, and its inverse, rounded again."""
-        if site.output.type.dtype is DType.F32:
+        if view.output.type.dtype is DType.F32:
             return lambda values: np.float32(1) / np.sqrt(np.asarray(values, np.float32))
-        factor = _factor(site)
+        factor = _factor(view)
         return lambda values: _roots(values, factor, 0, DType.S16)
 
 
-def _factor(site: Site) -> Multiplier:
+def _factor(view: NodeView) -> Multiplier:
     """From the root of an element to the output's scale, in double precision, as TFLM's Python build shows for s16.
 
     Raises:
         OperatorError: TFLM would shift by more bits than C++ defines.
     """
-    scale = math.sqrt(site["input"].quantization.scale) * site.output.quantization.scale
+    scale = math.sqrt(view["input"].quantization.scale) * view.output.quantization.scale
     real = 1.0 / scale if scale > 0 else math.inf
     factor = checks.factor(real, _MOST_SHIFT)
     if factor.shift < _LEAST_SHIFT:

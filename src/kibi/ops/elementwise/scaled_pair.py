@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.quant import Multiplier, quantize_multiplier, requantize, wrap_s32
 
 
@@ -27,7 +27,7 @@ class ScaledPair:
     factors: tuple[Multiplier, Multiplier, Multiplier]
 
     @staticmethod
-    def of(site: Site, left_shift: int, factors: tuple[SupportsFloat, ...], most_shift: int = 0) -> "ScaledPair":
+    def of(view: NodeView, left_shift: int, factors: tuple[SupportsFloat, ...], most_shift: int = 0) -> "ScaledPair":
         """The pair of a node with `input1`, `input2` and `output`.
 
         Raises:
@@ -36,10 +36,10 @@ class ScaledPair:
         reals = [float(factor) for factor in factors]
         found = [quantize_multiplier(real) for real in reals if isfinite(real)]
         if len(found) < len(reals) or any(factor.shift > most_shift for factor in found):
-            what = f"output scale {site.output.quantization.scale} is out of proportion to the inputs' scales"
+            what = f"output scale {view.output.quantization.scale} is out of proportion to the inputs' scales"
             raise OperatorError(what, "Quantize the model again with representative data", "output")
         first, second, result = found
-        zero1, zero2, zero = (site[name].quantization.zero_point for name in ("input1", "input2", "output"))
+        zero1, zero2, zero = (view[name].quantization.zero_point for name in ("input1", "input2", "output"))
         return ScaledPair(left_shift, (zero1, zero2, zero), (first, second, result))
 
     def scaled(self, a: Array, b: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

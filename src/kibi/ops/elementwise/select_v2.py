@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site
+from kibi.ir import KernelCall, NodeView, Rows
 from kibi.kernels.params.movement import SelectParams
 from kibi.ops import checks
 from kibi.ops.elementwise.broadcast import Broadcast2
@@ -28,17 +28,17 @@ class SelectV2(Broadcast2):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_select_any",)
     types: ClassVar[tuple[DType, ...]] = (DType.BOOL,)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, the type of both inputs."""
-        checks.dtype(site, "condition", DType.BOOL)
-        dtype = checks.dtype(site, "input1", DType.S8, DType.S16, DType.F32)
-        checks.dtype(site, "input2", dtype)
-        return self.broadcast_shape(site), dtype
+        checks.dtype(view, "condition", DType.BOOL)
+        dtype = checks.dtype(view, "input1", DType.S8, DType.S16, DType.F32)
+        checks.dtype(view, "input2", dtype)
+        return self.broadcast_shape(view), dtype
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Element by element."""
-        numpy = site.output.type.dtype.numpy
-        planes = self.planes(site)
+        numpy = view.output.type.dtype.numpy
+        planes = self.planes(view)
 
         def row(rows: Rows) -> Array:
             condition, a, b = planes(rows)
@@ -46,12 +46,12 @@ class SelectV2(Broadcast2):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The one kernel, without scratch."""
-        size_bytes = site.output.type.dtype.size_bytes
-        condition, *others = self.overlaps(site)
+        size_bytes = view.output.type.dtype.size_bytes
+        condition, *others = self.overlaps(view)
         distances = (condition if size_bytes == 1 else None, *others)
-        params = SelectParams(bytes=size_bytes, **self.broadcast_params(site))
+        params = SelectParams(bytes=size_bytes, **self.broadcast_params(view))
         return KernelCall("kibi_select_any", params, is_untyped=True, inplace_distance_bytes=distances)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.kernels.params.unary import SigmoidS16Params
 from kibi.ops import checks
 from kibi.quant import checked_log2
@@ -11,17 +11,17 @@ _DOUBLED_UNTIL = ((1 << 15) - 1) / 2
 """A multiplier that is above is not doubled any more; of large scales it is above from the start."""
 
 
-def scaling(site: Site, shifts: Container[int]) -> tuple[int, int]:
+def scaling(view: NodeView, shifts: Container[int]) -> tuple[int, int]:
     """Rule N29: multiplier and shift to the right, from the input's elements to units of 1/12288; the product wraps in 32 bits.
 
     Args:
-        site: the node; both zero points are 0, the output's scale is 2**-15.
+        view: the node; both zero points are 0, the output's scale is 2**-15.
         shifts: input scales that are such a power of two above 2**-12 take the exact way.
 
     Raises:
         OperatorError: the scales or zero points are not as they must be.
     """
-    source, output = checks.symmetric(site, "input"), checks.symmetric(site, "output")
+    source, output = checks.symmetric(view, "input"), checks.symmetric(view, "output")
     if checked_log2(output.scale) != -15:
         raise OperatorError(f"output has scale {output.scale}, but 1/32768 is required", operand="output")
     power = checked_log2(source.scale)
@@ -37,7 +37,7 @@ def scaling(site: Site, shifts: Container[int]) -> tuple[int, int]:
     return int(multiplier), shift
 
 
-def sigmoid_params(site: Site, shifts: Container[int]) -> SigmoidS16Params:
+def sigmoid_params(view: NodeView, shifts: Container[int]) -> SigmoidS16Params:
     """The parameters of the kernels of s16, with the results of `scaling`."""
-    multiplier, shift = scaling(site, shifts)
-    return SigmoidS16Params(elements=site.output.type.row_elements, factor=multiplier, right_shift=shift)
+    multiplier, shift = scaling(view, shifts)
+    return SigmoidS16Params(elements=view.output.type.row_elements, factor=multiplier, right_shift=shift)

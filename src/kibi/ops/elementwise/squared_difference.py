@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site
+from kibi.ir import KernelCall, NodeView, Rows
 from kibi.kernels.params.binary import PairParams, ScaledDifferenceParams
 from kibi.ops import checks
 from kibi.ops.elementwise.broadcast import Broadcast2, is_quantized
@@ -33,22 +33,22 @@ class SquaredDifference(Broadcast2):
     )
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The broadcast shape, the inputs' type."""
-        shape, dtype = Broadcast2.infer(self, site)
-        checks.dtype(site, "output", dtype)
+        shape, dtype = Broadcast2.infer(self, view)
+        checks.dtype(view, "output", dtype)
         if is_quantized(dtype):
             check = checks.per_tensor if dtype is DType.S8 else checks.symmetric
             for operand in (*self.inputs, "output"):
-                check(site, operand)
-            _pair(site)
+                check(view, operand)
+            _pair(view)
         return shape, dtype
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The square of the scaled difference, requantized and cut to the type, or the plain one, which wraps in s32."""
-        dtype = site.output.type.dtype
-        pair = _pair(site) if is_quantized(dtype) else None
-        planes = self.planes(site)
+        dtype = view.output.type.dtype
+        pair = _pair(view) if is_quantized(dtype) else None
+        planes = self.planes(view)
 
         def row(rows: Rows) -> Array:
             a, b = planes(rows)
@@ -62,21 +62,21 @@ class SquaredDifference(Broadcast2):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The type's kernel, without scratch."""
-        if not is_quantized(site.output.type.dtype):
-            return self.call(site, PairParams)
-        return self.call(site, ScaledDifferenceParams, **_pair(site).params())
+        if not is_quantized(view.output.type.dtype):
+            return self.call(view, PairParams)
+        return self.call(view, ScaledDifferenceParams, **_pair(view).params())
 
 
-def _pair(site: Site) -> ScaledPair:
+def _pair(view: NodeView) -> ScaledPair:
     """Factors of the two inputs and of the square, in double precision."""
-    left_shift = 7 if site.output.type.dtype is DType.S8 else 0
-    scale1, scale2, scale = (site[name].quantization.scale for name in ("input1", "input2", "output"))
+    left_shift = 7 if view.output.type.dtype is DType.S8 else 0
+    scale1, scale2, scale = (view[name].quantization.scale for name in ("input1", "input2", "output"))
     twice = 2.0 * max(scale1, scale2)
     # TFLM multiplies the power of two by the scale in float32, which is exact.
     result = twice * twice / float(np.float32(1 << 2 * left_shift) * np.float32(scale))
-    return ScaledPair.of(site, left_shift, (scale1 / twice, scale2 / twice, result), most_shift=30)
+    return ScaledPair.of(view, left_shift, (scale1 / twice, scale2 / twice, result), most_shift=30)
 
 
 register(SquaredDifference)

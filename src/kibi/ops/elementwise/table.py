@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
 from kibi.kernels.params.unary import TableParams
 from kibi.ops import checks
 
@@ -26,27 +26,27 @@ class TableOperator(Operator):
     types: ClassVar[tuple[DType, ...]] = (DType.S8,)
 
     @abstractmethod
-    def table(self, site: Site) -> NDArray[np.int8]:
+    def table(self, view: NodeView) -> NDArray[np.int8]:
         """The outputs for inputs -128 … 127."""
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, or another of the same rows, type s8."""
-        checks.per_tensor(site, "input")
-        checks.per_tensor(site, "output")
-        self.table(site)  # which refuses scales that are out of proportion
-        return checks.same_rows(site), DType.S8
+        checks.per_tensor(view, "input")
+        checks.per_tensor(view, "output")
+        self.table(view)  # which refuses scales that are out of proportion
+        return checks.same_rows(view), DType.S8
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row."""
-        return (RowAccess.same(site.output.type.rows),)
+        return (RowAccess.same(view.output.type.rows),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The table, indexed."""
-        return table_rows(self.table(site))
+        return table_rows(self.table(view))
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The one kernel."""
-        return table_call(self.table(site), site)
+        return table_call(self.table(view), view)
 
 
 def table_rows(table: NDArray[np.int8]) -> Callable[[Rows], Array]:
@@ -58,7 +58,7 @@ def table_rows(table: NDArray[np.int8]) -> Callable[[Rows], Array]:
     return row
 
 
-def table_call(table: NDArray[np.int8], site: Site) -> KernelCall:
+def table_call(table: NDArray[np.int8], view: NodeView) -> KernelCall:
     """The call of `kibi_table_s8`."""
-    params = TableParams(table=table, elements=site.output.type.row_elements)
+    params = TableParams(table=table, elements=view.output.type.row_elements)
     return KernelCall("kibi_table_s8", params, inplace_distance_bytes=(0,))

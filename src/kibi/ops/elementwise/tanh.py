@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import Site
+from kibi.ir import NodeView
 from kibi.kernels.params import Params
 from kibi.ops.elementwise.logistic import input_radius
 from kibi.ops.elementwise.sigmoid_s16 import scaling, sigmoid_params
@@ -41,9 +41,9 @@ class Tanh(Unary):
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
     ulps: ClassVar[int] = 2
 
-    def table(self, site: Site) -> NDArray[np.int8]:
+    def table(self, view: NodeView) -> NDArray[np.int8]:
         """As LOGISTIC, rule N14: fixed point with 4 integer bits between two saturated ends."""
-        source = site["input"].quantization
+        source = view["input"].quantization
         factor = quantize_multiplier(source.scale * (1 << (31 - _INTEGER_BITS)))
         radius = input_radius(_INTEGER_BITS, factor.shift)
         centred = ALL_S8 - source.zero_point
@@ -53,15 +53,15 @@ class Tanh(Unary):
         ends = np.where(centred <= -radius, -128, np.where(centred >= radius, 127, values))
         return ends.astype(np.int8)
 
-    def params(self, site: Site) -> Params:
+    def params(self, view: NodeView) -> Params:
         """The size of a row, and the scaling of s16."""
-        return elements_params(site) if site.output.type.dtype is DType.F32 else sigmoid_params(site, _EXACT_SHIFTS)
+        return elements_params(view) if view.output.type.dtype is DType.F32 else sigmoid_params(view, _EXACT_SHIFTS)
 
-    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+    def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
         """Of s16 rule N29, of floats rule N32."""
-        if site.output.type.dtype is DType.F32:
+        if view.output.type.dtype is DType.F32:
             return tanh_f32
-        factors = scaling(site, _EXACT_SHIFTS)
+        factors = scaling(view, _EXACT_SHIFTS)
         return lambda values: tanh_s16(values, *factors)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
 from kibi.kernels.params import Params
 from kibi.kernels.params.unary import ElementsParams
 from kibi.ops import checks
@@ -31,39 +31,39 @@ class RealUnary(Operator):
     def real(self, values: Real) -> Real:
         """The outputs for inputs of any shape, each step rounded to f32."""
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, or another of the same rows, type f32."""
-        return checks.same_rows(site), DType.F32
+        return checks.same_rows(view), DType.F32
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row."""
-        return (RowAccess.same(site.output.type.rows),)
+        return (RowAccess.same(view.output.type.rows),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The function, on each element of a row."""
-        del site
+        del view
         return real_rows(self.real)
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The one kernel."""
-        return unary_call(site, elements_params(site))
+        return unary_call(view, elements_params(view))
 
 
 @dataclass(frozen=True, slots=True)
 class Unary(TableOperator):
     """A function of one element: input s8, s16 or f32 of any shape → output of that type and shape."""
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, or another of the same rows; the input's type."""
-        dtype = site["input"].type.dtype
-        checks.dtype(site, "output", dtype)
+        dtype = view["input"].type.dtype
+        checks.dtype(view, "output", dtype)
         if dtype is DType.S8:
-            return TableOperator.infer(self, site)
-        self.params(site)  # which refuses scales that are out of proportion
-        return checks.same_rows(site), dtype
+            return TableOperator.infer(self, view)
+        self.params(view)  # which refuses scales that are out of proportion
+        return checks.same_rows(view), dtype
 
     @abstractmethod
-    def params(self, site: Site) -> Params:
+    def params(self, view: NodeView) -> Params:
         """The parameters of the kernel of s16 or f32.
 
         Raises:
@@ -71,15 +71,15 @@ class Unary(TableOperator):
         """
 
     @abstractmethod
-    def wide(self, site: Site) -> Callable[[Numbers], Numbers]:
+    def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
         """The function from elements of s16 or f32 to the outputs, which may be of a wider type."""
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The table, indexed, or the function on each element of a row."""
-        dtype = site.output.type.dtype
+        dtype = view.output.type.dtype
         if dtype is DType.S8:
-            return TableOperator.reference(self, site)
-        function = self.wide(site)
+            return TableOperator.reference(self, view)
+        function = self.wide(view)
 
         def row(rows: Rows) -> Array:
             values = np.asarray(rows[0][0])
@@ -88,11 +88,11 @@ class Unary(TableOperator):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The look-up, or the type's kernel."""
-        if site.output.type.dtype is DType.S8:
-            return TableOperator.kernel_call(self, site)
-        return unary_call(site, self.params(site))
+        if view.output.type.dtype is DType.S8:
+            return TableOperator.kernel_call(self, view)
+        return unary_call(view, self.params(view))
 
 
 def real_rows(function: Callable[[Real], Real]) -> Callable[[Rows], Array]:
@@ -105,11 +105,11 @@ def real_rows(function: Callable[[Real], Real]) -> Callable[[Rows], Array]:
     return row
 
 
-def elements_params(site: Site) -> ElementsParams:
+def elements_params(view: NodeView) -> ElementsParams:
     """The parameters of a kernel that needs no more than the size of a row."""
-    return ElementsParams(elements=site.output.type.row_elements)
+    return ElementsParams(elements=view.output.type.row_elements)
 
 
-def unary_call(site: Site, params: Params) -> KernelCall:
+def unary_call(view: NodeView, params: Params) -> KernelCall:
     """The call of `kibi_<name>_<type>`, which may work in place."""
-    return KernelCall(f"kibi_{site.op.name.lower()}_{site.output.type.dtype}", params, inplace_distance_bytes=(0,))
+    return KernelCall(f"kibi_{view.op.name.lower()}_{view.output.type.dtype}", params, inplace_distance_bytes=(0,))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site, TensorType
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows, TensorType
 from kibi.kernels.params import PARAMS
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -113,37 +113,37 @@ class BatchMatmul(Operator):
     adj_x: bool = False
     adj_y: bool = False
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The broadcast batches, the rows of the first input and the columns of the second; the inputs' type."""
-        first, second = (checks.rank(site, name, 2, 3, 4, 5) for name in _SIDES)
-        dtype = checks.dtype(site, "input2", site["input1"].type.dtype)
-        checks.dtype(site, "output", dtype)
+        first, second = (checks.rank(view, name, 2, 3, 4, 5) for name in _SIDES)
+        dtype = checks.dtype(view, "input2", view["input1"].type.dtype)
+        checks.dtype(view, "output", dtype)
         rows, depth = first[-2:][::-1] if self.adj_x else first[-2:]
         depth2, columns = second[-2:][::-1] if self.adj_y else second[-2:]
         text = f"inputs of shapes {list(first)} and {list(second)}"
         if depth != depth2:
             raise OperatorError(f"{text} have {depth} and {depth2} elements to multiply and add up", operand="input2")
         if dtype is not DType.F32:
-            _check_scales(site)
+            _check_scales(view)
         try:
             batches = np.broadcast_shapes(first[:-2], second[:-2])
         except ValueError:
             raise OperatorError(f"the batches of {text} do not broadcast", operand="input2") from None
         return (*(int(size) for size in batches), rows, columns), dtype
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One for each output row; one for all where a row takes a column of the first input."""
-        return self._steps(site).count
+        return self._steps(view).count
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """For each input the pieces that hold its matrices, or its rows of them."""
-        return tuple(side.access for side in self._steps(site).sides)
+        return tuple(side.access for side in self._steps(view).sides)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rules N24 for floats, N35 for integers."""
-        steps, dtype = self._steps(site), site.output.type.dtype
+        steps, dtype = self._steps(view), view.output.type.dtype
         is_float = dtype is DType.F32
-        zeros = [0 if is_float else site[name].quantization.zero_point for name in _SIDES]
+        zeros = [0 if is_float else view[name].quantization.zero_point for name in _SIDES]
 
         def row(rows: Rows) -> Array:
             left, right = (
@@ -153,15 +153,15 @@ class BatchMatmul(Operator):
             a = np.moveaxis(left, -2 if self.adj_x else -1, 0)[..., None]
             b = np.moveaxis(right, -1 if self.adj_y else -2, 0)[..., None, :]
             if is_float:
-                totals = np.zeros((*steps.batches, steps.rows, site.output.type.shape[-1]), np.float32)
+                totals = np.zeros((*steps.batches, steps.rows, view.output.type.shape[-1]), np.float32)
                 return add_products(totals, a.astype(np.float32), b.astype(np.float32))
             products = (a.astype(np.int64) - zeros[0]) * (b.astype(np.int64) - zeros[1])
-            return self._scaled(site, products.sum(axis=0))
+            return self._scaled(view, products.sum(axis=0))
 
         return row
 
-    def _scaled(self, site: Site, sums: NDArray[np.int64]) -> Array:
-        dtype, factor, zero_point = site.output.type.dtype, _factor(site), site.output.quantization.zero_point
+    def _scaled(self, view: NodeView, sums: NDArray[np.int64]) -> Array:
+        dtype, factor, zero_point = view.output.type.dtype, _factor(view), view.output.quantization.zero_point
         if dtype is DType.S8:
             scaled = requantize(wrap_s32(sums), factor.value, factor.shift)
         else:
@@ -169,9 +169,9 @@ class BatchMatmul(Operator):
         low, high = dtype.limits
         return np.clip(wrap_s32(scaled + zero_point), low, high).astype(dtype.numpy)
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The type's kernel, without scratch."""
-        steps, dtype = self._steps(site), site.output.type.dtype
+        steps, dtype = self._steps(view), view.output.type.dtype
         left, right = steps.sides
         starts = zip(left.matrices(steps.batches), right.matrices(steps.batches), strict=True)
         matrices = np.array([(*first, *second) for first, second in starts], np.int32)
@@ -188,18 +188,18 @@ class BatchMatmul(Operator):
             pointers1=left.access.count,
             **{f"{name}_pointers": pointers for name, (pointers, _) in places.items()},
             **{f"{name}_step": elements for name, (_, elements) in places.items()},
-            **_scaling_params(site),
+            **_scaling_params(view),
         )
         return KernelCall(kernel, params)
 
-    def macs(self, site: Site) -> int:
+    def macs(self, view: NodeView) -> int:
         """Products that are added up."""
-        return site.output.type.elements * site["input1"].type.shape[-2 if self.adj_x else -1]
+        return view.output.type.elements * view["input1"].type.shape[-2 if self.adj_x else -1]
 
-    def _steps(self, site: Site) -> _Steps:
-        output = site.output.type
+    def _steps(self, view: NodeView) -> _Steps:
+        output = view.output.type
         rank, axis = len(output.shape), output.row_axis
-        sources = [site[name].type for name in _SIDES]
+        sources = [view[name].type for name in _SIDES]
         shapes = [(1,) * (rank - len(source.shape)) + source.shape for source in sources]
         takes_column = axis == rank - 2 and self.adj_x
         if axis is None or takes_column:
@@ -224,37 +224,37 @@ def _shape(side: _Side) -> tuple[int, ...]:
     return tuple(size for size, _, _ in side.axes)
 
 
-def _check_scales(site: Site) -> None:
+def _check_scales(view: NodeView) -> None:
     """The quantization that integers need.
 
     Raises:
         OperatorError: it is another.
     """
-    check = checks.per_tensor if site.output.type.dtype is DType.S8 else checks.symmetric
+    check = checks.per_tensor if view.output.type.dtype is DType.S8 else checks.symmetric
     for operand in (*_SIDES, "output"):
-        check(site, operand)
-    _factor(site)
+        check(view, operand)
+    _factor(view)
 
 
-def _scaling_params(site: Site) -> dict[str, Any]:
+def _scaling_params(view: NodeView) -> dict[str, Any]:
     """The struct fields of what is done with sums, which are fewer for s16 and none for f32."""
-    dtype = site.output.type.dtype
+    dtype = view.output.type.dtype
     if dtype is DType.F32:
         return {}
-    factor = _factor(site)
+    factor = _factor(view)
     scaling = {"output_multiplier": factor.value, "output_shift": factor.shift}
     if dtype is not DType.S8:
         return scaling
-    zero1, zero2, zero = (site[operand].quantization.zero_point for operand in (*_SIDES, "output"))
+    zero1, zero2, zero = (view[operand].quantization.zero_point for operand in (*_SIDES, "output"))
     return {**scaling, "zero_point1": zero1, "zero_point2": zero2, "output_zero_point": zero}
 
 
-def _factor(site: Site) -> Multiplier:
+def _factor(view: NodeView) -> Multiplier:
     """Rule N35: the product of the inputs' scales, rounded to f32, by the output's."""
-    first, second, output = (np.float32(site[name].quantization.scale) for name in (*_SIDES, "output"))
+    first, second, output = (np.float32(view[name].quantization.scale) for name in (*_SIDES, "output"))
     with np.errstate(over="ignore", under="ignore"):
         real = float(first * second) / float(output)
-    return checks.factor(real, _MOST_BITS[site.output.type.dtype])
+    return checks.factor(real, _MOST_BITS[view.output.type.dtype])
 
 
 register(BatchMatmul)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import Accumulation, KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params import PARAMS
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
@@ -46,59 +46,59 @@ class FullyConnected(Operator):
     keep_dims: bool = False
     narrow_sums: bool = False
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[B, O]`, or the input's with O in the last place; any leading axes that TFLM accepts."""
-        channels, depth = checks.rank(site, "filter", 2)
-        if is_float(site):
-            float_sums.check_layer(site, channels)
-        elif is_s16(site):
-            checks.per_tensor(site, "input")
-            checks.per_tensor(site, "output")
+        channels, depth = checks.rank(view, "filter", 2)
+        if is_float(view):
+            float_sums.check_layer(view, channels)
+        elif is_s16(view):
+            checks.per_tensor(view, "input")
+            checks.per_tensor(view, "output")
             biases = (DType.S64, DType.S32)
-            check_layer(site, channels, 0, self.activation, biases, narrow_sums=self.narrow_sums)
+            check_layer(view, channels, 0, self.activation, biases, narrow_sums=self.narrow_sums)
         else:
-            check_integer_layer(site, channels, 0, self.activation)
-        shape = site["input"].type.shape
-        elements = site["input"].type.elements
+            check_integer_layer(view, channels, 0, self.activation)
+        shape = view["input"].type.shape
+        elements = view["input"].type.elements
         if elements % depth or (self.keep_dims and shape[-1] != depth):
             what = f"input of shape {list(shape)} does not fall into vectors of {depth}, the filter's second axis"
             raise OperatorError(what, operand="input")
         if self.keep_dims:
-            return (*shape[:-1], channels), site["input"].type.dtype
+            return (*shape[:-1], channels), view["input"].type.dtype
         # TFLM does not look at the output's leading axes; only their product matters.
-        declared = site.output.type.shape
+        declared = view.output.type.shape
         flat = (elements // depth, channels)
-        fits = declared[-1:] == (channels,) and site.output.type.elements == elements // depth * channels
-        return declared if fits else flat, site["input"].type.dtype
+        fits = declared[-1:] == (channels,) and view.output.type.elements == elements // depth * channels
+        return declared if fits else flat, view["input"].type.dtype
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One for each row where input and output fall into the same rows, or where it accumulates; else all at once."""
-        if self.accumulates(site):
-            return site["input"].type.rows
-        return site.output.type.rows if _is_by_row(site) else 1
+        if self.accumulates(view):
+            return view["input"].type.rows
+        return view.output.type.rows if _is_by_row(view) else 1
 
-    def accumulates(self, site: Site) -> bool:
+    def accumulates(self, view: NodeView) -> bool:
         """Where a vector spans several rows, and its sums take less than the rows that need not wait for the last."""
-        source, depth = site["input"].type, site["filter"].type.shape[1]
+        source, depth = view["input"].type, view["filter"].type.shape[1]
         spans_rows = depth > source.row_elements and depth % source.row_elements == 0
         waiting_bytes = source.size_bytes - source.row_bytes
-        return spans_rows and _sums_bytes(site) < waiting_bytes
+        return spans_rows and _sums_bytes(view) < waiting_bytes
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row after row, or all of the input's rows cut into pieces that fit both rows and vectors."""
-        source = site["input"].type
-        if _is_by_row(site) or self.accumulates(site):
+        source = view["input"].type
+        if _is_by_row(view) or self.accumulates(view):
             return (RowAccess.same(source.rows),)
-        parts = source.row_elements // _piece(site)
+        parts = source.row_elements // _piece(view)
         return (RowAccess.every(source.rows * parts, 1, parts),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N27 of s16, N24 of floats."""
-        if is_float(site):
-            return float_sums.vector_rows(site, self.activation)
-        matrix = site.constant("filter").astype(np.int32).T
-        zero_point = site["input"].quantization.zero_point
-        scaling = self._scaling(site)
+        if is_float(view):
+            return float_sums.vector_rows(view, self.activation)
+        matrix = view.constant("filter").astype(np.int32).T
+        zero_point = view["input"].quantization.zero_point
+        scaling = self._scaling(view)
 
         def row(rows: Rows) -> Array:
             vectors = np.concatenate([np.asarray(piece).reshape(-1) for piece in rows[0]])
@@ -107,71 +107,71 @@ class FullyConnected(Operator):
 
         return row
 
-    def accumulation(self, site: Site) -> Accumulation:
+    def accumulation(self, view: NodeView) -> Accumulation:
         """The same, a row of a vector after the other."""
-        if is_float(site):
-            return float_sums.vector_accumulation(site, self.activation)
-        channels = site["filter"].type.shape[0]
-        piece = site["input"].type.row_elements
-        parts = site.constant("filter").astype(np.int32).T.reshape(-1, piece, channels)
-        zero_point = site["input"].quantization.zero_point
-        scaling = self._scaling(site)
+        if is_float(view):
+            return float_sums.vector_accumulation(view, self.activation)
+        channels = view["filter"].type.shape[0]
+        piece = view["input"].type.row_elements
+        parts = view.constant("filter").astype(np.int32).T.reshape(-1, piece, channels)
+        zero_point = view["input"].quantization.zero_point
+        scaling = self._scaling(view)
 
         def add(sums: Array, rows: Rows, step: int) -> None:
             vector, part = divmod(step, len(parts))
             own = sums[vector * channels : (vector + 1) * channels]
             centred = np.asarray(rows[0][0]).astype(np.int32) - zero_point
             total = own.astype(np.int64) + integer_matmul(centred, parts[part])
-            own[:] = total if is_s16(site) else wrap_s32(total)
+            own[:] = total if is_s16(view) else wrap_s32(total)
 
-        start = np.zeros(site.output.type.elements, np.int64 if is_s16(site) else np.int32)
+        start = np.zeros(view.output.type.elements, np.int64 if is_s16(view) else np.int32)
         return Accumulation(start, add, lambda sums: scaling.apply(sums.reshape(-1, channels)))
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The kernel that is given whole vectors, in pieces or several in a row; or the one that accumulates."""
-        weights = site.constant("filter").astype(site["filter"].type.dtype.numpy)
+        weights = view.constant("filter").astype(view["filter"].type.dtype.numpy)
         channels, depth = weights.shape
-        piece = site["input"].type.row_elements if _is_by_row(site) else _piece(site)
-        accumulates = self.accumulates(site)
-        vectors = site.output.type.elements // channels // (1 if accumulates else self.steps(site))
+        piece = view["input"].type.row_elements if _is_by_row(view) else _piece(view)
+        accumulates = self.accumulates(view)
+        vectors = view.output.type.elements // channels // (1 if accumulates else self.steps(view))
         shared = {
-            **self._layer_params(site),
+            **self._layer_params(view),
             "piece": min(piece, depth),
             "pieces": depth // min(piece, depth),
             "vectors": vectors,
             "output_channels": channels,
         }
-        place = self.types.index(site["input"].type.dtype)
+        place = self.types.index(view["input"].type.dtype)
         at_once, accumulating = self.kernels[2 * place : 2 * place + 2]
         if accumulates:
             params = PARAMS[accumulating](filter=weights.reshape(-1), **shared)
             # The last call has read its row before it writes.
-            return KernelCall(accumulating, params, _sums_bytes(site), takes_step=True, inplace_distance_bytes=(0,))
-        found = filter_codebook(site)
+            return KernelCall(accumulating, params, _sums_bytes(view), takes_step=True, inplace_distance_bytes=(0,))
+        found = filter_codebook(view)
         packed = {"filter": weights.reshape(-1)}
         if found is not None:
             at_once = self.kernels[-1]
             packed = codebook_params(found, (0, 1))
         params = PARAMS[at_once](**packed, **shared, depth=depth, vectors_per_row=max(1, piece // depth))
         # A vector is read again for each block of channels: of s8 four, or one after the last four; else always one.
-        has_fours = channels % 4 == 0 and site["input"].type.dtype is DType.S8 and found is None
+        has_fours = channels % 4 == 0 and view["input"].type.dtype is DType.S8 and found is None
         last = channels - (4 if has_fours else 1)
         reads = ((vector * depth, vector * channels + last) for vector in range(vectors))
-        distance = site["input"].type.dtype.size_bytes * least_distance(reads)
-        return KernelCall(at_once, params, inplace_distance_bytes=(distance if _is_by_row(site) else None,))
+        distance = view["input"].type.dtype.size_bytes * least_distance(reads)
+        return KernelCall(at_once, params, inplace_distance_bytes=(distance if _is_by_row(view) else None,))
 
-    def macs(self, site: Site) -> int:
+    def macs(self, view: NodeView) -> int:
         """The filter's depth for each output element."""
-        return site.output.type.elements * site["filter"].type.shape[1]
+        return view.output.type.elements * view["filter"].type.shape[1]
 
-    def _layer_params(self, site: Site) -> dict[str, Any]:
+    def _layer_params(self, view: NodeView) -> dict[str, Any]:
         """The struct fields of the bias and of what is done with sums."""
-        if is_float(site):
-            return {"bias": float_sums.bias_of(site), **float_sums.activation_params(self.activation)}
+        if is_float(view):
+            return {"bias": float_sums.bias_of(view), **float_sums.activation_params(self.activation)}
         weights, scaling, zero_point = (
-            site.constant("filter"),
-            self._scaling(site),
-            site["input"].quantization.zero_point,
+            view.constant("filter"),
+            self._scaling(view),
+            view["input"].quantization.zero_point,
         )
         if isinstance(scaling, ScalingS16):
             bias = scaling.bias - zero_point * weights.astype(np.int64).sum(axis=1)
@@ -179,27 +179,27 @@ class FullyConnected(Operator):
             return {"bias": bias, **rounding, **scaling.params()}
         return {"bias": folded_bias(scaling.bias, weights, zero_point), **scaling.params()}
 
-    def _scaling(self, site: Site) -> Requantization | ScalingS16:
-        if is_s16(site):
-            return ScalingS16.of(site, self.activation, narrow_sums=self.narrow_sums)
-        return Requantization.of(site, self.activation)
+    def _scaling(self, view: NodeView) -> Requantization | ScalingS16:
+        if is_s16(view):
+            return ScalingS16.of(view, self.activation, narrow_sums=self.narrow_sums)
+        return Requantization.of(view, self.activation)
 
 
-def _is_by_row(site: Site) -> bool:
+def _is_by_row(view: NodeView) -> bool:
     """Whether output row `y` is made of input row `y`."""
-    source, output, depth = site["input"].type, site.output.type, site["filter"].type.shape[1]
+    source, output, depth = view["input"].type, view.output.type, view["filter"].type.shape[1]
     return source.rows == output.rows and source.row_elements % depth == 0
 
 
-def _sums_bytes(site: Site) -> int:
+def _sums_bytes(view: NodeView) -> int:
     """Bytes of a sum for each output element: of 64 bits for s16, else of 32."""
-    return (8 if is_s16(site) else 4) * site.output.type.elements
+    return (8 if is_s16(view) else 4) * view.output.type.elements
 
 
-def _piece(site: Site) -> int:
+def _piece(view: NodeView) -> int:
     """Elements of the pieces that the input's rows are cut into: they fill vectors and rows evenly."""
-    depth = site["filter"].type.shape[1]
-    row = site["input"].type.row_elements
+    depth = view["filter"].type.shape[1]
+    row = view["input"].type.row_elements
     return row if row % depth == 0 else gcd(row, depth)
 
 

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 
 
@@ -28,16 +28,16 @@ class Blocks:
         return prod(self.sizes)
 
     @staticmethod
-    def of(site: Site, pairs: str) -> "Blocks":
+    def of(view: NodeView, pairs: str) -> "Blocks":
         """From the constants `block_shape` `[axes]` and the named one `[axes, 2]`, both s32.
 
         Raises:
             OperatorError: the input has no one or two spatial axes, or the constants do not fit them.
         """
-        axes = len(checks.rank(site, "input", 3, 4)) - 2
+        axes = len(checks.rank(view, "input", 3, 4)) - 2
         for operand in ("block_shape", pairs):
-            checks.dtype(site, operand, DType.S32)
-        sizes, ends = (site.constant(name).astype(np.int64) for name in ("block_shape", pairs))
+            checks.dtype(view, operand, DType.S32)
+        sizes, ends = (view.constant(name).astype(np.int64) for name in ("block_shape", pairs))
         if sizes.shape != (axes,) or (sizes < 1).any():
             what = f"block shape {sizes.tolist()} must be {axes} numbers of at least 1"
             raise OperatorError(what, operand="block_shape")

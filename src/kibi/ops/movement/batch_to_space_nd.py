@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.movement.batch_blocks import Blocks
 from kibi.ops.movement.index_map import IndexMap, Indices, Numbers
@@ -31,11 +31,11 @@ class BatchToSpaceNd(IndexMap):
         "crops",
     )
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The blocks joined and cropped, the input's type."""
-        dtype = checks.dtype(site, "input", *self.types)
-        blocks = Blocks.of(site, "crops")
-        batches, *sizes, channels = site["input"].type.shape
+        dtype = checks.dtype(view, "input", *self.types)
+        blocks = Blocks.of(view, "crops")
+        batches, *sizes, channels = view["input"].type.shape
         axes = zip(sizes, blocks.sizes, blocks.pairs, strict=True)
         spatial = tuple(size * block - sum(pair) for size, block, pair in axes)
         if batches % blocks.pixels or min(spatial) < 1:

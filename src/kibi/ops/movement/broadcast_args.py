@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
 from kibi.kernels.params.movement import BroadcastArgsParams
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -29,19 +29,19 @@ class BroadcastArgs(Operator):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_broadcast_args_s32", "kibi_broadcast_args_s64")
     types: ClassVar[tuple[DType, ...]] = (DType.S32, DType.S64)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The larger number of axes, the inputs' type."""
-        (first,), (second,) = (checks.rank(site, name, 1) for name in _SHAPES)
-        return (max(first, second),), checks.dtype(site, "input2", checks.dtype(site, "input1", *self.types))
+        (first,), (second,) = (checks.rank(view, name, 1) for name in _SHAPES)
+        return (max(first, second),), checks.dtype(view, "input2", checks.dtype(view, "input1", *self.types))
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Both, whole."""
-        del site
+        del view
         return (RowAccess.same(1), RowAccess.same(1))
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The size that is not 1, axis by axis; missing axes are 1."""
-        elements = site.output.type.elements
+        elements = view.output.type.elements
 
         def step(rows: Rows) -> Array:
             first, second = (
@@ -52,10 +52,10 @@ class BroadcastArgs(Operator):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type, without scratch."""
-        dtype, elements = site.output.type.dtype, site.output.type.elements
-        sizes = [site[name].type.elements for name in _SHAPES]
+        dtype, elements = view.output.type.dtype, view.output.type.elements
+        sizes = [view[name].type.elements for name in _SHAPES]
         params = BroadcastArgsParams(elements1=sizes[0], elements2=sizes[1], elements=elements)
         distances = tuple((elements - size) * dtype.size_bytes for size in sizes)
         return KernelCall(f"kibi_broadcast_args_{dtype}", params, inplace_distance_bytes=distances)

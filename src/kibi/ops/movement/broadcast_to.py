@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.movement.index_map import IndexMap, Indices, Numbers
 from kibi.ops.registry import register
@@ -35,12 +35,12 @@ class BroadcastTo(IndexMap):
         *(DType.S8, DType.U8, DType.S16, DType.S32, DType.U32, DType.S64, DType.F32, DType.BOOL),
     )
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The shape that is asked for, the input's type."""
-        shape, dtype = site["input"].type.shape, checks.dtype(site, "input", *self.types)
-        checks.dtype(site, "shape", DType.S32, DType.S64)
-        wanted = tuple(int(size) for size in site.constant("shape").reshape(-1))
-        fits = len(shape) <= len(wanted) <= 5 and site["shape"].type.shape == (len(wanted),) and min(wanted) > 0
+        shape, dtype = view["input"].type.shape, checks.dtype(view, "input", *self.types)
+        checks.dtype(view, "shape", DType.S32, DType.S64)
+        wanted = tuple(int(size) for size in view.constant("shape").reshape(-1))
+        fits = len(shape) <= len(wanted) <= 5 and view["shape"].type.shape == (len(wanted),) and min(wanted) > 0
         if not fits or any(size not in (1, to) for size, to in zip(shape[::-1], wanted[::-1], strict=False)):
             what = f"an input of {list(shape)} does not broadcast to {list(wanted)}, of at most five axes"
             raise OperatorError(what, operand="shape")

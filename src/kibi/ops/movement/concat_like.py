@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site, Tensor
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows, Tensor
 from kibi.kernels.params.movement import ConcatenationParams
 from kibi.ops.overlap import least_distance, pieces_distance
 
@@ -28,14 +28,14 @@ class ConcatLike(Operator):
     axis: int = 0
 
     @abstractmethod
-    def sizes(self, site: Site) -> tuple[int, ...]:
+    def sizes(self, view: NodeView) -> tuple[int, ...]:
         """How much of the output each input takes along the axis."""
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """For each input the pieces of its rows that lie one after another in an output row; null where it has no part in it."""
-        output, axis, sizes = site.output.type, self._axis(site), self.sizes(site)
-        if _is_inside(site, axis):
-            blocks = [tensor.type.elements // output.rows for tensor in site.row_tensors]
+        output, axis, sizes = view.output.type, self._axis(view), self.sizes(view)
+        if _is_inside(view, axis):
+            blocks = [tensor.type.elements // output.rows for tensor in view.row_tensors]
             shares, output_rows = [(output.rows, 0)] * len(sizes), output.rows
         else:
             # Along the batch axis rows count from the first batch on, along another one within each batch.
@@ -45,12 +45,12 @@ class ConcatLike(Operator):
             shares = [(size * unit, sum(sizes[:number]) * unit) for number, size in enumerate(sizes)]
         return tuple(
             _access(tensor.type.row_elements, block, rows, before, output_rows)
-            for tensor, block, (rows, before) in zip(site.row_tensors, blocks, shares, strict=True)
+            for tensor, block, (rows, before) in zip(view.row_tensors, blocks, shares, strict=True)
         )
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The pieces in turns."""
-        repeats = self._repeats(site)
+        repeats = self._repeats(view)
 
         def row(rows: Rows) -> Array:
             there = [np.concatenate(pieces) for source in rows if (pieces := _present(source))]
@@ -58,47 +58,47 @@ class ConcatLike(Operator):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The one kernel, without scratch."""
-        repeats, element_bytes = self._repeats(site), site.output.type.dtype.size_bytes
-        accesses = self.accesses(site)
+        repeats, element_bytes = self._repeats(view), view.output.type.dtype.size_bytes
+        accesses = self.accesses(view)
         sizes = [
             tensor.type.row_elements // access.parts // repeats * element_bytes
-            for tensor, access in zip(site.row_tensors, accesses, strict=True)
+            for tensor, access in zip(view.row_tensors, accesses, strict=True)
         ]
         pieces = np.array([(access.count, size) for access, size in zip(accesses, sizes, strict=True)], np.int32)
         params = ConcatenationParams(repeats=repeats, inputs=len(accesses), pieces=pieces)
-        is_inside = _is_inside(site, self._axis(site))
+        is_inside = _is_inside(view, self._axis(view))
         distances = (
             _distances_in_turns(accesses, sizes, repeats)
             if is_inside
-            else tuple(pieces_distance(each, site.steps, size) for each, size in zip(accesses, sizes, strict=True))
+            else tuple(pieces_distance(each, view.steps, size) for each, size in zip(accesses, sizes, strict=True))
         )
         return KernelCall("kibi_concatenation_any", params, is_untyped=True, inplace_distance_bytes=distances)
 
-    def _axis(self, site: Site) -> int:
-        rank = len(site.output.type.shape)
+    def _axis(self, view: NodeView) -> int:
+        rank = len(view.output.type.shape)
         if not -rank <= self.axis < rank:
             raise OperatorError(f"axis {self.axis} is none of the output's {rank} axes", operand="output")
         return self.axis % rank
 
-    def _repeats(self, site: Site) -> int:
+    def _repeats(self, view: NodeView) -> int:
         """How often the inputs take turns in an output row: once for each index of the row's axes in front of the axis."""
-        axis, row_axis = self._axis(site), site.output.type.row_axis
-        if not _is_inside(site, axis):
+        axis, row_axis = self._axis(view), view.output.type.row_axis
+        if not _is_inside(view, axis):
             return 1
-        return prod(site.output.type.shape[0 if row_axis is None else row_axis + 1 : axis])
+        return prod(view.output.type.shape[0 if row_axis is None else row_axis + 1 : axis])
 
 
-def given_inputs(site: Site) -> tuple[Tensor, ...]:
+def given_inputs(view: NodeView) -> tuple[Tensor, ...]:
     """The inputs of one type, none of which is left out in front of another.
 
     Raises:
         OperatorError: they are not.
     """
-    names, tensors = site.row_names, site.row_tensors
-    if names != site.op.row_inputs[: len(names)]:
-        missing = next(name for name, given in zip(site.op.row_inputs, names, strict=False) if name != given)
+    names, tensors = view.row_names, view.row_tensors
+    if names != view.op.row_inputs[: len(names)]:
+        missing = next(name for name, given in zip(view.op.row_inputs, names, strict=False) if name != given)
         raise OperatorError(f"{missing} is left out, but {names[-1]} is there", "Export the model again")
     for name, tensor in zip(names, tensors, strict=True):
         if tensor.type.dtype is not tensors[0].type.dtype:
@@ -112,9 +112,9 @@ def _present(pieces: object) -> list[Array]:
     return [np.asarray(piece).reshape(-1) for piece in pieces if piece is not None]  # type: ignore[attr-defined]
 
 
-def _is_inside(site: Site, axis: int) -> bool:
+def _is_inside(view: NodeView, axis: int) -> bool:
     """Whether the axis lies within the output's rows."""
-    row_axis = site.output.type.row_axis
+    row_axis = view.output.type.row_axis
     return row_axis is None or axis > row_axis
 
 

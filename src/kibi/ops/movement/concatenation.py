@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site, TensorType
+from kibi.ir import NodeView, OperatorError, TensorType
 from kibi.ops.movement.concat_like import ConcatLike, given_inputs
 from kibi.ops.registry import register
 
@@ -25,27 +25,27 @@ class Concatenation(ConcatLike):
     name: ClassVar[str] = "CONCATENATION"
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.S64, DType.F32, DType.BOOL)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The inputs' shape with their sizes along the axis added up."""
-        tensors = given_inputs(site)
+        tensors = given_inputs(view)
         shape = tensors[0].type.shape
         if not 1 <= len(shape) <= _MOST_AXES or not -len(shape) <= self.axis < len(shape):
             what = f"axis {self.axis} is none of shape {list(shape)}, or it has not 1 to {_MOST_AXES} axes"
             raise OperatorError(what, operand="input0")
         axis = self.axis % len(shape)
-        for name, tensor in zip(site.row_names, tensors, strict=True):
+        for name, tensor in zip(view.row_names, tensors, strict=True):
             other = tensor.type.shape
             if len(other) != len(shape) or (other[:axis], other[axis + 1 :]) != (shape[:axis], shape[axis + 1 :]):
                 what = f"{name} has shape {list(other)}, which differs from {list(shape)} beside axis {axis}"
                 raise OperatorError(what, operand=name)
-            _check_scale(tensor.type, site.output.type, name)
+            _check_scale(tensor.type, view.output.type, name)
         total = sum(tensor.type.shape[axis] for tensor in tensors)
         return (*shape[:axis], total, *shape[axis + 1 :]), tensors[0].type.dtype
 
-    def sizes(self, site: Site) -> tuple[int, ...]:
+    def sizes(self, view: NodeView) -> tuple[int, ...]:
         """The inputs' sizes along the axis."""
-        axis = self._axis(site)
-        return tuple(tensor.type.shape[axis] for tensor in site.row_tensors)
+        axis = self._axis(view)
+        return tuple(tensor.type.shape[axis] for tensor in view.row_tensors)
 
 
 def _check_scale(source: TensorType, output: TensorType, name: str) -> None:

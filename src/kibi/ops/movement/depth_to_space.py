@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.movement.index_map import IndexMap, Indices, Numbers
 from kibi.ops.registry import register
@@ -23,15 +23,15 @@ class DepthToSpace(IndexMap):
 
     block_size: int = 1
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The blocks spread out, the input's type."""
-        batches, height, width, channels = checks.rank(site, "input", 4)
+        batches, height, width, channels = checks.rank(view, "input", 4)
         block = self.block_size
         checks.positive("block size", (block,))
         if channels % block**2:
             what = f"{channels} channels are no multiple of {block**2}, the pixels of a block of {block}"
             raise OperatorError(what, operand="input")
-        dtype = checks.dtype(site, "input", *self.types)
+        dtype = checks.dtype(view, "input", *self.types)
         return (batches, height * block, width * block, channels // block**2), dtype
 
     def indices(self, source: tuple[int, ...], output: tuple[int, ...], constants: tuple[Numbers, ...]) -> Indices:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.movement import DynamicUpdateSliceParams
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -31,32 +31,32 @@ class DynamicUpdateSlice(Operator):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_dynamic_update_slice_any",)
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape and type."""
-        shape, dtype = checks.rank(site, "input", *range(1, _MOST_AXES + 1)), site["input"].type.dtype
-        checks.dtype(site, "update", dtype)
-        update = checks.rank(site, "update", len(shape))
+        shape, dtype = checks.rank(view, "input", *range(1, _MOST_AXES + 1)), view["input"].type.dtype
+        checks.dtype(view, "update", dtype)
+        update = checks.rank(view, "update", len(shape))
         if any(part > size for part, size in zip(update, shape, strict=True)):
             what = f"update has shape {list(update)}, which is larger than the input's {list(shape)}"
             raise OperatorError(what, operand="update")
-        checks.dtype(site, "start_indices", DType.S32, DType.S64)
-        if site["start_indices"].type.shape != (len(shape),):
-            what = f"start_indices has shape {list(site['start_indices'].type.shape)}, but [{len(shape)}] is required"
+        checks.dtype(view, "start_indices", DType.S32, DType.S64)
+        if view["start_indices"].type.shape != (len(shape),):
+            what = f"start_indices has shape {list(view['start_indices'].type.shape)}, but [{len(shape)}] is required"
             raise OperatorError(what, operand="start_indices")
         return shape, dtype
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One: the update may begin in any row."""
-        del site
+        del view
         return 1
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """All rows of all."""
-        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in site.row_tensors)
+        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in view.row_tensors)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The input's elements, then the update's over them."""
-        shape, update_shape = site["input"].type.shape, site["update"].type.shape
+        shape, update_shape = view["input"].type.shape, view["update"].type.shape
 
         def step(rows: Rows) -> Array:
             data, update, starts = (np.concatenate([np.asarray(row).reshape(-1) for row in rows[k]]) for k in range(3))
@@ -68,9 +68,9 @@ class DynamicUpdateSlice(Operator):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The one kernel, without scratch."""
-        source, update = site["input"].type, site["update"].type
+        source, update = view["input"].type, view["update"].type
         params = DynamicUpdateSliceParams(
             pointers=source.rows,
             row_bytes=source.row_bytes,
@@ -80,7 +80,7 @@ class DynamicUpdateSlice(Operator):
             sizes=np.array(source.shape, np.int32),
             update_sizes=np.array(update.shape, np.int32),
             bytes=source.dtype.size_bytes,
-            index_bytes=site["start_indices"].type.dtype.size_bytes,
+            index_bytes=view["start_indices"].type.dtype.size_bytes,
         )
         # Each row of the input is read from its first byte on while those in front of it have been written.
         distances = ((source.rows - 1) * source.row_bytes, None, None)

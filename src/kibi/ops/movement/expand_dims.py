@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops.movement.reshape import Reshape
 from kibi.ops.movement.strided_copy import scalar
 from kibi.ops.registry import register
@@ -21,9 +21,9 @@ class ExpandDims(Reshape):
     inputs: ClassVar[tuple[str, ...]] = ("input", "axis")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape with a 1 at the axis."""
-        source, axis = site["input"].type, scalar(site, "axis")
+        source, axis = view["input"].type, scalar(view, "axis")
         rank = len(source.shape) + 1
         if not -rank <= axis < rank:
             raise OperatorError(f"axis {axis} is none of the output's {rank} axes", operand="axis")

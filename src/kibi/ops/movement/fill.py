@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.movement.index_map import IndexMap, Indices, Numbers
 from kibi.ops.registry import register
@@ -25,12 +25,12 @@ class Fill(IndexMap):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_gather_runs_s8", "kibi_gather_runs_s32", "kibi_gather_runs_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S32, DType.S64)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The shape that is asked for, the value's type."""
-        dtype = checks.dtype(site, "value", DType.S8, DType.S32, DType.F32)
-        checks.rank(site, "value", 0)
-        checks.rank(site, "dims", 1)
-        dims = tuple(int(size) for size in site.constant("dims"))
+        dtype = checks.dtype(view, "value", DType.S8, DType.S32, DType.F32)
+        checks.rank(view, "value", 0)
+        checks.rank(view, "dims", 1)
+        dims = tuple(int(size) for size in view.constant("dims"))
         if min(dims) < 1:
             raise OperatorError(f"dims {list(dims)} must be at least 1", operand="dims")
         return dims, dtype

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.movement.gather_rows import Gathering, NumberedItems
 from kibi.ops.movement.index_map import Indices, Numbers
@@ -27,25 +27,25 @@ class Gather(Gathering):
     axis: int = 0
     batch_dims: int = 0
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape with the indices' in place of the axis, the input's type."""
-        shape, positions = site["input"].type.shape, site["indices"].type.shape
-        dtype = checks.dtype(site, "input", *self.types)
-        checks.dtype(site, "indices", DType.S32)
+        shape, positions = view["input"].type.shape, view["indices"].type.shape
+        dtype = checks.dtype(view, "input", *self.types)
+        checks.dtype(view, "indices", DType.S32)
         axis, batch = self._axes(len(shape), len(positions))
         if not 0 <= batch <= axis < len(shape) or batch > len(positions) or shape[:batch] != positions[:batch]:
             what = f"axis {self.axis} and {self.batch_dims} batch axes do not fit {list(shape)} and {list(positions)}"
             raise OperatorError(what, operand="indices")
-        indices = self.known(site)
+        indices = self.known(view)
         if (indices < 0).any() or (indices >= shape[axis]).any():
             what = f"an index is {int(indices.min())} or {int(indices.max())}, outside an axis of {shape[axis]}"
             raise OperatorError(what, operand="indices")
         return (*shape[:axis], *positions[batch:], *shape[axis + 1 :]), dtype
 
-    def items(self, site: Site) -> NumberedItems:
+    def items(self, view: NodeView) -> NumberedItems:
         """Those of each part of the input along the axis."""
-        shape = site["input"].type.shape
-        axis, batch = self._axes(len(shape), len(site["indices"].type.shape))
+        shape = view["input"].type.shape
+        axis, batch = self._axes(len(shape), len(view["indices"].type.shape))
         return NumberedItems("input", "indices", prod(shape[:batch]), prod(shape[batch:axis]), shape[axis])
 
     def _axes(self, rank: int, positions_rank: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.movement.gather_rows import Gathering, NumberedItems
 from kibi.ops.movement.index_map import Indices, Numbers
@@ -26,23 +26,23 @@ class GatherNd(Gathering):
 
     name: ClassVar[str] = "GATHER_ND"
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The indices' shape and the slices', the input's type."""
-        shape, positions = site["input"].type.shape, site["indices"].type.shape
-        dtype = checks.dtype(site, "input", *self.types)
-        checks.dtype(site, "indices", DType.S32)
+        shape, positions = view["input"].type.shape, view["indices"].type.shape
+        dtype = checks.dtype(view, "input", *self.types)
+        checks.dtype(view, "indices", DType.S32)
         if not shape or not positions or positions[-1] > min(len(shape), 5):
             what = f"indices {list(positions)} must name at least one and at most five axes of {list(shape)}"
             raise OperatorError(what, operand="indices")
         depth = positions[-1]
-        indices = self.known(site).reshape(-1, depth)
+        indices = self.known(view).reshape(-1, depth)
         if (indices < 0).any() or (indices >= np.array(shape[:depth])).any():
             raise OperatorError(f"an index lies outside the axes {list(shape[:depth])}", operand="indices")
         return (*positions[:-1], *shape[depth:]), dtype
 
-    def items(self, site: Site) -> NumberedItems:
+    def items(self, view: NodeView) -> NumberedItems:
         """The slices behind the axes that are named."""
-        shape, depth = site["input"].type.shape, site["indices"].type.shape[-1]
+        shape, depth = view["input"].type.shape, view["indices"].type.shape[-1]
         strides = tuple(prod(shape[axis + 1 : depth]) for axis in range(depth))
         return NumberedItems("input", "indices", 1, 1, prod(shape[:depth]), strides)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, RowAccess, Rows
 from kibi.kernels.params.movement import GatherParams
 from kibi.ops.movement.index_map import IndexMap
 
@@ -33,14 +33,14 @@ class NumberedItems:
     items: int
     strides: tuple[int, ...] = (1,)
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """All rows of both."""
-        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in site.row_tensors)
+        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in view.row_tensors)
 
-    def picked(self, site: Site, rows: Sequence[Sequence[Array | None]]) -> Array:
+    def picked(self, view: NodeView, rows: Sequence[Sequence[Array | None]]) -> Array:
         """The items in order, `[batches * outer, lookups of a batch, elements]`; zeros for a lookup that leads to none."""
         table, numbers = (
-            np.concatenate([np.asarray(row).reshape(-1) for row in rows[site.row_names.index(name)]])
+            np.concatenate([np.asarray(row).reshape(-1) for row in rows[view.row_names.index(name)]])
             for name in (self.table, self.numbers)
         )
         items = table.reshape(self.batches * self.outer, self.items, -1)
@@ -50,12 +50,12 @@ class NumberedItems:
         picked = np.take_along_axis(items, np.where(is_there, wanted, 0), axis=1)
         return np.where(is_there, picked, np.zeros(1, picked.dtype))
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """Copies of items, without scratch."""
-        table, numbers = site[self.table].type, site[self.numbers].type
+        table, numbers = view[self.table].type, view[self.numbers].type
         item_elements = table.elements // (self.batches * self.outer * self.items)
         piece = min(item_elements, table.row_elements)
-        is_first = site.row_names[0] == self.table
+        is_first = view.row_names[0] == self.table
         params = GatherParams(
             batches=self.batches,
             outer=self.outer,
@@ -83,35 +83,35 @@ class Gathering(IndexMap):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_gather_runs_any", "kibi_gather_any")
 
     @abstractmethod
-    def items(self, site: Site) -> NumberedItems:
+    def items(self, view: NodeView) -> NumberedItems:
         """How the input falls into items where indices are computed."""
 
-    def known(self, site: Site) -> NDArray[np.int64]:
+    def known(self, view: NodeView) -> NDArray[np.int64]:
         """The indices, as far as they are known: zeros of the last axis's size where they are computed."""
-        if site["indices"].is_constant:
-            return site.constant("indices").astype(np.int64)
-        return np.zeros((1, *site["indices"].type.shape[-1:]), np.int64)
+        if view["indices"].is_constant:
+            return view.constant("indices").astype(np.int64)
+        return np.zeros((1, *view["indices"].type.shape[-1:]), np.int64)
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """As many as have the same map, shifted by rows of the input; one where indices are computed."""
-        return IndexMap.steps(self, site) if site["indices"].is_constant else 1
+        return IndexMap.steps(self, view) if view["indices"].is_constant else 1
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The rows that hold a step's elements; all rows where indices are computed. Constant ones are not looked at."""
-        if not site["indices"].is_constant:
-            return self.items(site).accesses(site)
-        steps = self.steps(site)
-        return (*IndexMap.accesses(self, site), RowAccess(site["indices"].type.rows, steps, stride=0))
+        if not view["indices"].is_constant:
+            return self.items(view).accesses(view)
+        steps = self.steps(view)
+        return (*IndexMap.accesses(self, view), RowAccess(view["indices"].type.rows, steps, stride=0))
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The elements, picked."""
-        if site["indices"].is_constant:
-            return IndexMap.reference(self, site)
-        return lambda rows: self.items(site).picked(site, rows)
+        if view["indices"].is_constant:
+            return IndexMap.reference(self, view)
+        return lambda rows: self.items(view).picked(view, rows)
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """Copies from places in tables, or, where indices are computed, from those that they name."""
-        if not site["indices"].is_constant:
-            return self.items(site).kernel_call(site)
-        call = IndexMap.kernel_call(self, site)
+        if not view["indices"].is_constant:
+            return self.items(view).kernel_call(view)
+        call = IndexMap.kernel_call(self, view)
         return replace(call, inplace_distance_bytes=(*call.inplace_distance_bytes, None))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site, TensorType
+from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows, TensorType
 from kibi.kernels.params import PARAMS
 from kibi.kernels.params.movement import GatherRunsBytesParams
 from kibi.ops.overlap import least_distance
@@ -69,27 +69,27 @@ class IndexMap(Operator):
             Of the output's shape.
         """
 
-    def fill(self, site: Site) -> Array:
+    def fill(self, view: NodeView) -> Array:
         """The one element that stands where none of the input does."""
-        return np.zeros(1, site.output.type.dtype.numpy)
+        return np.zeros(1, view.output.type.dtype.numpy)
 
-    def pattern(self, site: Site) -> Pattern:
+    def pattern(self, view: NodeView) -> Pattern:
         """The steps, and what each does."""
-        constants = tuple(_numbers(site.constant(name)) for name in self.index_inputs)
-        return _pattern(self, _plain(site.row_tensors[0].type), _plain(site.output.type), constants)
+        constants = tuple(_numbers(view.constant(name)) for name in self.index_inputs)
+        return _pattern(self, _plain(view.row_tensors[0].type), _plain(view.output.type), constants)
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """As many as have the same map, shifted by rows of the input."""
-        return self.pattern(site).steps
+        return self.pattern(view).steps
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The rows that hold a step's elements; a null pointer for those outside, which are filled."""
-        return (self.pattern(site).access,)
+        return (self.pattern(view).access,)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The elements, picked."""
-        pattern, fill = self.pattern(site), self.fill(site)
-        size = site.row_tensors[0].type.row_elements
+        pattern, fill = self.pattern(view), self.fill(view)
+        size = view.row_tensors[0].type.row_elements
         is_filled = pattern.places == FILLED
 
         def row(rows: Rows) -> Array:
@@ -100,10 +100,10 @@ class IndexMap(Operator):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type, or that for any, with two tables: runs of elements lie at the sums of their entries."""
-        dtype = site.output.type.dtype
-        kernel, runs, filler = f"kibi_gather_runs_{dtype}", runs_of(self.pattern(site)), self.fill(site)
+        dtype = view.output.type.dtype
+        kernel, runs, filler = f"kibi_gather_runs_{dtype}", runs_of(self.pattern(view)), self.fill(view)
         tables: dict[str, Any] = {
             "outer": runs.outer.astype(np.int32),
             "outer_count": len(runs.outer),

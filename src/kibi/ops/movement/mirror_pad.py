@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.movement.index_map import IndexMap, Indices, Numbers
 from kibi.ops.registry import register
@@ -30,11 +30,11 @@ class MirrorPad(IndexMap):
     is_reflecting: bool = True
     """Whether the element at the border is not mirrored itself (REFLECT), or is (SYMMETRIC)."""
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape with the paddings added, the input's type."""
-        shape, dtype = site["input"].type.shape, checks.dtype(site, "input", *self.types)
-        checks.dtype(site, "paddings", DType.S32, DType.S64)
-        pairs = checks.paddings(site)
+        shape, dtype = view["input"].type.shape, checks.dtype(view, "input", *self.types)
+        checks.dtype(view, "paddings", DType.S32, DType.S64)
+        pairs = checks.paddings(view)
         for size, (before, after) in zip(shape, pairs, strict=True):
             if before > size - self.is_reflecting or (after and self.is_reflecting and size == 1):
                 what = f"paddings of {before} and {after} find nothing to mirror in an axis of {size}"

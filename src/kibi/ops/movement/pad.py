@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params import PARAMS
 from kibi.ops import checks
 from kibi.ops.movement.padv2 import PadV2
@@ -27,33 +27,33 @@ class Pad(Operator):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_pad_s8", "kibi_pad_s16", "kibi_pad_s32", "kibi_pad_f32", *PadV2.kernels)
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape with the paddings added, the input's type."""
-        shape = checks.rank(site, "input", 1, 2, 3, 4, 5)
-        checks.dtype(site, "paddings", DType.S32, DType.S64)
-        dtype = site["input"].type.dtype
+        shape = checks.rank(view, "input", 1, 2, 3, 4, 5)
+        checks.dtype(view, "paddings", DType.S32, DType.S64)
+        dtype = view["input"].type.dtype
         if dtype is DType.S8:
-            checks.per_tensor(site, "output")
-        paddings = site.constant("paddings")
+            checks.per_tensor(view, "output")
+        paddings = view.constant("paddings")
         if paddings.shape != (len(shape), 2) or (paddings.astype(np.int64) < 0).any():
             what = f"paddings {paddings.tolist()} must be {len(shape)} pairs of numbers that are not negative"
             raise OperatorError(what, operand="paddings")
         sums = paddings.astype(np.int64).sum(axis=1)
         return tuple(size + int(extra) for size, extra in zip(shape, sums, strict=True)), dtype
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One for each row; where the batch is padded, as many as have the same map."""
-        return _MAP.steps(site) if _is_map(site) else site.output.type.rows
+        return _MAP.steps(view) if _is_map(view) else view.output.type.rows
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The input row at the same place, or constant rows; a row of the output may take several rows of the input."""
-        if _is_map(site):
-            return _MAP.accesses(site)
-        source, output = site["input"].type, site.output.type
+        if _is_map(view):
+            return _MAP.accesses(view)
+        source, output = view["input"].type, view.output.type
         axis = output.row_axis
         if not axis:  # one row, or the parts of a batch, which is not padded
             return (RowAccess.same(output.rows),)
-        before, fill = int(site.constant("paddings")[axis][0]), _value(site)
+        before, fill = int(view.constant("paddings")[axis][0]), _value(view)
         rows = source.shape[axis]
         count = source.rows_per_batch // rows
         return (
@@ -67,12 +67,12 @@ class Pad(Operator):
             ),
         )
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Pad one row's axes; where the batch is padded, pick elements."""
-        if _is_map(site):
-            return _MAP.reference(site)
-        sizes, before, after = _planes(site)
-        value = site.output.type.dtype.numpy.type(_value(site))
+        if _is_map(view):
+            return _MAP.reference(view)
+        sizes, before, after = _planes(view)
+        value = view.output.type.dtype.numpy.type(_value(view))
         padded = tuple(size + sum(pads) for size, *pads in zip(sizes, before, after, strict=True))
         inside = tuple(slice(start, start + size) for start, size in zip(before, sizes, strict=True))
 
@@ -84,13 +84,13 @@ class Pad(Operator):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type, without scratch; where the batch is padded, that which picks elements."""
-        if _is_map(site):
-            return _MAP.kernel_call(site)
-        dtype = site.output.type.dtype
-        (width, channels), before, after = _planes(site)
-        pieces = self.accesses(site)[0].count
+        if _is_map(view):
+            return _MAP.kernel_call(view)
+        dtype = view.output.type.dtype
+        (width, channels), before, after = _planes(view)
+        pieces = self.accesses(view)[0].count
         kernel = f"kibi_pad_{dtype}"
         params = PARAMS[kernel](
             pieces=pieces,
@@ -100,7 +100,7 @@ class Pad(Operator):
             after_width=after[0],
             before_channels=before[1],
             after_channels=after[1],
-            value=float(_value(site)) if dtype is DType.F32 else _value(site),
+            value=float(_value(view)) if dtype is DType.F32 else _value(view),
         )
         column_elements = before[1] + channels + after[1]
         reads = (
@@ -115,31 +115,31 @@ class _Filled(PadV2):
 
     __slots__ = ()
 
-    def fill(self, site: Site) -> Array:
+    def fill(self, view: NodeView) -> Array:
         """The value."""
-        return np.full(1, _value(site), site.output.type.dtype.numpy)
+        return np.full(1, _value(view), view.output.type.dtype.numpy)
 
 
 _MAP = _Filled()
 
 
-def _is_map(site: Site) -> bool:
+def _is_map(view: NodeView) -> bool:
     """Whether a map of indices stands for the loops: of what has five axes, or a batch that is padded."""
-    paddings = site.constant("paddings")
+    paddings = view.constant("paddings")
     return len(paddings) > 4 or (len(paddings) > 2 and bool(paddings[0].any()))
 
 
-def _value(site: Site) -> int:
+def _value(view: NodeView) -> int:
     """What it pads with."""
-    return site.output.quantization.zero_point if site.output.type.dtype is DType.S8 else 0
+    return view.output.quantization.zero_point if view.output.type.dtype is DType.S8 else 0
 
 
-def _planes(site: Site) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+def _planes(view: NodeView) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
     """Input sizes, and paddings before and behind, of the two axes behind the output's row axis."""
-    axis = site.output.type.row_axis
+    axis = view.output.type.row_axis
     behind = 0 if axis is None else axis + 1
-    shape = site["input"].type.shape[behind:]
-    pairs = [(int(low), int(high)) for low, high in site.constant("paddings")[behind:]]
+    shape = view["input"].type.shape[behind:]
+    pairs = [(int(low), int(high)) for low, high in view.constant("paddings")[behind:]]
     axes = [(size, low, high) for size, (low, high) in zip(shape, pairs, strict=True)]
     if len(axes) > 2:  # one row: spatial axes are 1 and unpadded
         axes = [axes[0], axes[-1]]

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.movement.index_map import FILLED, IndexMap, Indices, Numbers
 from kibi.ops.registry import register
@@ -34,19 +34,19 @@ class PadV2(IndexMap):
     )
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape with the paddings added, the input's type."""
-        shape, dtype = checks.rank(site, "input", 1, 2, 3, 4, 5), checks.dtype(site, "input", *self.types)
-        checks.dtype(site, "paddings", DType.S32)
-        checks.dtype(site, "value", dtype)
-        if site["value"].type.elements != 1:
-            raise OperatorError(f"value has {site['value'].type.elements} elements; one is required", operand="value")
+        shape, dtype = checks.rank(view, "input", 1, 2, 3, 4, 5), checks.dtype(view, "input", *self.types)
+        checks.dtype(view, "paddings", DType.S32)
+        checks.dtype(view, "value", dtype)
+        if view["value"].type.elements != 1:
+            raise OperatorError(f"value has {view['value'].type.elements} elements; one is required", operand="value")
         if dtype is DType.S8:
-            value, output = checks.per_tensor(site, "value"), checks.per_tensor(site, "output")
+            value, output = checks.per_tensor(view, "value"), checks.per_tensor(view, "output")
             if (value.scale, value.zero_point) != (output.scale, output.zero_point):
                 what = f"value ({value}) and output ({output}) must have the same scale and zero point"
                 raise OperatorError(what, operand="value")
-        pairs = checks.paddings(site)
+        pairs = checks.paddings(view)
         return tuple(size + sum(pair) for size, pair in zip(shape, pairs, strict=True)), dtype
 
     def indices(self, source: tuple[int, ...], output: tuple[int, ...], constants: tuple[Numbers, ...]) -> Indices:
@@ -56,9 +56,9 @@ class PadV2(IndexMap):
         elements = np.arange(int(np.prod(source)), dtype=np.int64).reshape(source)
         return np.pad(elements, pairs, constant_values=FILLED)
 
-    def fill(self, site: Site) -> Array:
+    def fill(self, view: NodeView) -> Array:
         """The value."""
-        return site.constant("value").reshape(1)
+        return view.constant("value").reshape(1)
 
 
 register(PadV2)

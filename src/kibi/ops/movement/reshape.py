@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.movement import CopyBytesParams, CopyParams
 from kibi.ops.overlap import pieces_distance
 from kibi.ops.registry import register
@@ -26,37 +26,37 @@ class Reshape(Operator):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_copy_s8", "kibi_copy_f32", "kibi_copy_any")
     types: ClassVar[tuple[DType, ...]] = tuple(DType)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The declared shape, when it has as many elements."""
-        source, output = site["input"].type, site.output.type
+        source, output = view["input"].type, view.output.type
         if source.elements != output.elements:
             what = f"output {list(output.shape)} has not as many elements as input {list(source.shape)}"
             raise OperatorError(what, operand="output")
         return output.shape, source.dtype
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The pieces of input rows that fill an output row."""
-        source, output = site["input"].type, site.output.type
+        source, output = view["input"].type, view.output.type
         piece = gcd(source.row_elements, output.row_elements)
         count = output.row_elements // piece
         pieces = source.elements // piece
         return (RowAccess(pieces, output.rows, count, stride=count, parts=source.row_elements // piece),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The pieces one after another."""
-        del site
+        del view
 
         def row(rows: Rows) -> Array:
             return np.concatenate([np.asarray(piece).reshape(-1) for piece in rows[0]])
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """A copy of pieces."""
-        access = self.accesses(site)[0]
-        piece = site.output.type.row_elements // access.count
-        dtype = site.output.type.dtype
-        distance = pieces_distance(access, site.steps, piece * dtype.size_bytes)
+        access = self.accesses(view)[0]
+        piece = view.output.type.row_elements // access.count
+        dtype = view.output.type.dtype
+        distance = pieces_distance(access, view.steps, piece * dtype.size_bytes)
         if dtype in (DType.S8, DType.F32):
             params = CopyParams(pieces=access.count, elements=piece)
             return KernelCall(f"kibi_copy_{dtype}", params, inplace_distance_bytes=(distance,))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import Site
+from kibi.ir import NodeView
 from kibi.ops import checks
 from kibi.ops.movement.index_map import IndexMap, Indices, Numbers
 from kibi.ops.registry import register
@@ -30,9 +30,9 @@ class ResizeNearestNeighbor(IndexMap):
     align_corners: bool = False
     half_pixel_centers: bool = False
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[N, OH, OW, C]`, the input's type."""
-        return resized_shape(site), checks.dtype(site, "input", *self.types)
+        return resized_shape(view), checks.dtype(view, "input", *self.types)
 
     def indices(self, source: tuple[int, ...], output: tuple[int, ...], constants: tuple[Numbers, ...]) -> Indices:
         """The pixel nearest in height and in width."""

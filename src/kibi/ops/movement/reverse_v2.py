@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.movement.strided_copy import Axis, Selection, StridedCopy
 from kibi.ops.registry import register
@@ -33,12 +33,12 @@ class ReverseV2(StridedCopy):
         DType.BOOL,
     )
 
-    def selection(self, site: Site) -> Selection:
+    def selection(self, view: NodeView) -> Selection:
         """From the last index of each of the axes on."""
-        shape = checks.rank(site, "input", *range(1, _MOST_AXES + 1))
-        checks.rank(site, "axes", 1)
-        checks.dtype(site, "axes", DType.S32)
-        given = [int(axis) for axis in site.constant("axes")]
+        shape = checks.rank(view, "input", *range(1, _MOST_AXES + 1))
+        checks.rank(view, "axes", 1)
+        checks.dtype(view, "axes", DType.S32)
+        given = [int(axis) for axis in view.constant("axes")]
         axes = sorted(axis + len(shape) if axis < 0 else axis for axis in given)
         if not axes or axes != list(range(axes[0], axes[0] + len(axes))) or axes[0] < 0 or axes[-1] >= len(shape):
             what = f"axes {given} are not neighbouring axes of {list(shape)}, each named once"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops.movement.strided_copy import Axis, Selection, StridedCopy, vector
 from kibi.ops.registry import register
 
@@ -22,13 +22,13 @@ class Slice(StridedCopy):
     inputs: ClassVar[tuple[str, ...]] = ("input", "begin", "size")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.F32, DType.BOOL)
 
-    def selection(self, site: Site) -> Selection:
+    def selection(self, view: NodeView) -> Selection:
         """From begin on, as many as size says."""
-        shape = site["input"].type.shape
+        shape = view["input"].type.shape
         if not 1 <= len(shape) <= 5:
             raise OperatorError(f"input has shape {list(shape)}, but rank 1 to 5 is required", operand="input")
-        begins, sizes = (vector(site, name, DType.S32, DType.S64) for name in ("begin", "size"))
-        if site["begin"].type.dtype is not site["size"].type.dtype:
+        begins, sizes = (vector(view, name, DType.S32, DType.S64) for name in ("begin", "size"))
+        if view["begin"].type.dtype is not view["size"].type.dtype:
             raise OperatorError("begin and size must be of one type", operand="size")
         axes = []
         for axis, (length, begin, given) in enumerate(zip(shape, begins, sizes, strict=True)):

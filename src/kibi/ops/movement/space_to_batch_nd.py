@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.movement.batch_blocks import Blocks
 from kibi.ops.movement.index_map import FILLED, IndexMap, Indices, Numbers
@@ -32,11 +32,11 @@ class SpaceToBatchNd(IndexMap):
         "paddings",
     )
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """A batch for each pixel of a block, the input's type."""
-        dtype = checks.dtype(site, "input", *self.types)
-        blocks = Blocks.of(site, "paddings")
-        batches, *sizes, channels = site["input"].type.shape
+        dtype = checks.dtype(view, "input", *self.types)
+        blocks = Blocks.of(view, "paddings")
+        batches, *sizes, channels = view["input"].type.shape
         padded = [size + sum(pair) for size, pair in zip(sizes, blocks.pairs, strict=True)]
         if any(size % block for size, block in zip(padded, blocks.sizes, strict=True)):
             what = f"padded axes of {padded} are no whole blocks of {list(blocks.sizes)}"

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.movement.index_map import IndexMap, Indices, Numbers
 from kibi.ops.registry import register
@@ -23,14 +23,14 @@ class SpaceToDepth(IndexMap):
 
     block_size: int = 1
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Whole blocks, the input's type."""
-        batches, height, width, channels = checks.rank(site, "input", 4)
+        batches, height, width, channels = checks.rank(view, "input", 4)
         block = self.block_size
         checks.positive("block size", (block,))
         if height % block or width % block:
             raise OperatorError(f"{height} x {width} pixels are no whole blocks of {block}", operand="input")
-        dtype = checks.dtype(site, "input", *self.types)
+        dtype = checks.dtype(view, "input", *self.types)
         return (batches, height // block, width // block, channels * block**2), dtype
 
     def indices(self, source: tuple[int, ...], output: tuple[int, ...], constants: tuple[Numbers, ...]) -> Indices:

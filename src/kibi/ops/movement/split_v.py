@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.movement.strided_copy import Selection, StridedCopy, axis_of, scalar, stretch
 from kibi.ops.registry import register
@@ -27,11 +27,11 @@ class SplitV(StridedCopy):
     part: int = 0
     parts: int = 1
 
-    def selection(self, site: Site) -> Selection:
+    def selection(self, view: NodeView) -> Selection:
         """The part."""
-        shape, axis = site["input"].type.shape, axis_of(site, scalar(site, "axis"))
-        checks.dtype(site, "sizes", DType.S32, DType.S64)
-        given = [int(size) for size in site.constant("sizes").reshape(-1)]
+        shape, axis = view["input"].type.shape, axis_of(view, scalar(view, "axis"))
+        checks.dtype(view, "sizes", DType.S32, DType.S64)
+        given = [int(size) for size in view.constant("sizes").reshape(-1)]
         rest = shape[axis] - sum(size for size in given if size != -1)
         sizes = [rest if size == -1 else size for size in given]
         if len(sizes) != self.parts or min(sizes) < 1 or sum(sizes) != shape[axis] or not 0 <= self.part < self.parts:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops.movement.reshape import Reshape
 from kibi.ops.registry import register
 
@@ -23,9 +23,9 @@ class Squeeze(Reshape):
 
     dims: tuple[int, ...] = ()
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape without those axes."""
-        source = site["input"].type
+        source = view["input"].type
         rank = len(source.shape)
         gone = {axis + rank if axis < 0 else axis for axis in self.dims}
         if any(not 0 <= axis < rank or source.shape[axis] != 1 for axis in gone):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site, TensorType
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows, TensorType
 from kibi.kernels.params.movement import StridedCopyParams
 from kibi.ops import checks
 
@@ -111,28 +111,28 @@ class StridedCopy(Operator):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_strided_copy_any",)
 
     @abstractmethod
-    def selection(self, site: Site) -> Selection:
+    def selection(self, view: NodeView) -> Selection:
         """Which elements of the input make the output.
 
         Raises:
             OperatorError: a constant or an attribute makes no sense for the input's shape.
         """
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The shape of what is selected, and the input's type."""
-        return self.selection(site).shape, site["input"].type.dtype
+        return self.selection(view).shape, view["input"].type.dtype
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One for each output row; one for all where rows would need too many pointers: the input is there whole then."""
-        return self._walk(site).steps
+        return self._walk(view).steps
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The rows, or parts of rows, that hold the elements of an output row."""
-        return (self._walk(site).access,)
+        return (self._walk(view).access,)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The elements in order."""
-        walk = self._walk(site)
+        walk = self._walk(view)
         pointers, elements = walk.places
         run = np.arange(walk.run)
 
@@ -143,9 +143,9 @@ class StridedCopy(Operator):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The one kernel, without scratch."""
-        walk, element_bytes = self._walk(site), site.output.type.dtype.size_bytes
+        walk, element_bytes = self._walk(view), view.output.type.dtype.size_bytes
         loops = [(loop.size, loop.pointers, loop.elements * element_bytes) for loop in walk.loops]
         params = StridedCopyParams(
             bytes=walk.run * element_bytes,
@@ -160,44 +160,44 @@ class StridedCopy(Operator):
         distance = max(0, int((written - elements).max())) * element_bytes
         return KernelCall("kibi_strided_copy_any", params, is_untyped=True, inplace_distance_bytes=(distance,))
 
-    def _walk(self, site: Site) -> Walk:
-        return Walk.of(site["input"].type, site.output.type, self.selection(site))
+    def _walk(self, view: NodeView) -> Walk:
+        return Walk.of(view["input"].type, view.output.type, self.selection(view))
 
 
-def scalar(site: Site, operand: str) -> int:
+def scalar(view: NodeView, operand: str) -> int:
     """The value of a constant s32 of one element.
 
     Raises:
         OperatorError: it is none.
     """
-    checks.dtype(site, operand, DType.S32)
-    data = site.constant(operand)
+    checks.dtype(view, operand, DType.S32)
+    data = view.constant(operand)
     if data.size != 1:
         raise OperatorError(f"{operand} has {data.size} elements, but one is required", operand=operand)
     return int(data.reshape(-1)[0])
 
 
-def axis_of(site: Site, axis: int) -> int:
+def axis_of(view: NodeView, axis: int) -> int:
     """An axis of the input, counted from the front.
 
     Raises:
         OperatorError: the input has no such axis.
     """
-    rank = len(site["input"].type.shape)
+    rank = len(view["input"].type.shape)
     if not -rank <= axis < rank:
         raise OperatorError(f"axis {axis} is none of the input's {rank} axes", operand="input")
     return axis % rank
 
 
-def vector(site: Site, operand: str, *dtypes: DType) -> tuple[int, ...]:
+def vector(view: NodeView, operand: str, *dtypes: DType) -> tuple[int, ...]:
     """The values of a constant that has one element for each axis of the input.
 
     Raises:
         OperatorError: it has another number, or another type. TFLM would read past its end.
     """
-    checks.dtype(site, operand, *dtypes)
-    values = [int(value) for value in site.constant(operand).reshape(-1)]
-    rank = len(site["input"].type.shape)
+    checks.dtype(view, operand, *dtypes)
+    values = [int(value) for value in view.constant(operand).reshape(-1)]
+    rank = len(view["input"].type.shape)
     if len(values) != rank:
         what = f"{operand} has {len(values)} elements, but the input has {rank} axes; TFLM takes one for each"
         raise OperatorError(what, "Export the model with one element for each axis", operand)

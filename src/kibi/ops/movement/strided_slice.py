@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops.movement.strided_copy import Axis, Selection, StridedCopy, vector
 from kibi.ops.registry import register
 
@@ -27,12 +27,12 @@ class StridedSlice(StridedCopy):
     end_mask: int = 0
     shrink_axis_mask: int = 0
 
-    def selection(self, site: Site) -> Selection:
+    def selection(self, view: NodeView) -> Selection:
         """From the clamped begin of each axis to its clamped end."""
-        shape = site["input"].type.shape
+        shape = view["input"].type.shape
         if not 1 <= len(shape) <= 4:
             raise OperatorError(f"input has shape {list(shape)}, but rank 1 to 4 is required", operand="input")
-        begins, ends, strides = (vector(site, name, DType.S32) for name in ("begin", "end", "strides"))
+        begins, ends, strides = (vector(view, name, DType.S32) for name in ("begin", "end", "strides"))
         first, axes = [], []
         for axis, (length, begin, end, stride) in enumerate(zip(shape, begins, ends, strides, strict=True)):
             if stride == 0:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops.movement.strided_copy import Axis, Selection, StridedCopy, vector
 from kibi.ops.registry import register
 
@@ -20,12 +20,12 @@ class Transpose(StridedCopy):
     inputs: ClassVar[tuple[str, ...]] = ("input", "perm")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32, DType.BOOL)
 
-    def selection(self, site: Site) -> Selection:
+    def selection(self, view: NodeView) -> Selection:
         """The input's axes in the order of `perm`."""
-        shape = site["input"].type.shape
+        shape = view["input"].type.shape
         if not 1 <= len(shape) <= 5:
             raise OperatorError(f"input has shape {list(shape)}, but rank 1 to 5 is required", operand="input")
-        order = vector(site, "perm", DType.S32)
+        order = vector(view, "perm", DType.S32)
         if sorted(order) != list(range(len(shape))):
             raise OperatorError(f"perm {list(order)} is no permutation of the input's {len(shape)} axes", "", "perm")
         return Selection((0,) * len(shape), tuple(Axis(axis, 1, shape[axis]) for axis in order))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops.movement.strided_copy import Selection, StridedCopy, axis_of, stretch
 from kibi.ops.registry import register
 
@@ -25,9 +25,9 @@ class Unpack(StridedCopy):
     part: int = 0
     parts: int = 1
 
-    def selection(self, site: Site) -> Selection:
+    def selection(self, view: NodeView) -> Selection:
         """The index."""
-        shape, axis = site["input"].type.shape, axis_of(site, self.axis)
+        shape, axis = view["input"].type.shape, axis_of(view, self.axis)
         if shape[axis] != self.parts or not 0 <= self.part < self.parts:
             what = f"axis {axis} of shape {list(shape)} cannot be taken apart into {self.parts} outputs"
             raise OperatorError(what, "Export the model again; the file is damaged", "input")

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import Site
+from kibi.ir import NodeView
 from kibi.ops import checks
 from kibi.ops.movement.index_map import FILLED, IndexMap, Indices, Numbers
 from kibi.ops.registry import register
@@ -29,9 +29,9 @@ class ZerosLike(IndexMap):
     )
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S32, DType.S64, DType.F32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape and type."""
-        return site["input"].type.shape, checks.dtype(site, "input", *self.types)
+        return view["input"].type.shape, checks.dtype(view, "input", *self.types)
 
     def indices(self, source: tuple[int, ...], output: tuple[int, ...], constants: tuple[Numbers, ...]) -> Indices:
         """None."""

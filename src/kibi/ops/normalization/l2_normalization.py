@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.normalization import L2NormalizationS8Params, VectorsParams
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -34,27 +34,27 @@ class L2Normalization(Operator):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_l2_normalization_s8", "kibi_l2_normalization_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape and type."""
-        shape = checks.rank(site, "input", 1, 2, 3, 4)
-        if site["input"].type.dtype is DType.S8:
-            checks.per_tensor(site, "input")
-            checks.per_tensor(site, "output")
+        shape = checks.rank(view, "input", 1, 2, 3, 4)
+        if view["input"].type.dtype is DType.S8:
+            checks.per_tensor(view, "input")
+            checks.per_tensor(view, "output")
             if shape[-1] > _MOST_ELEMENTS:
                 what = f"the last axis has {shape[-1]} elements, more than {_MOST_ELEMENTS}: the sum may overflow"
                 raise OperatorError(what, operand="input")
-        return shape, site["input"].type.dtype
+        return shape, view["input"].type.dtype
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row; vectors along the last axis lie inside rows."""
-        return (RowAccess.same(site.output.type.rows),)
+        return (RowAccess.same(view.output.type.rows),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rule N28: times the inverse root of the sum of squares; of floats, divided by the root, or by 1e-6 at least."""
-        depth = site["input"].type.shape[-1]
-        if site["input"].type.dtype is DType.F32:
+        depth = view["input"].type.shape[-1]
+        if view["input"].type.dtype is DType.F32:
             return lambda rows: _divided(np.asarray(rows[0][0], np.float32).reshape(-1, depth))
-        zero_point = site["input"].quantization.zero_point
+        zero_point = view["input"].quantization.zero_point
 
         def vector(values: Array) -> Array:
             centred = values.astype(np.int64) - zero_point
@@ -67,13 +67,13 @@ class L2Normalization(Operator):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type."""
-        dtype, depth = site["input"].type.dtype, site["input"].type.shape[-1]
-        vectors = site.output.type.row_elements // depth
+        dtype, depth = view["input"].type.dtype, view["input"].type.shape[-1]
+        vectors = view.output.type.row_elements // depth
         params: VectorsParams | L2NormalizationS8Params = VectorsParams(vectors=vectors, depth=depth)
         if dtype is DType.S8:
-            zero_point = site["input"].quantization.zero_point
+            zero_point = view["input"].quantization.zero_point
             params = L2NormalizationS8Params(vectors=vectors, depth=depth, zero_point=zero_point)
         return KernelCall(f"kibi_l2_normalization_{dtype}", params, inplace_distance_bytes=(0,))
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.normalization import LogSoftmaxS8Params, VectorsParams
 from kibi.ops import checks
 from kibi.ops.elementwise.logistic import input_radius
@@ -41,24 +41,24 @@ class LogSoftmax(Operator):
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
     ulps: ClassVar[int] = 1
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape and type."""
-        shape = checks.rank(site, "input", 1, 2, 3, 4)
-        if site["input"].type.dtype is DType.S8:
-            _check_scales(site)
-        return shape, site["input"].type.dtype
+        shape = checks.rank(view, "input", 1, 2, 3, 4)
+        if view["input"].type.dtype is DType.S8:
+            _check_scales(view)
+        return shape, view["input"].type.dtype
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row; vectors along the last axis lie inside rows."""
-        return (RowAccess.same(site.output.type.rows),)
+        return (RowAccess.same(view.output.type.rows),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rule N28, or the same in floats: differences to the largest, less the logarithm of the sum of exponentials."""
-        if site["input"].type.dtype is DType.F32:
-            return _float_rows(site)
-        depth = site["input"].type.shape[-1]
-        exponentials = Softmax().exponentials(site).astype(np.int64)
-        factor, inverse = _factor(site), _inverse(site)
+        if view["input"].type.dtype is DType.F32:
+            return _float_rows(view)
+        depth = view["input"].type.shape[-1]
+        exponentials = Softmax().exponentials(view).astype(np.int64)
+        factor, inverse = _factor(view), _inverse(view)
         least = -input_radius(_DIFFERENCE_BITS, factor.shift) - 1
 
         def vector(values: Array) -> Array:
@@ -77,14 +77,14 @@ class LogSoftmax(Operator):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type, with a table of exponentials of s8."""
-        depth, dtype = site["input"].type.shape[-1], site["input"].type.dtype
-        vectors = site.output.type.row_elements // depth
+        depth, dtype = view["input"].type.shape[-1], view["input"].type.dtype
+        vectors = view.output.type.row_elements // depth
         params: VectorsParams | LogSoftmaxS8Params = VectorsParams(vectors=vectors, depth=depth)
         if dtype is DType.S8:
-            exponentials = Softmax().exponentials(site)
-            factor, inverse = _factor(site), _inverse(site)
+            exponentials = Softmax().exponentials(view)
+            factor, inverse = _factor(view), _inverse(view)
             params = LogSoftmaxS8Params(
                 vectors=vectors,
                 depth=depth,
@@ -99,33 +99,33 @@ class LogSoftmax(Operator):
         return KernelCall(f"kibi_log_softmax_{dtype}", params, inplace_distance_bytes=(0,))
 
 
-def _factor(site: Site) -> Multiplier:
+def _factor(view: NodeView) -> Multiplier:
     """From differences of elements to 5 integer bits."""
-    scale = site["input"].quantization.scale
+    scale = view["input"].quantization.scale
     return quantize_multiplier(min(scale * (1 << 31 - _DIFFERENCE_BITS), (1 << 31) - 1.0))
 
 
-def _inverse(site: Site) -> Multiplier:
+def _inverse(view: NodeView) -> Multiplier:
     """And back."""
-    factor = _factor(site)
+    factor = _factor(view)
     return quantize_multiplier((1 << 31 - factor.shift) / factor.value)
 
 
-def _check_scales(site: Site) -> None:
-    source, output = checks.per_tensor(site, "input"), checks.per_tensor(site, "output")
+def _check_scales(view: NodeView) -> None:
+    source, output = checks.per_tensor(view, "input"), checks.per_tensor(view, "output")
     if (output.scale, output.zero_point) != (1 / 16, 127):
         raise OperatorError(f"output has {output}, but scale 1/16, zero point 127 is required", operand="output")
-    depth = site["input"].type.shape[-1]
+    depth = view["input"].type.shape[-1]
     if depth > 1 << _SUM_BITS - 1:
         what = f"the last axis has {depth} elements, more than {1 << _SUM_BITS - 1}: the sum may overflow"
         raise OperatorError(what, operand="input")
-    if source.scale * (1 << 31 - _DIFFERENCE_BITS) <= 1 or _inverse(site).shift > 0:
+    if source.scale * (1 << 31 - _DIFFERENCE_BITS) <= 1 or _inverse(view).shift > 0:
         what = f"input scale {source.scale} is too small for fixed point"
         raise OperatorError(what, operand="input")
 
 
-def _float_rows(site: Site) -> Callable[[Rows], Array]:
-    depth = site["input"].type.shape[-1]
+def _float_rows(view: NodeView) -> Callable[[Rows], Array]:
+    depth = view["input"].type.shape[-1]
 
     def row(rows: Rows) -> Array:
         vectors = np.asarray(rows[0][0], np.float32).reshape(-1, depth)

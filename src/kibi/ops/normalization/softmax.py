@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.normalization import SoftmaxF32Params, SoftmaxS8Params
 from kibi.ops import checks
 from kibi.ops.elementwise.logistic import input_radius
@@ -49,20 +49,20 @@ class Softmax(Operator):
 
     beta: float = 1.0
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, or another of the same rows and vectors; the input's type."""
-        shape, source = checks.rank(site, "input", 1, 2, 3, 4), site["input"].type.dtype
-        target = checks.dtype(site, "output", *((DType.S8, DType.S16) if source is DType.S8 else (source,)))
+        shape, source = checks.rank(view, "input", 1, 2, 3, 4), view["input"].type.dtype
+        target = checks.dtype(view, "output", *((DType.S8, DType.S16) if source is DType.S8 else (source,)))
         if source is DType.S8:
-            self._check_scales(site, shape)
+            self._check_scales(view, shape)
         elif source is DType.S16:
-            softmax_s16.check(site, self.beta)
-        same_vectors = site.output.type.shape[-1:] == shape[-1:]
-        return checks.same_rows(site) if same_vectors else shape, target
+            softmax_s16.check(view, self.beta)
+        same_vectors = view.output.type.shape[-1:] == shape[-1:]
+        return checks.same_rows(view) if same_vectors else shape, target
 
-    def _check_scales(self, site: Site, shape: tuple[int, ...]) -> None:
-        source = checks.per_tensor(site, "input")
-        output, dtype = checks.per_tensor(site, "output"), site.output.type.dtype
+    def _check_scales(self, view: NodeView, shape: tuple[int, ...]) -> None:
+        source = checks.per_tensor(view, "input")
+        output, dtype = checks.per_tensor(view, "output"), view.output.type.dtype
         scale, zero_point = 2.0 ** (-8 * dtype.size_bytes), dtype.limits[0]
         if output.zero_point != zero_point or abs(output.scale / scale - 1) > _SCALE_ERRORS[dtype]:
             what = f"output has {output}, but scale 1/{round(1 / scale)}, zero point {zero_point} is required"
@@ -74,32 +74,32 @@ class Softmax(Operator):
             what = f"beta {self.beta} * input scale {source.scale} is too small for fixed point"
             raise OperatorError(what, operand="input")
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row; vectors along the last axis lie inside rows."""
-        return (RowAccess.same(site.output.type.rows),)
+        return (RowAccess.same(view.output.type.rows),)
 
     def _real_multiplier(self, scale: float) -> float:
         return min(self.beta * scale * (1 << (31 - _DIFFERENCE_BITS)), (1 << 31) - 1.0)
 
-    def exponentials(self, site: Site) -> NDArray[np.int32]:
+    def exponentials(self, view: NodeView) -> NDArray[np.int32]:
         """Rule N15: exp of -d times the input's scale, for differences d = 0, 1, … that count; no integer bits."""
-        factor = quantize_multiplier(self._real_multiplier(site["input"].quantization.scale))
+        factor = quantize_multiplier(self._real_multiplier(view["input"].quantization.scale))
         radius = input_radius(_DIFFERENCE_BITS, factor.shift)
         differences = -np.arange(min(radius, 255) + 1, dtype=np.int64)
         scaled = saturating_rounding_doubling_high_multiply(differences << factor.shift, factor.value)
         return exp_on_negative_values(scaled, _DIFFERENCE_BITS).astype(np.int32)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Exponentials of the differences to the largest, times the reciprocal of their sum; floats are divided by it."""
-        if site["input"].type.dtype is DType.F32:
-            return self._float_rows(site)
-        if site["input"].type.dtype is DType.S16:
-            return softmax_s16.rows_of(site, self.beta)
-        target = site.output.type.dtype
-        table = self.exponentials(site).astype(np.int64)
+        if view["input"].type.dtype is DType.F32:
+            return self._float_rows(view)
+        if view["input"].type.dtype is DType.S16:
+            return softmax_s16.rows_of(view, self.beta)
+        target = view.output.type.dtype
+        table = self.exponentials(view).astype(np.int64)
         table = np.concatenate([table, np.zeros(256 - len(table), np.int64)])
-        counts = np.arange(256) < len(self.exponentials(site))
-        depth = site["input"].type.shape[-1]
+        counts = np.arange(256) < len(self.exponentials(view))
+        depth = view["input"].type.shape[-1]
 
         def vector(values: Array) -> Array:
             differences = int(values.max()) - values.astype(np.int64)
@@ -115,8 +115,8 @@ class Softmax(Operator):
 
         return row
 
-    def _float_rows(self, site: Site) -> Callable[[Rows], Array]:
-        depth = site["input"].type.shape[-1]
+    def _float_rows(self, view: NodeView) -> Callable[[Rows], Array]:
+        depth = view["input"].type.shape[-1]
 
         def row(rows: Rows) -> Array:
             vectors = np.asarray(rows[0][0], np.float32).reshape(-1, depth)
@@ -130,29 +130,29 @@ class Softmax(Operator):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each pair of types, with a table of exponentials where they are few."""
-        if site["input"].type.dtype is DType.F32:
-            return self._float_call(site)
-        if site["input"].type.dtype is DType.S16:
-            return softmax_s16.call_of(site, self.beta)
-        table = self.exponentials(site)
-        depth = site["input"].type.shape[-1]
+        if view["input"].type.dtype is DType.F32:
+            return self._float_call(view)
+        if view["input"].type.dtype is DType.S16:
+            return softmax_s16.call_of(view, self.beta)
+        table = self.exponentials(view)
+        depth = view["input"].type.shape[-1]
         params = SoftmaxS8Params(
             exponentials=table,
             differences=len(table),
-            vectors=site.output.type.row_elements // depth,
+            vectors=view.output.type.row_elements // depth,
             depth=depth,
         )
-        if site.output.type.dtype is DType.S8:
+        if view.output.type.dtype is DType.S8:
             return KernelCall("kibi_softmax_s8", params, inplace_distance_bytes=(0,))
         # The last element is read when all outputs but one, which are twice as large, have been written.
-        return KernelCall("kibi_softmax_s8_s16", params, inplace_distance_bytes=(site.output.type.row_elements - 1,))
+        return KernelCall("kibi_softmax_s8_s16", params, inplace_distance_bytes=(view.output.type.row_elements - 1,))
 
-    def _float_call(self, site: Site) -> KernelCall:
-        depth = site["input"].type.shape[-1]
+    def _float_call(self, view: NodeView) -> KernelCall:
+        depth = view["input"].type.shape[-1]
         params = SoftmaxF32Params(
-            beta=float(np.float32(self.beta)), vectors=site.output.type.row_elements // depth, depth=depth
+            beta=float(np.float32(self.beta)), vectors=view.output.type.row_elements // depth, depth=depth
         )
         return KernelCall("kibi_softmax_f32", params, inplace_distance_bytes=(0,))
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.ir import KernelCall, NodeView, OperatorError, Rows
 from kibi.kernels.params.normalization import SoftmaxS16Params
 from kibi.ops import checks
 from kibi.quant import Multiplier, exp_f32, requantize, round_half_away, wrap_s32
@@ -23,30 +23,30 @@ Real = NDArray[np.float32]
 Table = NDArray[np.int16]
 
 
-def check(site: Site, beta: float) -> None:
+def check(view: NodeView, beta: float) -> None:
     """Check the scales of s16.
 
     Raises:
         OperatorError: one is not as it must be.
     """
-    checks.symmetric(site, "input")
-    output = checks.symmetric(site, "output")
+    checks.symmetric(view, "input")
+    output = checks.symmetric(view, "output")
     if abs(output.scale - 2.0**-15) > 0.001 * 2.0**-15:
         raise OperatorError(f"output has scale {output.scale}, but 1/32768 is required", operand="output")
-    depth = site["input"].type.shape[-1]
+    depth = view["input"].type.shape[-1]
     if depth > _MOST_ELEMENTS:
         what = f"the last axis has {depth} elements, more than {_MOST_ELEMENTS}: the sum may overflow"
         raise OperatorError(what, operand="input")
-    _factor(site, beta)
+    _factor(view, beta)
 
 
-def _factor(site: Site, beta: float) -> Multiplier:
+def _factor(view: NodeView, beta: float) -> Multiplier:
     """Rule N29: from differences of elements to units in which 65535 stands for 10.
 
     Differences to the largest element are at most 0. With a negative factor they are at least 0 and end at the table's upper end,
     where a factor of 0 leaves them, too.
     """
-    real = site["input"].quantization.scale * float(_F(beta)) / (10.0 / 65535.0)
+    real = view["input"].quantization.scale * float(_F(beta)) / (10.0 / 65535.0)
     return checks.factor(0.0 if -_OVERFLOWS < real < 0 else real)
 
 
@@ -91,9 +91,9 @@ def _between(table: Table, values: NDArray[np.int64]) -> NDArray[np.int64]:
     return found
 
 
-def rows_of(site: Site, beta: float) -> Callable[[Rows], Array]:
+def rows_of(view: NodeView, beta: float) -> Callable[[Rows], Array]:
     """Rule N29: exponentials of the differences to the largest, times the reciprocal of their sum."""
-    factor, depth = _factor(site, beta), site["input"].type.shape[-1]
+    factor, depth = _factor(view, beta), view["input"].type.shape[-1]
 
     def vector(values: NDArray[np.int64]) -> NDArray[np.int64]:
         scaled = wrap_s32(requantize(values - values.max(), factor.value, factor.shift) + _HIGH)
@@ -112,15 +112,15 @@ def rows_of(site: Site, beta: float) -> Callable[[Rows], Array]:
     return row
 
 
-def call_of(site: Site, beta: float) -> KernelCall:
+def call_of(view: NodeView, beta: float) -> KernelCall:
     """The call of `kibi_softmax_s16`."""
-    factor, depth = _factor(site, beta), site["input"].type.shape[-1]
+    factor, depth = _factor(view, beta), view["input"].type.shape[-1]
     params = SoftmaxS16Params(
         exponentials=exponentials(),
         reciprocals=reciprocals(),
         multiplier=factor.value,
         shift=factor.shift,
-        vectors=site.output.type.row_elements // depth,
+        vectors=view.output.type.row_elements // depth,
         depth=depth,
     )
     return KernelCall("kibi_softmax_s16", params, inplace_distance_bytes=(0,))

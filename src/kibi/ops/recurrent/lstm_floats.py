@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Site
+from kibi.ir import NodeView
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
 from kibi.ops.elementwise.logistic import logistic_of_floats
@@ -21,7 +21,7 @@ _UPDATE = GATES.index("cell")
 """The gate that takes the tangent, not the logistic function."""
 
 
-def check(site: Site) -> None:
+def check(view: NodeView) -> None:
     """Types of an LSTM of floats.
 
     Raises:
@@ -29,16 +29,16 @@ def check(site: Site) -> None:
     """
     weights = (f"{kind}_to_{gate}" for kind in ("input", "recurrent") for gate in GATES)
     for operand in (*weights, *(f"{gate}_bias" for gate in GATES), "output_state", "cell_state"):
-        checks.dtype(site, operand, DType.F32)
+        checks.dtype(view, operand, DType.F32)
 
 
 def _cell_range(cell_clip: float) -> tuple[float, float]:
     return (-cell_clip, cell_clip) if cell_clip > 0 else (-np.inf, np.inf)
 
 
-def step(site: Site, cell_clip: float) -> Callable[[Array, Array, Array], Array]:
+def step(view: NodeView, cell_clip: float) -> Callable[[Array, Array, Array], Array]:
     """A function from a vector `[K]`, a hidden state `[U]` and cells `[U]`, changed in place, to the new hidden state."""
-    sums = _sums(site)
+    sums = _sums(view)
     low, high = (np.float32(end) for end in _cell_range(cell_clip))
 
     def new(vector: Array, hidden: Array, cells: Array) -> Array:
@@ -60,13 +60,13 @@ def _finite(values: Float32) -> Float32:
     return clamp(values, Activation.NONE)
 
 
-def _sums(site: Site) -> Callable[[Float32, Float32], Float32]:
+def _sums(view: NodeView) -> Callable[[Float32, Float32], Float32]:
     """The sums of all gates, one gate after another: rule N24 of the vector and biases, and of the hidden state by itself."""
     inputs, recurrent = (
-        np.concatenate([site.constant(f"{kind}_to_{gate}") for gate in GATES]).astype(np.float32).T.copy()
+        np.concatenate([view.constant(f"{kind}_to_{gate}") for gate in GATES]).astype(np.float32).T.copy()
         for kind in ("input", "recurrent")
     )
-    bias = np.concatenate([site.constant(f"{gate}_bias") for gate in GATES]).astype(np.float32)
+    bias = np.concatenate([view.constant(f"{gate}_bias") for gate in GATES]).astype(np.float32)
     zeros = np.zeros(len(bias), np.float32)
 
     def total(vector: Float32, hidden: Float32) -> Float32:
@@ -76,8 +76,8 @@ def _sums(site: Site) -> Callable[[Float32, Float32], Float32]:
     return total
 
 
-def params(site: Site, cell_clip: float) -> dict[str, Any]:
+def params(view: NodeView, cell_clip: float) -> dict[str, Any]:
     """The struct fields that only the kernel of floats has."""
     low, high = _cell_range(cell_clip)
-    biases = [site.constant(f"{gate}_bias").astype(np.float32) for gate in GATES]
+    biases = [view.constant(f"{gate}_bias").astype(np.float32) for gate in GATES]
     return {"input_bias": np.concatenate(biases), "cell_min": low, "cell_max": high}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.sums.accumulator import folded_bias
 from kibi.quant import Multiplier, logistic_s16, requantize, requantize_wide, tanh_s16, wrap_s32
@@ -53,13 +53,13 @@ class _Scaling:
     tanh_shift: int
 
     @staticmethod
-    def of(site: Site, cell_clip: float) -> "_Scaling":
+    def of(view: NodeView, cell_clip: float) -> "_Scaling":
         """Of a node whose operands were checked.
 
         Raises:
             OperatorError: the cells' scale, or a factor, is out of proportion.
         """
-        cell, hidden = site["cell_state"].quantization.scale, site["output_state"].quantization.scale
+        cell, hidden = view["cell_state"].quantization.scale, view["output_state"].quantization.scale
         # TFLM takes the nearest power of two for the scale, and of that the distance to 2**-12.
         shift = round(log2(cell or 2.0**-149)) + 12
         if not -15 <= shift <= _MOST_SHIFT:
@@ -106,52 +106,52 @@ class _Scaling:
         }
 
 
-def _factors(site: Site, source: str, kind: str) -> list[Multiplier]:
+def _factors(view: NodeView, source: str, kind: str) -> list[Multiplier]:
     """For each gate the factor of its sums: scale of the vectors times that of the weights, in units of 2**-12.
 
     Raises:
         OperatorError: one is out of proportion.
     """
-    scale = site[source].quantization.scale
-    found = [checks.factor(scale * site[f"{kind}_to_{gate}"].quantization.scale / _GATE_SCALE) for gate in GATES]
-    if site["input"].type.dtype is DType.S16 and max(factor.shift for factor in found) > 7:
+    scale = view[source].quantization.scale
+    found = [checks.factor(scale * view[f"{kind}_to_{gate}"].quantization.scale / _GATE_SCALE) for gate in GATES]
+    if view["input"].type.dtype is DType.S16 and max(factor.shift for factor in found) > 7:
         what = f"the scales of {source} and weights give a factor of 2**7 or more"
         raise OperatorError(what, "Quantize the model again with representative data", source)
     return found
 
 
-def check(site: Site, cell_clip: float) -> None:
+def check(view: NodeView, cell_clip: float) -> None:
     """Types and quantization of an LSTM of integers whose shapes are right.
 
     Raises:
         OperatorError: one breaks the rule.
     """
-    dtype = site["input"].type.dtype
-    checks.dtype(site, "output_state", dtype)
-    checks.dtype(site, "cell_state", DType.S16)
+    dtype = view["input"].type.dtype
+    checks.dtype(view, "output_state", dtype)
+    checks.dtype(view, "cell_state", DType.S16)
     own = checks.per_tensor if dtype is DType.S8 else checks.symmetric
     for operand in ("input", "output_state", "output"):
-        own(site, operand)
-    if site.output.quantization != site["output_state"].quantization:
+        own(view, operand)
+    if view.output.quantization != view["output_state"].quantization:
         what = "output and output_state have different quantizations; TFLM takes the one for the other"
         raise OperatorError(what, "Quantize the model again", "output")
-    checks.symmetric(site, "cell_state")
+    checks.symmetric(view, "cell_state")
     for gate in GATES:
         for kind in ("input", "recurrent"):
-            checks.dtype(site, f"{kind}_to_{gate}", DType.S8)
-            checks.symmetric(site, f"{kind}_to_{gate}")
-        checks.dtype(site, f"{gate}_bias", DType.S32 if dtype is DType.S8 else DType.S64)
-    _factors(site, "input", "input")
-    _factors(site, "output_state", "recurrent")
-    _Scaling.of(site, cell_clip)
+            checks.dtype(view, f"{kind}_to_{gate}", DType.S8)
+            checks.symmetric(view, f"{kind}_to_{gate}")
+        checks.dtype(view, f"{gate}_bias", DType.S32 if dtype is DType.S8 else DType.S64)
+    _factors(view, "input", "input")
+    _factors(view, "output_state", "recurrent")
+    _Scaling.of(view, cell_clip)
 
 
-def step(site: Site, cell_clip: float) -> Callable[[Array, Array, Array], Array]:
+def step(view: NodeView, cell_clip: float) -> Callable[[Array, Array, Array], Array]:
     """A function from a vector `[K]`, a hidden state `[U]` and cells `[U]`, changed in place, to the new hidden state."""
-    dtype, scaling = site["input"].type.dtype, _Scaling.of(site, cell_clip)
-    biases = np.concatenate([site.constant(f"{gate}_bias") for gate in GATES]).astype(np.int64)
-    inputs, recurrent = _sums(site, "input", "input"), _sums(site, "output_state", "recurrent")
-    zero_point = site["output_state"].quantization.zero_point
+    dtype, scaling = view["input"].type.dtype, _Scaling.of(view, cell_clip)
+    biases = np.concatenate([view.constant(f"{gate}_bias") for gate in GATES]).astype(np.int64)
+    inputs, recurrent = _sums(view, "input", "input"), _sums(view, "output_state", "recurrent")
+    zero_point = view["output_state"].quantization.zero_point
 
     def new(vector: Array, hidden: Array, cells: Array) -> Array:
         gates = _cut(inputs(vector, biases) + recurrent(hidden, 0)).reshape(len(GATES), -1)
@@ -163,13 +163,13 @@ def step(site: Site, cell_clip: float) -> Callable[[Array, Array, Array], Array]
     return new
 
 
-def _sums(site: Site, source: str, kind: str) -> Callable[[Array, Int64 | int], Int64]:
+def _sums(view: NodeView, source: str, kind: str) -> Callable[[Array, Int64 | int], Int64]:
     """From a vector, and what its sums start with, to the sums of all gates in units of 2**-12, one gate after another."""
-    is_wide = site["input"].type.dtype is DType.S16
-    weights = [site.constant(f"{kind}_to_{gate}") for gate in GATES]
+    is_wide = view["input"].type.dtype is DType.S16
+    weights = [view.constant(f"{kind}_to_{gate}") for gate in GATES]
     # As doubles, which hold every sum below 2**53: NumPy multiplies them far faster.
     matrix = np.concatenate(weights).astype(np.float64).T.copy()
-    factors, zero_point = _factors(site, source, kind), site[source].quantization.zero_point
+    factors, zero_point = _factors(view, source, kind), view[source].quantization.zero_point
     multipliers, shifts = (
         np.repeat(np.array(values, np.int64), len(weights[0]))
         for values in ([factor.value for factor in factors], [factor.shift for factor in factors])
@@ -184,24 +184,24 @@ def _sums(site: Site, source: str, kind: str) -> Callable[[Array, Int64 | int], 
     return scaled
 
 
-def params(site: Site, cell_clip: float) -> dict[str, Any]:
+def params(view: NodeView, cell_clip: float) -> dict[str, Any]:
     """The struct fields that only kernels of integers have."""
-    made: dict[str, Any] = dict(_Scaling.of(site, cell_clip).params())
+    made: dict[str, Any] = dict(_Scaling.of(view, cell_clip).params())
     for kind, source in (("input", "input"), ("recurrent", "output_state")):
-        factors = _factors(site, source, kind)
+        factors = _factors(view, source, kind)
         made[f"{kind}_multiplier"] = np.array([factor.value for factor in factors], np.int32)
         made[f"{kind}_shift"] = np.array([factor.shift for factor in factors], np.int8)
-    if site["input"].type.dtype is DType.S8:
-        made["input_bias"] = np.concatenate([_folded(site, gate, "input", "input") for gate in GATES])
-        made["recurrent_bias"] = np.concatenate([_folded(site, gate, "recurrent", "output_state") for gate in GATES])
-        made["output_zero_point"] = site["output_state"].quantization.zero_point
+    if view["input"].type.dtype is DType.S8:
+        made["input_bias"] = np.concatenate([_folded(view, gate, "input", "input") for gate in GATES])
+        made["recurrent_bias"] = np.concatenate([_folded(view, gate, "recurrent", "output_state") for gate in GATES])
+        made["output_zero_point"] = view["output_state"].quantization.zero_point
     else:
-        made["input_bias"] = np.concatenate([site.constant(f"{gate}_bias").astype(np.int64) for gate in GATES])
+        made["input_bias"] = np.concatenate([view.constant(f"{gate}_bias").astype(np.int64) for gate in GATES])
     return made
 
 
-def _folded(site: Site, gate: str, kind: str, source: str) -> Array:
+def _folded(view: NodeView, gate: str, kind: str, source: str) -> Array:
     """The bias of a gate, or zeros for the hidden state's part, with the zero point folded in: rule N8."""
-    weights = site.constant(f"{kind}_to_{gate}")
-    bias = site.constant(f"{gate}_bias") if kind == "input" else np.zeros(len(weights))
-    return folded_bias(bias.astype(np.int32), weights, site[source].quantization.zero_point)
+    weights = view.constant(f"{kind}_to_{gate}")
+    bias = view.constant(f"{gate}_bias") if kind == "input" else np.zeros(len(weights))
+    return folded_bias(bias.astype(np.int32), weights, view[source].quantization.zero_point)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, RowAccess, Rows, Site, StatefulOperator
+from kibi.ir import KernelCall, NodeView, OperatorError, RowAccess, Rows, StatefulOperator
 from kibi.kernels.params import PARAMS
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
@@ -40,40 +40,40 @@ class Svdf(StatefulOperator):
     rank: int = 1
     activation: Activation = Activation.NONE
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[B, F / rank]`, the input's type."""
         checks.positive("rank", (self.rank,))
-        batches, depth = checks.rank(site, "input", 2)
-        filters, width = checks.rank(site, "weights_feature", 2)
-        memory = checks.rank(site, "weights_time", 2)
+        batches, depth = checks.rank(view, "input", 2)
+        filters, width = checks.rank(view, "weights_feature", 2)
+        memory = checks.rank(view, "weights_time", 2)
         if filters % self.rank:
             what = f"{filters} filters do not fall into units of rank {self.rank}"
             raise OperatorError(what, operand="weights_feature")
         _check_shape("weights_feature", (filters, depth), (filters, width))
         _check_shape("weights_time", (filters, memory[1]), memory)
-        _check_shape("state", (batches, filters * memory[1]), site["state"].type.shape)
-        if site["input"].type.dtype is DType.S8:
-            _check_integers(site, filters // self.rank)
+        _check_shape("state", (batches, filters * memory[1]), view["state"].type.shape)
+        if view["input"].type.dtype is DType.S8:
+            _check_integers(view, filters // self.rank)
         else:
             for operand in ("weights_feature", "weights_time", "state"):
-                checks.dtype(site, operand, DType.F32)
-            _check_bias(site, filters // self.rank, DType.F32)
-        return (batches, filters // self.rank), site["input"].type.dtype
+                checks.dtype(view, operand, DType.F32)
+            _check_bias(view, filters // self.rank, DType.F32)
+        return (batches, filters // self.rank), view["input"].type.dtype
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """All at once: vectors of several batches are one row."""
-        del site
+        del view
         return 1
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The whole input."""
-        return (RowAccess.every(site["input"].type.rows, 1),)
+        return (RowAccess.every(view["input"].type.rows, 1),)
 
-    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
+    def stateful_reference(self, view: NodeView) -> Callable[[Rows, Sequence[Array]], Array]:
         """Rule N36, or N24 of floats: new results of the filters, then the weighted sums of those that are kept."""
-        layer = self._float_layer(site) if site["input"].type.dtype is DType.F32 else self._integer_layer(site)
-        batches, depth = site["input"].type.shape
-        memory = site["weights_time"].type.shape[1]
+        layer = self._float_layer(view) if view["input"].type.dtype is DType.F32 else self._integer_layer(view)
+        batches, depth = view["input"].type.shape
+        memory = view["weights_time"].type.shape[1]
 
         def output(rows: Rows, states: Sequence[Array]) -> Array:
             state = states[0].reshape(batches, -1, memory)
@@ -84,42 +84,42 @@ class Svdf(StatefulOperator):
 
         return output
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The kernel of the state's type."""
-        dtype = site["state"].type.dtype
-        batches, depth = site["input"].type.shape
-        filters, memory = site["weights_time"].type.shape
+        dtype = view["state"].type.dtype
+        batches, depth = view["input"].type.shape
+        filters, memory = view["weights_time"].type.shape
         units = filters // self.rank
         params = PARAMS[_KERNELS[dtype]](
-            weights_feature=site.constant("weights_feature").reshape(-1),
-            weights_time=site.constant("weights_time").reshape(-1),
-            bias=_bias(site, units),
+            weights_feature=view.constant("weights_feature").reshape(-1),
+            weights_time=view.constant("weights_time").reshape(-1),
+            bias=_bias(view, units),
             batches=batches,
             depth=depth,
             units=units,
             filters_per_unit=self.rank,
             memory=memory,
-            **(self._clamp_params() if dtype is DType.F32 else _scaling_params(site)),
+            **(self._clamp_params() if dtype is DType.F32 else _scaling_params(view)),
         )
         # A vector is read until the last of its units is computed.
         reads = ((batch * depth, (batch + 1) * units - 1) for batch in range(batches))
-        distance = site.output.type.dtype.size_bytes * least_distance(reads)
+        distance = view.output.type.dtype.size_bytes * least_distance(reads)
         return KernelCall(_KERNELS[dtype], params, inplace_distance_bytes=(distance,))
 
-    def macs(self, site: Site) -> int:
+    def macs(self, view: NodeView) -> int:
         """Of each filter, the input's elements and those that it keeps."""
-        batches, depth = site["input"].type.shape
-        filters, memory = site["weights_time"].type.shape
+        batches, depth = view["input"].type.shape
+        filters, memory = view["weights_time"].type.shape
         return batches * filters * (depth + memory)
 
-    def _integer_layer(self, site: Site) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    def _integer_layer(self, view: NodeView) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
         """What makes the filters' new results `[B, F]` of the input, and the outputs of all results `[B, F, M]`."""
-        matrix = site.constant("weights_feature").astype(np.int32).T
-        times = site.constant("weights_time").astype(np.int64)
-        bias = _bias(site, len(times) // self.rank).astype(np.int64)
-        feature, result = _factors(site)
-        dtype, zero = site["state"].type.dtype, site["state"].quantization.zero_point
-        source_zero, output_zero = (site[name].quantization.zero_point for name in ("input", "output"))
+        matrix = view.constant("weights_feature").astype(np.int32).T
+        times = view.constant("weights_time").astype(np.int64)
+        bias = _bias(view, len(times) // self.rank).astype(np.int64)
+        feature, result = _factors(view)
+        dtype, zero = view["state"].type.dtype, view["state"].quantization.zero_point
+        source_zero, output_zero = (view[name].quantization.zero_point for name in ("input", "output"))
 
         def features(vectors: Array) -> Array:
             products = wrap_s32(integer_matmul(vectors.astype(np.int32) - source_zero, matrix))
@@ -133,11 +133,11 @@ class Svdf(StatefulOperator):
 
         return features, outputs
 
-    def _float_layer(self, site: Site) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    def _float_layer(self, view: NodeView) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
         """The same of floats."""
-        matrix = site.constant("weights_feature").astype(np.float32).T
-        times = site.constant("weights_time").astype(np.float32)
-        bias = _bias(site, len(times) // self.rank).astype(np.float32)
+        matrix = view.constant("weights_feature").astype(np.float32).T
+        times = view.constant("weights_time").astype(np.float32)
+        bias = _bias(view, len(times) // self.rank).astype(np.float32)
 
         def features(vectors: Array) -> Array:
             start = np.zeros((len(vectors), len(times)), np.float32)
@@ -191,47 +191,47 @@ def _check_shape(operand: str, wanted: tuple[int, ...], found: tuple[int, ...]) 
         raise OperatorError(what, operand=operand)
 
 
-def _check_bias(site: Site, units: int, dtype: DType) -> None:
-    bias = site.find("bias")
+def _check_bias(view: NodeView, units: int, dtype: DType) -> None:
+    bias = view.find("bias")
     if bias is not None:
-        checks.dtype(site, "bias", dtype)
+        checks.dtype(view, "bias", dtype)
         _check_shape("bias", (units,), bias.type.shape)
 
 
-def _check_integers(site: Site, units: int) -> None:
+def _check_integers(view: NodeView, units: int) -> None:
     """Types and quantization of an integer layer."""
-    checks.dtype(site, "weights_feature", DType.S8)
-    dtype = _state_type(site)
+    checks.dtype(view, "weights_feature", DType.S8)
+    dtype = _state_type(view)
     for operand in ("input", "output"):
-        checks.per_tensor(site, operand)
+        checks.per_tensor(view, operand)
     for operand in ("weights_feature", "weights_time"):
-        checks.symmetric(site, operand)
-    (checks.per_tensor if dtype is DType.S8 else checks.symmetric)(site, "state")
-    _check_bias(site, units, DType.S32)
-    bias = site.find("bias")
+        checks.symmetric(view, operand)
+    (checks.per_tensor if dtype is DType.S8 else checks.symmetric)(view, "state")
+    _check_bias(view, units, DType.S32)
+    bias = view.find("bias")
     if bias is not None:
-        wanted = float(_product(site["state"].quantization.scale, site["weights_time"].quantization.scale))
-        if abs(checks.per_tensor(site, "bias").scale - wanted) >= _BIAS_TOLERANCE:
+        wanted = float(_product(view["state"].quantization.scale, view["weights_time"].quantization.scale))
+        if abs(checks.per_tensor(view, "bias").scale - wanted) >= _BIAS_TOLERANCE:
             what = f"bias has scale {bias.quantization.scale:.6g}, but that of the sums is {wanted:.6g}"
             raise OperatorError(what, "Quantize the model again", "bias")
-    _factors(site)
+    _factors(view)
 
 
-def _state_type(site: Site) -> DType:
+def _state_type(view: NodeView) -> DType:
     """The type of the state, which is that of the weights over time; TFLM would read the one as the other."""
-    checks.dtype(site, "weights_time", DType.S8, DType.S16)
-    checks.dtype(site, "state", site["weights_time"].type.dtype)
-    return site["state"].type.dtype
+    checks.dtype(view, "weights_time", DType.S8, DType.S16)
+    checks.dtype(view, "state", view["weights_time"].type.dtype)
+    return view["state"].type.dtype
 
 
 def _product(first: float, second: float) -> np.float32:
     return np.float32(first) * np.float32(second)
 
 
-def _factors(site: Site) -> tuple[Multiplier, Multiplier]:
+def _factors(view: NodeView) -> tuple[Multiplier, Multiplier]:
     """Rule N36: from products to the state, and from sums to the output; of scales, computed in float32."""
     scales = {
-        operand: np.float32(site[operand].quantization.scale) for operand in (*site.op.inputs[:3], "state", "output")
+        operand: np.float32(view[operand].quantization.scale) for operand in (*view.op.inputs[:3], "state", "output")
     }
     with np.errstate(all="ignore"):
         feature = scales["input"] * scales["weights_feature"] / scales["state"]
@@ -239,27 +239,27 @@ def _factors(site: Site) -> tuple[Multiplier, Multiplier]:
     return checks.factor(float(feature)), checks.factor(float(result))
 
 
-def _bias(site: Site, units: int) -> Array:
+def _bias(view: NodeView, units: int) -> Array:
     """The bias, zeros where it is left out."""
-    dtype = np.float32 if site["input"].type.dtype is DType.F32 else np.int32
-    bias = site.find("bias")
+    dtype = np.float32 if view["input"].type.dtype is DType.F32 else np.int32
+    bias = view.find("bias")
     return np.zeros(units, dtype) if bias is None or bias.data is None else bias.data.astype(dtype)
 
 
-def _scaling_params(site: Site) -> dict[str, Any]:
+def _scaling_params(view: NodeView) -> dict[str, Any]:
     """The struct fields that only kernels of integers have."""
-    weights = site.constant("weights_feature")
-    feature, result = _factors(site)
+    weights = view.constant("weights_feature")
+    feature, result = _factors(view)
     zeros = np.zeros(len(weights), np.int32)
-    state, is_s8 = site["state"].quantization, site["state"].type.dtype is DType.S8
+    state, is_s8 = view["state"].quantization, view["state"].type.dtype is DType.S8
     return {
-        "feature_bias": folded_bias(zeros, weights, site["input"].quantization.zero_point),
+        "feature_bias": folded_bias(zeros, weights, view["input"].quantization.zero_point),
         **({"state_zero_point": state.zero_point} if is_s8 else {}),
         "feature_multiplier": feature.value,
         "feature_shift": feature.shift,
         "output_multiplier": result.value,
         "output_shift": result.shift,
-        "output_zero_point": site.output.quantization.zero_point,
+        "output_zero_point": view.output.quantization.zero_point,
     }
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, RowAccess, Rows, Site, StatefulOperator
+from kibi.ir import KernelCall, NodeView, OperatorError, RowAccess, Rows, StatefulOperator
 from kibi.kernels.params import PARAMS
 from kibi.ops import checks
 from kibi.ops.overlap import least_distance
@@ -49,49 +49,49 @@ class UnidirectionalSequenceLstm(StatefulOperator):
     time_major: bool = False
     cell_clip: float = 0.0
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape with U in the last place, the input's type."""
         for operand, what in _REFUSED.items():
-            if site.find(operand) is not None:
+            if view.find(operand) is not None:
                 remedy = "Export an LSTM as Keras has it, without variants"
                 raise OperatorError(f"{what} not supported, neither by TFLM", remedy, operand)
-        *_, depth = checks.rank(site, "input", 3)
-        units = checks.rank(site, "input_to_forget", 2)[0]
+        *_, depth = checks.rank(view, "input", 3)
+        units = checks.rank(view, "input_to_forget", 2)[0]
         for gate in GATES:
-            _check_shape(site, f"input_to_{gate}", units, depth)
-            _check_shape(site, f"recurrent_to_{gate}", units, units)
-            _check_shape(site, f"{gate}_bias", units)
-        _check_shape(site, "output_state", self._batches(site), units)
-        cells = site["cell_state"].type
-        if cells.elements != self._batches(site) * units:
+            _check_shape(view, f"input_to_{gate}", units, depth)
+            _check_shape(view, f"recurrent_to_{gate}", units, units)
+            _check_shape(view, f"{gate}_bias", units)
+        _check_shape(view, "output_state", self._batches(view), units)
+        cells = view["cell_state"].type
+        if cells.elements != self._batches(view) * units:
             what = (
-                f"cell_state has shape {list(cells.shape)}, but {self._batches(site)} * {units} elements are required"
+                f"cell_state has shape {list(cells.shape)}, but {self._batches(view)} * {units} elements are required"
             )
             raise OperatorError(what, operand="cell_state")
-        if _is_float(site):
-            lstm_floats.check(site)
+        if _is_float(view):
+            lstm_floats.check(view)
         else:
-            lstm_integers.check(site, self.cell_clip)
-        return (*site["input"].type.shape[:2], units), site["input"].type.dtype
+            lstm_integers.check(view, self.cell_clip)
+        return (*view["input"].type.shape[:2], units), view["input"].type.dtype
 
-    def _batches(self, site: Site) -> int:
-        return site["input"].type.shape[1 if self.time_major else 0]
+    def _batches(self, view: NodeView) -> int:
+        return view["input"].type.shape[1 if self.time_major else 0]
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One for each step in time; all at once where several batches follow one another."""
-        times = site["input"].type.shape[0 if self.time_major else 1]
-        return times if self.time_major or self._batches(site) == 1 else 1
+        times = view["input"].type.shape[0 if self.time_major else 1]
+        return times if self.time_major or self._batches(view) == 1 else 1
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The vectors of a step: a row is one vector."""
-        rows, steps = site["input"].type.rows, self.steps(site)
+        rows, steps = view["input"].type.rows, self.steps(view)
         return (RowAccess(rows, steps, count=rows // steps, stride=rows // steps),)
 
-    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
+    def stateful_reference(self, view: NodeView) -> Callable[[Rows, Sequence[Array]], Array]:
         """Rule N37, vector after vector; of floats with rules N24, N25 and N32."""
-        batches = self._batches(site)
-        step = (lstm_floats if _is_float(site) else lstm_integers).step(site, self.cell_clip)
-        dtype = site["input"].type.dtype.numpy
+        batches = self._batches(view)
+        step = (lstm_floats if _is_float(view) else lstm_integers).step(view, self.cell_clip)
+        dtype = view["input"].type.dtype.numpy
 
         def outputs(rows: Rows, states: Sequence[Array]) -> Array:
             hidden, cells = (state.reshape(batches, -1) for state in states)
@@ -105,37 +105,37 @@ class UnidirectionalSequenceLstm(StatefulOperator):
 
         return outputs
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The type's kernel."""
-        dtype, batches = site["input"].type.dtype, self._batches(site)
-        vectors = site["input"].type.rows // self.steps(site)
-        units, depth = site["input_to_forget"].type.shape
+        dtype, batches = view["input"].type.dtype, self._batches(view)
+        vectors = view["input"].type.rows // self.steps(view)
+        units, depth = view["input_to_forget"].type.shape
         weights = (f"{kind}_to_{gate}" for kind in ("input", "recurrent") for gate in GATES)
         kernel = f"kibi_lstm_{dtype}"
         params = PARAMS[kernel](
-            **{operand: site.constant(operand).reshape(-1) for operand in weights},
+            **{operand: view.constant(operand).reshape(-1) for operand in weights},
             batches=batches,
             times=vectors // batches,
             depth=depth,
             units=units,
-            **(lstm_floats if _is_float(site) else lstm_integers).params(site, self.cell_clip),
+            **(lstm_floats if _is_float(view) else lstm_integers).params(view, self.cell_clip),
         )
         # A vector is read until the last of its units is computed.
         distance = dtype.size_bytes * least_distance((0, (number + 1) * units - 1) for number in range(vectors))
         return KernelCall(kernel, params, inplace_distance_bytes=(distance,))
 
-    def macs(self, site: Site) -> int:
+    def macs(self, view: NodeView) -> int:
         """Of each vector, the weights of four gates."""
-        units, depth = site["input_to_forget"].type.shape
-        return site["input"].type.rows * len(GATES) * units * (depth + units)
+        units, depth = view["input_to_forget"].type.shape
+        return view["input"].type.rows * len(GATES) * units * (depth + units)
 
 
-def _is_float(site: Site) -> bool:
-    return site["input"].type.dtype is DType.F32
+def _is_float(view: NodeView) -> bool:
+    return view["input"].type.dtype is DType.F32
 
 
-def _check_shape(site: Site, operand: str, *wanted: int) -> None:
-    found = site[operand].type.shape
+def _check_shape(view: NodeView, operand: str, *wanted: int) -> None:
+    found = view[operand].type.shape
     if found != wanted:
         what = f"{operand} has shape {list(found)}, but {list(wanted)} is required"
         raise OperatorError(what, operand=operand)

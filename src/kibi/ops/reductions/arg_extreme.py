@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.reductions import ArgExtremeParams
 from kibi.ops import checks
 
@@ -25,31 +25,31 @@ class ArgExtreme(Operator):
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.F32)
     is_max: ClassVar[bool]
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape without the axis, type s32."""
-        shape = site["input"].type.shape
-        checks.dtype(site, "axis", DType.S32)
-        checks.dtype(site, "output", DType.S32)
-        axis = site.constant("axis")
+        shape = view["input"].type.shape
+        checks.dtype(view, "axis", DType.S32)
+        checks.dtype(view, "output", DType.S32)
+        axis = view.constant("axis")
         if axis.size != 1 or not -len(shape) <= int(axis.reshape(-1)[0]) < len(shape):
             raise OperatorError(f"axis {axis.tolist()} must be one axis of {list(shape)}", operand="axis")
-        at = _axis(site)
+        at = _axis(view)
         return (*shape[:at], *shape[at + 1 :]), DType.S32
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """Row by row where the axis is the last and both tensors fall into the same rows; else one."""
-        source, output = site["input"].type, site.output.type
-        goes_by_row = _axis(site) == len(source.shape) - 1 and source.rows == output.rows and source.row_axis != 0
+        source, output = view["input"].type, view.output.type
+        goes_by_row = _axis(view) == len(source.shape) - 1 and source.rows == output.rows and source.row_axis != 0
         return source.rows if goes_by_row else 1
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The row at the same place, or all."""
-        rows, steps = site["input"].type.rows, site.steps
+        rows, steps = view["input"].type.rows, view.steps
         return (RowAccess.same(rows) if steps == rows else RowAccess.every(rows, 1),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """NumPy's, which take the first of equals, too; but a NaN is no extreme, unless it comes first."""
-        loops = _loops(site)
+        loops = _loops(view)
         find, least = (np.argmax, -np.inf) if self.is_max else (np.argmin, np.inf)
 
         def step(rows: Rows) -> Array:
@@ -61,25 +61,25 @@ class ArgExtreme(Operator):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type; its output lies apart from the input."""
-        outer, size, inner = _loops(site)
+        outer, size, inner = _loops(view)
         params = ArgExtremeParams(
             outer=outer,
             size=size,
             inner=inner,
-            row_elements=site["input"].type.row_elements,
+            row_elements=view["input"].type.row_elements,
             is_max=int(self.is_max),
         )
-        made_bytes = site.output.type.size_bytes // site.steps
-        return KernelCall(f"kibi_arg_extreme_{site['input'].type.dtype}", params, inplace_distance_bytes=(made_bytes,))
+        made_bytes = view.output.type.size_bytes // view.steps
+        return KernelCall(f"kibi_arg_extreme_{view['input'].type.dtype}", params, inplace_distance_bytes=(made_bytes,))
 
 
-def _axis(site: Site) -> int:
-    return int(site.constant("axis").reshape(-1)[0]) % len(site["input"].type.shape)
+def _axis(view: NodeView) -> int:
+    return int(view.constant("axis").reshape(-1)[0]) % len(view["input"].type.shape)
 
 
-def _loops(site: Site) -> tuple[int, int, int]:
+def _loops(view: NodeView) -> tuple[int, int, int]:
     """Elements in front of the axis in one step, along it, and behind it."""
-    shape, axis = site["input"].type.shape, _axis(site)
-    return prod(shape[:axis]) // site.steps, shape[axis], prod(shape[axis + 1 :])
+    shape, axis = view["input"].type.shape, _axis(view)
+    return prod(shape[:axis]) // view.steps, shape[axis], prod(shape[axis + 1 :])

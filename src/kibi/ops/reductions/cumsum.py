@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
 from kibi.kernels.params.reductions import CumsumParams, CumsumS8Params
 from kibi.ops import checks
 from kibi.ops.movement.strided_copy import axis_of, scalar
@@ -33,29 +33,29 @@ class Cumsum(Operator):
     exclusive: bool = False
     reverse: bool = False
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape and type."""
-        dtype = checks.dtype(site, "input", *self.types)
-        axis_of(site, scalar(site, "axis"))
+        dtype = checks.dtype(view, "input", *self.types)
+        axis_of(view, scalar(view, "axis"))
         if dtype is DType.S8:
-            RunningSum.of(site, "input")
-        return site["input"].type.shape, dtype
+            RunningSum.of(view, "input")
+        return view["input"].type.shape, dtype
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """Row by row where the axis lies within the rows; else one."""
-        source = site["input"].type
-        goes_by_row = source.row_axis is not None and _axis(site) > source.row_axis
+        source = view["input"].type
+        goes_by_row = source.row_axis is not None and _axis(view) > source.row_axis
         return source.rows if goes_by_row else 1
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The row at the same place, or all."""
-        rows, steps = site["input"].type.rows, site.steps
+        rows, steps = view["input"].type.rows, view.steps
         return (RowAccess.same(rows) if steps == rows else RowAccess.every(rows, 1),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rule N24 for floats: one element after another; N34 for s8."""
-        loops = _loops(site)
-        running = RunningSum.of(site, "input") if site.output.type.dtype is DType.S8 else None
+        loops = _loops(view)
+        running = RunningSum.of(view, "input") if view.output.type.dtype is DType.S8 else None
 
         def step(rows: Rows) -> Array:
             data = np.concatenate([np.asarray(row).reshape(-1) for row in rows[0]]).reshape(loops)
@@ -73,31 +73,31 @@ class Cumsum(Operator):
         counted = sums[:, :-1] if self.exclusive else sums[:, 1:]
         return counted[:, ::-1] if self.reverse else counted
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type; its output lies apart from the input."""
-        outer, size, inner = _loops(site)
-        dtype = site.output.type.dtype
+        outer, size, inner = _loops(view)
+        dtype = view.output.type.dtype
         params = CumsumParams(
             outer=outer,
             size=size,
             inner=inner,
-            row_elements=site["input"].type.row_elements,
+            row_elements=view["input"].type.row_elements,
             is_exclusive=int(self.exclusive),
             is_reversed=int(self.reverse),
         )
         if dtype is DType.S8:
-            params = CumsumS8Params(**params.scalars, **RunningSum.of(site, "input").params())
+            params = CumsumS8Params(**params.scalars, **RunningSum.of(view, "input").params())
         return KernelCall(f"kibi_cumsum_{dtype}", params)
 
 
-def _axis(site: Site) -> int:
-    return axis_of(site, scalar(site, "axis"))
+def _axis(view: NodeView) -> int:
+    return axis_of(view, scalar(view, "axis"))
 
 
-def _loops(site: Site) -> tuple[int, int, int]:
+def _loops(view: NodeView) -> tuple[int, int, int]:
     """Elements in front of the axis in one step, along it, and behind it."""
-    shape, axis = site["input"].type.shape, _axis(site)
-    return prod(shape[:axis]) // site.steps, shape[axis], prod(shape[axis + 1 :])
+    shape, axis = view["input"].type.shape, _axis(view)
+    return prod(shape[:axis]) // view.steps, shape[axis], prod(shape[axis + 1 :])
 
 
 register(Cumsum)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, OperatorError, Site
+from kibi.ir import Accumulation, KernelCall, NodeView, OperatorError
 from kibi.kernels.params.reductions import ReduceExtremeParams
 from kibi.ops import checks
 from kibi.ops.reductions.reduction import Reduction, accumulation, loop_params
@@ -25,22 +25,22 @@ class Extreme(Reduction):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_reduce_extreme_s8", "kibi_reduce_extreme_f32")
     is_max: ClassVar[bool]
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape with the axes dropped or set to 1, the input's type."""
-        dtype = checks.dtype(site, "input", *self.types)
+        dtype = checks.dtype(view, "input", *self.types)
         if dtype is DType.S8:
-            source, target = checks.per_tensor(site, "input"), checks.per_tensor(site, "output")
+            source, target = checks.per_tensor(view, "input"), checks.per_tensor(view, "output")
             if (source.scale, source.zero_point) != (target.scale, target.zero_point):
                 what = f"input ({source}) and output ({target}) must have the same scale and zero point"
                 raise OperatorError(what, operand="output")
-        return self.reduced_shape(site), dtype
+        return self.reduced_shape(view), dtype
 
-    def accumulation(self, site: Site) -> Accumulation:
+    def accumulation(self, view: NodeView) -> Accumulation:
         """An element takes the place of what has grown where it is beyond it."""
-        dtype = site["input"].type.dtype
+        dtype = view["input"].type.dtype
         lowest, highest = dtype.limits if dtype is DType.S8 else (np.finfo(np.float32).min, np.finfo(np.float32).max)
-        start = np.full(site.output.type.elements, lowest if self.is_max else highest, dtype.numpy)
-        return accumulation(site, start, self._combine, lambda grown: grown)
+        start = np.full(view.output.type.elements, lowest if self.is_max else highest, dtype.numpy)
+        return accumulation(view, start, self._combine, lambda grown: grown)
 
     def _combine(self, grown: Array, places: NDArray[np.int64], row: Array) -> None:
         present = ~np.isnan(row.astype(np.float32))
@@ -53,11 +53,11 @@ class Extreme(Reduction):
         is_beyond = beyond(best, grown[named])
         grown[named[is_beyond]] = best[is_beyond]
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type, called for each row; the scratch holds what has grown."""
-        dtype = site["input"].type.dtype
-        params = ReduceExtremeParams(is_max=int(self.is_max), **loop_params(site))
-        scratch_bytes = site.output.type.size_bytes
+        dtype = view["input"].type.dtype
+        params = ReduceExtremeParams(is_max=int(self.is_max), **loop_params(view))
+        scratch_bytes = view.output.type.size_bytes
         # The last call has read its row before it writes.
         return KernelCall(
             f"kibi_reduce_extreme_{dtype}", params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, Site
+from kibi.ir import Accumulation, KernelCall, NodeView
 from kibi.kernels.params.reductions import MeanF32Params, MeanParams
 from kibi.ops import checks
 from kibi.ops.reductions.reduction import Reduction, accumulation, axes_of, loop_params
@@ -29,39 +29,39 @@ class Mean(Reduction):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_mean_s8", "kibi_mean_s16", "kibi_mean_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape with the axes dropped or set to 1, the input's type."""
-        shape, dtype = self.reduced_shape(site), site["input"].type.dtype
+        shape, dtype = self.reduced_shape(view), view["input"].type.dtype
         if dtype is not DType.F32:
-            checks.per_tensor(site, "input")
-            checks.per_tensor(site, "output")
-            self.multiplier(site)
+            checks.per_tensor(view, "input")
+            checks.per_tensor(view, "output")
+            self.multiplier(view)
         return shape, dtype
 
     @staticmethod
-    def multiplier(site: Site) -> Multiplier:
+    def multiplier(view: NodeView) -> Multiplier:
         """Returns the factor of integers from the sum to the output, with 1 / count in it."""
-        count = _count(site)
-        factor = checks.factor(site["input"].quantization.scale / site.output.quantization.scale)
+        count = _count(view)
+        factor = checks.factor(view["input"].quantization.scale / view.output.quantization.scale)
         shift = min(count.bit_length() - 1, 32, 31 + factor.shift)
         return Multiplier((factor.value << shift) // count, factor.shift - shift)
 
-    def accumulation(self, site: Site) -> Accumulation:
+    def accumulation(self, view: NodeView) -> Accumulation:
         """Rule N11: the sum without its zero points, scaled once by a multiplier that includes the division; N24 of floats."""
-        if site["input"].type.dtype is not DType.F32:
-            return ScaledSums(self.multiplier(site), _count(site)).accumulation(site)
-        count = np.float32(_count(site))
-        start = np.zeros(site.output.type.elements, np.float32)
-        return accumulation(site, start, _add, lambda sums: sums.astype(np.float32) / count)
+        if view["input"].type.dtype is not DType.F32:
+            return ScaledSums(self.multiplier(view), _count(view)).accumulation(view)
+        count = np.float32(_count(view))
+        start = np.zeros(view.output.type.elements, np.float32)
+        return accumulation(view, start, _add, lambda sums: sums.astype(np.float32) / count)
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type, called for each row; the scratch holds a 32-bit sum for each output element."""
-        dtype, count, loops = site["input"].type.dtype, _count(site), loop_params(site)
+        dtype, count, loops = view["input"].type.dtype, _count(view), loop_params(view)
         params: MeanF32Params | MeanParams = MeanF32Params(count=float(np.float32(count)), **loops)
         if dtype is not DType.F32:
-            params = MeanParams(**loops, **ScaledSums(self.multiplier(site), count).scaling_params(site))
+            params = MeanParams(**loops, **ScaledSums(self.multiplier(view), count).scaling_params(view))
         # The last call has read its row before it writes.
-        scratch_bytes = 4 * site.output.type.elements
+        scratch_bytes = 4 * view.output.type.elements
         return KernelCall(f"kibi_mean_{dtype}", params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,))
 
 
@@ -71,10 +71,10 @@ def _add(sums: Array, places: NDArray[np.int64], row: Array) -> None:
         np.add.at(sums, places, row)
 
 
-def _count(site: Site) -> int:
+def _count(view: NodeView) -> int:
     """Elements of each mean."""
-    shape = site["input"].type.shape
-    return prod(shape[axis] for axis in axes_of(site))
+    shape = view["input"].type.shape
+    return prod(shape[axis] for axis in axes_of(view))
 
 
 register(Mean)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, Site
+from kibi.ir import Accumulation, KernelCall, NodeView
 from kibi.kernels.params.reductions import ReductionParams
 from kibi.ops import checks
 from kibi.ops.reductions.reduction import Reduction, accumulation, loop_params
@@ -25,24 +25,24 @@ class ReduceAll(Reduction):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_reduce_all_bool",)
     types: ClassVar[tuple[DType, ...]] = (DType.BOOL,)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape with the axes dropped or set to 1, type bool."""
-        return self.reduced_shape(site), checks.dtype(site, "input", *self.types)
+        return self.reduced_shape(view), checks.dtype(view, "input", *self.types)
 
-    def accumulation(self, site: Site) -> Accumulation:
+    def accumulation(self, view: NodeView) -> Accumulation:
         """True until an element is false."""
-        start = np.ones(site.output.type.elements, np.bool_)
-        return accumulation(site, start, self._combine, lambda grown: grown)
+        start = np.ones(view.output.type.elements, np.bool_)
+        return accumulation(view, start, self._combine, lambda grown: grown)
 
     @staticmethod
     def _combine(grown: Array, places: NDArray[np.int64], row: Array) -> None:
         np.logical_and.at(grown, places, row)
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The one kernel, called for each row; the scratch holds what has grown."""
-        scratch_bytes = site.output.type.size_bytes
+        scratch_bytes = view.output.type.size_bytes
         # The last call has read its row before it writes.
-        params = ReductionParams(**loop_params(site))
+        params = ReductionParams(**loop_params(view))
         return KernelCall(self.kernels[0], params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import Accumulation, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.ops import checks
 
 
@@ -22,37 +22,37 @@ class Reduction(Operator):
 
     keep_dims: bool = False
 
-    def reduced_shape(self, site: Site) -> tuple[int, ...]:
+    def reduced_shape(self, view: NodeView) -> tuple[int, ...]:
         """The input's shape with the axes dropped or set to 1.
 
         Raises:
             OperatorError: ranks, types or axes are not as they must be.
         """
-        shape = checks.rank(site, "input", 1, 2, 3, 4)
-        checks.dtype(site, "axes", DType.S32)
-        raw = site.constant("axes").reshape(-1)
+        shape = checks.rank(view, "input", 1, 2, 3, 4)
+        checks.dtype(view, "axes", DType.S32)
+        raw = view.constant("axes").reshape(-1)
         if any(not -len(shape) <= int(axis) < len(shape) for axis in raw):
             raise OperatorError(f"axes {raw.tolist()} leave a tensor of rank {len(shape)}", operand="axes")
-        axes = axes_of(site)
+        axes = axes_of(view)
         if self.keep_dims:
             return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
         return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One for each row of the input."""
-        return site["input"].type.rows
+        return view["input"].type.rows
 
-    def accumulates(self, site: Site) -> bool:
+    def accumulates(self, view: NodeView) -> bool:
         """Where the input has several rows: all output elements grow together."""
-        return site["input"].type.rows > 1
+        return view["input"].type.rows > 1
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row after row."""
-        return (RowAccess.same(site["input"].type.rows),)
+        return (RowAccess.same(view["input"].type.rows),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The reduction of an input of one row."""
-        whole = self.accumulation(site)
+        whole = self.accumulation(view)
 
         def row(rows: Rows) -> Array:
             grown = whole.start.copy()
@@ -62,23 +62,23 @@ class Reduction(Operator):
         return row
 
 
-def axes_of(site: Site) -> frozenset[int]:
+def axes_of(view: NodeView) -> frozenset[int]:
     """The axes, counted from the front."""
-    rank = len(site["input"].type.shape)
-    return frozenset(int(axis) % rank for axis in site.constant("axes").reshape(-1))
+    rank = len(view["input"].type.shape)
+    return frozenset(int(axis) % rank for axis in view.constant("axes").reshape(-1))
 
 
-def places_of(site: Site) -> NDArray[np.int64]:
+def places_of(view: NodeView) -> NDArray[np.int64]:
     """For each element of each row of the input, `[rows, elements]`, the output's element that it goes into."""
-    source, axes = site["input"].type, axes_of(site)
+    source, axes = view["input"].type, axes_of(view)
     kept = tuple(1 if axis in axes else size for axis, size in enumerate(source.shape))
     numbers = np.arange(prod(kept), dtype=np.int64).reshape(kept)
     return np.broadcast_to(numbers, source.shape).reshape(source.rows, -1)
 
 
-def loop_params(site: Site) -> dict[str, int]:
+def loop_params(view: NodeView) -> dict[str, int]:
     """The struct fields of `ReductionParams`, which lead through the input."""
-    source, axes = site["input"].type, axes_of(site)
+    source, axes = view["input"].type, axes_of(view)
     kept = [1 if axis in axes else size for axis, size in enumerate(source.shape)]
     strides = [0 if axis in axes else prod(kept[axis + 1 :]) for axis in range(len(kept))]
     front = 0 if source.row_axis is None else source.row_axis + 1
@@ -88,7 +88,7 @@ def loop_params(site: Site) -> dict[str, int]:
         **{f"size{level}": size for level, (size, _) in enumerate(loops) if level},
         **{f"step{level}": step for level, (_, step) in enumerate(loops)},
         "steps": source.rows,
-        "output_elements": site.output.type.elements,
+        "output_elements": view.output.type.elements,
     }
 
 
@@ -99,13 +99,13 @@ def _two_loops(axes: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def accumulation(
-    site: Site,
+    view: NodeView,
     start: Array,
     combine: Callable[[Array, NDArray[np.int64], Array], None],
     finish: Callable[[Array], Array],
 ) -> Accumulation:
     """Row after row: `combine` brings the elements of a row into what has grown, at their places, in order."""
-    places = places_of(site)
+    places = places_of(view)
 
     def add(grown: Array, rows: Rows, step: int) -> None:
         combine(grown, places[step], np.asarray(rows[0][0]).reshape(-1))

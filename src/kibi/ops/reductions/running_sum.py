@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.quant import Multiplier, quantize_multiplier, requantize, wrap_s32
 
@@ -27,13 +27,13 @@ class RunningSum:
     output_zero_point: int
 
     @staticmethod
-    def of(site: Site, operand: str) -> "RunningSum":
+    def of(view: NodeView, operand: str) -> "RunningSum":
         """The sums of elements of that operand.
 
         Raises:
             OperatorError: the output's scale is so small that the factor is not below 1, which TFLM does not survive.
         """
-        source, output = checks.per_tensor(site, operand), checks.per_tensor(site, "output")
+        source, output = checks.per_tensor(view, operand), checks.per_tensor(view, "output")
         factor = quantize_multiplier(2 * source.scale / ((1 << _LEFT_SHIFT) * output.scale))
         if factor.shift > 0:
             what = f"output scale {output.scale:.9g} is out of proportion to the input's scale {source.scale:.9g}"

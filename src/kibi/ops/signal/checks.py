@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Operator, OperatorError, RowAccess, Site, StatefulOperator
+from kibi.ir import NodeView, Operator, OperatorError, RowAccess, StatefulOperator
 from kibi.ops import checks
 
 
@@ -15,46 +15,46 @@ from kibi.ops import checks
 class Vectors(Operator):
     """An operator on whole tensors, in one step."""
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """All at once."""
-        del site
+        del view
         return 1
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Whole tensors."""
-        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in site.row_tensors)
+        return tuple(RowAccess.every(tensor.type.rows, 1) for tensor in view.row_tensors)
 
 
 @dataclass(frozen=True, slots=True)
 class StatefulLines(StatefulOperator):
     """An operator that remembers something, on lines along the last axis, all in one step."""
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """All at once."""
-        del site
+        del view
         return 1
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Each line by itself."""
-        kind = site["input"].type
+        kind = view["input"].type
         lines, parts = kind.elements // kind.shape[-1], kind.row_elements // kind.shape[-1]
         return (RowAccess.every(lines, 1, parts),)
 
 
-def apart(site: Site) -> tuple[int, ...]:
+def apart(view: NodeView) -> tuple[int, ...]:
     """The distances of a kernel whose outputs are apart from each row that is read: the most that a step makes of one."""
-    most = max(tensor.type.size_bytes // site.steps for tensor in site.outputs)
-    return (most,) * len(site.row_tensors)
+    most = max(tensor.type.size_bytes // view.steps for tensor in view.outputs)
+    return (most,) * len(view.row_tensors)
 
 
-def vector(site: Site, operand: str, dtype: DType, elements: int | None = None) -> int:
+def vector(view: NodeView, operand: str, dtype: DType, elements: int | None = None) -> int:
     """The elements of an operand that must have one axis, this type, and, where it is given, this size.
 
     Raises:
         OperatorError: it has not.
     """
-    checks.dtype(site, operand, dtype)
-    (found,) = checks.rank(site, operand, 1)
+    checks.dtype(view, operand, dtype)
+    (found,) = checks.rank(view, operand, 1)
     if elements not in (None, found):
         raise OperatorError(f"{operand} has {found} elements, but {elements} are required", operand=operand)
     return found
@@ -70,13 +70,13 @@ def within(name: str, value: int, low: int, high: int) -> None:
         raise OperatorError(f"{name} is {value}, but {low} to {high} are possible")
 
 
-def lines_of(site: Site, operand: str) -> tuple[tuple[int, ...], int]:
+def lines_of(view: NodeView, operand: str) -> tuple[tuple[int, ...], int]:
     """The axes of an operand in front of its last, which must be there, and the last.
 
     Raises:
         OperatorError: it has no axis.
     """
-    shape = site[operand].type.shape
+    shape = view[operand].type.shape
     if not shape:
         raise OperatorError(f"{operand} has no axis, but one is required at least", operand=operand)
     return shape[:-1], shape[-1]

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Rows, Site, TensorType
+from kibi.ir import KernelCall, NodeView, OperatorError, Rows, TensorType
 from kibi.kernels.params.signal import DelayParams
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -34,17 +34,17 @@ class SignalDelay(StatefulLines):
         lines = source.elements // max(1, source.shape[-1] if source.shape else 1)
         return TensorType((max(1, lines * self.delay_length),), DType.S16)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, type s16."""
-        checks.dtype(site, "input", DType.S16)
-        lines_of(site, "input")
+        checks.dtype(view, "input", DType.S16)
+        lines_of(view, "input")
         if self.delay_length < 0:
             raise OperatorError(f"the delay is {self.delay_length}, but at least 0 is required")
-        return site["input"].type.shape, DType.S16
+        return view["input"].type.shape, DType.S16
 
-    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
+    def stateful_reference(self, view: NodeView) -> Callable[[Rows, Sequence[Array]], Array]:
         """What was there, then what comes."""
-        size, delay = site["input"].type.shape[-1], self.delay_length
+        size, delay = view["input"].type.shape[-1], self.delay_length
 
         def step(rows: Rows, states: Sequence[Array]) -> Array:
             lines = whole(rows[0]).reshape(-1, size)
@@ -55,12 +55,12 @@ class SignalDelay(StatefulLines):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The kernel."""
-        shape = site["input"].type.shape
-        lines = site["input"].type.elements // shape[-1]
+        shape = view["input"].type.shape
+        lines = view["input"].type.elements // shape[-1]
         params = DelayParams(lines=lines, size=shape[-1], delay=self.delay_length)
-        return KernelCall("kibi_signal_delay_s16", params, inplace_distance_bytes=apart(site))
+        return KernelCall("kibi_signal_delay_s16", params, inplace_distance_bytes=apart(view))
 
 
 register(SignalDelay)

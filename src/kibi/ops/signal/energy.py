@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.ir import KernelCall, NodeView, OperatorError, Rows
 from kibi.kernels.params.signal import EnergyParams
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -32,17 +32,17 @@ class SignalEnergy(Vectors):
     start_index: int = 0
     end_index: int = 0
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The output's own size, type u32."""
-        pairs, (elements,) = vector(site, "input", DType.S16) // 2, checks.rank(site, "output", 1)
+        pairs, (elements,) = vector(view, "input", DType.S16) // 2, checks.rank(view, "output", 1)
         if not 0 <= self.start_index <= self.end_index <= min(pairs, elements):
             what = f"frequencies {self.start_index} to {self.end_index} are asked for, of {pairs} in the input"
             raise OperatorError(f"{what} and {elements} in the output")
         return (elements,), DType.U32
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Sums of squares."""
-        elements, used = site.output.type.elements, slice(self.start_index, self.end_index)
+        elements, used = view.output.type.elements, slice(self.start_index, self.end_index)
 
         def step(rows: Rows) -> Array:
             data = np.asarray(rows[0][0]).astype(np.int64)
@@ -52,10 +52,10 @@ class SignalEnergy(Vectors):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """A pair is read right before its sum is written, which is as large."""
         params = EnergyParams(
-            elements=site.output.type.elements,
+            elements=view.output.type.elements,
             start=self.start_index,
             end=self.end_index,
         )

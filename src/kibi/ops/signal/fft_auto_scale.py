@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.ir import KernelCall, NodeView, OperatorError, Rows
 from kibi.kernels.params.unary import ElementsParams
 from kibi.ops.registry import register
 from kibi.ops.signal.checks import Vectors, vector
@@ -29,16 +29,16 @@ class SignalFftAutoScale(Vectors):
 
     part: int = 0
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, type s16; or a scalar s32."""
-        elements = vector(site, "input", DType.S16)
+        elements = vector(view, "input", DType.S16)
         if self.part not in (0, 1):
             raise OperatorError(f"there is no part {self.part}")
         return ((), DType.S32) if self.part else ((elements,), DType.S16)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rule N43."""
-        del site
+        del view
 
         def step(rows: Rows) -> Array:
             data = np.asarray(rows[0][0]).astype(np.int64)
@@ -47,10 +47,10 @@ class SignalFftAutoScale(Vectors):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each part; both look at all samples before they write."""
         kernel = "kibi_signal_fft_auto_scale_bits_s16" if self.part else "kibi_signal_fft_auto_scale_s16"
-        return KernelCall(kernel, ElementsParams(elements=site["input"].type.elements), inplace_distance_bytes=(0,))
+        return KernelCall(kernel, ElementsParams(elements=view["input"].type.elements), inplace_distance_bytes=(0,))
 
 
 def _largest(data: Any) -> int:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.ir import KernelCall, NodeView, OperatorError, Rows
 from kibi.kernels.params.signal import FilterBankParams
 from kibi.ops.registry import register
 from kibi.ops.signal.checks import Vectors, apart, vector
@@ -33,25 +33,25 @@ class SignalFilterBank(Vectors):
 
     num_channels: int = 0
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """One sum for each channel, type u64; no stretch leaves its tensor."""
-        energies, weights = vector(site, "input", DType.U32), vector(site, "weights", DType.S16)
-        vector(site, "unweights", DType.S16, weights)
+        energies, weights = vector(view, "input", DType.U32), vector(view, "weights", DType.S16)
+        vector(view, "unweights", DType.S16, weights)
         for name in _PLACES:
-            if vector(site, name, DType.S16) != self.num_channels + 1:
-                what = f"{name} has {site[name].type.elements} elements, but {self.num_channels + 1} are required"
+            if vector(view, name, DType.S16) != self.num_channels + 1:
+                what = f"{name} has {view[name].type.elements} elements, but {self.num_channels + 1} are required"
                 raise OperatorError(what, operand=name)
         for name, most in (("frequency_starts", energies), ("weight_starts", weights)):
-            starts, widths = (site.constant(each).astype(np.int64) for each in (name, "widths"))
+            starts, widths = (view.constant(each).astype(np.int64) for each in (name, "widths"))
             used = widths > 0
             if (starts[used] < 0).any() or ((starts + widths)[used] > most).any():
                 raise OperatorError(f"with {name} a stretch leaves the {most} elements that there are", operand=name)
         return (self.num_channels,), DType.U64
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Sums modulo 2**64."""
-        weights, unweights = (site.constant(name).astype(np.int64).view(np.uint64) for name in ("weights", "unweights"))
-        places = np.stack([site.constant(name) for name in _PLACES], axis=1).astype(np.int64).tolist()
+        weights, unweights = (view.constant(name).astype(np.int64).view(np.uint64) for name in ("weights", "unweights"))
+        places = np.stack([view.constant(name) for name in _PLACES], axis=1).astype(np.int64).tolist()
 
         def step(rows: Rows) -> Array:
             energies = np.asarray(rows[0][0]).astype(np.uint64)
@@ -64,15 +64,15 @@ class SignalFilterBank(Vectors):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The kernel, with the constants as they are."""
         names = ("weights", "unweights", *_PLACES)
-        params = FilterBankParams(channels=self.num_channels, **{name: site.constant(name) for name in names})
-        return KernelCall("kibi_signal_filter_bank_u32", params, inplace_distance_bytes=apart(site))
+        params = FilterBankParams(channels=self.num_channels, **{name: view.constant(name) for name in names})
+        return KernelCall("kibi_signal_filter_bank_u32", params, inplace_distance_bytes=apart(view))
 
-    def macs(self, site: Site) -> int:
+    def macs(self, view: NodeView) -> int:
         """Two for each energy of a stretch."""
-        return 2 * int(np.maximum(site.constant("widths"), 0).sum())
+        return 2 * int(np.maximum(view.constant("widths"), 0).sum())
 
 
 register(SignalFilterBank)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site
+from kibi.ir import KernelCall, NodeView, Rows
 from kibi.kernels.params.signal import FilterBankLogParams
 from kibi.ops.registry import register
 from kibi.ops.signal.checks import Vectors, vector, within
@@ -34,14 +34,14 @@ class SignalFilterBankLog(Vectors):
     input_correction_bits: int = 0
     output_scale: int = 1
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, type s16."""
         within("input_correction_bits", self.input_correction_bits, 0, 31)
-        return (vector(site, "input", DType.U32),), DType.S16
+        return (vector(view, "input", DType.U32),), DType.S16
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rule N45."""
-        del site
+        del view
 
         def step(rows: Rows) -> Array:
             data = np.asarray(rows[0][0]).astype(np.int64) << self.input_correction_bits & 0xFFFFFFFF
@@ -49,10 +49,10 @@ class SignalFilterBankLog(Vectors):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """A number is read right before its logarithm is written."""
         params = FilterBankLogParams(
-            elements=site["input"].type.elements,
+            elements=view["input"].type.elements,
             correction_bits=self.input_correction_bits,
             output_scale=self.output_scale,
             curve=curve(),

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site, TensorType
+from kibi.ir import KernelCall, NodeView, Rows, TensorType
 from kibi.kernels.params.signal import SpectralSubtractionParams
 from kibi.ops.registry import register
 from kibi.ops.signal.checks import StatefulLines, vector, within
@@ -44,16 +44,16 @@ class SignalFilterBankSpectralSubtraction(StatefulLines):
         """The estimate."""
         return TensorType((max(1, self.num_channels),), DType.U32)
 
-    def infer(self, site: Site) -> list[TensorType]:
+    def infer(self, view: NodeView) -> list[TensorType]:
         """A number for each channel, twice."""
-        vector(site, "input", DType.U32, self.num_channels)
+        vector(view, "input", DType.U32, self.num_channels)
         within("smoothing_bits", self.smoothing_bits, 0, 31)
         within("spectral_subtraction_bits", self.spectral_subtraction_bits, 0, 63)
         return [TensorType((self.num_channels,), DType.U32)] * 2
 
-    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], list[Array]]:
+    def stateful_reference(self, view: NodeView) -> Callable[[Rows, Sequence[Array]], list[Array]]:
         """Rule N47."""
-        del site
+        del view
 
         def step(rows: Rows, states: Sequence[Array]) -> list[Array]:
             made, noise = self._subtracted(np.asarray(rows[0][0]), states[0].reshape(-1))
@@ -77,9 +77,9 @@ class SignalFilterBankSpectralSubtraction(StatefulLines):
         kept = removed if self.clamping else estimate
         return np.maximum(left, least), kept.astype(np.uint32)
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The kernel."""
-        del site
+        del view
         params = SpectralSubtractionParams(
             elements=self.num_channels,
             clamps=int(self.clamping),

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site
+from kibi.ir import KernelCall, NodeView, Rows
 from kibi.kernels.params.unary import ElementsParams
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -28,15 +28,15 @@ class SignalFilterBankSquareRoot(Vectors):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_signal_filter_bank_square_root_u64",)
     types: ClassVar[tuple[DType, ...]] = (DType.U64,)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, type u32."""
-        checks.dtype(site, "scale_bits", DType.S32)
-        checks.rank(site, "scale_bits", 0)
-        return (vector(site, "input", DType.U64),), DType.U32
+        checks.dtype(view, "scale_bits", DType.S32)
+        checks.rank(view, "scale_bits", 0)
+        return (vector(view, "input", DType.U64),), DType.U32
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rule N44."""
-        del site
+        del view
 
         def step(rows: Rows) -> Array:
             bits = int(np.asarray(rows[1][0]).reshape(-1)[0]) & 31
@@ -44,9 +44,9 @@ class SignalFilterBankSquareRoot(Vectors):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The shift is read before anything is written, and each number right before its root."""
-        params = ElementsParams(elements=site["input"].type.elements)
+        params = ElementsParams(elements=view["input"].type.elements)
         return KernelCall(
             "kibi_signal_filter_bank_square_root_u64", params, is_untyped=True, inplace_distance_bytes=(0, 0)
         )

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Rows, Site, TensorType
+from kibi.ir import KernelCall, NodeView, OperatorError, Rows, TensorType
 from kibi.kernels.params.signal import FramerParams
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -50,24 +50,24 @@ class SignalFramer(StatefulLines):
         lines = source.elements // max(1, source.shape[-1] if source.shape else 1)
         return TensorType((max(1, lines * self.kept),), DType.S16)
 
-    def infer(self, site: Site) -> list[TensorType]:
+    def infer(self, view: NodeView) -> list[TensorType]:
         """A frame for each step of each line, and one truth value."""
-        checks.dtype(site, "input", DType.S16)
-        _, size = lines_of(site, "input")
+        checks.dtype(view, "input", DType.S16)
+        _, size = lines_of(view, "input")
         if self.frame_size < 1 or self.frame_step < 1 or self.first_available < 0:
             what = f"frames of {self.frame_size} samples every {self.frame_step} make no sense"
             raise OperatorError(f"{what}{' with zeros in front' if self.prefill else ''}")
         if size % self.frame_step:
             what = f"input has lines of {size} samples, which are no multiple of {self.frame_step}, the frames' step"
             raise OperatorError(what, operand="input")
-        *outer, size = site["input"].type.shape
+        *outer, size = view["input"].type.shape
         shape = (*outer, size // self.frame_step, self.frame_size)
         return [TensorType(shape, DType.S16), TensorType((), DType.BOOL)]
 
-    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], list[Array]]:
+    def stateful_reference(self, view: NodeView) -> Callable[[Rows, Sequence[Array]], list[Array]]:
         """Step after step of each line."""
-        size = site["input"].type.shape[-1]
-        frames = site.output.type.shape[-2:]
+        size = view["input"].type.shape[-1]
+        frames = view.output.type.shape[-2:]
 
         def step(rows: Rows, states: Sequence[Array]) -> list[Array]:
             lines = whole(rows[0]).reshape(-1, size // self.frame_step, self.frame_step)
@@ -88,9 +88,9 @@ class SignalFramer(StatefulLines):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The kernel."""
-        kind = site["input"].type
+        kind = view["input"].type
         params = FramerParams(
             lines=kind.elements // kind.shape[-1],
             frames=kind.shape[-1] // self.frame_step,
@@ -98,7 +98,7 @@ class SignalFramer(StatefulLines):
             step=self.frame_step,
             kept=self.kept,
         )
-        return KernelCall("kibi_signal_framer_s16", params, inplace_distance_bytes=apart(site))
+        return KernelCall("kibi_signal_framer_s16", params, inplace_distance_bytes=apart(view))
 
 
 register(SignalFramer)

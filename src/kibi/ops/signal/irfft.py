@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.ir import KernelCall, NodeView, OperatorError, Rows
 from kibi.kernels.params import PARAMS
 from kibi.ops.registry import register
 from kibi.ops.signal.checks import apart
@@ -34,9 +34,9 @@ class SignalIrfft(SignalTransform):
             raise OperatorError(what, operand="input")
         return elements, self.fft_length
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The transform of each line; integers are divided on the way."""
-        transform, dtype = self.transform(site), site["input"].type.dtype
+        transform, dtype = self.transform(view), view["input"].type.dtype
 
         def row(rows: Rows) -> Array:
             with np.errstate(all="ignore"):
@@ -45,10 +45,10 @@ class SignalIrfft(SignalTransform):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type, which works in its output."""
-        kernel = f"kibi_signal_irfft_{site['input'].type.dtype}"
-        return KernelCall(kernel, PARAMS[kernel](**self.params(site)), inplace_distance_bytes=apart(site))
+        kernel = f"kibi_signal_irfft_{view['input'].type.dtype}"
+        return KernelCall(kernel, PARAMS[kernel](**self.params(view)), inplace_distance_bytes=apart(view))
 
 
 register(SignalIrfft)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site, TensorType
+from kibi.ir import KernelCall, NodeView, Rows, TensorType
 from kibi.kernels.params.signal import OverlapAddParams
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -36,16 +36,16 @@ class SignalOverlapAdd(StatefulLines):
         *outer, _, size = source.shape if len(source.shape) > 1 else (1, 1)
         return TensorType((max(1, int(np.prod(outer, dtype=np.int64)) * (size - self.frame_step)),), source.dtype)
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape without the last two axes, and their steps."""
-        dtype = checks.dtype(site, "input", *self.types)
-        *outer, frames, size = checks.rank(site, "input", *range(2, 9))
+        dtype = checks.dtype(view, "input", *self.types)
+        *outer, frames, size = checks.rank(view, "input", *range(2, 9))
         within("frame_step", self.frame_step, 1, size)
         return (*outer, frames * self.frame_step), dtype
 
-    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], Array]:
+    def stateful_reference(self, view: NodeView) -> Callable[[Rows, Sequence[Array]], Array]:
         """Frame after frame."""
-        kind, advance = site["input"].type, self.frame_step
+        kind, advance = view["input"].type, self.frame_step
         frames, size = kind.shape[-2:]
 
         def step(rows: Rows, states: Sequence[Array]) -> Array:
@@ -59,17 +59,17 @@ class SignalOverlapAdd(StatefulLines):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type."""
-        *_, frames, size = site["input"].type.shape
+        *_, frames, size = view["input"].type.shape
         params = OverlapAddParams(
-            lines=site["input"].type.elements // (frames * size),
+            lines=view["input"].type.elements // (frames * size),
             frames=frames,
             size=size,
             step=self.frame_step,
         )
         return KernelCall(
-            f"kibi_signal_overlap_add_{site['input'].type.dtype}", params, inplace_distance_bytes=apart(site)
+            f"kibi_signal_overlap_add_{view['input'].type.dtype}", params, inplace_distance_bytes=apart(view)
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site
+from kibi.ir import KernelCall, NodeView, Rows
 from kibi.kernels.params.signal import PcanParams
 from kibi.ops.registry import register
 from kibi.ops.signal.checks import Vectors, vector, within
@@ -31,17 +31,17 @@ class SignalPCAN(Vectors):
 
     snr_shift: int = 0
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, type u32."""
-        channels = vector(site, "input", DType.U32)
-        vector(site, "noise_estimate", DType.U32, channels)
-        vector(site, "gain_lut", DType.S16, _LUT_ELEMENTS)
+        channels = vector(view, "input", DType.U32)
+        vector(view, "noise_estimate", DType.U32, channels)
+        vector(view, "gain_lut", DType.S16, _LUT_ELEMENTS)
         within("snr_shift", self.snr_shift, 0, 63)
         return (channels,), DType.U32
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rule N46."""
-        lut = site.constant("gain_lut").astype(np.int64)
+        lut = view.constant("gain_lut").astype(np.int64)
 
         def step(rows: Rows) -> Array:
             data, noise = (np.asarray(row[0]).astype(np.int64) for row in rows)
@@ -51,12 +51,12 @@ class SignalPCAN(Vectors):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """Both numbers of a channel are read right before its output is written."""
         params = PcanParams(
-            elements=site["input"].type.elements,
+            elements=view["input"].type.elements,
             snr_shift=self.snr_shift,
-            gain_lut=site.constant("gain_lut"),
+            gain_lut=view.constant("gain_lut"),
         )
         return KernelCall("kibi_signal_pcan_u32", params, inplace_distance_bytes=(0, 0))
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, OperatorError, Rows, Site
+from kibi.ir import KernelCall, NodeView, OperatorError, Rows
 from kibi.kernels.params import PARAMS
 from kibi.ops.registry import register
 from kibi.ops.signal.checks import apart
@@ -34,9 +34,9 @@ class SignalRfft(SignalTransform):
             raise OperatorError(what, operand="input")
         return elements, self.fft_length + 2
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The transform of each line."""
-        transform, elements = self.transform(site), site["input"].type.shape[-1]
+        transform, elements = self.transform(view), view["input"].type.shape[-1]
 
         def row(rows: Rows) -> Array:
             with np.errstate(all="ignore"):
@@ -44,12 +44,12 @@ class SignalRfft(SignalTransform):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type, which works in its output."""
-        kind = site["input"].type
+        kind = view["input"].type
         kernel = f"kibi_signal_rfft_{kind.dtype}"
-        params = PARAMS[kernel](input_elements=kind.shape[-1], **self.params(site))
-        return KernelCall(kernel, params, inplace_distance_bytes=apart(site))
+        params = PARAMS[kernel](input_elements=kind.shape[-1], **self.params(view))
+        return KernelCall(kernel, params, inplace_distance_bytes=apart(view))
 
 
 register(SignalRfft)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Rows, Site, TensorType
+from kibi.ir import KernelCall, NodeView, Rows, TensorType
 from kibi.kernels.params.signal import StackerParams
 from kibi.ops.registry import register
 from kibi.ops.signal.checks import StatefulLines, apart, vector, whole, within
@@ -46,17 +46,17 @@ class SignalStacker(StatefulLines):
         """The frames that later stacks need, too."""
         return TensorType((max(1, self.kept * self.num_channels),), DType.S16)
 
-    def infer(self, site: Site) -> list[TensorType]:
+    def infer(self, view: NodeView) -> list[TensorType]:
         """A stack, and one truth value."""
         within("stacker_left_context", self.stacker_left_context, 0, _MOST)
         within("stacker_right_context", self.stacker_right_context, 0, _MOST)
         within("stacker_step", self.stacker_step, 1, self.kept + 1)
-        vector(site, "input", DType.S16, self.num_channels)
+        vector(view, "input", DType.S16, self.num_channels)
         return [TensorType(((self.kept + 1) * self.num_channels,), DType.S16), TensorType((), DType.BOOL)]
 
-    def stateful_reference(self, site: Site) -> Callable[[Rows, Sequence[Array]], list[Array]]:
+    def stateful_reference(self, view: NodeView) -> Callable[[Rows, Sequence[Array]], list[Array]]:
         """A frame more; a number of frames below 0 means that there was none yet."""
-        del site
+        del view
 
         def step(rows: Rows, states: Sequence[Array]) -> list[Array]:
             frame, count = whole(rows[0]), int(states[1].reshape(-1)[0])
@@ -72,7 +72,7 @@ class SignalStacker(StatefulLines):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The kernel."""
         params = StackerParams(
             channels=self.num_channels,
@@ -80,7 +80,7 @@ class SignalStacker(StatefulLines):
             kept=self.kept,
             step=self.stacker_step,
         )
-        return KernelCall("kibi_signal_stacker_s16", params, inplace_distance_bytes=apart(site))
+        return KernelCall("kibi_signal_stacker_s16", params, inplace_distance_bytes=apart(view))
 
 
 register(SignalStacker)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kibi.dtypes import DType
-from kibi.ir import Operator, OperatorError, RowAccess, Site
+from kibi.ir import NodeView, Operator, OperatorError, RowAccess
 from kibi.ops import checks
 from kibi.ops.signal.checks import lines_of
 from kibi.ops.signal.fft import RADICES, RealTransform, stages_of
@@ -30,27 +30,27 @@ class SignalTransform(Operator):
             OperatorError: a line has another number.
         """
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape but for the last axis, the input's type."""
-        dtype = checks.dtype(site, "input", *_TYPES)
+        dtype = checks.dtype(view, "input", *_TYPES)
         length = self.fft_length
         if length < 4 or length % 2 or any(radix not in RADICES for radix, _ in stages_of(length // 2)):
             what = f"the transform's length is {length}, but even numbers from 4 on without prime factors above 5 are possible"
             raise OperatorError(what, "Use a power of 2")
-        outer, elements = lines_of(site, "input")
+        outer, elements = lines_of(view, "input")
         return (*outer, self.lengths(elements)[1]), dtype
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row."""
-        return (RowAccess.same(site.output.type.rows),)
+        return (RowAccess.same(view.output.type.rows),)
 
-    def transform(self, site: Site) -> RealTransform:
+    def transform(self, view: NodeView) -> RealTransform:
         """Of the input's type."""
-        return RealTransform(site["input"].type.dtype, self.fft_length // 2, self.is_inverse)
+        return RealTransform(view["input"].type.dtype, self.fft_length // 2, self.is_inverse)
 
-    def params(self, site: Site) -> dict[str, Any]:
+    def params(self, view: NodeView) -> dict[str, Any]:
         """The struct's fields that both have."""
-        transform, kind = self.transform(site), site["input"].type
+        transform, kind = self.transform(view), view["input"].type
         return {
             "lines": kind.row_elements // kind.shape[-1],
             "points": transform.points,

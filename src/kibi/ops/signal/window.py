@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.signal import WindowParams
 from kibi.ops import checks
 from kibi.ops.registry import register
@@ -30,23 +30,23 @@ class SignalWindow(Operator):
 
     shift: int = 0
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape, type s16."""
-        checks.dtype(site, "input", DType.S16)
-        size, row = vector(site, "weights", DType.S16), site["input"].type.row_elements
-        lines_of(site, "input")
+        checks.dtype(view, "input", DType.S16)
+        size, row = vector(view, "weights", DType.S16), view["input"].type.row_elements
+        lines_of(view, "input")
         within("shift", self.shift, 0, 31)
         if row % size:
             raise OperatorError(f"weights have {size} elements, of which rows of {row} are no multiple", "", "weights")
-        return site["input"].type.shape, DType.S16
+        return view["input"].type.shape, DType.S16
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row."""
-        return (RowAccess.same(site.output.type.rows),)
+        return (RowAccess.same(view.output.type.rows),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The products, shifted and cut."""
-        weights = site.constant("weights").astype(np.int64)
+        weights = view.constant("weights").astype(np.int64)
 
         def row(rows: Rows) -> Array:
             products = np.asarray(rows[0][0]).reshape(-1, weights.size).astype(np.int64) * weights >> self.shift
@@ -54,13 +54,13 @@ class SignalWindow(Operator):
 
         return row
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The kernel, which may work in place."""
         params = WindowParams(
-            elements=site["input"].type.row_elements,
-            size=site["weights"].type.elements,
+            elements=view["input"].type.row_elements,
+            size=view["weights"].type.elements,
             shift_bits=self.shift,
-            weights=site.constant("weights"),
+            weights=view.constant("weights"),
         )
         return KernelCall("kibi_signal_window_s16", params, inplace_distance_bytes=(0,))
 

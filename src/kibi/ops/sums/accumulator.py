@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Site
+from kibi.ir import NodeView
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
 from kibi.quant import Multiplier, requantize, wrap_s32
@@ -34,18 +34,18 @@ class Requantization:
     high: int
 
     @staticmethod
-    def of(site: Site, activation: Activation) -> "Requantization":
+    def of(view: NodeView, activation: Activation) -> "Requantization":
         """Rule N7: the factor of a channel is input scale * filter scale / output scale, in double precision.
 
         Args:
-            site: a node with operands `input`, `filter`, `bias?`, `output`.
+            view: a node with operands `input`, `filter`, `bias?`, `output`.
             activation: the fused activation.
         """
-        output = site.output.quantization
-        channels = site.output.type.shape[-1]
-        factors = layer_factors(site)
+        output = view.output.quantization
+        channels = view.output.type.shape[-1]
+        factors = layer_factors(view)
         factors *= channels if len(factors) == 1 else 1
-        bias = site.find("bias")
+        bias = view.find("bias")
         data = np.zeros(channels) if bias is None or bias.data is None else bias.data.reshape(-1)
         low, high = activation.limits(DType.S8, output)
         return Requantization(
@@ -75,26 +75,26 @@ class Requantization:
         }
 
 
-def layer_factors(site: Site, most_bits: int = 30) -> list[Multiplier]:
+def layer_factors(view: NodeView, most_bits: int = 30) -> list[Multiplier]:
     """Rule N7: one factor, or one for each output channel; each is below 2**most_bits.
 
     Raises:
         OperatorError: one is not.
     """
-    scales = site["filter"].quantization.scales
-    input_scale, output_scale = site["input"].quantization.scale, site.output.quantization.scale
+    scales = view["filter"].quantization.scales
+    input_scale, output_scale = view["input"].quantization.scale, view.output.quantization.scale
     products = [input_scale * scale for scale in scales]
     return [checks.factor(product / output_scale, most_bits) for product in products]
 
 
-def check_scaling(site: Site, activation: Activation) -> None:
+def check_scaling(view: NodeView, activation: Activation) -> None:
     """Check what `Requantization.of` computes from the scales; arguments as there.
 
     Raises:
         OperatorError: a factor or a bound of the activation does not fit 32 bits.
     """
-    layer_factors(site)
-    activation.limits(DType.S8, site.output.quantization)
+    layer_factors(view)
+    activation.limits(DType.S8, view.output.quantization)
 
 
 def folded_bias(bias: Int32, weights: Array, zero_point: int) -> Int32:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.ir import Site
+from kibi.ir import NodeView
 from kibi.ir.codebook import Codebook, pack
 
 
-def filter_codebook(site: Site) -> Codebook | None:
+def filter_codebook(view: NodeView) -> Codebook | None:
     """How a layer's filter is looked up; None where it is not, or not in s8."""
-    tensor = site["filter"]
+    tensor = view["filter"]
     return tensor.codebook_in_use if tensor.type.dtype is DType.S8 else None
 
 

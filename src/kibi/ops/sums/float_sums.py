@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, OperatorError, Rows, Site
+from kibi.ir import Accumulation, KernelCall, NodeView, OperatorError, Rows
 from kibi.kernels.params.convolution import Conv2DF32Params
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
@@ -26,26 +26,26 @@ _AT_ONCE = 64
 _FLOAT_BYTES = DType.F32.size_bytes
 
 
-def check_layer(site: Site, channels: int) -> None:
+def check_layer(view: NodeView, channels: int) -> None:
     """The types of a float layer: filter and bias f32, one bias element for each of `channels`.
 
     Raises:
         OperatorError: another type, as in hybrid models, which TFLM refuses; or a bias of another size.
     """
-    checks.dtype(site, "filter", DType.F32)
-    bias = site.find("bias")
+    checks.dtype(view, "filter", DType.F32)
+    bias = view.find("bias")
     if bias is None:
         return
-    checks.dtype(site, "bias", DType.F32)
+    checks.dtype(view, "bias", DType.F32)
     if bias.type.elements != channels:
         what = f"bias has shape {list(bias.type.shape)}, but {channels} elements are required"
         raise OperatorError(what, operand="bias")
 
 
-def bias_of(site: Site) -> Float32:
+def bias_of(view: NodeView) -> Float32:
     """The bias `[O]`; zeros where the node has none, which change no sum: it starts at 0, and is never -0."""
-    bias = site.find("bias")
-    zeros = np.zeros(site.output.type.shape[-1], np.float32)
+    bias = view.find("bias")
+    zeros = np.zeros(view.output.type.shape[-1], np.float32)
     return zeros if bias is None or bias.data is None else bias.data.reshape(-1).astype(np.float32)
 
 
@@ -100,11 +100,13 @@ def add_in_order(totals: Float32, terms: Float32, counts: NDArray[np.bool_] | No
     return sums
 
 
-def convolution_rows(site: Site, window: Window, weights: Float32, activation: Activation) -> Callable[[Rows], Array]:
+def convolution_rows(
+    view: NodeView, window: Window, weights: Float32, activation: Activation
+) -> Callable[[Rows], Array]:
     """A function that computes one row `[output width, O]` from the window's rows; None is a row outside.
 
     Args:
-        site: the node.
+        view: the node.
         window: its geometry.
         weights: `[O, kernel rows, kernel width, C / groups]`.
         activation: the fused activation.
@@ -118,7 +120,7 @@ def convolution_rows(site: Site, window: Window, weights: Float32, activation: A
     counted = None if inside.all() else np.repeat(inside.T, depth, axis=0)[:, :, None, None]
     # [kernel row, kernel column * channel, x, group, output of the group]
     taps = weights.reshape(groups, outputs // groups, window.kernel_rows, -1).transpose(2, 3, 0, 1)[:, :, None]
-    bias = bias_of(site)
+    bias = bias_of(view)
 
     def row(rows: Rows) -> Array:
         totals = np.zeros((window.output_width, groups, outputs // groups), np.float32)
@@ -133,10 +135,10 @@ def convolution_rows(site: Site, window: Window, weights: Float32, activation: A
     return row
 
 
-def vector_rows(site: Site, activation: Activation) -> Callable[[Rows], Array]:
+def vector_rows(view: NodeView, activation: Activation) -> Callable[[Rows], Array]:
     """A function that multiplies vectors, which follow one another in a step's rows, with the filter `[O, K]`."""
-    weights = np.ascontiguousarray(site.constant("filter").astype(np.float32).T)
-    bias = bias_of(site)
+    weights = np.ascontiguousarray(view.constant("filter").astype(np.float32).T)
+    bias = bias_of(view)
 
     def row(rows: Rows) -> Array:
         elements = np.concatenate([np.asarray(piece, np.float32).reshape(-1) for piece in rows[0]])
@@ -147,12 +149,12 @@ def vector_rows(site: Site, activation: Activation) -> Callable[[Rows], Array]:
     return row
 
 
-def vector_accumulation(site: Site, activation: Activation) -> Accumulation:
+def vector_accumulation(view: NodeView, activation: Activation) -> Accumulation:
     """The same for vectors that span several rows: one row after another."""
-    channels = site["filter"].type.shape[0]
-    piece = site["input"].type.row_elements
-    parts = np.ascontiguousarray(site.constant("filter").astype(np.float32).T).reshape(-1, piece, channels)
-    bias = bias_of(site)
+    channels = view["filter"].type.shape[0]
+    piece = view["input"].type.row_elements
+    parts = np.ascontiguousarray(view.constant("filter").astype(np.float32).T).reshape(-1, piece, channels)
+    bias = bias_of(view)
 
     def add(sums: Array, rows: Rows, step: int) -> None:
         vector, part = divmod(step, len(parts))
@@ -160,7 +162,7 @@ def vector_accumulation(site: Site, activation: Activation) -> Accumulation:
         values = np.asarray(rows[0][0], np.float32).reshape(-1, 1)
         own[:] = add_products(own.astype(np.float32), values, parts[part])
 
-    start = np.zeros(site.output.type.elements, np.float32)
+    start = np.zeros(view.output.type.elements, np.float32)
     return Accumulation(
         start, add, lambda sums: finished(sums.reshape(-1, channels).astype(np.float32), bias, activation)
     )
@@ -172,11 +174,11 @@ def finished(totals: Float32, bias: Float32, activation: Activation) -> Float32:
         return clamp(totals + bias, activation)
 
 
-def convolution_params(site: Site, window: Window, weights: Float32, activation: Activation) -> dict[str, Any]:
+def convolution_params(view: NodeView, window: Window, weights: Float32, activation: Activation) -> dict[str, Any]:
     """The struct fields that the kernels of both convolutions share; `weights` in the order of the kernel."""
     return {
         "filter": np.ascontiguousarray(weights).reshape(-1),
-        "bias": bias_of(site),
+        "bias": bias_of(view),
         "input_width": window.input_width,
         "input_channels": window.channels,
         "output_width": window.output_width,
@@ -189,11 +191,11 @@ def convolution_params(site: Site, window: Window, weights: Float32, activation:
     }
 
 
-def convolution_call(site: Site, window: Window, weights: Float32, activation: Activation) -> KernelCall:
+def convolution_call(view: NodeView, window: Window, weights: Float32, activation: Activation) -> KernelCall:
     """The call of `kibi_conv2d_f32`; arguments as in `convolution_rows`."""
     outputs, depth = len(weights), weights.shape[3]
     groups = window.channels // depth
-    shared = convolution_params(site, window, weights, activation)
+    shared = convolution_params(view, window, weights, activation)
     params = Conv2DF32Params(**shared, output_channels=outputs, groups=groups)
     distance = _FLOAT_BYTES * grouped_distance(window, outputs, depth)
     return KernelCall("kibi_conv2d_f32", params, inplace_distance_bytes=(distance,))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.ir import Accumulation, Site
+from kibi.ir import Accumulation, NodeView
 from kibi.ops.reductions.reduction import accumulation
 from kibi.quant import Multiplier, requantize, wrap_s32
 
@@ -24,25 +24,25 @@ class ScaledSums:
     factor: Multiplier
     count: int
 
-    def accumulation(self, site: Site) -> Accumulation:
+    def accumulation(self, view: NodeView) -> Accumulation:
         """Rule N11: the sum without its zero points, scaled once."""
-        output, dtype = site.output.quantization, site.output.type.dtype
+        output, dtype = view.output.quantization, view.output.type.dtype
 
         def finish(sums: Array) -> Array:
             scaled = requantize(sums.astype(np.int64), self.factor.value, self.factor.shift)
             return np.clip(wrap_s32(scaled + output.zero_point), *dtype.limits).astype(dtype.numpy)
 
-        return accumulation(site, np.full(site.output.type.elements, self._start(site), np.int32), _add, finish)
+        return accumulation(view, np.full(view.output.type.elements, self._start(view), np.int32), _add, finish)
 
-    def _start(self, site: Site) -> int:
+    def _start(self, view: NodeView) -> int:
         """What every sum begins with: less the zero points of its elements."""
-        return int(wrap_s32(-self.count * site["input"].quantization.zero_point))
+        return int(wrap_s32(-self.count * view["input"].quantization.zero_point))
 
-    def scaling_params(self, site: Site) -> dict[str, Any]:
+    def scaling_params(self, view: NodeView) -> dict[str, Any]:
         """The struct fields after those of the loops."""
         return {
-            "start": self._start(site),
-            "output_zero_point": site.output.quantization.zero_point,
+            "start": self._start(view),
+            "output_zero_point": view.output.quantization.zero_point,
             "multiplier": self.factor.value,
             "shift": self.factor.shift,
         }

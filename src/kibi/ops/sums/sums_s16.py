@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import OperatorError, Site
+from kibi.ir import NodeView, OperatorError
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
 from kibi.ops.sums.accumulator import layer_factors
@@ -47,18 +47,20 @@ class ScalingS16:
     is_wide: bool
 
     @staticmethod
-    def of(site: Site, activation: Activation, *, narrow_sums: bool = False, always_wide: bool = False) -> "ScalingS16":
+    def of(
+        view: NodeView, activation: Activation, *, narrow_sums: bool = False, always_wide: bool = False
+    ) -> "ScalingS16":
         """Rules N7 and N27; arguments as in `check_layer`."""
-        channels = site.output.type.shape[-1]
-        wide = always_wide or is_wide(site, narrow_sums=narrow_sums)
-        factors = layer_factors(site, _MOST_BITS[wide])
+        channels = view.output.type.shape[-1]
+        wide = always_wide or is_wide(view, narrow_sums=narrow_sums)
+        factors = layer_factors(view, _MOST_BITS[wide])
         factors *= channels if len(factors) == 1 else 1
         return ScalingS16(
-            _bias(site, channels),
+            _bias(view, channels),
             np.array([factor.value for factor in factors], np.int32),
             np.array([factor.shift for factor in factors], np.int32),
-            site.output.quantization.zero_point,
-            *activation.limits(DType.S16, site.output.quantization),
+            view.output.quantization.zero_point,
+            *activation.limits(DType.S16, view.output.quantization),
             wide,
         )
 
@@ -82,22 +84,22 @@ class ScalingS16:
         }
 
 
-def is_s16(site: Site) -> bool:
+def is_s16(view: NodeView) -> bool:
     """Whether a layer is one of s16 elements, by its input."""
-    return site["input"].type.dtype is DType.S16
+    return view["input"].type.dtype is DType.S16
 
 
-def is_wide(site: Site, *, narrow_sums: bool) -> bool:
+def is_wide(view: NodeView, *, narrow_sums: bool) -> bool:
     """Rule N27: whether sums have 64 bits: all but those with a bias of s32, or with none where `narrow_sums`.
 
     Source: TFLM `micro/kernels/conv.cc` and `fully_connected.cc`, `requires_int32_accum`.
     """
-    bias = site.find("bias")
+    bias = view.find("bias")
     return not narrow_sums if bias is None else bias.type.dtype is not DType.S32
 
 
 def check_layer(
-    site: Site,
+    view: NodeView,
     channels: int,
     axis: int,
     activation: Activation,
@@ -109,7 +111,7 @@ def check_layer(
     """The types and scales of a layer with `channels` output channels, which lie along an axis of the filter.
 
     Args:
-        site: the node.
+        view: the node.
         channels: of the output.
         axis: of the filter.
         activation: the fused activation.
@@ -120,35 +122,35 @@ def check_layer(
     Raises:
         OperatorError: one is not as it must be.
     """
-    checks.dtype(site, "filter", DType.S8)
-    checks.symmetric_weights(site, "filter", channels, axis=axis)
-    bias = site.find("bias")
+    checks.dtype(view, "filter", DType.S8)
+    checks.symmetric_weights(view, "filter", channels, axis=axis)
+    bias = view.find("bias")
     if bias is not None and bias.type.dtype is DType.S32 and DType.S32 not in biases:
         read, held = 8 * bias.type.elements, bias.type.size_bytes
         what = (
-            f"bias has type s32, which TFLM reads as s64 in a {site.op.name} of s16: {read} bytes of the {held} that are there. "
+            f"bias has type s32, which TFLM reads as s64 in a {view.op.name} of s16: {read} bytes of the {held} that are there. "
             "The memory after them decides its outputs, so they are undefined"
         )
         raise OperatorError(what, "Quantize the model with a bias of 64 bits", "bias")
-    checks.bias(site, channels, *biases)
-    wide = always_wide or is_wide(site, narrow_sums=narrow_sums)
-    layer_factors(site, _MOST_BITS[wide])
-    activation.limits(DType.S16, site.output.quantization)
-    if wide and np.abs(_bias(site, channels).astype(np.float64)).max() >= _WIDE_SUM / 2:
+    checks.bias(view, channels, *biases)
+    wide = always_wide or is_wide(view, narrow_sums=narrow_sums)
+    layer_factors(view, _MOST_BITS[wide])
+    activation.limits(DType.S16, view.output.quantization)
+    if wide and np.abs(_bias(view, channels).astype(np.float64)).max() >= _WIDE_SUM / 2:
         raise OperatorError("bias has elements of 2**46 or more, and sums must stay below 2**47", operand="bias")
 
 
-def check_symmetric(site: Site) -> None:
+def check_symmetric(view: NodeView) -> None:
     """TFLM's convolutions of s16 take no notice of zero points: they must be 0.
 
     Raises:
         OperatorError: one is not.
     """
-    checks.symmetric(site, "input")
-    checks.symmetric(site, "output")
+    checks.symmetric(view, "input")
+    checks.symmetric(view, "output")
 
 
-def _bias(site: Site, channels: int) -> Int64:
-    tensor = site.find("bias")
+def _bias(view: NodeView, channels: int) -> Int64:
+    tensor = view.find("bias")
     data = np.zeros(channels) if tensor is None or tensor.data is None else tensor.data.reshape(-1)
     return data.astype(np.int64)

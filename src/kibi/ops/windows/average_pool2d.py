@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, OperatorError, Rows, Site
+from kibi.ir import Accumulation, NodeView, OperatorError, Rows
 from kibi.ops.registry import register
 from kibi.ops.sums.float_sums import clamp
 from kibi.ops.windows.pooling import Pool2D, Spans, is_float
@@ -30,10 +30,10 @@ class AveragePool2D(Pool2D):
         "kibi_average_pool2d_s16_accumulate", "kibi_average_pool2d_f32", "kibi_average_pool2d_f32_accumulate",
     )  # fmt: skip
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[N, OH, OW, C]`, the input's type; sums of s16 must fit 32 bits."""
-        shape, dtype = Pool2D.infer(self, site)
-        _, height, width, _ = site["input"].type.shape
+        shape, dtype = Pool2D.infer(self, view)
+        _, height, width, _ = view["input"].type.shape
         elements = min(self.kernel[0], height) * min(self.kernel[1], width)
         if dtype is DType.S16 and elements > _MOST_OF_S16:
             what = f"a window over {elements} elements of s16 is too large for sums of 32 bits"
@@ -44,11 +44,11 @@ class AveragePool2D(Pool2D):
         """Sums: of 32 bits for integers."""
         return DType.F32 if dtype is DType.F32 else DType.S32
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Sum of the elements inside, divided by their number."""
-        if is_float(site):
-            return self._float_rows(site)
-        spans, clamped = Spans.of(self.window(site)), self.clamped(site)
+        if is_float(view):
+            return self._float_rows(view)
+        spans, clamped = Spans.of(self.window(view)), self.clamped(view)
 
         def row(rows: Rows) -> Array:
             values = spans.rows(rows)
@@ -57,23 +57,23 @@ class AveragePool2D(Pool2D):
 
         return row
 
-    def accumulation(self, site: Site) -> Accumulation:
+    def accumulation(self, view: NodeView) -> Accumulation:
         """The same, row after row."""
-        if is_float(site):
-            return self._float_accumulation(site)
-        spans, clamped = Spans.of(self.window(site)), self.clamped(site)
+        if is_float(view):
+            return self._float_accumulation(view)
+        spans, clamped = Spans.of(self.window(view)), self.clamped(view)
 
         def add(sums: Array, rows: Rows, step: int) -> None:
             del step
             sums[:] = sums.astype(np.int32) + spans.sums(spans.rows(rows)[0].astype(np.int32)).reshape(-1)
 
         def finish(sums: Array) -> Array:
-            return clamped(_means(sums.reshape(len(spans.counts), -1), site.steps * spans.counts))
+            return clamped(_means(sums.reshape(len(spans.counts), -1), view.steps * spans.counts))
 
-        return Accumulation(np.zeros(site.output.type.elements, np.int32), add, finish)
+        return Accumulation(np.zeros(view.output.type.elements, np.int32), add, finish)
 
-    def _float_rows(self, site: Site) -> Callable[[Rows], Array]:
-        spans = Spans.of(self.window(site))
+    def _float_rows(self, view: NodeView) -> Callable[[Rows], Array]:
+        spans = Spans.of(self.window(view))
         shape = spans.window.output_width, spans.window.channels
 
         def row(rows: Rows) -> Array:
@@ -85,8 +85,8 @@ class AveragePool2D(Pool2D):
 
         return row
 
-    def _float_accumulation(self, site: Site) -> Accumulation:
-        spans = Spans.of(self.window(site))
+    def _float_accumulation(self, view: NodeView) -> Accumulation:
+        spans = Spans.of(self.window(view))
 
         def add(sums: Array, rows: Rows, step: int) -> None:
             del step
@@ -96,9 +96,9 @@ class AveragePool2D(Pool2D):
 
         def finish(sums: Array) -> Array:
             totals = sums.astype(np.float32).reshape(len(spans.counts), -1)
-            return self._float_means(totals, site.steps * spans.counts[:, None])
+            return self._float_means(totals, view.steps * spans.counts[:, None])
 
-        return Accumulation(np.zeros(site.output.type.elements, np.float32), add, finish)
+        return Accumulation(np.zeros(view.output.type.elements, np.float32), add, finish)
 
     def _float_means(self, sums: NDArray[np.float32], counts: Array) -> Array:
         """From sums `[x, C]` and counts `[x, 1]`."""

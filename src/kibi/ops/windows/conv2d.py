@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.ir.codebook import Codebook
 from kibi.kernels.params.convolution import Conv2DCodebookParams, Conv2DS8Params, Conv2DS16Params
 from kibi.ops import checks
@@ -55,107 +55,107 @@ class Conv2D(Operator):
     activation: Activation = Activation.NONE
     narrow_sums: bool = False
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[N, OH, OW, O]`, the input's type."""
-        channels = checks.rank(site, "input", 4)[3]
-        output_channels, *kernel, filter_channels = checks.rank(site, "filter", 4)
+        channels = checks.rank(view, "input", 4)[3]
+        output_channels, *kernel, filter_channels = checks.rank(view, "filter", 4)
         checks.positive("stride", self.stride)
         checks.positive("dilation", self.dilation)
-        if is_float(site):
-            float_sums.check_layer(site, output_channels)
-        elif is_s16(site):
-            check_symmetric(site)
+        if is_float(view):
+            float_sums.check_layer(view, output_channels)
+        elif is_s16(view):
+            check_symmetric(view)
             biases = (DType.S64, DType.S32)
-            check_layer(site, output_channels, 0, self.activation, biases, narrow_sums=self.narrow_sums)
+            check_layer(view, output_channels, 0, self.activation, biases, narrow_sums=self.narrow_sums)
         else:
-            check_integer_layer(site, output_channels, 0, self.activation)
+            check_integer_layer(view, output_channels, 0, self.activation)
         if channels % filter_channels or output_channels % (channels // filter_channels):
             what = f"{channels} input and {output_channels} output channels do not divide into groups"
             raise OperatorError(f"{what} of {filter_channels} filter channels", operand="filter")
         size = (kernel[0], kernel[1])
-        shape = output_shape(site, size, self.stride, self.dilation, self.padding, output_channels)
-        return shape, site["input"].type.dtype
+        shape = output_shape(view, size, self.stride, self.dilation, self.padding, output_channels)
+        return shape, view["input"].type.dtype
 
-    def window(self, site: Site) -> Window:
+    def window(self, view: NodeView) -> Window:
         """The geometry."""
-        _, height, width, _ = site["filter"].type.shape
-        return Window.of(site, (height, width), self.stride, self.dilation, self.padding)
+        _, height, width, _ = view["filter"].type.shape
+        return Window.of(view, (height, width), self.stride, self.dilation, self.padding)
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One for each output row along the window's rows."""
-        return self.window(site).steps
+        return self.window(view).steps
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """A window of input rows; rows outside are the zero point, or, but of s8, null."""
-        fill = site["input"].quantization.zero_point if site["input"].type.dtype is DType.S8 else None
-        return (self.window(site).access(fill),)
+        fill = view["input"].quantization.zero_point if view["input"].type.dtype is DType.S8 else None
+        return (self.window(view).access(fill),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N27 of s16, N24 of floats."""
-        window, weights = self.window(site), _filter_by_rows(site, self.window(site))
-        if is_float(site):
-            return float_sums.convolution_rows(site, window, weights.astype(np.float32), self.activation)
-        if is_s16(site):
-            return convolution_rows(site, window, weights.astype(np.int8), self._scaling_s16(site))
-        return convolution_rows(site, window, weights.astype(np.int8), Requantization.of(site, self.activation))
+        window, weights = self.window(view), _filter_by_rows(view, self.window(view))
+        if is_float(view):
+            return float_sums.convolution_rows(view, window, weights.astype(np.float32), self.activation)
+        if is_s16(view):
+            return convolution_rows(view, window, weights.astype(np.int8), self._scaling_s16(view))
+        return convolution_rows(view, window, weights.astype(np.int8), Requantization.of(view, self.activation))
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for all geometries; the scratch holds the windows under two pixels or three, where they are copied."""
-        window, weights = self.window(site), _filter_by_rows(site, self.window(site))
-        if is_float(site):
-            return float_sums.convolution_call(site, window, weights.astype(np.float32), self.activation)
-        if is_s16(site):
-            return convolution_call_s16(window, weights.astype(np.int8), self._scaling_s16(site))
-        call = convolution_call(site, window, weights.astype(np.int8), Requantization.of(site, self.activation))
-        found = filter_codebook(site)
+        window, weights = self.window(view), _filter_by_rows(view, self.window(view))
+        if is_float(view):
+            return float_sums.convolution_call(view, window, weights.astype(np.float32), self.activation)
+        if is_s16(view):
+            return convolution_call_s16(window, weights.astype(np.int8), self._scaling_s16(view))
+        call = convolution_call(view, window, weights.astype(np.int8), Requantization.of(view, self.activation))
+        found = filter_codebook(view)
         is_grouped = window.channels != weights.shape[3]
         return call if found is None or is_grouped else _codebook_call(call, found, window, weights.shape)
 
-    def _scaling_s16(self, site: Site) -> ScalingS16:
-        return ScalingS16.of(site, self.activation, narrow_sums=self.narrow_sums)
+    def _scaling_s16(self, view: NodeView) -> ScalingS16:
+        return ScalingS16.of(view, self.activation, narrow_sums=self.narrow_sums)
 
-    def macs(self, site: Site) -> int:
+    def macs(self, view: NodeView) -> int:
         """Filter elements of a channel for each output element."""
-        return site.output.type.elements * int(np.prod(site["filter"].type.shape[1:]))
+        return view.output.type.elements * int(np.prod(view["filter"].type.shape[1:]))
 
 
-def is_float(site: Site) -> bool:
+def is_float(view: NodeView) -> bool:
     """Whether a layer is one of floats, by its input."""
-    return site["input"].type.dtype is DType.F32
+    return view["input"].type.dtype is DType.F32
 
 
-def check_integer_layer(site: Site, channels: int, axis: int, activation: Activation) -> None:
+def check_integer_layer(view: NodeView, channels: int, axis: int, activation: Activation) -> None:
     """The types and scales of an s8 layer with `channels` output channels, which lie along an axis of the filter.
 
     Raises:
         OperatorError: one is not as it must be.
     """
-    checks.dtype(site, "filter", DType.S8)
-    checks.per_tensor(site, "input")
-    checks.per_tensor(site, "output")
-    checks.symmetric_weights(site, "filter", channels, axis=axis)
-    checks.bias(site, channels)
-    check_scaling(site, activation)
+    checks.dtype(view, "filter", DType.S8)
+    checks.per_tensor(view, "input")
+    checks.per_tensor(view, "output")
+    checks.symmetric_weights(view, "filter", channels, axis=axis)
+    checks.bias(view, channels)
+    check_scaling(view, activation)
 
 
-def _filter_by_rows(site: Site, window: Window) -> Array:
+def _filter_by_rows(view: NodeView, window: Window) -> Array:
     """The filter as `[O, kernel rows, kernel width, C]` of the window."""
-    weights = site.constant("filter")
+    weights = view.constant("filter")
     return np.ascontiguousarray(weights.transpose(0, 2, 1, 3)) if window.is_swapped else weights
 
 
 def convolution_rows(
-    site: Site, window: Window, weights: NDArray[np.int8], scaling: Requantization | ScalingS16
+    view: NodeView, window: Window, weights: NDArray[np.int8], scaling: Requantization | ScalingS16
 ) -> Callable[[Rows], Array]:
     """A function that computes one row `[output width, O]` from the window's rows.
 
     Args:
-        site: the node.
+        view: the node.
         window: its geometry.
         weights: `[O, kernel rows, kernel width, C / groups]`.
         scaling: how accumulators become outputs.
     """
-    zero_point = site["input"].quantization.zero_point
+    zero_point = view["input"].quantization.zero_point
     output_channels, _, _, depth = weights.shape
     groups = window.channels // depth
     # Sums of products run as matrix products over the window's elements, one matrix for each group.
@@ -179,12 +179,12 @@ def convolution_rows(
     return row
 
 
-def convolution_call(site: Site, window: Window, weights: NDArray[np.int8], scaling: Requantization) -> KernelCall:
+def convolution_call(view: NodeView, window: Window, weights: NDArray[np.int8], scaling: Requantization) -> KernelCall:
     """The call of `kibi_conv2d_s8`; arguments as in `convolution_rows`."""
     output_channels, rows, width, depth = weights.shape
     groups = window.channels // depth
     uses_im2col = _uses_im2col(window, weights)
-    zero_point = site["input"].quantization.zero_point
+    zero_point = view["input"].quantization.zero_point
     params = Conv2DS8Params(
         filter=weights.reshape(-1),
         bias=folded_bias(scaling.bias, weights.reshape(output_channels, -1), zero_point),

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.convolution import DepthwiseF32Params, DepthwiseS8Params, DepthwiseS16Params
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
@@ -43,60 +43,60 @@ class DepthwiseConv2D(Operator):
     dilation: tuple[int, int] = (1, 1)
     activation: Activation = Activation.NONE
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[N, OH, OW, C * M]`, the input's type."""
-        channels = checks.rank(site, "input", 4)[3]
-        ones, height, width, output_channels = checks.rank(site, "filter", 4)
+        channels = checks.rank(view, "input", 4)[3]
+        ones, height, width, output_channels = checks.rank(view, "filter", 4)
         checks.positive("stride", self.stride)
         checks.positive("dilation", self.dilation)
-        if is_float(site):
-            float_sums.check_layer(site, output_channels)
-        elif is_s16(site):
-            check_symmetric(site)
-            check_layer(site, output_channels, 3, self.activation, (DType.S64,))
+        if is_float(view):
+            float_sums.check_layer(view, output_channels)
+        elif is_s16(view):
+            check_symmetric(view)
+            check_layer(view, output_channels, 3, self.activation, (DType.S64,))
         else:
-            check_integer_layer(site, output_channels, 3, self.activation)
+            check_integer_layer(view, output_channels, 3, self.activation)
         if ones != 1 or output_channels % channels:
-            what = f"filter has shape {list(site['filter'].type.shape)}, but [1, KH, KW, a multiple of {channels}]"
+            what = f"filter has shape {list(view['filter'].type.shape)}, but [1, KH, KW, a multiple of {channels}]"
             raise OperatorError(f"{what} is required", operand="filter")
-        shape = output_shape(site, (height, width), self.stride, self.dilation, self.padding, output_channels)
-        return shape, site["input"].type.dtype
+        shape = output_shape(view, (height, width), self.stride, self.dilation, self.padding, output_channels)
+        return shape, view["input"].type.dtype
 
-    def window(self, site: Site) -> Window:
+    def window(self, view: NodeView) -> Window:
         """The geometry."""
-        _, height, width, _ = site["filter"].type.shape
-        return Window.of(site, (height, width), self.stride, self.dilation, self.padding)
+        _, height, width, _ = view["filter"].type.shape
+        return Window.of(view, (height, width), self.stride, self.dilation, self.padding)
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One for each output row along the window's rows."""
-        return self.window(site).steps
+        return self.window(view).steps
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """A window of input rows; rows outside are the zero point, or, but of s8, null."""
-        fill = site["input"].quantization.zero_point if site["input"].type.dtype is DType.S8 else None
-        return (self.window(site).access(fill),)
+        fill = view["input"].quantization.zero_point if view["input"].type.dtype is DType.S8 else None
+        return (self.window(view).access(fill),)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """As a grouped convolution with one input channel in each group."""
-        window = self.window(site)
-        grouped = _grouped_filter(site, window)
-        if is_float(site):
-            return float_sums.convolution_rows(site, window, grouped.astype(np.float32), self.activation)
-        scaling = (ScalingS16 if is_s16(site) else Requantization).of(site, self.activation)
-        return convolution_rows(site, window, grouped.astype(np.int8), scaling)
+        window = self.window(view)
+        grouped = _grouped_filter(view, window)
+        if is_float(view):
+            return float_sums.convolution_rows(view, window, grouped.astype(np.float32), self.activation)
+        scaling = (ScalingS16 if is_s16(view) else Requantization).of(view, self.activation)
+        return convolution_rows(view, window, grouped.astype(np.int8), scaling)
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """A kernel of its own for multiplier 1, and for floats and s16; else the grouped convolution."""
-        window = self.window(site)
-        if is_float(site):
-            return self._float_call(site, window)
-        if is_s16(site):
-            return self._s16_call(site, window)
-        scaling = Requantization.of(site, self.activation)
-        grouped = _grouped_filter(site, window).astype(np.int8)
+        window = self.window(view)
+        if is_float(view):
+            return self._float_call(view, window)
+        if is_s16(view):
+            return self._s16_call(view, window)
+        scaling = Requantization.of(view, self.activation)
+        grouped = _grouped_filter(view, window).astype(np.int8)
         if window.channels != len(grouped):
-            return convolution_call(site, window, grouped, scaling)
-        zero_point = site["input"].quantization.zero_point
+            return convolution_call(view, window, grouped, scaling)
+        zero_point = view["input"].quantization.zero_point
         taps = grouped.reshape(len(grouped), -1)
         params = DepthwiseS8Params(
             filter=np.ascontiguousarray(taps.T).reshape(-1),
@@ -114,22 +114,22 @@ class DepthwiseConv2D(Operator):
         )
         return KernelCall("kibi_depthwise_conv2d_s8", params, inplace_distance_bytes=(window_distance(window),))
 
-    def _float_call(self, site: Site, window: Window) -> KernelCall:
+    def _float_call(self, view: NodeView, window: Window) -> KernelCall:
         """The kernel of floats, for any multiplier."""
-        grouped = _grouped_filter(site, window).astype(np.float32)
+        grouped = _grouped_filter(view, window).astype(np.float32)
         outputs = len(grouped)
         multiplier = outputs // window.channels
         taps = grouped.reshape(outputs, -1).T
-        shared = float_sums.convolution_params(site, window, taps, self.activation)
+        shared = float_sums.convolution_params(view, window, taps, self.activation)
         params = DepthwiseF32Params(**shared, depth_multiplier=multiplier)
         distance = DType.F32.size_bytes * multiplied_distance(window, outputs)
         return KernelCall("kibi_depthwise_conv2d_f32", params, inplace_distance_bytes=(distance,))
 
-    def _s16_call(self, site: Site, window: Window) -> KernelCall:
+    def _s16_call(self, view: NodeView, window: Window) -> KernelCall:
         """The kernel of s16, for any multiplier."""
-        grouped = _grouped_filter(site, window).astype(np.int8)
+        grouped = _grouped_filter(view, window).astype(np.int8)
         outputs = len(grouped)
-        scaling = ScalingS16.of(site, self.activation)
+        scaling = ScalingS16.of(view, self.activation)
         params = DepthwiseS16Params(
             filter=np.ascontiguousarray(grouped.reshape(outputs, -1).T).reshape(-1),
             bias=scaling.bias,
@@ -148,15 +148,15 @@ class DepthwiseConv2D(Operator):
         distance = DType.S16.size_bytes * multiplied_distance(window, outputs)
         return KernelCall("kibi_depthwise_conv2d_s16", params, inplace_distance_bytes=(distance,))
 
-    def macs(self, site: Site) -> int:
+    def macs(self, view: NodeView) -> int:
         """Window elements for each output element."""
-        _, height, width, _ = site["filter"].type.shape
-        return site.output.type.elements * height * width
+        _, height, width, _ = view["filter"].type.shape
+        return view.output.type.elements * height * width
 
 
-def _grouped_filter(site: Site, window: Window) -> Array:
+def _grouped_filter(view: NodeView, window: Window) -> Array:
     """The filter as `[C * M, kernel rows, kernel width, 1]` of the window."""
-    weights = site.constant("filter")[0]
+    weights = view.constant("filter")[0]
     rows_first = weights.transpose(1, 0, 2) if window.is_swapped else weights
     return np.ascontiguousarray(rows_first.transpose(2, 0, 1))[..., None]
 

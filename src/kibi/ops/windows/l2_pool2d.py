@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Rows, Site
+from kibi.ir import NodeView, Rows
 from kibi.ops.registry import register
 from kibi.ops.sums.float_sums import clamp
 from kibi.ops.windows.pooling import Pool2D, Spans
@@ -24,9 +24,9 @@ class L2Pool2D(Pool2D):
     kernels: ClassVar[tuple[str, ...]] = ("kibi_l2_pool2d_f32",)
     types: ClassVar[tuple[DType, ...]] = (DType.F32,)
 
-    def accumulates(self, site: Site) -> bool:
+    def accumulates(self, view: NodeView) -> bool:
         """Never."""
-        del site
+        del view
         return False
 
     def kernels_of(self, dtype: DType) -> tuple[str, str]:
@@ -34,9 +34,9 @@ class L2Pool2D(Pool2D):
         del dtype
         return self.kernels[0], ""
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rule N24: squares of the elements inside, added up in order, divided by their number."""
-        spans = Spans.of(self.window(site))
+        spans = Spans.of(self.window(view))
         shape = spans.window.output_width, spans.window.channels
 
         def row(rows: Rows) -> Array:

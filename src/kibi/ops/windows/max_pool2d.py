@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.ir import Accumulation, Rows, Site
+from kibi.ir import Accumulation, NodeView, Rows
 from kibi.ops.registry import register
 from kibi.ops.sums.float_sums import clamp
 from kibi.ops.windows.pooling import Pool2D, Spans, is_float
@@ -30,22 +30,22 @@ class MaxPool2D(Pool2D):
         "kibi_max_pool2d_f32", "kibi_max_pool2d_f32_accumulate",
     )  # fmt: skip
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The maximum over the elements inside."""
-        if is_float(site):
-            return self._float_rows(site)
-        spans, lowest, clamped = Spans.of(self.window(site)), site.output.type.dtype.limits[0], self.clamped(site)
+        if is_float(view):
+            return self._float_rows(view)
+        spans, lowest, clamped = Spans.of(self.window(view)), view.output.type.dtype.limits[0], self.clamped(view)
 
         def row(rows: Rows) -> Array:
             return clamped(spans.extremes(np.maximum, spans.rows(rows).max(axis=0), lowest))
 
         return row
 
-    def accumulation(self, site: Site) -> Accumulation:
+    def accumulation(self, view: NodeView) -> Accumulation:
         """The same, row after row."""
-        if is_float(site):
-            return self._float_accumulation(site)
-        spans, dtype = Spans.of(self.window(site)), site.output.type.dtype
+        if is_float(view):
+            return self._float_accumulation(view)
+        spans, dtype = Spans.of(self.window(view)), view.output.type.dtype
         lowest = dtype.limits[0]
 
         def add(maxima: Array, rows: Rows, step: int) -> None:
@@ -53,18 +53,18 @@ class MaxPool2D(Pool2D):
             found = spans.extremes(np.maximum, spans.rows(rows)[0], lowest)
             np.maximum(maxima, found.reshape(-1), out=maxima)
 
-        return Accumulation(np.full(site.output.type.elements, lowest, dtype.numpy), add, self.clamped(site))
+        return Accumulation(np.full(view.output.type.elements, lowest, dtype.numpy), add, self.clamped(view))
 
-    def _float_rows(self, site: Site) -> Callable[[Rows], Array]:
-        spans = Spans.of(self.window(site))
+    def _float_rows(self, view: NodeView) -> Callable[[Rows], Array]:
+        spans = Spans.of(self.window(view))
 
         def row(rows: Rows) -> Array:
             return clamp(_largest(spans, spans.rows(rows)), self.activation)
 
         return row
 
-    def _float_accumulation(self, site: Site) -> Accumulation:
-        spans = Spans.of(self.window(site))
+    def _float_accumulation(self, view: NodeView) -> Accumulation:
+        spans = Spans.of(self.window(view))
 
         def add(maxima: Array, rows: Rows, step: int) -> None:
             del step
@@ -72,7 +72,7 @@ class MaxPool2D(Pool2D):
             so_far = maxima.astype(np.float32)
             maxima[:] = np.where(so_far < found, found, so_far)
 
-        start = np.full(site.output.type.elements, _LOWEST)
+        start = np.full(view.output.type.elements, _LOWEST)
         return Accumulation(start, add, lambda maxima: clamp(maxima, self.activation))
 
 

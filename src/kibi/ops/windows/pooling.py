@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params import PARAMS
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
@@ -37,51 +37,51 @@ class Pool2D(Operator):
     padding: Padding | ExplicitPadding = Padding.VALID
     activation: Activation = Activation.NONE
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[N, OH, OW, C]`, the input's type."""
-        channels = checks.rank(site, "input", 4)[3]
+        channels = checks.rank(view, "input", 4)[3]
         checks.positive("kernel", self.kernel)
         checks.positive("stride", self.stride)
-        dtype = site["input"].type.dtype
-        if not is_float(site):
-            self._check_scales(site)
-        return output_shape(site, self.kernel, self.stride, (1, 1), self.padding, channels), dtype
+        dtype = view["input"].type.dtype
+        if not is_float(view):
+            self._check_scales(view)
+        return output_shape(view, self.kernel, self.stride, (1, 1), self.padding, channels), dtype
 
-    def _check_scales(self, site: Site) -> None:
-        source = checks.per_tensor(site, "input")
-        target = checks.per_tensor(site, "output")
+    def _check_scales(self, view: NodeView) -> None:
+        source = checks.per_tensor(view, "input")
+        target = checks.per_tensor(view, "output")
         if source.zero_point != target.zero_point or abs(source.scale - target.scale) > 1e-6:
             what = f"input ({source}) and output ({target}) must have the same scale and zero point"
             raise OperatorError(what, operand="output")
-        self.activation.limits(site.output.type.dtype, target)
+        self.activation.limits(view.output.type.dtype, target)
 
-    def window(self, site: Site) -> Window:
+    def window(self, view: NodeView) -> Window:
         """The geometry."""
-        return Window.of(site, self.kernel, self.stride, (1, 1), self.padding)
+        return Window.of(view, self.kernel, self.stride, (1, 1), self.padding)
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One for each output row along the window's rows; of a single output row, one for each row that it reads."""
-        window = self.window(site)
-        return len(window.rows_inside) if self.accumulates(site) else window.steps
+        window = self.window(view)
+        return len(window.rows_inside) if self.accumulates(view) else window.steps
 
-    def accumulates(self, site: Site) -> bool:
+    def accumulates(self, view: NodeView) -> bool:
         """Where the output has one row, and an accumulator takes less than the rows that need not wait for the last."""
-        window = self.window(site)
-        waiting_bytes = (len(window.rows_inside) - 1) * site["input"].type.row_bytes
-        return window.steps == 1 and self._accumulator_bytes(site) < waiting_bytes
+        window = self.window(view)
+        waiting_bytes = (len(window.rows_inside) - 1) * view["input"].type.row_bytes
+        return window.steps == 1 and self._accumulator_bytes(view) < waiting_bytes
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """A window of input rows, with null pointers where it leaves the input; or the next row inside."""
-        window = self.window(site)
-        if self.accumulates(site):
+        window = self.window(view)
+        if self.accumulates(view):
             steps = len(window.rows_inside)
             return (RowAccess(window.input_rows, steps, start=window.rows_inside.start),)
         return (window.access(None),)
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """The kernel that is given all rows of a window, without scratch; or the one that accumulates."""
-        window = self.window(site)
-        dtype = site.output.type.dtype
+        window = self.window(view)
+        dtype = view.output.type.dtype
         fields = {
             "input_width": window.input_width,
             "channels": window.channels,
@@ -89,21 +89,21 @@ class Pool2D(Operator):
             "kernel_width": window.kernel_width,
             "stride": window.stride_width,
             "pad": window.pad_width,
-            **self._clamp_params(site),
+            **self._clamp_params(view),
         }
         at_once, accumulating = self.kernels_of(dtype)
-        if self.accumulates(site):
-            params = PARAMS[accumulating](steps=self.steps(site), **fields)
+        if self.accumulates(view):
+            params = PARAMS[accumulating](steps=self.steps(view), **fields)
             # The last call has read its row before it writes.
-            scratch_bytes = self._accumulator_bytes(site)
+            scratch_bytes = self._accumulator_bytes(view)
             return KernelCall(accumulating, params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,))
         params = PARAMS[at_once](kernel_rows=window.kernel_rows, **fields)
         return KernelCall(at_once, params, inplace_distance_bytes=(dtype.size_bytes * window_distance(window),))
 
-    def clamped(self, site: Site) -> Callable[[Array], Array]:
+    def clamped(self, view: NodeView) -> Callable[[Array], Array]:
         """A function that cuts integers to the activation's range, and gives them the output's type."""
-        dtype = site.output.type.dtype
-        low, high = self.activation.limits(dtype, site.output.quantization)
+        dtype = view.output.type.dtype
+        low, high = self.activation.limits(dtype, view.output.quantization)
         return lambda values: np.minimum(np.maximum(values, low), high).astype(dtype.numpy)
 
     def kernels_of(self, dtype: DType) -> tuple[str, str]:
@@ -112,23 +112,23 @@ class Pool2D(Operator):
         at_once, accumulating = self.kernels[place : place + 2]
         return at_once, accumulating
 
-    def _clamp_params(self, site: Site) -> dict[str, float]:
-        if is_float(site):
+    def _clamp_params(self, view: NodeView) -> dict[str, float]:
+        if is_float(view):
             return activation_params(self.activation)
-        low, high = self.activation.limits(site.output.type.dtype, site.output.quantization)
+        low, high = self.activation.limits(view.output.type.dtype, view.output.quantization)
         return {"activation_min": low, "activation_max": high}
 
     def accumulator(self, dtype: DType) -> DType:
         """The type of what accumulates, of elements of a type."""
         return dtype
 
-    def _accumulator_bytes(self, site: Site) -> int:
-        return site.output.type.elements * self.accumulator(site["input"].type.dtype).size_bytes
+    def _accumulator_bytes(self, view: NodeView) -> int:
+        return view.output.type.elements * self.accumulator(view["input"].type.dtype).size_bytes
 
 
-def is_float(site: Site) -> bool:
+def is_float(view: NodeView) -> bool:
     """Whether a node pools floats."""
-    return site["input"].type.dtype is DType.F32
+    return view["input"].type.dtype is DType.F32
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.resize import ResizeBilinearS8Params
 from kibi.ops.registry import register
 from kibi.ops.windows import resize_bilinear_f32
@@ -57,23 +57,23 @@ class ResizeBilinear(Operator):
     align_corners: bool = False
     half_pixel_centers: bool = False
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[N, OH, OW, C]`, the input's type."""
         if self.align_corners and self.half_pixel_centers:
             raise OperatorError("corners cannot be aligned where pixels have half-pixel centers; TFLM refuses it, too")
-        shape = resized_shape(site)
-        if max(*shape[1:3], *site["input"].type.shape[1:3]) > _LARGEST:
+        shape = resized_shape(view)
+        if max(*shape[1:3], *view["input"].type.shape[1:3]) > _LARGEST:
             raise OperatorError(f"sizes up to {_LARGEST} are supported", operand="size")
-        return shape, site["input"].type.dtype
+        return shape, view["input"].type.dtype
 
-    def check_in_full(self, site: Site) -> None:
+    def check_in_full(self, view: NodeView) -> None:
         """No place is outside the input."""
-        shape = site.output.type.shape
-        if site["input"].type.dtype is DType.F32:
-            resize_bilinear_f32.check(shape, site, self._centers)
+        shape = view.output.type.shape
+        if view["input"].type.dtype is DType.F32:
+            resize_bilinear_f32.check(shape, view, self._centers)
             return
         for axis in (1, 2):
-            size = site["input"].type.shape[axis]
+            size = view["input"].type.shape[axis]
             if self._places(size, shape[axis])[0][-1] >= _ONE * size:
                 raise OperatorError(
                     f"rounded weights lead out of an axis of {size}; TFLM reads behind it", operand="size"
@@ -96,9 +96,9 @@ class ResizeBilinear(Operator):
         taps[:, :2] = np.clip(taps[:, :2], 0, size - 1)
         return taps
 
-    def geometry(self, site: Site) -> Geometry:
+    def geometry(self, view: NodeView) -> Geometry:
         """As many rows in a step as meet the next rows of the input in the same way, or all of a part of the batch."""
-        source, output = site["input"].type, site.output.type
+        source, output = view["input"].type, view.output.type
         (batches, height, width, channels), (_, out_height, out_width, _) = source.shape, output.shape
         steps = (out_width * channels, channels)
         unit = np.array([channels, channels, 1])
@@ -120,24 +120,24 @@ class ResizeBilinear(Operator):
         rows = self._neighbours(height, out_height)
         return Geometry(RowAccess.every(source.rows_per_batch, 1), batches, rows, columns, *steps)
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """Of one or several rows, or of a part of the batch."""
-        if site["input"].type.dtype is DType.F32:
-            return site["input"].type.shape[0]
-        return self.geometry(site).steps
+        if view["input"].type.dtype is DType.F32:
+            return view["input"].type.shape[0]
+        return self.geometry(view).steps
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The rows between which those of a step lie."""
-        if site["input"].type.dtype is DType.F32:
-            return (resize_bilinear_f32.access(site),)
-        return (self.geometry(site).access,)
+        if view["input"].type.dtype is DType.F32:
+            return (resize_bilinear_f32.access(view),)
+        return (self.geometry(view).access,)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Four neighbours by their weights, rounded half away from zero; of floats rounded step by step."""
-        if site["input"].type.dtype is DType.F32:
-            return resize_bilinear_f32.rows_of(site, self._centers)
-        g = self.geometry(site)
-        size, channels = site["input"].type.row_elements, site.output.type.shape[3]
+        if view["input"].type.dtype is DType.F32:
+            return resize_bilinear_f32.rows_of(view, self._centers)
+        g = self.geometry(view)
+        size, channels = view["input"].type.row_elements, view.output.type.shape[3]
         first, second = (g.columns[:, k, None] + np.arange(channels) for k in (0, 1))
         across = g.columns[:, 2, None]
 
@@ -162,23 +162,23 @@ class ResizeBilinear(Operator):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type, with two tables."""
-        if site["input"].type.dtype is DType.F32:
-            return resize_bilinear_f32.call_of(site, self._centers)
-        g = self.geometry(site)
+        if view["input"].type.dtype is DType.F32:
+            return resize_bilinear_f32.call_of(view, self._centers)
+        g = self.geometry(view)
         params = ResizeBilinearS8Params(
             rows=g.rows.astype(np.int32),
             row_count=len(g.rows),
             columns=g.columns.astype(np.int32),
             column_count=len(g.columns),
-            channels=site.output.type.shape[3],
+            channels=view.output.type.shape[3],
             row_step=g.row_step,
             column_step=g.column_step,
         )
         # Rows are read again for each row that a step makes: nothing of them may be written over.
         return KernelCall(
-            "kibi_resize_bilinear_s8", params, inplace_distance_bytes=(site.output.type.elements // g.steps,)
+            "kibi_resize_bilinear_s8", params, inplace_distance_bytes=(view.output.type.elements // g.steps,)
         )
 
 

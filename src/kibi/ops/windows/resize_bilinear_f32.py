@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, OperatorError, RowAccess, Rows
 from kibi.kernels.params.resize import ResizeBilinearF32Params
 
 _F = np.float32
@@ -45,34 +45,34 @@ def _axis(size: int, output_size: int, centers: Centers) -> Axis:
     return Axis(np.stack([lower, upper], axis=1), (found - lower.astype(_F)).astype(_F))
 
 
-def axes(site: Site, centers: Centers) -> tuple[Axis, Axis]:
+def axes(view: NodeView, centers: Centers) -> tuple[Axis, Axis]:
     """Height and width."""
-    sizes, outputs = site["input"].type.shape[1:3], site.output.type.shape[1:3]
+    sizes, outputs = view["input"].type.shape[1:3], view.output.type.shape[1:3]
     height, width = (_axis(size, output, centers) for size, output in zip(sizes, outputs, strict=True))
     return height, width
 
 
-def check(shape: tuple[int, ...], site: Site, centers: Centers) -> None:
+def check(shape: tuple[int, ...], view: NodeView, centers: Centers) -> None:
     """Check that no place lies behind the input.
 
     Raises:
         OperatorError: one does, through rounding.
     """
     for axis in (1, 2):
-        size = site["input"].type.shape[axis]
+        size = view["input"].type.shape[axis]
         if int(_axis(size, shape[axis], centers).neighbours.max()) >= size:
             raise OperatorError(f"rounded places lead out of an axis of {size}; TFLM reads behind it", operand="size")
 
 
-def access(site: Site) -> RowAccess:
+def access(view: NodeView) -> RowAccess:
     """All rows of the image."""
-    return RowAccess.every(site["input"].type.rows_per_batch, 1)
+    return RowAccess.every(view["input"].type.rows_per_batch, 1)
 
 
-def rows_of(site: Site, centers: Centers) -> Callable[[Rows], Array]:
+def rows_of(view: NodeView, centers: Centers) -> Callable[[Rows], Array]:
     """Four neighbours, each times the weights of its row and its column, added up in TFLM's order."""
-    shape = site["input"].type.shape[1:]
-    height, width = axes(site, centers)
+    shape = view["input"].type.shape[1:]
+    height, width = axes(view, centers)
     down, across = height.weights[:, None, None], width.weights[None, :, None]
     up, back = _F(1) - down, _F(1) - across
 
@@ -91,10 +91,10 @@ def rows_of(site: Site, centers: Centers) -> Callable[[Rows], Array]:
     return step
 
 
-def call_of(site: Site, centers: Centers) -> KernelCall:
+def call_of(view: NodeView, centers: Centers) -> KernelCall:
     """The call of `kibi_resize_bilinear_f32`, with the pointers and places of the neighbours in two tables."""
-    height, width = axes(site, centers)
-    channels, row_axis = site.output.type.shape[3], site["input"].type.row_axis
+    height, width = axes(view, centers)
+    channels, row_axis = view.output.type.shape[3], view["input"].type.row_axis
     # Where the image is one row high, its rows lie along the width.
     units = ((1, 0), (0, channels)) if row_axis == 1 else ((0, 0), (1, 0))
     tables = (
@@ -113,5 +113,5 @@ def call_of(site: Site, centers: Centers) -> KernelCall:
     )
     # Rows are read again for each row of the output: nothing of them may be written over.
     return KernelCall(
-        "kibi_resize_bilinear_f32", params, inplace_distance_bytes=(site.output.type.size_bytes // site.steps,)
+        "kibi_resize_bilinear_f32", params, inplace_distance_bytes=(view.output.type.size_bytes // view.steps,)
     )

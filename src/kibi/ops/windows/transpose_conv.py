@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, Operator, OperatorError, RowAccess, Rows, Site
+from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params import PARAMS
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, Padding
@@ -45,58 +45,58 @@ class TransposeConv(Operator):
     padding: Padding = Padding.VALID
     activation: Activation = Activation.NONE
 
-    def infer(self, site: Site) -> tuple[tuple[int, ...], DType]:
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[N, OH, OW, O]`, the input's type; TFLM takes any OH and OW."""
-        batches, _, _, depth = checks.rank(site, "input", 4)
-        channels, *kernel, filter_depth = checks.rank(site, "filter", 4)
+        batches, _, _, depth = checks.rank(view, "input", 4)
+        channels, *kernel, filter_depth = checks.rank(view, "filter", 4)
         checks.positive("stride", self.stride)
-        if is_float(site):
-            float_sums.check_layer(site, channels)
-        elif is_s16(site):
-            check_symmetric(site)
-            check_layer(site, channels, 0, self.activation, _BIASES_S16, always_wide=True)
+        if is_float(view):
+            float_sums.check_layer(view, channels)
+        elif is_s16(view):
+            check_symmetric(view)
+            check_layer(view, channels, 0, self.activation, _BIASES_S16, always_wide=True)
         else:
-            check_integer_layer(site, channels, 0, self.activation)
+            check_integer_layer(view, channels, 0, self.activation)
         if depth != filter_depth:
             what = f"filter has {filter_depth} input channels, but the input has {depth}"
             raise OperatorError(what, operand="filter")
-        declared = site.output.type.shape
+        declared = view.output.type.shape
         if len(declared) != 4:
             raise OperatorError(f"output has shape {list(declared)}, but rank 4 is required", operand="output")
         _, height, width, _ = declared
         if self.padding is Padding.VALID and (height < kernel[0] or width < kernel[1]):
             what = f"output of {height} x {width} has no room for a whole window of {kernel}, which VALID means"
             raise OperatorError(what, "Export the model again; the file is damaged", "output")
-        return (batches, height, width, channels), site["input"].type.dtype
+        return (batches, height, width, channels), view["input"].type.dtype
 
-    def spread(self, site: Site) -> TransposedWindow:
+    def spread(self, view: NodeView) -> TransposedWindow:
         """The geometry."""
-        along = zip(site.output.type.shape[1:3], site["filter"].type.shape[1:3], self.stride, strict=True)
+        along = zip(view.output.type.shape[1:3], view["filter"].type.shape[1:3], self.stride, strict=True)
         # TFLM pads as a convolution from the output to the input would.
         height, width = (
             self.padding.before(size, kernel, stride, 1, self.padding.output_size(size, kernel, stride, 1))
             for size, kernel, stride in along
         )
-        return TransposedWindow.of(site, self.stride, (height, width))
+        return TransposedWindow.of(view, self.stride, (height, width))
 
-    def steps(self, site: Site) -> int:
+    def steps(self, view: NodeView) -> int:
         """One for as many output rows as the stride has, where they fill the output; else all rows of a batch at once."""
-        return self.spread(site).steps
+        return self.spread(view).steps
 
-    def accesses(self, site: Site) -> tuple[RowAccess, ...]:
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """The input rows whose windows meet the rows of a step; null for those outside."""
-        return (self.spread(site).access,)
+        return (self.spread(view).access,)
 
-    def reference(self, site: Site) -> Callable[[Rows], Array]:
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N27 of s16, N24 of floats."""
-        spread, weights = self.spread(site), self._filter_by_rows(site)
-        if is_float(site):
-            return self._float_rows(site, spread, weights.astype(np.float32))
-        zero_point = site["input"].quantization.zero_point
+        spread, weights = self.spread(view), self._filter_by_rows(view)
+        if is_float(view):
+            return self._float_rows(view, spread, weights.astype(np.float32))
+        zero_point = view["input"].quantization.zero_point
         scaling = (
-            ScalingS16.of(site, self.activation, always_wide=True)
-            if is_s16(site)
-            else Requantization.of(site, self.activation)
+            ScalingS16.of(view, self.activation, always_wide=True)
+            if is_s16(view)
+            else Requantization.of(view, self.activation)
         )
 
         def step(rows: Rows) -> Array:
@@ -107,8 +107,8 @@ class TransposeConv(Operator):
 
         return step
 
-    def _float_rows(self, site: Site, spread: TransposedWindow, weights: Array) -> Callable[[Rows], Array]:
-        bias = float_sums.bias_of(site)
+    def _float_rows(self, view: NodeView, spread: TransposedWindow, weights: Array) -> Callable[[Rows], Array]:
+        bias = float_sums.bias_of(view)
 
         def step(rows: Rows) -> Array:
             totals = np.zeros((spread.rows_made, spread.output_width, len(weights)), np.float32)
@@ -119,33 +119,33 @@ class TransposeConv(Operator):
 
         return step
 
-    def kernel_call(self, site: Site) -> KernelCall:
+    def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each type, without scratch."""
-        spread, weights = self.spread(site), self._filter_by_rows(site)
-        dtype = site["input"].type.dtype
+        spread, weights = self.spread(view), self._filter_by_rows(view)
+        dtype = view["input"].type.dtype
         kernel = f"kibi_transpose_conv_{dtype}"
-        params = PARAMS[kernel](filter=weights.reshape(-1), **self._layer_params(site), **spread.params(len(weights)))
+        params = PARAMS[kernel](filter=weights.reshape(-1), **self._layer_params(view), **spread.params(len(weights)))
         distance = dtype.size_bytes * spread.distance(len(weights))
         return KernelCall(kernel, params, inplace_distance_bytes=(distance,))
 
-    def macs(self, site: Site) -> int:
+    def macs(self, view: NodeView) -> int:
         """Filter elements of a channel for each input element."""
-        channels, height, width, _ = site["filter"].type.shape
-        return site["input"].type.elements * channels * height * width
+        channels, height, width, _ = view["filter"].type.shape
+        return view["input"].type.elements * channels * height * width
 
-    def _filter_by_rows(self, site: Site) -> Array:
+    def _filter_by_rows(self, view: NodeView) -> Array:
         """The filter as `[O, kernel rows, kernel width, C]` of the geometry."""
-        weights = site.constant("filter").astype(site["filter"].type.dtype.numpy)
-        return np.ascontiguousarray(weights.transpose(0, 2, 1, 3)) if self.spread(site).is_swapped else weights
+        weights = view.constant("filter").astype(view["filter"].type.dtype.numpy)
+        return np.ascontiguousarray(weights.transpose(0, 2, 1, 3)) if self.spread(view).is_swapped else weights
 
-    def _layer_params(self, site: Site) -> dict[str, Any]:
+    def _layer_params(self, view: NodeView) -> dict[str, Any]:
         """The struct fields of the bias and of what is done with sums."""
-        if is_float(site):
-            return {"bias": float_sums.bias_of(site), **float_sums.activation_params(self.activation)}
-        if is_s16(site):
-            wide = ScalingS16.of(site, self.activation, always_wide=True)
+        if is_float(view):
+            return {"bias": float_sums.bias_of(view), **float_sums.activation_params(self.activation)}
+        if is_s16(view):
+            wide = ScalingS16.of(view, self.activation, always_wide=True)
             return {"bias": wide.bias, **wide.params()}
-        scaling, zero_point = Requantization.of(site, self.activation), site["input"].quantization.zero_point
+        scaling, zero_point = Requantization.of(view, self.activation), view["input"].quantization.zero_point
         return {"bias": scaling.bias, "input_zero_point": zero_point, **scaling.params()}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.ir import RowAccess, Rows, Site
+from kibi.ir import NodeView, RowAccess, Rows
 from kibi.ops.overlap import least_distance
 
 
@@ -50,21 +50,21 @@ class TransposedWindow:
     is_apart: bool
 
     @staticmethod
-    def of(site: Site, stride: tuple[int, int], pads: tuple[int, int]) -> "TransposedWindow":
+    def of(view: NodeView, stride: tuple[int, int], pads: tuple[int, int]) -> "TransposedWindow":
         """The geometry of a node with operands `input`, `filter` and `output` of rank 4.
 
         Args:
-            site: the node.
+            view: the node.
             stride: height first.
             pads: how far the window of the first pixel begins before the output, height first.
         """
-        batches, height, width, channels = site["input"].type.shape
-        sizes, outs, kernel = (height, width), site.output.type.shape[1:3], site["filter"].type.shape[1:3]
+        batches, height, width, channels = view["input"].type.shape
+        sizes, outs, kernel = (height, width), view.output.type.shape[1:3], view["filter"].type.shape[1:3]
         swapped = height == 1 and outs[0] == 1
         y, x = (1, 0) if swapped else (0, 1)
         apart = not swapped and height == 1 < width
         # A step of as many rows as the stride has meets the next rows of the input in the same way.
-        is_by_row = not apart and site.output.type.rows == batches * outs[y] and outs[y] % stride[y] == 0
+        is_by_row = not apart and view.output.type.rows == batches * outs[y] and outs[y] % stride[y] == 0
         if is_by_row:
             start = -((kernel[y] - 1 - pads[y]) // stride[y])
             count = (stride[y] - 1 + pads[y]) // stride[y] - start + 1

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kibi.ir import OperatorError, RowAccess, Site
+from kibi.ir import NodeView, OperatorError, RowAccess
 from kibi.ops.attributes import ExplicitPadding, Padding
 
 
@@ -40,15 +40,15 @@ class Window:
 
     @staticmethod
     def of(
-        site: Site,
+        view: NodeView,
         kernel: tuple[int, int],
         stride: tuple[int, int],
         dilation: tuple[int, int],
         padding: Padding | ExplicitPadding,
     ) -> "Window":
         """The geometry of a node with operands `input` and `output` of shape `[N, H, W, C]`."""
-        batches, height, width, channels = site["input"].type.shape
-        _, out_height, out_width, _ = site.output.type.shape
+        batches, height, width, channels = view["input"].type.shape
+        _, out_height, out_width, _ = view.output.type.shape
         sizes, outs = (height, width), (out_height, out_width)
         along = zip(sizes, kernel, stride, dilation, outs, strict=True)
         pads = tuple(padding.along(axis).before(*arguments) for axis, arguments in enumerate(along))
@@ -89,7 +89,7 @@ class Window:
 
 
 def output_shape(
-    site: Site,
+    view: NodeView,
     kernel: tuple[int, int],
     stride: tuple[int, int],
     dilation: tuple[int, int],
@@ -101,7 +101,7 @@ def output_shape(
     Raises:
         OperatorError: the window does not fit into the input, or lies outside; or rows would lie across those of the input.
     """
-    batches, height, width, _ = site["input"].type.shape
+    batches, height, width, _ = view["input"].type.shape
     sizes = zip((height, width), kernel, stride, dilation, strict=True)
     out_height, out_width = (padding.along(axis).output_size(*arguments) for axis, arguments in enumerate(sizes))
     if out_height < 1 or out_width < 1:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array
 from kibi.errors import KibiError, MismatchError
-from kibi.ir import Graph, Quantization, Site, Tensor, TensorType, verify
+from kibi.ir import Graph, NodeView, Quantization, Tensor, TensorType, verify
 from kibi.ops.linear.fully_connected import FullyConnected
 from kibi.ops.windows.conv2d import Conv2D
 from kibi.ops.windows.depthwise_conv2d import DepthwiseConv2D
@@ -45,7 +45,7 @@ def check_certificate(before: Graph, after: Graph, certificate: Certificate) -> 
     checker = _Checker(before, after, certificate)
     checker.outline()
     checker.claims()
-    for old, new in zip(before.sites, after.sites, strict=True):
+    for old, new in zip(before.views, after.views, strict=True):
         checker.node(old, new)
 
 
@@ -110,7 +110,7 @@ class _Checker:
                     f"channel {removal.channel} of tensor {removal.tensor} is not always {removal.values[:3]}"
                 )
 
-    def node(self, old: Site, new: Site) -> None:
+    def node(self, old: NodeView, new: NodeView) -> None:
         """A node is what is left of it."""
         if (old.op, old.node.source, old.node.outputs) != (new.op, new.node.source, new.node.outputs):
             raise _broken(f"{old.node.label} has become another")
@@ -122,7 +122,7 @@ class _Checker:
         else:
             self._carrier(old, new)
 
-    def _carrier(self, old: Site, new: Site) -> None:
+    def _carrier(self, old: NodeView, new: NodeView) -> None:
         """A node that carries channels one by one loses the same ones on all sides."""
         output = old.output
         left = self._elements(output)
@@ -141,21 +141,21 @@ class _Checker:
         ):
             raise _broken(f"{old.node.label} mixes channels, so that none can go")
 
-    def _is_carrier(self, site: Site) -> bool:
+    def _is_carrier(self, view: NodeView) -> bool:
         """Whether each output channel is made of the input channels with its number alone."""
-        name = site.op.name
+        name = view.op.name
         if name == "MEAN":
-            rank = len(site["input"].type.shape)
-            return rank - 1 not in {int(axis) % rank for axis in site.constant("axes").reshape(-1)}
+            rank = len(view["input"].type.shape)
+            return rank - 1 not in {int(axis) % rank for axis in view.constant("axes").reshape(-1)}
         if name == "PAD":
-            return not site.constant("paddings")[-1].any()
+            return not view.constant("paddings")[-1].any()
         return name in _BY_ELEMENT or name in _BY_CHANNEL
 
     def _elements(self, tensor: Tensor) -> Mask:
         """For each element of a tensor, in order, whether it stays."""
         return np.resize(self.kept(tensor), tensor.type.elements)
 
-    def _layer(self, old: Site, new: Site) -> None:
+    def _layer(self, old: NodeView, new: NodeView) -> None:
         """What is left of a filter, and of a bias with the constants in it."""
         source, inputs, outputs = old["input"], self.kept(old["input"]), self.kept(old.output)
         weights = old.constant("filter")
@@ -187,40 +187,40 @@ class _Checker:
         if not is_whole or not np.array_equal(_bias(old)[outputs] + added, _bias(new)):
             raise _broken(f"the bias of {old.node.label} does not hold what the channels that went have added")
 
-    def _added(self, site: Site, weights: Array, features: Mask) -> Values:
+    def _added(self, view: NodeView, weights: Array, features: Mask) -> Values:
         """`[O]`: the sum of products of what went, which must not differ from place to place.
 
         Args:
-            site: the node, of before.
+            view: the node, of before.
             weights: `[O, …, F]` of the output channels that stay.
             features: `[F]`: which stay.
         """
-        source = site["input"]
+        source = view["input"]
         zero_point = source.quantization.zero_point
         values = np.full(source.type.shape, zero_point, np.int64)
         for channel, removal in self.gone[source.index].items():
             if removal.is_constant:
                 values[..., channel] = np.resize(np.array(removal.values), values.shape[:-1])
             elif weights[..., channel :: len(self.kept(source))].any():
-                raise _broken(f"{site.node.label} multiplies channel {channel}, which is said to be unused")
+                raise _broken(f"{view.node.label} multiplies channel {channel}, which is said to be unused")
         dropped = np.where(features, 0, weights.astype(np.int64))
-        patches = _windows(site, values - zero_point)
+        patches = _windows(view, values - zero_point)
         sums = np.unique(patches.reshape(len(patches), -1) @ dropped.reshape(len(dropped), -1).T, axis=0)
         if len(sums) != 1:
-            raise _broken(f"what {site.node.label} adds for constant channels differs from place to place")
+            raise _broken(f"what {view.node.label} adds for constant channels differs from place to place")
         total: Values = sums[0]
         return total
 
 
-def _windows(site: Site, centred: Values) -> Values:
+def _windows(view: NodeView, centred: Values) -> Values:
     """The different windows that a layer multiplies, `[windows, …]`; zeros outside the input."""
-    op = site.op
-    depth = site["filter"].type.shape[-1]
+    op = view.op
+    depth = view["filter"].type.shape[-1]
     if not isinstance(op, Conv2D):
         return np.unique(centred.reshape(-1, depth), axis=0)
     columns = []
     for axis in (0, 1):
-        size, kernel, count = (each.type.shape[1 + axis] for each in (site["input"], site["filter"], site.output))
+        size, kernel, count = (each.type.shape[1 + axis] for each in (view["input"], view["filter"], view.output))
         first = op.padding.along(axis).before(size, kernel, op.stride[axis], op.dilation[axis], count)
         place = np.arange(count)[:, None] * op.stride[axis] - first + np.arange(kernel) * op.dilation[axis]
         columns.append(np.where((place >= 0) & (place < size), place, size))
@@ -246,12 +246,12 @@ def _channels(tensor: Tensor) -> int:
     return tensor.type.shape[-1] if tensor.type.shape else 1
 
 
-def _has(site: Site, name: str) -> bool:
+def _has(view: NodeView, name: str) -> bool:
     """Whether an operator has such an operand."""
-    return any(operand == name for operand, _ in site.operands)
+    return any(operand == name for operand, _ in view.operands)
 
 
-def _same_operands(old: Site, new: Site) -> bool:
+def _same_operands(old: NodeView, new: NodeView) -> bool:
     """Whether two nodes read the same tensors, with the same elements in constants."""
     if old.node.inputs != new.node.inputs:
         return False
@@ -289,9 +289,9 @@ def _scales(tensor: Tensor, kept: Mask, axis: int) -> Quantization:
     return Quantization(tuple(old.scales[k] for k in rows), tuple(old.zero_points[k] for k in rows), axis)
 
 
-def _bias(site: Site) -> Values:
+def _bias(view: NodeView) -> Values:
     """A layer's bias, zeros where it has none."""
-    if site.find("bias") is None:
-        return np.zeros(_channels(site.output), np.int64)
-    values: Values = site.constant("bias").reshape(-1).astype(np.int64)
+    if view.find("bias") is None:
+        return np.zeros(_channels(view.output), np.int64)
+    values: Values = view.constant("bias").reshape(-1).astype(np.int64)
     return values

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import Graph, Site, Tensor
+from kibi.ir import Graph, NodeView, Tensor
 from kibi.ops.elementwise.add import Add
 from kibi.ops.elementwise.logistic import Logistic
 from kibi.ops.elementwise.mul import Mul
@@ -60,9 +60,9 @@ class ChannelClasses:
             quantization = tensor.type.quantization
             if tensor.is_state or tensor.is_external or (quantization is not None and quantization.is_per_channel):
                 union.pin(tensor.index)
-        for site, layer in zip(graph.sites, layers, strict=True):
-            if not (_join_layer(union, layer) if layer is not None else _join(union, site)):
-                for operand in (*site.node.inputs, *site.node.outputs):
+        for view, layer in zip(graph.views, layers, strict=True):
+            if not (_join_layer(union, layer) if layer is not None else _join(union, view)):
+                for operand in (*view.node.inputs, *view.node.outputs):
                     union.pin(operand)
         return union.classes()
 
@@ -116,7 +116,7 @@ class _Union:
 
 def _join_layer(union: _Union, layer: ProductLayer) -> bool:
     """Join the channels of a layer that multiplies; false where it is not understood."""
-    source, output = layer.site["input"], layer.site.output
+    source, output = layer.view["input"], layer.view.output
     if source.index not in union.starts or layer.is_grouped or layer.features % max(1, channels_of(source)):
         return False
     if layer.is_depthwise:
@@ -126,21 +126,21 @@ def _join_layer(union: _Union, layer: ProductLayer) -> bool:
     return True
 
 
-def _join(union: _Union, site: Site) -> bool:
+def _join(union: _Union, view: NodeView) -> bool:
     """Join the channels that an operator carries from its inputs to its output; false where it is not understood."""
-    sources = [tensor for tensor in site.row_tensors if not tensor.is_constant]
-    if not _carries(site) or not all(tensor.index in union.starts for tensor in (*sources, site.output)):
+    sources = [tensor for tensor in view.row_tensors if not tensor.is_constant]
+    if not _carries(view) or not all(tensor.index in union.starts for tensor in (*sources, view.output)):
         return False
     for source in sources:
-        for channel, other in _carried(source, site.output):
-            union.join(source, channel, site.output, other)
+        for channel, other in _carried(source, view.output):
+            union.join(source, channel, view.output, other)
     return True
 
 
-def _carries(site: Site) -> bool:
+def _carries(view: NodeView) -> bool:
     """Whether each channel of a node's output is made of the input channels at its place, and can go with them."""
-    op, output = site.op, site.output
-    tensors = site.row_tensors
+    op, output = view.op, view.output
+    tensors = view.row_tensors
     if type(op) in _PAIRS:
         # A constant may be one value for all channels.
         return all(
@@ -152,10 +152,10 @@ def _carries(site: Site) -> bool:
     if lcm(channels_of(tensors[0]), channels_of(output)) > _MOST_CHANNELS:
         return False
     if type(op) is Pad:
-        return not site.constant("paddings")[-1].any()
+        return not view.constant("paddings")[-1].any()
     if type(op) is Mean:
         rank = len(tensors[0].type.shape)
-        return all((int(axis) + 1) % rank for axis in site.constant("axes").reshape(-1))
+        return all((int(axis) + 1) % rank for axis in view.constant("axes").reshape(-1))
     return True
 
 

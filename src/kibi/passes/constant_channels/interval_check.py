@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Graph, Quantization, Site, Tensor, TensorType
+from kibi.ir import Graph, NodeView, Quantization, Tensor, TensorType
 from kibi.ops.linear.fully_connected import FullyConnected
 from kibi.ops.sums.accumulator import Requantization
 from kibi.ops.windows.conv2d import Conv2D
@@ -37,55 +37,55 @@ def checked_ends(graph: Graph) -> Mapping[int, Ends]:
             found[tensor.index] = (
                 (np.full(shape, low, np.int8), np.full(shape, high, np.int8)) if known is None else (known, known)
             )
-    for site in graph.sites:
-        if site.output.index not in found or site.output.is_state:
+    for view in graph.views:
+        if view.output.index not in found or view.output.is_state:
             continue
-        sources = [found.get(tensor.index) for tensor in site.row_tensors]
+        sources = [found.get(tensor.index) for tensor in view.row_tensors]
         known_sources = [ends for ends in sources if ends is not None]
-        ends = _made(site, known_sources) if len(known_sources) == len(sources) else None
+        ends = _made(view, known_sources) if len(known_sources) == len(sources) else None
         if ends is not None:
-            found[site.output.index] = ends
+            found[view.output.index] = ends
     return found
 
 
-def _made(site: Site, sources: list[Ends]) -> Ends | None:
+def _made(view: NodeView, sources: list[Ends]) -> Ends | None:
     """The bounds of a node's output, or None where nothing is known of it."""
-    if type(site.op) in (Conv2D, DepthwiseConv2D, FullyConnected):
-        return _multiplied(site, *sources[0])
-    if site.op.name in _OF_ONE_ELEMENT:
-        return _every_element(site, *sources[0])
-    if site.op.name in _RISING or (site.op.name == "MEAN" and _mean_fits(site)):
+    if type(view.op) in (Conv2D, DepthwiseConv2D, FullyConnected):
+        return _multiplied(view, *sources[0])
+    if view.op.name in _OF_ONE_ELEMENT:
+        return _every_element(view, *sources[0])
+    if view.op.name in _RISING or (view.op.name == "MEAN" and _mean_fits(view)):
         least, largest = ([ends[side] for ends in sources] for side in (0, 1))
-        return evaluate(site, least), evaluate(site, largest)
+        return evaluate(view, least), evaluate(view, largest)
     return None
 
 
-def _mean_fits(site: Site) -> bool:
+def _mean_fits(view: NodeView) -> bool:
     """Whether the sum behind a mean, scaled up, stays within 32 bits."""
-    ratio = site["input"].quantization.scale / site.output.quantization.scale
-    count = site["input"].type.elements // max(1, site.output.type.elements)
+    ratio = view["input"].quantization.scale / view.output.quantization.scale
+    count = view["input"].type.elements // max(1, view.output.type.elements)
     # The multiplier's fraction is at least a half, so a shift left is less than twice the ratio.
     return 2 * max(1.0, 2 * ratio) * count * 255 < 1 << 31
 
 
-def _every_element(site: Site, low: Array, high: Array) -> Ends:
+def _every_element(view: NodeView, low: Array, high: Array) -> Ends:
     """The function of one element at all 256, and its extremes from each bound to the other."""
     shape = (256,)
-    whole = (replace(site["input"], type=replace(site["input"].type, shape=shape)), _shaped(site.output, shape))
+    whole = (replace(view["input"], type=replace(view["input"].type, shape=shape)), _shaped(view.output, shape))
     every = evaluate(
-        Site(site.node, (("input", whole[0]), ("output", whole[1]))), [np.arange(-128, 128, dtype=np.int8)]
+        NodeView(view.node, (("input", whole[0]), ("output", whole[1]))), [np.arange(-128, 128, dtype=np.int8)]
     )
     pairs, places = np.unique(np.stack([low.reshape(-1), high.reshape(-1)]), axis=1, return_inverse=True)
     slices = [every[first + 128 : last + 129] for first, last in pairs.T.astype(np.int64).tolist()]
     where = places.reshape(-1)
     least, largest = (np.array([end(part) for part in slices], np.int8) for end in (np.min, np.max))
-    return least[where].reshape(site.output.type.shape), largest[where].reshape(site.output.type.shape)
+    return least[where].reshape(view.output.type.shape), largest[where].reshape(view.output.type.shape)
 
 
-def _multiplied(site: Site, low: Array, high: Array) -> Ends:
+def _multiplied(view: NodeView, low: Array, high: Array) -> Ends:
     """The bounds of what a layer that multiplies makes."""
-    doubled, safe = _doubled(site), _fits(site)
-    limits = Requantization.of(site, site.op.activation)  # type: ignore[attr-defined] # all three have one
+    doubled, safe = _doubled(view), _fits(view)
+    limits = Requantization.of(view, view.op.activation)  # type: ignore[attr-defined] # all three have one
     least, largest = (evaluate(doubled, [_beside(first, second)]) for first, second in ((low, high), (high, low)))
     return (
         np.where(safe, least, min(limits.low, limits.high)).astype(np.int8),
@@ -93,11 +93,11 @@ def _multiplied(site: Site, low: Array, high: Array) -> Ends:
     )
 
 
-def _fits(site: Site) -> NDArray[np.bool_]:
+def _fits(view: NodeView) -> NDArray[np.bool_]:
     """`[O]`: whether bias and products stay within 32 bits, scaled up or not, for any input."""
-    layer = Requantization.of(site, site.op.activation)  # type: ignore[attr-defined] # all three have one
-    weights = np.abs(site.constant("filter").astype(np.int64))
-    axis = 3 if type(site.op) is DepthwiseConv2D else 0
+    layer = Requantization.of(view, view.op.activation)  # type: ignore[attr-defined] # all three have one
+    weights = np.abs(view.constant("filter").astype(np.int64))
+    axis = 3 if type(view.op) is DepthwiseConv2D else 0
     sums = np.moveaxis(weights, axis, 0).reshape(weights.shape[axis], -1).sum(axis=1)
     room = ((1 << 31) - (1 << 8)) >> np.maximum(layer.shift, 0).astype(np.int64)
     fits: NDArray[np.bool_] = np.abs(layer.bias.astype(np.int64)) + 255 * sums <= room
@@ -109,23 +109,23 @@ def _beside(first: Array, second: Array) -> Array:
     return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
 
 
-def _doubled(site: Site) -> Site:
+def _doubled(view: NodeView) -> NodeView:
     """The node with each channel of its input doubled, and its filter split by sign; a depthwise one as groups of two."""
-    op, weights = site.op, site["filter"]
-    data = site.constant("filter").astype(np.int8)
+    op, weights = view.op, view["filter"]
+    data = view.constant("filter").astype(np.int8)
     if isinstance(op, DepthwiseConv2D):
         op = Conv2D(op.stride, op.padding, op.dilation, op.activation)
         data = data[0].transpose(2, 0, 1)[..., None]
     split = _beside(np.maximum(data, 0), np.minimum(data, 0))
     quantization = weights.quantization
     scales = Quantization(quantization.scales, quantization.zero_points, 0)
-    source = site["input"]
+    source = view["input"]
     tensors = {
-        **dict(site.operands),
+        **dict(view.operands),
         "filter": replace(weights, type=TensorType(split.shape, DType.S8, scales), data=split),
         "input": _shaped(source, (*source.type.shape[:-1], 2 * source.type.shape[-1])),
     }
-    return Site(replace(site.node, op=op), tuple(tensors.items()))
+    return NodeView(replace(view.node, op=op), tuple(tensors.items()))
 
 
 def _shaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import Graph, Site, Tensor
+from kibi.ir import Graph, NodeView, Tensor
 from kibi.ops.elementwise.add import Add
 from kibi.ops.elementwise.logistic import Logistic
 from kibi.ops.elementwise.quantize import Quantize
@@ -80,53 +80,53 @@ def intervals(graph: Graph) -> dict[int, Interval]:
         if tensor.type.dtype is DType.S8:
             data = None if tensor.data is None else tensor.data.astype(np.int64).reshape(tensor.type.shape)
             found[tensor.index] = Interval.unknown(tensor) if data is None else Interval(data, data)
-    for site in graph.sites:
-        output = site.output
-        if output.type.dtype is DType.S8 and not (output.is_state or site.op.receives):
-            found[output.index] = _made(site, found) or found[output.index]
+    for view in graph.views:
+        output = view.output
+        if output.type.dtype is DType.S8 and not (output.is_state or view.op.receives):
+            found[output.index] = _made(view, found) or found[output.index]
     return found
 
 
 def is_affordable(graph: Graph) -> bool:
     """Whether the bounds of a graph are found, and checked again, in bounded time and memory."""
     left = _MOST_WORK
-    for site in graph.sites:
-        if site.output.type.dtype is DType.S8 and type(site.op) in _UNDERSTOOD:
-            if any(tensor.type.elements > _MOST_ELEMENTS for tensor in (*site.row_tensors, *site.outputs)):
+    for view in graph.views:
+        if view.output.type.dtype is DType.S8 and type(view.op) in _UNDERSTOOD:
+            if any(tensor.type.elements > _MOST_ELEMENTS for tensor in (*view.row_tensors, *view.outputs)):
                 return False
-            left -= _work(site)
+            left -= _work(view)
     return left >= 0
 
 
-def _work(site: Site) -> int:
+def _work(view: NodeView) -> int:
     """Products, elements that are read and made, and row steps, to find the bounds of a node's output."""
-    rows = zip(site.row_tensors, site.accesses, strict=True)
-    read = sum(site.steps * access.count * (tensor.type.row_elements // access.parts) for tensor, access in rows)
-    return site.op.macs(site) + _ELEMENT_WORK * (read + site.output.type.elements) + _STEP_WORK * site.steps
+    rows = zip(view.row_tensors, view.accesses, strict=True)
+    read = sum(view.steps * access.count * (tensor.type.row_elements // access.parts) for tensor, access in rows)
+    return view.op.macs(view) + _ELEMENT_WORK * (read + view.output.type.elements) + _STEP_WORK * view.steps
 
 
-def _made(site: Site, found: dict[int, Interval]) -> Interval | None:
+def _made(view: NodeView, found: dict[int, Interval]) -> Interval | None:
     """The bounds of a node's output, or None where they do not follow."""
-    given = [found.get(tensor.index) for tensor in site.row_tensors]
+    given = [found.get(tensor.index) for tensor in view.row_tensors]
     known = [bounds for bounds in given if bounds is not None]
     if len(known) < len(given):
         return None
-    layer = ProductLayer.of(site)
+    layer = ProductLayer.of(view)
     if layer is not None:
         return Interval(*layer.interval(known[0].low, known[0].high))
-    if isinstance(site.op, TABLES):
-        return _codebook_in_use(site, site.op.table(site), known[0])
-    if type(site.op) in MONOTONE and not _may_wrap(site):
-        low = evaluate(site, [bounds.low for bounds in known])
-        high = evaluate(site, [bounds.high for bounds in known])
+    if isinstance(view.op, TABLES):
+        return _codebook_in_use(view, view.op.table(view), known[0])
+    if type(view.op) in MONOTONE and not _may_wrap(view):
+        low = evaluate(view, [bounds.low for bounds in known])
+        high = evaluate(view, [bounds.high for bounds in known])
         return Interval(low.astype(np.int64), high.astype(np.int64))
     return None
 
 
-def _codebook_in_use(site: Site, table: NDArray[np.int8], source: Interval) -> Interval:
+def _codebook_in_use(view: NodeView, table: NDArray[np.int8], source: Interval) -> Interval:
     """The least and the largest entry of the operator's table between the bounds; tables may rise and fall."""
     least, most = _ends_between(table.tobytes())
-    places, shape = (source.low + 128, source.high + 128), site.output.type.shape
+    places, shape = (source.low + 128, source.high + 128), view.output.type.shape
     return Interval(least[places].reshape(shape), most[places].reshape(shape))
 
 
@@ -140,10 +140,10 @@ def _ends_between(entries: bytes) -> tuple[Int64, Int64]:
     return least, most
 
 
-def _may_wrap(site: Site) -> bool:
+def _may_wrap(view: NodeView) -> bool:
     """Whether a MEAN's scaled sum may leave 32 bits, where it would fall instead of rise."""
-    if not isinstance(site.op, Mean):
+    if not isinstance(view.op, Mean):
         return False
-    shift = site.op.multiplier(site).shift
-    count = site["input"].type.elements // max(1, site.output.type.elements)
+    shift = view.op.multiplier(view).shift
+    count = view["input"].type.elements // max(1, view.output.type.elements)
     return count * 255 << max(0, shift) > (1 << 31) - (1 << 8)

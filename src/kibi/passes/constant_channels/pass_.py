@@ -70,15 +70,15 @@ def fold_constant_channels(graph: Graph) -> Folding:
     """
     if not is_affordable(graph):
         return Folding(graph, (), Certificate())
-    layers = tuple(ProductLayer.of(site) for site in graph.sites)
+    layers = tuple(ProductLayer.of(view) for view in graph.views)
     classes = ChannelClasses.of(graph, layers)
     if classes.is_pinned.all():  # bounds, which take time, would be of no use
         return Folding(graph, (), Certificate())
     bounds = intervals(graph)
     readers = [
-        _reader(place, layer, classes, bounds[layer.site["input"].index])
+        _reader(place, layer, classes, bounds[layer.view["input"].index])
         for place, layer in enumerate(layers)
-        if layer is not None and not layer.is_depthwise and layer.site["input"].index in classes.numbers
+        if layer is not None and not layer.is_depthwise and layer.view["input"].index in classes.numbers
     ]
     gone = _removable(classes, readers)
     kept = {index: ~gone[numbers] for index, numbers in classes.numbers.items() if gone[numbers].any()}
@@ -104,7 +104,7 @@ def drop_constant_channels(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
 def _reader(place: int, layer: ProductLayer, classes: ChannelClasses, source: Interval) -> _Reader:
     """What each class of its input adds to each output channel of a layer."""
-    tensor = layer.site["input"]
+    tensor = layer.view["input"]
     numbers = np.resize(classes.numbers[tensor.index], layer.features)
     low, high = layer.centred(source.low), layer.centred(source.high)
     fixed = (low == high).reshape(-1, layer.features).all(axis=0)
@@ -123,7 +123,7 @@ def _reader(place: int, layer: ProductLayer, classes: ChannelClasses, source: In
             depends |= (sums != sums[0]).any(axis=0) | (used[known].any(axis=0) & ~layer.is_safe)
             share = sums[0].astype(np.int64)
         matters[number], shares[number] = depends, share
-    return _Reader(place, classes.numbers[layer.site.output.index], matters, shares)
+    return _Reader(place, classes.numbers[layer.view.output.index], matters, shares)
 
 
 def _removable(classes: ChannelClasses, readers: list[_Reader]) -> Mask:

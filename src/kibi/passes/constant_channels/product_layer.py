@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import DType
-from kibi.ir import Site
+from kibi.ir import NodeView
 from kibi.ops.linear.fully_connected import FullyConnected
 from kibi.ops.sums.accumulator import Requantization
 from kibi.ops.windows.conv2d import Conv2D
@@ -30,7 +30,7 @@ class ProductLayer:
     """A CONV_2D, DEPTHWISE_CONV_2D or FULLY_CONNECTED node.
 
     Attributes:
-        site: the node.
+        view: the node.
         weights: `[KH, KW, F, O]`: for each place under the window and each feature of the input, the weight of each output
             channel; of a depthwise layer `[KH, KW, O]`. A grouped filter is filled up with zeros.
         features: F; the input's channels, or the elements of the vector that a fully connected layer multiplies.
@@ -38,7 +38,7 @@ class ProductLayer:
         stride, dilation, before: of height and width; `before` is the padding above and to the left.
     """
 
-    site: Site
+    view: NodeView
     weights: Float64
     features: int
     scaling: Requantization
@@ -47,26 +47,26 @@ class ProductLayer:
     before: tuple[int, int] = (0, 0)
 
     @staticmethod
-    def of(site: Site) -> "ProductLayer | None":
+    def of(view: NodeView) -> "ProductLayer | None":
         """The layer of a node, or None where the node is none, or one of another type than s8."""
-        op = site.op
-        if site.output.type.dtype is not DType.S8:
+        op = view.op
+        if view.output.type.dtype is not DType.S8:
             return None
         if type(op) is FullyConnected:
-            weights = site.constant("filter").astype(np.float64).T[None, None]
-            return ProductLayer(site, weights, weights.shape[2], Requantization.of(site, op.activation))
+            weights = view.constant("filter").astype(np.float64).T[None, None]
+            return ProductLayer(view, weights, weights.shape[2], Requantization.of(view, op.activation))
         if type(op) is not Conv2D and type(op) is not DepthwiseConv2D:
             return None
-        channels = site["input"].type.shape[3]
-        if type(op) is Conv2D and prod(site["filter"].type.shape[:3]) * channels > _MOST_WEIGHTS:
+        channels = view["input"].type.shape[3]
+        if type(op) is Conv2D and prod(view["filter"].type.shape[:3]) * channels > _MOST_WEIGHTS:
             return None  # groups that are filled up with zeros may be many times what the file holds
-        data = site.constant("filter").astype(np.float64)
+        data = view.constant("filter").astype(np.float64)
         weights = data[0] if type(op) is DepthwiseConv2D else _dense(data, channels)
-        sizes, outputs = site["input"].type.shape[1:3], site.output.type.shape[1:3]
+        sizes, outputs = view["input"].type.shape[1:3], view.output.type.shape[1:3]
         places = zip(sizes, weights.shape[:2], op.stride, op.dilation, outputs, strict=True)
         top, left = (op.padding.along(axis).before(*place) for axis, place in enumerate(places))
-        scaling = Requantization.of(site, op.activation)
-        return ProductLayer(site, weights, channels, scaling, op.stride, op.dilation, (top, left))
+        scaling = Requantization.of(view, op.activation)
+        return ProductLayer(view, weights, channels, scaling, op.stride, op.dilation, (top, left))
 
     @property
     def is_depthwise(self) -> bool:
@@ -76,7 +76,7 @@ class ProductLayer:
     @property
     def is_grouped(self) -> bool:
         """Whether it is a convolution in groups, whose channels cannot go one by one."""
-        return type(self.site.op) is Conv2D and self.site["filter"].type.shape[3] < self.features
+        return type(self.view.op) is Conv2D and self.view["filter"].type.shape[3] < self.features
 
     @property
     def is_safe(self) -> NDArray[np.bool_]:
@@ -88,8 +88,8 @@ class ProductLayer:
 
     def centred(self, elements: Int64) -> Float64:
         """Elements of the input's shape, less its zero point, as `[N, H, W, F]`; of a depthwise layer `[N, H, W, O]`."""
-        values = (elements - self.site["input"].quantization.zero_point).astype(np.float64)
-        if type(self.site.op) is FullyConnected:
+        values = (elements - self.view["input"].quantization.zero_point).astype(np.float64)
+        if type(self.view.op) is FullyConnected:
             return values.reshape(-1, 1, 1, self.features)
         return np.repeat(values, self.weights.shape[-1] // self.features, axis=3) if self.is_depthwise else values
 
@@ -103,7 +103,7 @@ class ProductLayer:
         Returns:
             `[N * OH * OW, O]`.
         """
-        height, width = (1, 1) if type(self.site.op) is FullyConnected else self.site.output.type.shape[1:3]
+        height, width = (1, 1) if type(self.view.op) is FullyConnected else self.view.output.type.shape[1:3]
         total = np.zeros((len(values), height, width, weights.shape[-1]))
         for i, j in np.ndindex(*weights.shape[:2]):
             rows, ys = self._inside(0, i, height, values.shape[1])
@@ -132,7 +132,7 @@ class ProductLayer:
         first, last = self.centred(low), self.centred(high)
         middle = self.sums(first + last, self.weights)
         spread = self.sums(last - first, np.abs(self.weights))
-        shape, scaling, safe = self.site.output.type.shape, self.scaling, self.is_safe
+        shape, scaling, safe = self.view.output.type.shape, self.scaling, self.is_safe
         ends = []
         for sums, end in (
             ((middle - spread) / 2, min(scaling.low, scaling.high)),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.ir import Graph, Site
+from kibi.ir import Graph, NodeView
 from kibi.passes.change import Change
 from kibi.passes.constant_channels.intervals import Interval
 from kibi.passes.constant_channels.product_layer import ProductLayer
@@ -31,7 +31,7 @@ def explained(
         bounds: between which values the elements of each s8 tensor of `before` lie.
     """
     changes = []
-    for old, new in zip(before.sites, after.sites, strict=True):
+    for old, new in zip(before.views, after.views, strict=True):
         layer, saved = ProductLayer.of(old), _bytes(old) - _bytes(new)
         if layer is None:
             if saved:
@@ -97,6 +97,6 @@ def _listed(channels: Sequence[int]) -> str:
     return f"{name} {shown} and {more} more" if more > 0 else f"{name} {shown}"
 
 
-def _bytes(site: Site) -> int:
+def _bytes(view: NodeView) -> int:
     """Bytes of the constants that a node reads."""
-    return sum(tensor.type.size_bytes for _, tensor in site.operands if tensor is not None and tensor.is_constant)
+    return sum(tensor.type.size_bytes for _, tensor in view.operands if tensor is not None and tensor.is_constant)

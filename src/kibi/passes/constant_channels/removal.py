@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Graph, Node, Quantization, Site, Tensor, TensorType, verify
+from kibi.ir import Graph, Node, NodeView, Quantization, Tensor, TensorType, verify
 from kibi.ops.linear.fully_connected import FullyConnected
 from kibi.ops.movement.reshape import Reshape
 from kibi.ops.windows.conv2d import Conv2D
@@ -29,7 +29,7 @@ def remove_channels(graph: Graph, kept: Mapping[int, Kept], shares: Mapping[int,
         ModelError: a rule of an operator does not hold for what is left; the channels do not fit together.
     """
     cutter = _Cutter(graph, kept)
-    nodes = tuple(cutter.node(site, shares.get(place)) for place, site in enumerate(graph.sites))
+    nodes = tuple(cutter.node(view, shares.get(place)) for place, view in enumerate(graph.views))
     return verify(replace(graph, tensors=tuple(cutter.tensors), nodes=nodes))
 
 
@@ -42,63 +42,63 @@ class _Cutter:
         used = Counter(index for node in graph.nodes for index in node.inputs if index is not None)
         self.uses = used + Counter(graph.outputs)
 
-    def node(self, site: Site, share: NDArray[np.int64] | None) -> Node:
+    def node(self, view: NodeView, share: NDArray[np.int64] | None) -> Node:
         """A node on what is left of its tensors."""
-        touched = any(tensor is not None and tensor.index in self.kept for _, tensor in site.operands)
+        touched = any(tensor is not None and tensor.index in self.kept for _, tensor in view.operands)
         added = share is not None and bool(share.any())
         if not (touched or added):
-            return site.node
-        if type(site.op) in (Conv2D, DepthwiseConv2D, FullyConnected):
-            return self._layer(site, share if added else None)
-        if type(site.op) is Reshape:
+            return view.node
+        if type(view.op) in (Conv2D, DepthwiseConv2D, FullyConnected):
+            return self._layer(view, share if added else None)
+        if type(view.op) is Reshape:
             # The operand that names the shape is optional, and would be wrong now.
-            return replace(site.node, inputs=site.node.inputs[:1])
-        return self._constants(site)
+            return replace(view.node, inputs=view.node.inputs[:1])
+        return self._constants(view)
 
-    def _layer(self, site: Site, share: NDArray[np.int64] | None) -> Node:
+    def _layer(self, view: NodeView, share: NDArray[np.int64] | None) -> Node:
         """A layer with rows and columns of its filter gone."""
-        outputs = self._mask(site.output)
-        inputs = self._mask(site["input"])
-        weights, bias = site["filter"], site.find("bias")
-        data = site.constant("filter")
-        if type(site.op) is Conv2D:
+        outputs = self._mask(view.output)
+        inputs = self._mask(view["input"])
+        weights, bias = view["filter"], view.find("bias")
+        data = view.constant("filter")
+        if type(view.op) is Conv2D:
             data, axis = data[outputs][..., inputs if data.shape[3] == len(inputs) else slice(None)], 0
-        elif type(site.op) is DepthwiseConv2D:
+        elif type(view.op) is DepthwiseConv2D:
             data, axis = data[..., outputs], 3
         else:
             data, axis = data[outputs][:, np.resize(inputs, data.shape[1])], 0
-        operands: list[int | None] = [site.node.inputs[0], self._constant(site, weights, data, outputs, axis)]
+        operands: list[int | None] = [view.node.inputs[0], self._constant(view, weights, data, outputs, axis)]
         if bias is not None:
-            sums = site.constant("bias").reshape(-1).astype(np.int64) + (0 if share is None else share)
-            operands.append(self._constant(site, bias, sums[outputs].astype(np.int32), outputs, 0))
+            sums = view.constant("bias").reshape(-1).astype(np.int64) + (0 if share is None else share)
+            operands.append(self._constant(view, bias, sums[outputs].astype(np.int32), outputs, 0))
         elif share is not None:
-            operands.append(self._new_bias(site, share[outputs].astype(np.int32)))
-        return replace(site.node, inputs=tuple(operands))
+            operands.append(self._new_bias(view, share[outputs].astype(np.int32)))
+        return replace(view.node, inputs=tuple(operands))
 
-    def _constants(self, site: Site) -> Node:
+    def _constants(self, view: NodeView) -> Node:
         """A node whose constants by channel, if it has any, lose what its output loses."""
-        kept = self._mask(site.output)
+        kept = self._mask(view.output)
         operands: list[int | None] = []
-        for index, tensor in zip(site.node.inputs, site.operands, strict=False):
+        for index, tensor in zip(view.node.inputs, view.operands, strict=False):
             constant = tensor[1]
-            by_channel = constant is not None and constant.is_constant and tensor[0] in site.op.row_inputs
+            by_channel = constant is not None and constant.is_constant and tensor[0] in view.op.row_inputs
             if (
                 constant is not None
                 and constant.data is not None
                 and by_channel
                 and constant.type.shape[-1:] == kept.shape
             ):
-                operands.append(self._constant(site, constant, constant.data[..., kept], kept, constant.data.ndim - 1))
+                operands.append(self._constant(view, constant, constant.data[..., kept], kept, constant.data.ndim - 1))
             else:
                 operands.append(index)
-        return replace(site.node, inputs=tuple(operands))
+        return replace(view.node, inputs=tuple(operands))
 
     def _mask(self, tensor: Tensor) -> Kept:
         """Which channels of a tensor stay."""
         size = tensor.type.shape[-1] if tensor.type.shape else 1
         return self.kept.get(tensor.index, np.ones(size, np.bool_))
 
-    def _constant(self, site: Site, tensor: Tensor, data: Array, kept: Kept, axis: int) -> int:
+    def _constant(self, view: NodeView, tensor: Tensor, data: Array, kept: Kept, axis: int) -> int:
         """A constant with other elements: in the old one's place if nobody else reads that, or behind all tensors."""
         original = tensor.data
         if original is not None and data.shape == original.shape and np.array_equal(data, original):
@@ -107,15 +107,15 @@ class _Cutter:
         if self.uses[tensor.index] == 1:
             self.tensors[tensor.index] = replace(tensor, type=kind, data=_frozen(data))
             return tensor.index
-        return self._append(f"{tensor.name}/operator{site.node.source}", kind, data)
+        return self._append(f"{tensor.name}/operator{view.node.source}", kind, data)
 
-    def _new_bias(self, site: Site, data: Array) -> int:
+    def _new_bias(self, view: NodeView, data: Array) -> int:
         """A bias where there was none."""
-        scales = site["filter"].quantization.scales
-        scale = site["input"].quantization.scale
-        kept = self._mask(site.output)
+        scales = view["filter"].quantization.scales
+        scale = view["input"].quantization.scale
+        kept = self._mask(view.output)
         chosen = _cut_scales(Quantization(tuple(scale * each for each in scales), (0,) * len(scales)), kept, 0)
-        name = f"{site.output.name}/bias"
+        name = f"{view.output.name}/bias"
         return self._append(name, TensorType(data.shape, DType.S32, chosen), data)
 
     def _append(self, name: str, kind: TensorType, data: Array) -> int:

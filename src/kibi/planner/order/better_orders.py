@@ -9,7 +9,7 @@ from itertools import cycle
 
 import numpy as np
 
-from kibi.planner.placement.problem import Bytes, Problem
+from kibi.planner.placement.problem import Bytes, PlacementProblem
 
 _STARTS = 2
 """How many orders are improved, in turns."""
@@ -33,7 +33,7 @@ class Greedy:
 
 
 def better_orders(
-    problem: Problem, first_fit: Callable[[Sequence[int]], Bytes | None], starts: Sequence[Greedy]
+    problem: PlacementProblem, first_fit: Callable[[Sequence[int]], Bytes | None], starts: Sequence[Greedy]
 ) -> Iterator[Bytes]:
     """Placements of ever new orders, without end; they get better mostly, not always.
 
@@ -48,7 +48,7 @@ def better_orders(
 
 
 def _turns(
-    problem: Problem, first_fit: Callable[[Sequence[int]], Bytes | None], start: Greedy, seed: int
+    problem: PlacementProblem, first_fit: Callable[[Sequence[int]], Bytes | None], start: Greedy, seed: int
 ) -> Iterator[Bytes]:
     random = np.random.default_rng(seed)
     is_free = problem.lowest != problem.highest

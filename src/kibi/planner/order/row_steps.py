@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.ir import Graph, Site, Tensor, overwrites
+from kibi.ir import Graph, NodeView, Tensor, overwrites
 from kibi.planner.plan import Run
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -139,11 +139,11 @@ class RowSteps:
 
 def row_steps(graph: Graph) -> RowSteps:
     """The row steps of a verified graph."""
-    sites = graph.sites
-    steps = tuple(site.steps for site in sites)
+    views = graph.views
+    steps = tuple(view.steps for view in views)
     makers = {index: number for number, node in enumerate(graph.nodes) for index in node.outputs}
-    made = {index: site.every_made_rows(output) for site in sites for output, index in enumerate(site.node.outputs)}
-    reads = [_reads(site) for site in sites]
+    made = {index: view.every_made_rows(output) for view in views for output, index in enumerate(view.node.outputs)}
+    reads = [_reads(view) for view in views]
     overwritten = overwrites(graph)
     readers: dict[int, list[tuple[int, tuple[tuple[int, ...], ...]]]] = {}
     waits = []
@@ -172,7 +172,7 @@ def row_steps(graph: Graph) -> RowSteps:
         tuple(waits),
         tuple(slices),
         tuple(call.scratch_bytes for call in graph.calls),
-        tuple(site.accumulates for site in sites),
+        tuple(view.accumulates for view in views),
     )
 
 
@@ -190,12 +190,12 @@ def runs_of(order: Sequence[int]) -> tuple[Run, ...]:
     return tuple(runs)
 
 
-def _reads(site: Site) -> tuple[tuple[Tensor, tuple[tuple[int, ...], ...]], ...]:
+def _reads(view: NodeView) -> tuple[tuple[Tensor, tuple[tuple[int, ...], ...]], ...]:
     """The computed tensors that a node reads, each with the rows that each of its steps reads."""
-    accesses = site.accesses
+    accesses = view.accesses
     return tuple(
-        (tensor, tuple(access.needs(step) for step in range(site.steps)))
-        for tensor, access in zip(site.row_tensors, accesses, strict=True)
+        (tensor, tuple(access.needs(step) for step in range(view.steps)))
+        for tensor, access in zip(view.row_tensors, accesses, strict=True)
         if not tensor.is_constant
     )
 

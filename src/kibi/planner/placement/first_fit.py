@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from kibi.planner.placement.problem import Bytes, Problem
+from kibi.planner.placement.problem import Bytes, PlacementProblem
 
 
-def first_fit(problem: Problem, order: Sequence[int]) -> Bytes | None:
+def first_fit(problem: PlacementProblem, order: Sequence[int]) -> Bytes | None:
     """The offset of each item, placed in that order; None if a fixed one is in the way of another."""
     offsets = np.zeros(problem.items, np.int64)
     rules = _rules(problem)
@@ -39,7 +39,7 @@ def _lowest(offset: int, alignment: int, blocked: Sequence[tuple[int, int]]) -> 
     return offset
 
 
-def _rules(problem: Problem) -> dict[tuple[int, int], int]:
+def _rules(problem: PlacementProblem) -> dict[tuple[int, int], int]:
     starts = problem.rule_start.tolist()
     return {
         (below, int(problem.rule_above[k])): int(problem.rule_distances[k])
@@ -48,7 +48,7 @@ def _rules(problem: Problem) -> dict[tuple[int, int], int]:
     }
 
 
-def _together(problem: Problem) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+def _together(problem: PlacementProblem) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
     """Which items share a section: `[items, items]`."""
     lives = np.zeros((problem.items, problem.sections), np.int32)
     starts = problem.piece_start.tolist()
@@ -59,7 +59,7 @@ def _together(problem: Problem) -> np.ndarray[tuple[int, int], np.dtype[np.bool_
     return shared
 
 
-def orders(problem: Problem) -> Iterator[tuple[int, ...]]:
+def orders(problem: PlacementProblem) -> Iterator[tuple[int, ...]]:
     """Orders worth trying, the most often successful first; ties go to the item that comes first.
 
     Fixed items always come first.

@@ -11,14 +11,14 @@ from math import lcm
 import numpy as np
 
 from kibi.planner.placement.native import Native
-from kibi.planner.placement.problem import Bytes, Problem
+from kibi.planner.placement.problem import Bytes, PlacementProblem
 from kibi.planner.placement.strategy import Ending, Strategy
 
 
 class Mirror:
     """A problem upside down, in the native code's hands."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PlacementProblem) -> None:
         """Take over a problem for which `is_better_mirrored`."""
         self._problem = problem
         self._native = Native(mirrored(problem))
@@ -35,14 +35,14 @@ class Mirror:
         return ending, ceiling - offsets - self._problem.sizes, work
 
 
-def is_better_mirrored(problem: Problem) -> bool:
+def is_better_mirrored(problem: PlacementProblem) -> bool:
     """Whether items die from below rather than from above, nothing is fixed, and aligned offsets remain so."""
     is_free = problem.lowest != problem.highest
     from_below = sum(problem.low.tolist()) > sum((problem.sizes[problem.owner] - problem.high).tolist())
     return from_below and bool(is_free.all()) and not np.any(problem.sizes % problem.alignments)
 
 
-def mirrored(problem: Problem) -> Problem:
+def mirrored(problem: PlacementProblem) -> PlacementProblem:
     """The same problem with addresses counted downwards from a ceiling: the offset of a byte there is that of its end here.
 
     Where here an item must lie at least `d` above another, that one's end must there lie at least `d` above its own end.

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kibi.errors import InternalError
-from kibi.planner.placement.problem import Bytes, Problem
+from kibi.planner.placement.problem import Bytes, PlacementProblem
 from kibi.planner.placement.strategy import Ending, Strategy, Sweep
 
 SOURCES = tuple(
@@ -101,7 +101,7 @@ def _library() -> ctypes.CDLL:
 class Native:
     """A problem in the native code's hands. Several threads may use one, or one each."""
 
-    def __init__(self, problem: Problem, library: ctypes.CDLL | None = None) -> None:
+    def __init__(self, problem: PlacementProblem, library: ctypes.CDLL | None = None) -> None:
         """Take over a problem.
 
         Args:

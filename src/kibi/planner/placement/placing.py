@@ -12,7 +12,7 @@ from kibi.planner.order.better_orders import Greedy
 from kibi.planner.placement.first_fit import first_fit, orders
 from kibi.planner.placement.items import MOST_BYTES, Gap, Item, PairRule, check_items
 from kibi.planner.placement.native import Native
-from kibi.planner.placement.problem import Problem
+from kibi.planner.placement.problem import PlacementProblem
 from kibi.planner.placement.progress import Progress
 from kibi.planner.placement.search import greedy, refine
 from kibi.planner.plan import Buffer, Plan, Run
@@ -213,7 +213,7 @@ class _Items:
 
     fixed: tuple[int, ...]
     solid: tuple[int, ...]
-    problem: Problem
+    problem: PlacementProblem
 
     @staticmethod
     def of(items: Sequence[Item], rules: Sequence[PairRule]) -> "_Items":
@@ -231,7 +231,9 @@ class _Items:
             if rule.first in number and rule.second in number
         ]
         return _Items(
-            tuple(item.offset or 0 for item in items), tuple(solid), Problem.of([items[index] for index in solid], kept)
+            tuple(item.offset or 0 for item in items),
+            tuple(solid),
+            PlacementProblem.of([items[index] for index in solid], kept),
         )
 
     def place(self, capacity: int | None, time_limit_seconds: float) -> Solution:
@@ -273,7 +275,7 @@ class _Begun:
     starts: tuple[Greedy, ...]
 
     @staticmethod
-    def of(problem: Problem, capacity: int | None) -> "_Begun":
+    def of(problem: PlacementProblem, capacity: int | None) -> "_Begun":
         progress = Progress(None, _NOWHERE, problem.lower_bound_bytes)
         if problem.items <= _FEW_ITEMS:
             _greedy_in_python(problem, progress, capacity)
@@ -295,7 +297,7 @@ def _takes_room(item: Item) -> bool:
     return free < item.end - item.start
 
 
-def _greedy_in_python(problem: Problem, progress: Progress, capacity: int | None) -> None:
+def _greedy_in_python(problem: PlacementProblem, progress: Progress, capacity: int | None) -> None:
     for order in orders(problem):
         offsets = first_fit(problem, order)
         if offsets is not None:

@@ -32,7 +32,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Problem:
+class PlacementProblem:
     """Items to place, as the native code wants them. All items have at least one byte and one piece.
 
     A section is a set of pieces that live together and that is part of no larger such set. Two pieces live together at
@@ -146,7 +146,7 @@ class Problem:
         return int((offsets + self.sizes).max(initial=0))
 
     @staticmethod
-    def of(items: Sequence[Item], rules: Sequence[PairRule] = ()) -> "Problem":
+    def of(items: Sequence[Item], rules: Sequence[PairRule] = ()) -> "PlacementProblem":
         """The problem of checked items that have at least one byte each."""
         pieces = [tuple(_pieces(item)) for item in items]
         distances, is_exact = _window_distances(items, pieces)
@@ -159,7 +159,7 @@ class Problem:
         )
         keys = sorted(distances)
         fixed = [item.offset for item in items]
-        return Problem(
+        return PlacementProblem(
             sizes=np.array([item.size_bytes for item in items], np.int64),
             alignments=np.array([item.alignment for item in items], np.int64),
             lowest=np.array([offset or 0 for offset in fixed], np.int64),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kibi.planner.placement.problem import Bytes, Problem
+from kibi.planner.placement.problem import Bytes, PlacementProblem
 
 
 @dataclass(slots=True)
@@ -31,12 +31,12 @@ class Progress:
         return capacity is not None and (self.peak_bytes <= capacity or self.lower_bound_bytes > capacity)
 
 
-def step_bytes(problem: Problem) -> int:
+def step_bytes(problem: PlacementProblem) -> int:
     """By how much peaks that are worth looking at differ at least."""
     return problem.granularity_bytes if problem.is_aligned_anyway else 1
 
 
-class Target:
+class Capacity:
     """The capacity to search at, in one round: the lower bound, then half way between what failed and what is known.
 
     Between these comes what would be needed without rules: where there are many, the lower bound is far below it.
@@ -46,7 +46,7 @@ class Target:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: PlacementProblem,
         progress: Progress,
         capacity: int | None,
         *,

@@ -13,8 +13,8 @@ from kibi.planner.order.better_orders import Greedy, better_orders
 from kibi.planner.placement.first_fit import orders
 from kibi.planner.placement.mirror import Mirror, is_better_mirrored
 from kibi.planner.placement.native import Native
-from kibi.planner.placement.problem import Bytes, Problem
-from kibi.planner.placement.progress import Progress, Target, step_bytes
+from kibi.planner.placement.problem import Bytes, PlacementProblem
+from kibi.planner.placement.progress import Capacity, Progress, step_bytes
 from kibi.planner.placement.strategy import Ending, ItemRule, SectionRule, Strategy
 from kibi.planner.placement.sweep import ways
 
@@ -67,7 +67,7 @@ _STRATEGIES = (
 )
 
 
-def greedy(problem: Problem, native: Native, progress: Progress, capacity: int | None) -> list[Greedy]:
+def greedy(problem: PlacementProblem, native: Native, progress: Progress, capacity: int | None) -> list[Greedy]:
     """Try greedy orders until one is good enough.
 
     Returns:
@@ -87,7 +87,7 @@ def greedy(problem: Problem, native: Native, progress: Progress, capacity: int |
 
 
 def refine(
-    problem: Problem,
+    problem: PlacementProblem,
     native: Native,
     progress: Progress,
     starts: Sequence[Greedy],
@@ -131,7 +131,7 @@ class _Search:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: PlacementProblem,
         native: Native,
         progress: Progress,
         capacity: int | None,
@@ -166,7 +166,7 @@ class _Search:
 
     def first_round(self, strategies: Sequence[Strategy], width: int) -> None:
         """Search at the lowest capacity, and sweep at a few."""
-        target = Target(self._problem, self._progress, self._capacity, coarse=_COARSE)
+        target = Capacity(self._problem, self._progress, self._capacity, coarse=_COARSE)
         if (at := target.bytes) is not None and self._search_at(at, strategies, 1, 0):
             return
         while (at := target.bytes) is not None and not self.is_over:
@@ -195,7 +195,7 @@ class _Search:
         luck = _luby(number)
         is_lean = bool(self._winners) and number % _ALL_EVERY != 1
         strategies = self._winners if is_lean else _STRATEGIES
-        target = Target(self._problem, self._progress, self._capacity, is_above=is_lean)
+        target = Capacity(self._problem, self._progress, self._capacity, is_above=is_lean)
         while (at := target.bytes) is not None and not self.is_over:
             found = self._search_at(at, strategies, luck, number)
             if not found and not is_lean:
@@ -250,7 +250,7 @@ def _luby(number: int) -> int:
     return (number + 1) // 2
 
 
-def _limit(problem: Problem, strategy: Strategy, patience: float) -> int:
+def _limit(problem: PlacementProblem, strategy: Strategy, patience: float) -> int:
     # Less than what it takes to start a search would be a saving of nothing.
     work = int(max(int(problem.spans.sum()) * problem.items, _OVERHEAD) * patience)
     return work * (_LOOKING if strategy.item_rule >= ItemRule.LOOK_STRICT else 1)

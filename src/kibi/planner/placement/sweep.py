@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.planner.placement.native import Native
-from kibi.planner.placement.problem import Counts, Problem
+from kibi.planner.placement.problem import Counts, PlacementProblem
 from kibi.planner.placement.strategy import Sweep
 
 _SCARCE = (900, 970)
@@ -30,7 +30,7 @@ class Way:
     sweep: Sweep
 
 
-def ways(problem: Problem, native: Native) -> tuple[Way, ...]:
+def ways(problem: PlacementProblem, native: Native) -> tuple[Way, ...]:
     """Ways to sweep, the most promising first: forwards and backwards in time, and different ones of each."""
     behind = backwards(problem)
     there = Native(behind)
@@ -38,7 +38,7 @@ def ways(problem: Problem, native: Native) -> tuple[Way, ...]:
     return tuple(way for forth, back in pairs for way in (Way(native, forth), Way(there, back)))
 
 
-def backwards(problem: Problem) -> Problem:
+def backwards(problem: PlacementProblem) -> PlacementProblem:
     """The same problem with time turned round."""
     starts = problem.piece_start[problem.owner]
     ends = problem.piece_start[problem.owner + 1]
@@ -53,7 +53,7 @@ def backwards(problem: Problem) -> Problem:
     )
 
 
-def _sweeps(problem: Problem) -> Iterator[Sweep]:
+def _sweeps(problem: PlacementProblem) -> Iterator[Sweep]:
     """Sweeps that differ in which of the items that start together comes first, and in what holes cost."""
     first, last = problem.hull
     is_free = problem.lowest != problem.highest
@@ -71,7 +71,7 @@ def _sweeps(problem: Problem) -> Iterator[Sweep]:
         yield Sweep(order, bottom_end, top_end, np.concatenate(([0], np.cumsum(cost))).astype(np.int64), width=1)
 
 
-def _end(problem: Problem, is_used: NDArray[np.bool_]) -> Counts:
+def _end(problem: PlacementProblem, is_used: NDArray[np.bool_]) -> Counts:
     """One behind the last of those pieces of each item; the item's first section if there are none."""
     found = problem.hull[0].copy()
     np.maximum.at(found, problem.owner[is_used], problem.last[is_used])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kibi.ir import Graph, KernelCall, RowAccess, Site, Tensor
+from kibi.ir import Graph, KernelCall, NodeView, RowAccess, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,38 +43,38 @@ def count_accesses(graph: Graph) -> Accesses:
     for index in (*graph.stored_inputs, *dict.fromkeys(graph.outputs)):
         if index in tensors:
             tensors[index] += graph.tensors[index].type.size_bytes
-    for site, call in zip(graph.sites, graph.calls, strict=True):
-        scratch.append(2 * call.scratch_bytes * site.steps)
-        for index in site.node.outputs:
+    for view, call in zip(graph.views, graph.calls, strict=True):
+        scratch.append(2 * call.scratch_bytes * view.steps)
+        for index in view.node.outputs:
             if index in tensors:
                 tensors[index] += graph.tensors[index].type.size_bytes
-        for tensor, access in zip(site.row_tensors, site.accesses, strict=True):
+        for tensor, access in zip(view.row_tensors, view.accesses, strict=True):
             if tensor.is_constant:
                 arrays.setdefault(tensor.index, {})["rows", b""] = tensor.type.size_bytes
                 alignment_bytes = max(alignment_bytes, tensor.type.dtype.size_bytes)
-                weights[tensor.index] = weights.get(tensor.index, 0) + _row_reads(site, tensor, access)
+                weights[tensor.index] = weights.get(tensor.index, 0) + _row_reads(view, tensor, access)
             elif tensor.index in tensors:
-                tensors[tensor.index] += _row_reads(site, tensor, access)
-        for index, packed in packed_constants(site, call):
+                tensors[tensor.index] += _row_reads(view, tensor, access)
+        for index, packed in packed_constants(view, call):
             arrays.setdefault(index, {})[packed.dtype.str, packed.tobytes()] = packed.nbytes
             alignment_bytes = max(alignment_bytes, packed.itemsize)
-            times = 1 if site.accumulates else site.steps
+            times = 1 if view.accumulates else view.steps
             weights[index] = weights.get(index, 0) + packed.nbytes * times
     sizes = {index: tuple(found.values()) for index, found in sorted(arrays.items())}
     return Accesses(tensors, tuple(scratch), dict(sorted(weights.items())), sizes, alignment_bytes)
 
 
 def packed_constants(
-    site: Site, call: KernelCall
+    view: NodeView, call: KernelCall
 ) -> Iterator[tuple[int, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]]:
     """The constants that the kernel takes as a parameter of the operand's name, each as (tensor, packed elements)."""
-    constants = {name: tensor for name, tensor in site.operands if tensor is not None and tensor.is_constant}
+    constants = {name: tensor for name, tensor in view.operands if tensor is not None and tensor.is_constant}
     for name, data in call.constants.items():
         if name in constants:
             yield constants[name].index, data
 
 
-def _row_reads(site: Site, tensor: Tensor, access: RowAccess) -> int:
+def _row_reads(view: NodeView, tensor: Tensor, access: RowAccess) -> int:
     """Bytes of the rows, or parts of rows, that all steps of a node are handed."""
     part_bytes = tensor.type.row_elements // access.parts * tensor.type.dtype.size_bytes
-    return part_bytes * sum(part is not None for step in range(site.steps) for part in access.positions(step))
+    return part_bytes * sum(part is not None for step in range(view.steps) for part in access.positions(step))

@@ -81,18 +81,18 @@ def _accessed(graph: Graph, plan: Plan) -> Iterator[str]:
     counted = Counter[str | None]()
     for index in (*graph.stored_inputs, *set(graph.outputs)):
         counted[placed.get(index)] += graph.tensors[index].type.size_bytes
-    for node, (site, call) in enumerate(zip(graph.sites, graph.calls, strict=True)):
-        for step in range(site.steps):
+    for node, (view, call) in enumerate(zip(graph.views, graph.calls, strict=True)):
+        for step in range(view.steps):
             counted[scratch.get(node)] += 2 * call.scratch_bytes
-            for tensor, access in zip(site.row_tensors, site.accesses, strict=True):
+            for tensor, access in zip(view.row_tensors, view.accesses, strict=True):
                 its = constants.get(tensor.index) if tensor.is_constant else placed.get(tensor.index)
                 handed = [each for each in access.positions(step) if each is not None]
                 counted[its] += len(handed) * tensor.type.row_bytes // access.parts
-            for output, tensor in enumerate(site.outputs):
-                counted[placed.get(tensor.index)] += len(site.made_rows(step, output)) * tensor.type.row_bytes
-        times = 1 if site.accumulates else site.steps
+            for output, tensor in enumerate(view.outputs):
+                counted[placed.get(tensor.index)] += len(view.made_rows(step, output)) * tensor.type.row_bytes
+        times = 1 if view.accumulates else view.steps
         for name, data in call.constants.items():
-            for operand, constant in site.operands:
+            for operand, constant in view.operands:
                 if operand == name and constant is not None:
                     counted[constants.get(constant.index)] += times * data.nbytes
     for use in plan.regions:
@@ -118,12 +118,12 @@ def _constant_sizes(graph: Graph, plan: Plan) -> tuple[dict[int, int], int]:
     """The bytes of each constant that a kernel reads, of all its different packed arrays, aligned; and that alignment."""
     arrays: dict[int, dict[bytes, int]] = {}
     elements = {buffer.alignment for buffer in plan.buffers}
-    for site, call in zip(graph.sites, graph.calls, strict=True):
-        for tensor in site.row_tensors:
+    for view, call in zip(graph.views, graph.calls, strict=True):
+        for tensor in view.row_tensors:
             if tensor.is_constant:
                 arrays.setdefault(tensor.index, {})[b"rows"] = tensor.type.size_bytes
                 elements.add(tensor.type.dtype.size_bytes)
-        operands = dict(site.operands)
+        operands = dict(view.operands)
         for name, data in call.constants.items():
             constant = operands.get(name)
             if constant is not None and constant.is_constant:

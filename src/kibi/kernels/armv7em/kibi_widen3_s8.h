@@ -1,6 +1,6 @@
-/* Bytes of two arrays as 16 bits each, side by side, for weights in halves of words. */
-#ifndef KIBI_HALVES2_S8_H
-#define KIBI_HALVES2_S8_H
+/* Bytes of three arrays as 16 bits each, side by side, for weights in packed pairs. */
+#ifndef KIBI_WIDEN3_S8_H
+#define KIBI_WIDEN3_S8_H
 
 #include "kibi.h"
 
@@ -10,9 +10,9 @@ extern "C" {
 
 /* Four elements of each array, one array after the other, and so on: of each four first the even elements, then 256 * the
  * odd one - the one before + 127. Returns what is behind.
- * from: two arrays.
+ * from: three arrays.
  * count: elements of each, a positive multiple of 4. */
-int16_t *kibi_halves2_s8(int16_t *to, const int8_t *const *from, int32_t count);
+int16_t *kibi_widen3_s8(int16_t *to, const int8_t *const *from, int32_t count);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-"""Weights in halves of words, so that a core with the DSP extension widens each word once: sums are 256 times the true ones.
+"""Weights in packed pairs, so that a core with the DSP extension widens each word once: sums are 256 times the true ones.
 
 A half is 256 * the first of two weights + the second. Times the first element it makes 256 times the first product, and too much by
 the second weight times the first element. That goes again with the second product, for which the second weight is taken times
@@ -14,10 +14,10 @@ from kibi.quant import wrap_s32
 
 SUM_LIMIT = 1 << 23
 """True sums stay below it in magnitude."""
-_HALF_LEAST = -(1 << 15)
+_PAIR_LEAST = -(1 << 15)
 
 
-def halves(weights: Array) -> NDArray[np.int64]:
+def packed_pairs(weights: Array) -> NDArray[np.int64]:
     """Weights `[…, 2 * n]` as halves `[…, n]`."""
     wide = weights.astype(np.int64)
     return 256 * wide[..., 0::2] + wide[..., 1::2]
@@ -25,7 +25,7 @@ def halves(weights: Array) -> NDArray[np.int64]:
 
 def fit_words(packed: NDArray[np.int64]) -> bool:
     """Whether all halves have 16 bits: where -128 comes first, no negative weight is the second."""
-    return bool(packed.min() >= _HALF_LEAST)
+    return bool(packed.min() >= _PAIR_LEAST)
 
 
 def words(packed: NDArray[np.int64]) -> NDArray[np.int32]:

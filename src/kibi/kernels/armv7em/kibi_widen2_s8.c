@@ -1,10 +1,10 @@
 /* Bytes of two arrays as 16 bits each, side by side, Armv7E-M. */
-#include "kibi_halves2_s8.h"
+#include "kibi_widen2_s8.h"
 
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 
-KIBI_NAKED int16_t *kibi_halves2_s8(IN_REGISTER int16_t *to, IN_REGISTER const int8_t *const *from,
+KIBI_NAKED int16_t *kibi_widen2_s8(IN_REGISTER int16_t *to, IN_REGISTER const int8_t *const *from,
                                     IN_REGISTER int32_t count)
 {
     __asm__ volatile(

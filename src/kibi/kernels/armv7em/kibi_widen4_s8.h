@@ -1,6 +1,6 @@
-/* Bytes of four arrays as 16 bits each, side by side, for weights in halves of words. */
-#ifndef KIBI_HALVES4_S8_H
-#define KIBI_HALVES4_S8_H
+/* Bytes of four arrays as 16 bits each, side by side, for weights in packed pairs. */
+#ifndef KIBI_WIDEN4_S8_H
+#define KIBI_WIDEN4_S8_H
 
 #include "kibi.h"
 
@@ -12,7 +12,7 @@ extern "C" {
  * + 127. Returns what is behind.
  * from: four arrays.
  * count: elements of each, a positive multiple of 4. */
-int16_t *kibi_halves4_s8(int16_t *to, const int8_t *const *from, int32_t count);
+int16_t *kibi_widen4_s8(int16_t *to, const int8_t *const *from, int32_t count);
 
 #ifdef __cplusplus
 }
