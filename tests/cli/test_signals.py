@@ -1,6 +1,7 @@
 """A signal at any moment leaves complete outputs or none, and nothing beside them."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -53,26 +54,27 @@ def test_compile_ended_by_a_signal_leaves_a_whole_folder_or_none(
     started = time.monotonic()
     assert _start(tmp_path, *arguments).wait() == 0
     seconds = time.monotonic() - started
-    complete = {path.name: path.read_bytes() for path in out.iterdir()}
+    complete = _files(out)
     old = dict.fromkeys(complete, b"old")
     for moment in range(moments):
-        for path in (*out.iterdir(),) if out.exists() else ():
-            path.unlink()
-        if exists:
-            out.mkdir(parents=True, exist_ok=True)
-            for name, data in old.items():
-                (out / name).write_bytes(data)
-        elif out.exists():
-            out.rmdir()
-            out.parent.rmdir()
+        if out.parent.exists():
+            shutil.rmtree(out.parent)
+        for name, data in old.items() if exists else ():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (out / name).write_bytes(data)
         child = _start(tmp_path, *arguments)
         time.sleep(seconds * (0.9 - 0.6 * moment / moments))
         child.send_signal(number)
         assert child.wait() in (0, 130, *_STARTING)
-        found = {path.name: path.read_bytes() for path in out.iterdir()} if out.exists() else None
+        found = _files(out) if out.exists() else None
         assert found in (complete, old if exists else None)
         assert exists or out.exists() == out.parent.exists()
         assert _scraps(tmp_path) == []
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    """The contents of all files of a folder, at any depth."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("moments", [1, pytest.param(12, marks=pytest.mark.slow)])
