@@ -69,10 +69,10 @@ class Batch:
         self._plans = [replace(plan, model=f"m{number}") for number, plan in enumerate(plans)]
         models = [PlannedModel.of(graph, plan) for graph, plan in zip(self._graphs, self._plans, strict=True)]
         library = write(generate(models, target(processor), name="batch"), folder / "library")
-        assert library.directory is not None
         main = folder / "main.c"
         main.write_text(_main(self._graphs))
-        units = [*_units(folder, library), main]
+        units = [*_units(library), main]
+        assert library.directory is not None
         recipe = Recipe(units, [library.directory], folder, compiler, level, sanitize)
         self._program = machine.build(recipe)
 
@@ -99,17 +99,18 @@ class Batch:
         return received
 
 
-def _units(folder: Path, library: Library) -> Iterator[Path]:
+def _units(library: Library) -> Iterator[Path]:
     """The sources, a model's two as one so that there are half as many to compile, with preconditions checked.
 
     Texts are joined, not included: the compiler's cache looks at a source and at headers, not at other sources.
     """
+    assert library.directory is not None
     for name in library.sources:
         model = name.removesuffix(".c")
         if model.endswith("_weights"):
             continue
         checks = "#include <assert.h>\n#define KIBI_ASSERT(condition) assert(condition)\n"
-        path = (folder / name).with_name(f"unit_{Path(name).name}")  # beside the headers that it includes
+        path = (library.directory / name).with_name(f"unit_{Path(name).name}")  # beside the headers that it includes
         path.write_text(checks + library.files[name] + library.files.get(f"{model}_weights.c", ""))
         yield path
 
