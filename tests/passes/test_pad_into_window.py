@@ -1,6 +1,5 @@
 """PAD as the border of windows."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,92 +9,213 @@ from kibi.engines import DeviceEngine
 from kibi.ops import Conv2D, ExplicitPadding
 from kibi.passes import simplify
 from tests.ops.comparison import assert_same, graph_of
-from tests.passes.comparison import alone, names_of, outputs_of
+from tests.passes.comparison import assert_rewrites, assert_stays, outputs_of
 from tests.passes.networks import Chain
 from tests.support.operator_models import Case
 
 NAME = "pad-into-window"
 
 
-@pytest.mark.parametrize("padding", ["VALID", "SAME"])
-@pytest.mark.parametrize("stride", [1, 2, 3])
-def test_pad_in_front_of_a_convolution_becomes_its_border(stride: int, padding: str) -> None:
-    """What the scheme pads by itself comes on top, and the window may end before the border does."""
-    net = Chain((1, 6, 7, 3)).pad((0, 0), (1, 1), (0, 1), (0, 0)).conv(4, (3, 3), padding, stride)
-    simplified = alone(net.case(), NAME)
-    assert names_of(simplified) == ["CONV_2D"]
-    assert simplified.changes[0].where == "operator 0 (PAD)"
-    assert simplified.changes[0].weights_bytes == 32
-
-
-def test_pad_in_front_of_a_dilated_convolution_becomes_its_border() -> None:
-    """The window's reach counts, not its elements."""
-    net = Chain((1, 5, 6, 2)).pad((0, 0), (2, 1), (0, 2), (0, 0)).conv(3, (3, 3), "SAME", dilation=2)
-    assert names_of(alone(net.case(), NAME)) == ["CONV_2D"]
-
-
-def test_pad_of_several_readers_goes_into_all_of_them_or_none() -> None:
-    """Two convolutions take it over; beside an average pooling, which counts what is padded, it stays."""
-    net = Chain((1, 5, 5, 2)).pad((0, 0), (1, 1), (1, 1), (0, 0))
-    padded = net.last
-    first = net.conv(2, (3, 3)).last.index
-    net.made.append(padded)
-    second = net.depthwise((2, 2)).last.index
-    assert names_of(alone(net.case(first, second), NAME)) == ["CONV_2D", "DEPTHWISE_CONV_2D"]
-    net = Chain((1, 5, 5, 2)).pad((0, 0), (1, 1), (1, 1), (0, 0))
-    padded = net.last
-    first = net.conv(2, (3, 3)).last.index
-    net.made.append(padded)
-    second = net.pool("AVERAGE_POOL_2D", (2, 2)).last.index
-    assert alone(net.case(first, second), NAME).changes == ()
-
-
 @pytest.mark.parametrize(
-    ("zero_point", "activation", "is_folded"),
-    [(-128, "NONE", True), (-127, "NONE", False), (5, "RELU", True), (5, "RELU_N1_TO_1", False)],
-)
-def test_pad_in_front_of_a_maximum_pooling_goes_where_its_value_cannot_win(
-    zero_point: int, activation: str, is_folded: bool
-) -> None:
-    """The least value there is never wins, nor does one that the pooling clamps to in the end."""
-    net = Chain((1, 5, 4, 3), (0.02, zero_point)).pad((0, 0), (1, 0), (1, 1), (0, 0))
-    net.pool("MAX_POOL_2D", (2, 3), "VALID", 1, activation)
-    assert names_of(alone(net.case(), NAME)) == (["MAX_POOL_2D"] if is_folded else ["PAD", "MAX_POOL_2D"])
-
-
-def test_pad_behind_a_rectifier_goes_into_a_maximum_pooling() -> None:
-    """Nothing behind a convolution with RELU is below the zero point, nor behind poolings and reshapes of it."""
-    net = Chain((1, 5, 4, 3)).conv(3, (1, 1), activation="RELU", scale=(0.2, 9)).pool("AVERAGE_POOL_2D", (2, 2))
-    net.reshape(1, 3, 4, 3).pad((0, 0), (1, 1), (1, 1), (0, 0)).pool("MAX_POOL_2D", (3, 3))
-    assert names_of(alone(net.case(), NAME)) == ["CONV_2D", "AVERAGE_POOL_2D", "RESHAPE", "MAX_POOL_2D"]
-
-
-def _seen() -> Case:
-    net = Chain((1, 4, 4, 2)).pad((0, 0), (1, 1), (1, 1), (0, 0))
-    padded = net.last.index
-    return net.conv(2, (3, 3)).case(padded, net.last.index)
-
-
-@pytest.mark.parametrize(
-    "case",
+    ("stride", "padding", "size", "height", "width"),
     [
-        Chain((1, 4, 4, 2)).pad((0, 0), (1, 1), (1, 1), (0, 1)).conv(2, (3, 3)).case(),
-        Chain((1, 4, 4, 2)).pad((0, 0), (3, 0), (1, 1), (0, 0)).conv(2, (3, 3)).case(),
-        Chain((1, 1, 4, 2)).pad((0, 0), (1, 1), (1, 1), (0, 0)).conv(2, (2, 3)).case(),
-        _seen(),
+        (1, "VALID", 3, "[1, 1]", "[0, 1]"),
+        (2, "VALID", 2, "[1, 1]", "[0, 1]"),
+        (3, "VALID", 1, "[1, 0]", "[0, 0]"),
+        (1, "SAME", 5, "[2, 2]", "[1, 2]"),
+        (2, "SAME", 3, "[2, 2]", "[1, 2]"),
+        (3, "SAME", 2, "[1, 2]", "[0, 2]"),
     ],
-    ids=["channels", "whole windows outside", "rows of one row", "seen from outside"],
 )
-def test_pad_that_is_more_than_a_border_stays(case: Case) -> None:
+def test_pad_before_a_convolution_becomes_its_border(
+    stride: int, padding: str, size: int, height: str, width: str
+) -> None:
+    """What the scheme pads by itself comes on top, and the window may end before the border does."""
+    before = f"""
+    graph "net" from "text" (%0) -> (%4) {{
+      %0 "x": s8[1, 3, 4, 1] (scale 0.5, zero 3)
+      %1 "border": s32[4, 2] = [0, 0, 1, 1, 0, 1, 0, 0]
+      %2 "filter": s8[1, 3, 3, 1] (scale 0.0625, zero 0) = [1, 2, -3, 4, -5, 6, 7, 8, -9]
+      %3 "padded": s8[1, 5, 5, 1] (scale 0.5, zero 3) = PAD #0 (input %0, paddings %1)
+      %4 "y": s8[1, {size}, {size}, 1] (scale 1.0, zero -7) = CONV_2D #1 (input %3, filter %2)
+        {{padding {padding}, stride [{stride}, {stride}]}}
+    }}
+    """
+    after = f"""
+    graph "net" from "text" (%0) -> (%4) {{
+      %0 "x": s8[1, 3, 4, 1] (scale 0.5, zero 3)
+      %2 "filter": s8[1, 3, 3, 1] (scale 0.0625, zero 0) = [1, 2, -3, 4, -5, 6, 7, 8, -9]
+      %4 "y": s8[1, {size}, {size}, 1] (scale 1.0, zero -7) = CONV_2D #1 (input %0, filter %2)
+        {{padding ExplicitPadding {{height {height}, width {width}}}, stride [{stride}, {stride}]}}
+    }}
+    """
+    (change,) = assert_rewrites(before, after, NAME).changes
+    assert change.where == "operator 0 (PAD)"
+    assert change.weights_bytes == 32
+
+
+def test_pad_before_a_dilated_convolution_becomes_its_border() -> None:
+    """The window's reach counts, not its elements."""
+    before = """
+    graph "net" from "text" (%0) -> (%4) {
+      %0 "x": s8[1, 3, 4, 1] (scale 0.5, zero 3)
+      %1 "border": s32[4, 2] = [0, 0, 2, 1, 0, 2, 0, 0]
+      %2 "filter": s8[1, 3, 3, 1] (scale 0.0625, zero 0) = [1, 2, -3, 4, -5, 6, 7, 8, -9]
+      %3 "padded": s8[1, 6, 6, 1] (scale 0.5, zero 3) = PAD #0 (input %0, paddings %1)
+      %4 "y": s8[1, 6, 6, 1] (scale 1.0, zero -7) = CONV_2D #1 (input %3, filter %2) {padding SAME, dilation [2, 2]}
+    }
+    """
+    after = """
+    graph "net" from "text" (%0) -> (%4) {
+      %0 "x": s8[1, 3, 4, 1] (scale 0.5, zero 3)
+      %2 "filter": s8[1, 3, 3, 1] (scale 0.0625, zero 0) = [1, 2, -3, 4, -5, 6, 7, 8, -9]
+      %4 "y": s8[1, 6, 6, 1] (scale 1.0, zero -7) = CONV_2D #1 (input %0, filter %2)
+        {padding ExplicitPadding {height [4, 3], width [2, 4]}, dilation [2, 2]}
+    }
+    """
+    assert_rewrites(before, after, NAME)
+
+
+def test_pad_of_several_readers_goes_into_all_of_them() -> None:
+    """Each reaches over the border as far as its own window does."""
+    before = """
+    graph "net" from "text" (%0) -> (%5, %6) {
+      %0 "x": s8[1, 2, 3, 1] (scale 0.5, zero 3)
+      %1 "border": s32[4, 2] = [0, 0, 1, 1, 1, 1, 0, 0]
+      %2 "3 x 3": s8[1, 3, 3, 1] (scale 0.0625, zero 0) = [1, 2, -3, 4, -5, 6, 7, 8, -9]
+      %3 "2 x 2": s8[1, 2, 2, 1] (scale 0.0625, zero 0) = [1, 2, -3, 4]
+      %4 "padded": s8[1, 4, 5, 1] (scale 0.5, zero 3) = PAD #0 (input %0, paddings %1)
+      %5 "y": s8[1, 2, 3, 1] (scale 1.0, zero 0) = CONV_2D #1 (input %4, filter %2)
+      %6 "z": s8[1, 2, 2, 1] (scale 1.0, zero 0) = DEPTHWISE_CONV_2D #2 (input %4, filter %3) {stride [2, 2]}
+    }
+    """
+    after = """
+    graph "net" from "text" (%0) -> (%5, %6) {
+      %0 "x": s8[1, 2, 3, 1] (scale 0.5, zero 3)
+      %2 "3 x 3": s8[1, 3, 3, 1] (scale 0.0625, zero 0) = [1, 2, -3, 4, -5, 6, 7, 8, -9]
+      %3 "2 x 2": s8[1, 2, 2, 1] (scale 0.0625, zero 0) = [1, 2, -3, 4]
+      %5 "y": s8[1, 2, 3, 1] (scale 1.0, zero 0) = CONV_2D #1 (input %0, filter %2)
+        {padding ExplicitPadding {height [1, 1], width [1, 1]}}
+      %6 "z": s8[1, 2, 2, 1] (scale 1.0, zero 0) = DEPTHWISE_CONV_2D #2 (input %0, filter %3)
+        {padding ExplicitPadding {height [1, 1], width [1, 0]}, stride [2, 2]}
+    }
+    """
+    assert_rewrites(before, after, NAME)
+
+
+def test_pad_of_several_readers_stays_where_one_needs_it() -> None:
+    """An average pooling counts what is padded."""
+    net = """
+    graph "net" from "text" (%0) -> (%4, %5) {
+      %0 "x": s8[1, 2, 3, 1] (scale 0.5, zero 3)
+      %1 "border": s32[4, 2] = [0, 0, 1, 1, 1, 1, 0, 0]
+      %2 "3 x 3": s8[1, 3, 3, 1] (scale 0.0625, zero 0) = [1, 2, -3, 4, -5, 6, 7, 8, -9]
+      %3 "padded": s8[1, 4, 5, 1] (scale 0.5, zero 3) = PAD #0 (input %0, paddings %1)
+      %4 "y": s8[1, 2, 3, 1] (scale 1.0, zero 0) = CONV_2D #1 (input %3, filter %2)
+      %5 "z": s8[1, 3, 4, 1] (scale 0.5, zero 3) = AVERAGE_POOL_2D #2 (input %3) {kernel [2, 2]}
+    }
+    """
+    assert_stays(net, NAME)
+
+
+_POOLED = """
+graph "net" from "text" (%0) -> (%3) {
+  %0 "x": s8[1, 3, 2, 1] (scale 0.0625, zero ZERO)
+  %1 "border": s32[4, 2] = [0, 0, 1, 0, 1, 1, 0, 0]
+  %2 "padded": s8[1, 4, 4, 1] (scale 0.0625, zero ZERO) = PAD #0 (input %0, paddings %1)
+  %3 "y": s8[1, 3, 2, 1] (scale 0.0625, zero ZERO) = MAX_POOL_2D #1 (input %2) {kernel [2, 3], activation CLAMP}
+}
+"""
+
+
+@pytest.mark.parametrize(("zero", "clamp"), [("-128", "NONE"), ("5", "RELU")])
+def test_pad_before_a_maximum_pooling_goes_where_its_value_cannot_win(zero: str, clamp: str) -> None:
+    """The least value there is never wins, nor does one that the pooling clamps to in the end."""
+    after = """
+    graph "net" from "text" (%0) -> (%3) {
+      %0 "x": s8[1, 3, 2, 1] (scale 0.0625, zero ZERO)
+      %3 "y": s8[1, 3, 2, 1] (scale 0.0625, zero ZERO) = MAX_POOL_2D #1 (input %0)
+        {kernel [2, 3], padding ExplicitPadding {height [1, 0], width [1, 1]}, activation CLAMP}
+    }
+    """
+    before, after = (text.replace("ZERO", zero).replace("CLAMP", clamp) for text in (_POOLED, after))
+    assert_rewrites(before, after, NAME)
+
+
+@pytest.mark.parametrize(("zero", "clamp"), [("-127", "NONE"), ("5", "RELU_N1_TO_1")])
+def test_pad_before_a_maximum_pooling_stays_where_its_value_may_win(zero: str, clamp: str) -> None:
+    """It is larger than the least number that there may be."""
+    assert_stays(_POOLED.replace("ZERO", zero).replace("CLAMP", clamp), NAME)
+
+
+def test_pad_of_what_a_rectifier_made_goes_into_a_maximum_pooling() -> None:
+    """Nothing that comes from a convolution with RELU is below the zero point, nor are poolings and reshapes of it."""
+    before = """
+    graph "net" from "text" (%0) -> (%8) {
+      %0 "x": s8[1, 3, 3, 1] (scale 0.0625, zero 3)
+      %1 "filter": s8[1, 1, 1, 1] (scale 0.0625, zero 0) = [-19]
+      %2 "border": s32[4, 2] = [0, 0, 1, 1, 1, 1, 0, 0]
+      %3 "shape": s32[4] = [1, 1, 4, 1]
+      %4 "positive": s8[1, 3, 3, 1] (scale 0.0625, zero 9) = CONV_2D #0 (input %0, filter %1) {activation RELU}
+      %5 "means": s8[1, 2, 2, 1] (scale 0.0625, zero 9) = AVERAGE_POOL_2D #1 (input %4) {kernel [2, 2]}
+      %6 "row": s8[1, 1, 4, 1] (scale 0.0625, zero 9) = RESHAPE #2 (input %5, shape %3)
+      %7 "padded": s8[1, 3, 6, 1] (scale 0.0625, zero 9) = PAD #3 (input %6, paddings %2)
+      %8 "y": s8[1, 1, 4, 1] (scale 0.0625, zero 9) = MAX_POOL_2D #4 (input %7) {kernel [3, 3]}
+    }
+    """
+    after = """
+    graph "net" from "text" (%0) -> (%8) {
+      %0 "x": s8[1, 3, 3, 1] (scale 0.0625, zero 3)
+      %1 "filter": s8[1, 1, 1, 1] (scale 0.0625, zero 0) = [-19]
+      %3 "shape": s32[4] = [1, 1, 4, 1]
+      %4 "positive": s8[1, 3, 3, 1] (scale 0.0625, zero 9) = CONV_2D #0 (input %0, filter %1) {activation RELU}
+      %5 "means": s8[1, 2, 2, 1] (scale 0.0625, zero 9) = AVERAGE_POOL_2D #1 (input %4) {kernel [2, 2]}
+      %6 "row": s8[1, 1, 4, 1] (scale 0.0625, zero 9) = RESHAPE #2 (input %5, shape %3)
+      %8 "y": s8[1, 1, 4, 1] (scale 0.0625, zero 9) = MAX_POOL_2D #4 (input %6)
+        {kernel [3, 3], padding ExplicitPadding {height [1, 1], width [1, 1]}}
+    }
+    """
+    assert_rewrites(before, after, NAME)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "x", "border", "padded", "filters", "y"),
+    [
+        ("(%4)", "[1, 3, 3, 1]", "[0, 0, 1, 1, 1, 1, 0, 1]", "[1, 5, 5, 2]", "[1, 3, 2, 2]", "[1, 3, 4, 1]"),
+        ("(%4)", "[1, 3, 3, 1]", "[0, 0, 3, 0, 1, 1, 0, 0]", "[1, 6, 5, 1]", "[1, 3, 4, 1]", "[1, 4, 2, 1]"),
+        ("(%4)", "[1, 1, 4, 2]", "[0, 0, 1, 1, 1, 1, 0, 0]", "[1, 3, 6, 2]", "[1, 2, 3, 2]", "[1, 2, 4, 1]"),
+        ("(%3, %4)", "[1, 3, 3, 1]", "[0, 0, 1, 1, 1, 1, 0, 0]", "[1, 5, 5, 1]", "[1, 3, 4, 1]", "[1, 3, 2, 1]"),
+    ],
+    ids=["channels", "windows outside", "rows of one row", "seen from outside"],
+)
+def test_pad_that_is_more_than_a_border_stays(
+    outputs: str, x: str, border: str, padded: str, filters: str, y: str
+) -> None:
     """Padded channels are data; a window with nothing under it, and rows across those of the input, are not supported."""
-    assert alone(case, NAME).changes == ()
+    net = f"""
+    graph "net" from "text" (%0) -> {outputs} {{
+      %0 "x": s8{x} (scale 0.5, zero 3)
+      %1 "border": s32[4, 2] = {border}
+      %2 "filter": s8{filters} (scale 0.0625, zero 0) = [1, 2, -3, 4, -5, 6, 7, 8, -9, 10, 11, -12]
+      %3 "padded": s8{padded} (scale 0.5, zero 3) = PAD #0 (input %0, paddings %1)
+      %4 "y": s8{y} (scale 1.0, zero -7) = CONV_2D #1 (input %3, filter %2)
+    }}
+    """
+    assert_stays(net, NAME)
 
 
 def test_pad_into_another_zero_point_stays() -> None:
     """A PAD whose output has another zero point changes what the elements mean."""
-    net = Chain((1, 4, 4, 2), (0.05, 3))
-    net.made[0] = replace(net.last, scale=(0.05, 4))
-    assert alone(net.pad((0, 0), (1, 1), (1, 1), (0, 0)).conv(2, (3, 3)).case(), NAME).changes == ()
+    net = """
+    graph "net" from "text" (%0) -> (%4) {
+      %0 "x": s8[1, 3, 3, 1] (scale 0.5, zero 3)
+      %1 "border": s32[4, 2] = [0, 0, 1, 1, 1, 1, 0, 0]
+      %2 "filter": s8[1, 3, 3, 1] (scale 0.0625, zero 0) = [1, 2, -3, 4, -5, 6, 7, 8, -9]
+      %3 "padded": s8[1, 5, 5, 1] (scale 0.5, zero 4) = PAD #0 (input %0, paddings %1)
+      %4 "y": s8[1, 3, 3, 1] (scale 1.0, zero -7) = CONV_2D #1 (input %3, filter %2)
+    }
+    """
+    assert_stays(net, NAME)
 
 
 @pytest.mark.parametrize(
