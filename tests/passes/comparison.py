@@ -129,8 +129,3 @@ def _interpreter(graph: Graph) -> Interpreter:
     made = plan(graph, target("host"), granularity=Granularity.TENSOR)
     validate(graph, made)
     return Interpreter(graph, made)
-
-
-def names_of(simplified: Simplified) -> list[str]:
-    """The operators that are left."""
-    return [node.op.name for node in simplified.graph.nodes]

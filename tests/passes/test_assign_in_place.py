@@ -1,49 +1,42 @@
 """Values that are made in the bytes of the variable that they are assigned to."""
 
-import numpy as np
+from tests.passes.comparison import assert_rewrites, assert_stays
 
-from kibi.dtypes import DType
-from kibi.frontends.tflite import parse_tflite
-from kibi.ir import Graph
-from kibi.passes import simplify
-from kibi.runtime import Interpreter
-from tests.support.tflite_builder import ModelBuilder
-from tests.support.variable_models import handle
-
-_SHAPE = [1, 3, 1, 2]
-
-
-def _sums(*, old_is_needed: bool) -> Graph:
-    """V ← x + v; the output is the new v, or the new one plus the old."""
-    b = ModelBuilder()
-    x = b.input(_SHAPE, DType.S8, 0.5, 0)
-    old, new, y = (b.tensor(_SHAPE, DType.S8, 0.5, 0) for _ in range(3))
-    v = handle(b, "sum")
-    b.operator("READ_VARIABLE", [v], [old])
-    b.operator("ADD", [x, old], [new])
-    b.operator("ASSIGN_VARIABLE", [v, new], [])
-    b.operator("ADD", [new, old if old_is_needed else new], [y])
-    return parse_tflite(b.finish([y]), "sums.tflite")
-
-
-def _runs(graph: Graph) -> list[int]:
-    interpreter = Interpreter(graph)
-    return [int(interpreter.run([np.full(_SHAPE, number, np.int8)])[0][0, 0, 0, 0]) for number in (1, 2, 3)]
+NAME = "assign-in-place"
 
 
 def test_sum_is_made_in_the_variable_where_nobody_needs_the_old_one() -> None:
     """ADD overwrites what it reads, element by element; one change says so."""
-    before = _sums(old_is_needed=False)
-    after = simplify(before)
-    assert [node.op.name for node in after.graph.nodes] == ["ADD", "ADD"]
-    assert [change.by for change in after.changes] == ["assign-in-place"]
-    assert _runs(after.graph) == _runs(before) == [2, 6, 12]
+    before = """
+    graph "sums" from "text" (%0) -> (%4) {
+      %0 "x": s8[1, 3, 1, 2] (scale 0.5, zero 0)
+      %1 "sum": s8[1, 3, 1, 2] (scale 0.5, zero 0) variable initial [0, 0, 0, 0, 0, 0]
+      %2 "new": s8[1, 3, 1, 2] (scale 0.5, zero 0) = ADD #0 (input1 %0, input2 %1)
+      %3 "next sum": s8[1, 3, 1, 2] (scale 0.5, zero 0) updates %1 = ASSIGN_VARIABLE #1 (input %2)
+      %4 "y": s8[1, 3, 1, 2] (scale 0.5, zero 0) = ADD #2 (input1 %2, input2 %2)
+    }
+    """
+    after = """
+    graph "sums" from "text" (%0) -> (%4) {
+      %0 "x": s8[1, 3, 1, 2] (scale 0.5, zero 0)
+      %1 "sum": s8[1, 3, 1, 2] (scale 0.5, zero 0) variable initial [0, 0, 0, 0, 0, 0]
+      %2 "new": s8[1, 3, 1, 2] (scale 0.5, zero 0) updates %1 = ADD #0 (input1 %0, input2 %1)
+      %3 "next sum": s8[1, 3, 1, 2] (scale 0.5, zero 0)
+      %4 "y": s8[1, 3, 1, 2] (scale 0.5, zero 0) = ADD #2 (input1 %2, input2 %2)
+    }
+    """
+    assert len(assert_rewrites(before, after, NAME).changes) == 1
 
 
-def test_assignment_stays_where_the_old_value_is_needed_behind_the_new_one() -> None:
+def test_assignment_stays_where_the_old_value_is_needed_after_the_new_one() -> None:
     """The second ADD reads both: the copy waits for it."""
-    before = _sums(old_is_needed=True)
-    after = simplify(before)
-    assert [node.op.name for node in after.graph.nodes] == ["ADD", "ADD", "ASSIGN_VARIABLE"]
-    assert after.changes == ()
-    assert _runs(after.graph) == [1, 4, 9]
+    net = """
+    graph "sums" from "text" (%0) -> (%4) {
+      %0 "x": s8[1, 3, 1, 2] (scale 0.5, zero 0)
+      %1 "sum": s8[1, 3, 1, 2] (scale 0.5, zero 0) variable initial [0, 0, 0, 0, 0, 0]
+      %2 "new": s8[1, 3, 1, 2] (scale 0.5, zero 0) = ADD #0 (input1 %0, input2 %1)
+      %4 "y": s8[1, 3, 1, 2] (scale 0.5, zero 0) = ADD #2 (input1 %2, input2 %1)
+      %3 "next sum": s8[1, 3, 1, 2] (scale 0.5, zero 0) updates %1 = ASSIGN_VARIABLE #1 (input %2)
+    }
+    """
+    assert_stays(net, NAME)

@@ -1,64 +1,125 @@
 """Operators that move elements, where none has to go anywhere."""
 
-import numpy as np
 import pytest
 
-from kibi.dtypes import DType
-from tests.passes.comparison import alone, names_of
-from tests.support.case import Case
-from tests.support.choices import Seeded, elements
+from tests.passes.comparison import alone, assert_rewrites, assert_stays
+from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 NAME = "moves-nothing"
 
 
-def _moved(
-    name: str,
-    shape: tuple[int, ...],
-    output: tuple[int, ...],
-    constants: tuple[list[int], ...] = (),
-    **attributes: Attribute,
-) -> Case:
-    """An operator on one input, with constants behind it."""
-    b = ModelBuilder()
-    x, y = b.input(shape, DType.S8, 0.5, 0), b.tensor(output, DType.S8, 0.5, 0)
-    b.operator(name, [x, *(b.constant(np.array(each, np.int32)) for each in constants)], [y], attributes)
-    return Case(name, b.finish([y]), (elements(Seeded(1), shape),))
+@pytest.mark.parametrize(
+    ("x", "y", "constants", "operator"),
+    [
+        ("[1, 2, 3, 4]", "[1, 2, 3, 4]", "", "CONCATENATION #0 (input0 %0) {axis 3}"),
+        ("[2, 3]", "[2, 1, 3]", "", "PACK #0 (input0 %0) {axis 1}"),
+        (
+            "[1, 2, 3]",
+            "[1, 2, 3]",
+            """
+            %2 "begin": s32[3] = [0, 0, 0]
+            %3 "size": s32[3] = [1, -1, 3]
+            """,
+            "SLICE #0 (input %0, begin %2, size %3)",
+        ),
+        (
+            "[1, 2, 3]",
+            "[2, 3]",
+            """
+            %2 "begin": s32[3] = [0, 0, 0]
+            %3 "end": s32[3] = [1, 2, 3]
+            %4 "strides": s32[3] = [1, 1, 1]
+            """,
+            "STRIDED_SLICE #0 (input %0, begin %2, end %3, strides %4) {shrink_axis_mask 1}",
+        ),
+        (
+            "[1, 2, 3]",
+            "[1, 2, 3]",
+            """
+            %2 "begin": s32[3] = [0, 0, 0]
+            %3 "end": s32[3] = [1, 2, 3]
+            %4 "strides": s32[3] = [-1, 1, 1]
+            """,
+            "STRIDED_SLICE #0 (input %0, begin %2, end %3, strides %4) {begin_mask 1, end_mask 1}",
+        ),
+        (
+            "[1, 4, 1, 3]",
+            "[4, 1, 3, 1]",
+            '%2 "perm": s32[4] = [1, 0, 3, 2]',
+            "TRANSPOSE #0 (input %0, perm %2)",
+        ),
+        ("[1, 4, 1]", "[4]", "", "SQUEEZE #0 (input %0)"),
+        ("[4, 3]", "[4, 1, 3]", '%2 "axis": s32[1] = [1]', "EXPAND_DIMS #0 (input %0, axis %2)"),
+        ("[1, 4]", "[4]", "", "UNPACK #0 (input %0)"),
+    ],
+    ids=[
+        "CONCATENATION",
+        "PACK",
+        "SLICE",
+        "STRIDED_SLICE, shorter",
+        "STRIDED_SLICE, backwards over one",
+        "TRANSPOSE",
+        "SQUEEZE",
+        "EXPAND_DIMS",
+        "UNPACK",
+    ],
+)
+def test_operator_that_moves_nothing_becomes_a_reshape(x: str, y: str, constants: str, operator: str) -> None:
+    """The RESHAPE reads the input alone."""
+    before = f"""
+    graph "net" from "text" (%0) -> (%1) {{
+      %0 "x": s8{x} (scale 0.5, zero 0)
+      {constants}
+      %1 "y": s8{y} (scale 0.5, zero 0) = {operator}
+    }}
+    """
+    after = f"""
+    graph "net" from "text" (%0) -> (%1) {{
+      %0 "x": s8{x} (scale 0.5, zero 0)
+      %1 "y": s8{y} (scale 0.5, zero 0) = RESHAPE #0 (input %0)
+    }}
+    """
+    assert_rewrites(before, after, NAME)
 
 
 @pytest.mark.parametrize(
-    "case",
+    ("x", "y", "constants", "operator"),
     [
-        _moved("CONCATENATION", (1, 2, 3, 4), (1, 2, 3, 4), axis=3),
-        _moved("PACK", (2, 3), (2, 1, 3), axis=1, values_count=1),
-        _moved("SLICE", (1, 2, 3), (1, 2, 3), ([0, 0, 0], [1, -1, 3])),
-        _moved("STRIDED_SLICE", (1, 2, 3), (2, 3), ([0, 0, 0], [1, 2, 3], [1, 1, 1]), shrink_axis_mask=1),
-        _moved("STRIDED_SLICE", (1, 2, 3), (1, 2, 3), ([0, 0, 0], [1, 2, 3], [-1, 1, 1]), begin_mask=1, end_mask=1),
-        _moved("TRANSPOSE", (1, 4, 1, 3), (4, 1, 3, 1), ([1, 0, 3, 2],)),
-        _moved("SQUEEZE", (1, 4, 1), (4,)),
-        _moved("EXPAND_DIMS", (4, 3), (4, 1, 3), ([1],)),
-        _moved("UNPACK", (1, 4), (4,), axis=0, num=1),
+        (
+            "[1, 2, 3]",
+            "[1, 1, 3]",
+            """
+            %2 "begin": s32[3] = [0, 0, 0]
+            %3 "size": s32[3] = [1, 1, 3]
+            """,
+            "SLICE #0 (input %0, begin %2, size %3)",
+        ),
+        (
+            "[1, 2, 3]",
+            "[1, 2, 3]",
+            """
+            %2 "begin": s32[3] = [0, 1, 0]
+            %3 "end": s32[3] = [1, -3, 3]
+            %4 "strides": s32[3] = [1, -1, 1]
+            """,
+            "STRIDED_SLICE #0 (input %0, begin %2, end %3, strides %4)",
+        ),
+        ("[1, 4, 1, 3]", "[1, 3, 1, 4]", '%2 "perm": s32[4] = [0, 3, 2, 1]', "TRANSPOSE #0 (input %0, perm %2)"),
+        ("[1, 2]", "[1, 4]", "", "CONCATENATION #0 (input0 %0, input1 %0) {axis 1}"),
     ],
-    ids=lambda case: case.operator,
+    ids=["SLICE", "STRIDED_SLICE", "TRANSPOSE", "CONCATENATION"],
 )
-def test_operator_that_moves_nothing_becomes_a_reshape(case: Case) -> None:
-    """The bits are those of the graph before."""
-    assert names_of(alone(case, NAME)) == ["RESHAPE"]
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        _moved("SLICE", (1, 2, 3), (1, 1, 3), ([0, 0, 0], [1, 1, 3])),
-        _moved("STRIDED_SLICE", (1, 2, 3), (1, 2, 3), ([0, 1, 0], [1, -3, 3], [1, -1, 1])),
-        _moved("TRANSPOSE", (1, 4, 1, 3), (1, 3, 1, 4), ([0, 3, 2, 1],)),
-    ],
-    ids=lambda case: case.operator,
-)
-def test_operator_that_moves_something_stays(case: Case) -> None:
-    """Parts, other directions, other orders."""
-    assert names_of(alone(case, NAME)) == [case.operator]
+def test_operator_that_moves_something_stays(x: str, y: str, constants: str, operator: str) -> None:
+    """Parts, other directions, other orders, copies."""
+    net = f"""
+    graph "net" from "text" (%0) -> (%1) {{
+      %0 "x": s8{x} (scale 0.5, zero 0)
+      {constants}
+      %1 "y": s8{y} (scale 0.5, zero 0) = {operator}
+    }}
+    """
+    assert_stays(net, NAME)
 
 
 @pytest.mark.parametrize("name", ["CONCATENATION", "SLICE", "STRIDED_SLICE", "TRANSPOSE", "UNPACK"])
