@@ -2,7 +2,6 @@
 
 import tracemalloc
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -11,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kibi
-from kibi.dtypes import Array, DType
+from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
-from kibi.ir import Graph, Tensor
+from kibi.ir import Graph
 from kibi.passes.constant_channels.interval_check import checked_ends
 from kibi.passes.constant_channels.intervals import intervals
 from kibi.passes.constant_channels.pass_ import Folding, fold_constant_channels
@@ -21,52 +20,6 @@ from tests.passes.sparse_networks import SparseNetwork, answers, inputs_of, spar
 from tests.support import zoo
 from tests.support.choices import Seeded
 from tests.support.tflite_builder import Attribute, ModelBuilder
-
-_SAME: dict[str, Attribute] = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
-
-
-class Chain:
-    """Layers one behind the other, with filters and biases given by hand; scale 0.05, and 0.01 of filters."""
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.builder = ModelBuilder()
-        self.shape = shape
-        self.tensor = self.builder.input(shape, DType.S8, 0.05, 0)
-
-    def layer(self, name: str, filters: Array, bias: list[int] | None = None, zero_point: int = 0) -> "Chain":
-        """A padded layer with stride 1, or a fully connected one."""
-        is_flat = name == "FULLY_CONNECTED"
-        outputs = filters.shape[3] if name == "DEPTHWISE_CONV_2D" else filters.shape[0]
-        operands = [self.tensor, self.builder.constant(filters.astype(np.int8), 0.01, 0)]
-        operands += [] if bias is None else [self.builder.constant(np.array(bias, np.int32))]
-        self.shape = (self.shape[0], outputs) if is_flat else (*self.shape[:3], outputs)
-        return self._then(name, operands, zero_point, {} if is_flat else _SAME)
-
-    def _then(self, name: str, operands: list[int], zero_point: int, attributes: dict[str, Attribute]) -> "Chain":
-        self.tensor = self.builder.tensor(self.shape, DType.S8, 0.05, zero_point)
-        self.builder.operator(name, operands, [self.tensor], attributes)
-        return self
-
-    def end(self, *more: int) -> Graph:
-        """The graph; its output is the last tensor."""
-        return parse_tflite(self.builder.finish([self.tensor, *more]), "chain.tflite")
-
-
-def _random(*shape: int) -> Array:
-    """Filters without zeros."""
-    return np.random.default_rng(3).choice([-90, -50, 40, 60, 110], shape).astype(np.int8)
-
-
-def _with_zeros(filters: Array, *channels: int) -> Array:
-    """Filters of which some output channels are zero."""
-    changed = filters.copy()
-    changed[list(channels)] = 0
-    return changed
-
-
-def _shape(graph: Graph, place: int) -> tuple[int, ...]:
-    """The shape of what a node makes."""
-    return graph.views[place].output.type.shape
 
 
 def _assert_same_bits(before: Graph, after: Graph, seed: int = 0) -> None:
@@ -116,159 +69,6 @@ def _drawn(seed: int) -> Iterator[Graph]:
     """Networks without end."""
     for number in range(1000 * seed, 1000 * seed + 1000):
         yield sparse_graph(Seeded(number))
-
-
-def test_zero_filters_go_with_what_reads_them() -> None:
-    """A channel with only zero weights goes: from its layer, the depthwise one behind, and the next one's inputs."""
-    chain = Chain((1, 5, 5, 3)).layer("CONV_2D", _with_zeros(_random(6, 1, 1, 3), 1, 4))
-    graph = chain.layer("DEPTHWISE_CONV_2D", _random(1, 3, 3, 6), [9] * 6).layer("CONV_2D", _random(2, 1, 1, 6)).end()
-    folded = fold_constant_channels(graph)
-    assert [_shape(folded.graph, place)[3] for place in range(3)] == [4, 4, 2]
-    assert folded.graph.macs == graph.macs - 25 * 2 * (3 + 9 + 2)
-    assert sum(change.macs for change in folded.changes) == graph.macs - folded.graph.macs
-    assert sum(change.weights_bytes for change in folded.changes) == graph.weights_bytes - folded.graph.weights_bytes
-    _assert_same_bits(graph, folded.graph)
-
-
-@pytest.mark.parametrize(("bias", "value"), [(10**6, 127), (-(10**6), -128)])
-def test_clamped_channel_is_folded_into_the_bias(bias: int, value: int) -> None:
-    """A channel that a large bias keeps at the end of the range goes, and what it added lies in the next bias."""
-    chain = Chain((1, 4, 4, 2)).layer("CONV_2D", _random(3, 1, 1, 2), [bias, 0, 5])
-    filters = _random(2, 1, 1, 3)
-    graph = chain.layer("CONV_2D", filters).end()
-    folded = fold_constant_channels(graph)
-    np.testing.assert_array_equal(folded.graph.views[1].constant("bias"), value * filters[:, 0, 0, 0].astype(np.int32))
-    assert f"1 always clamped at {value}; channel 0" in folded.changes[0].what
-    assert "1 constant, and folded into the bias" in folded.changes[1].what
-    _assert_same_bits(graph, folded.graph)
-
-
-def test_constant_off_the_zero_point_stays_under_a_padded_window() -> None:
-    """What a constant adds at the border differs from what it adds inside, so it stays; at the zero point it goes."""
-    first = Chain((1, 4, 4, 2)).layer("CONV_2D", _random(3, 1, 1, 2), [10**6, 0, 5])
-    off = first.layer("CONV_2D", _random(2, 3, 3, 3)).end()
-    assert fold_constant_channels(off).graph is off
-    first = Chain((1, 4, 4, 2)).layer("CONV_2D", _random(3, 1, 1, 2), [10**6, 0, 5], zero_point=127)
-    at = first.layer("CONV_2D", _random(2, 3, 3, 3)).end()
-    folded = fold_constant_channels(at)
-    assert _shape(folded.graph, 0) == (1, 4, 4, 2)
-    _assert_same_bits(at, folded.graph)
-
-
-def test_constant_off_the_zero_point_goes_where_the_border_does_not_show() -> None:
-    """Where a later clamp hides what happens at the border, the channel goes after all."""
-    chain = Chain((1, 4, 4, 2)).layer("CONV_2D", _random(3, 1, 1, 2), [10**6, 0, 5])
-    chain.layer("DEPTHWISE_CONV_2D", _random(1, 3, 3, 3), [-(10**6), 0, 0])
-    graph = chain.layer("CONV_2D", _random(2, 1, 1, 3)).end()
-    folded = fold_constant_channels(graph)
-    assert [_shape(folded.graph, place)[3] for place in range(2)] == [2, 2]
-    _assert_same_bits(graph, folded.graph)
-
-
-def test_values_that_differ_by_place_go_into_a_fully_connected_layer() -> None:
-    """A channel with the same picture at each inference adds one number to a layer that reads all places."""
-    chain = Chain((1, 4, 4, 2)).layer("CONV_2D", _random(3, 1, 1, 2), [10**6, 0, 5])
-    filters = np.full((1, 3, 3, 3), 1, np.int8)
-    graph = chain.layer("DEPTHWISE_CONV_2D", filters, [0] * 3).layer("FULLY_CONNECTED", _random(4, 48)).end()
-    folded = fold_constant_channels(graph)
-    assert {len(removal.values) for removal in folded.certificate.removals} == {1, 16}
-    assert folded.graph.views[2].constant("filter").shape == (4, 32)
-    assert "with the same values at each inference" in folded.changes[1].what
-    _assert_same_bits(graph, folded.graph)
-
-
-def test_unused_channels_go_backwards_to_a_fixpoint() -> None:
-    """What is multiplied by zero alone is not computed, nor what only it reads, nor what only that reads."""
-    zeros = _random(4, 1, 1, 5)
-    zeros[..., 2:] = 0
-    second = _random(5, 1, 1, 6)
-    second[:2, ..., 3:] = 0
-    chain = Chain((1, 3, 3, 2)).layer("CONV_2D", _random(6, 1, 1, 2)).layer("CONV_2D", second)
-    graph = chain.layer("CONV_2D", zeros).end()
-    folded = fold_constant_channels(graph)
-    assert [_shape(folded.graph, place)[3] for place in range(3)] == [3, 2, 4]
-    assert all(not removal.is_constant for removal in folded.certificate.removals)
-    assert "3 used by nobody" in folded.changes[0].what
-    _assert_same_bits(graph, folded.graph)
-
-
-def _residual(second: tuple[int, ...]) -> Graph:
-    """Two branches added; channels 1 and 3 of the first branch are constant, and those of the second that are given."""
-    chain = Chain((1, 3, 3, 4))
-    image = chain.tensor
-    left = chain.layer("CONV_2D", _with_zeros(_random(5, 1, 1, 4), 1, 3)).tensor
-    chain.tensor = image
-    chain.shape = (1, 3, 3, 4)
-    right = chain.layer("CONV_2D", _with_zeros(_random(5, 1, 1, 4), *second)).tensor
-    return chain._then("ADD", [left, right], 0, {}).layer("CONV_2D", _random(2, 1, 1, 5)).end()
-
-
-def test_residual_addition_loses_channels_on_both_sides_or_on_none() -> None:
-    """A channel goes where both operands are constant; where one is, both stay."""
-    graph = _residual((3, 4))
-    folded = fold_constant_channels(graph)
-    assert [_shape(folded.graph, place)[3] for place in range(3)] == [4, 4, 4]
-    _assert_same_bits(graph, folded.graph)
-    apart = _residual((0,))
-    assert fold_constant_channels(apart).graph is apart
-
-
-def test_output_of_the_model_keeps_its_channels() -> None:
-    """What the caller sees stays whole, though it be constant."""
-    graph = Chain((1, 3, 3, 2)).layer("CONV_2D", _with_zeros(_random(4, 1, 1, 2), 0, 1)).end()
-    assert fold_constant_channels(graph) == Folding(graph, (), fold_constant_channels(graph).certificate)
-    chain = Chain((1, 3, 3, 2)).layer("CONV_2D", _with_zeros(_random(4, 1, 1, 2), 0, 1))
-    seen = chain.tensor
-    both = chain.layer("CONV_2D", _random(2, 1, 1, 4)).end(seen)
-    assert fold_constant_channels(both).graph is both
-
-
-def test_one_channel_stays_where_all_are_constant() -> None:
-    """No tensor vanishes."""
-    graph = (
-        Chain((1, 3, 3, 2))
-        .layer("CONV_2D", np.zeros((4, 1, 1, 2)), [5] * 4)
-        .layer("CONV_2D", _random(2, 1, 1, 4))
-        .end()
-    )
-    folded = fold_constant_channels(graph)
-    assert _shape(folded.graph, 0) == (1, 3, 3, 1)
-    _assert_same_bits(graph, folded.graph)
-
-
-def test_sums_that_may_wrap_are_left() -> None:
-    """Where a sum may leave 32 bits nothing is folded into it, and nothing is believed of it."""
-    chain = Chain((1, 3, 3, 2)).layer("CONV_2D", _random(3, 1, 1, 2), [10**6, 0, 0])
-    graph = chain.layer("CONV_2D", _random(2, 1, 1, 3), [(1 << 31) - 1, 0]).layer("CONV_2D", _random(2, 1, 1, 2)).end()
-    assert fold_constant_channels(graph).graph is graph
-
-
-def test_constant_that_two_layers_read_is_cut_for_one_alone() -> None:
-    """A filter that a second layer reads whole stays for that one."""
-    chain = Chain((1, 3, 3, 2)).layer("CONV_2D", _with_zeros(_random(2, 1, 1, 2), 1), [0, 0])
-    filters = chain.builder.constant(_random(2, 1, 1, 2), 0.01, 0)
-    for _ in range(2):
-        chain._then("CONV_2D", [chain.tensor, filters], 0, _SAME)
-    graph = chain.end()
-    folded = fold_constant_channels(graph)
-    shapes = [view.constant("filter").shape for view in folded.graph.views]
-    assert shapes == [(1, 1, 1, 2), (2, 1, 1, 1), (2, 1, 1, 2)]
-    assert folded.graph.tensors[filters].type == graph.tensors[filters].type
-    _assert_same_bits(graph, folded.graph)
-
-
-def test_variables_and_the_callers_buffers_keep_their_channels() -> None:
-    """A tensor in an external buffer has the shape that the caller knows."""
-    chain = Chain((1, 3, 3, 2)).layer("CONV_2D", _with_zeros(_random(3, 1, 1, 2), 1))
-    middle = chain.tensor
-    graph = chain.layer("CONV_2D", _random(2, 1, 1, 3)).end()
-
-    def external(tensor: Tensor) -> Tensor:
-        return replace(tensor, is_external=True) if tensor.index == middle else tensor
-
-    mine = replace(graph, tensors=tuple(external(tensor) for tensor in graph.tensors))
-    assert fold_constant_channels(graph).graph is not graph
-    assert fold_constant_channels(mine).graph is mine
 
 
 @cache
