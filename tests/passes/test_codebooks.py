@@ -9,9 +9,11 @@ import pytest
 import kibi
 from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
+from kibi.frontends.text import parse_text
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.passes.codebooks import with_saving_codebooks, without_codebooks
+from tests.passes.comparison import assert_becomes
 from tests.support import zoo
 from tests.support.compressed_models import codebook_in_use
 from tests.support.tflite_builder import ModelBuilder
@@ -52,6 +54,29 @@ def test_codebooks_of_large_layers_stay_and_of_small_ones_go() -> None:
     assert _kernels(large) == ["kibi_conv2d_s8_codebook", "kibi_fully_connected_s8_codebook"]
     assert _kernels(small) == ["kibi_conv2d_s8", "kibi_fully_connected_s8_codebook"]
     assert with_saving_codebooks(small).tensors == small.tensors
+
+
+def test_codebooks_of_a_small_layer_are_decoded() -> None:
+    """The codebook goes, the weights stay, and a graph without codebooks is returned as it is."""
+    before = parse_text("""
+    graph "net" from "text" (%0) -> (%2) {
+      %0 "x": s8[1, 4] (scale 0.5, zero 3)
+      %1 "filter": s8[2, 4] (scale 0.125, zero 0)
+        codebook (bits 2, indices u8[2] [69, 129], tables s8[1, 3] [-6, 5, 7]) = [5, -6, 5, 5, 7, -6, -6, 5]
+      %2 "y": s8[1, 2] (scale 1.0, zero 2) = FULLY_CONNECTED #0 (input %0, filter %1)
+    }
+    """)
+    after = """
+    graph "net" from "text" (%0) -> (%2) {
+      %0 "x": s8[1, 4] (scale 0.5, zero 3)
+      %1 "filter": s8[2, 4] (scale 0.125, zero 0) = [5, -6, 5, 5, 7, -6, -6, 5]
+      %2 "y": s8[1, 2] (scale 1.0, zero 2) = FULLY_CONNECTED #0 (input %0, filter %1)
+    }
+    """
+    decoded = with_saving_codebooks(before)
+    assert_becomes(before, decoded, after)
+    assert_becomes(before, without_codebooks(before), after)
+    assert with_saving_codebooks(decoded) is decoded
 
 
 def test_codebooks_stay_away_where_weights_are_needed_decoded_too() -> None:
