@@ -139,14 +139,15 @@ def test_addition_that_merely_clamps_is_fused() -> None:
     ("own", "quantization", "activation"),
     [
         ("", "scale 0.03125, zero 4", "RELU"),
+        ("", "scale 0.06251, zero 4", "RELU"),
         ("", "scale 0.0625, zero 5", "RELU"),
         ("{activation RELU_N1_TO_1}", "scale 0.0625, zero 4", "RELU"),
         ("", "scale 0.00390625, zero -128", "LOGISTIC"),
     ],
-    ids=["scale", "zero point", "no such clamp", "no clamp"],
+    ids=["scale", "hardly another scale", "zero point", "no such clamp", "no clamp"],
 )
 def test_activation_that_no_clamp_of_the_producer_equals_stays(own: str, quantization: str, activation: str) -> None:
-    """Another scale rounds, and no activation clamps to 0 and 1."""
+    """Another scale rounds, in the convolution if not in the activation, and no activation clamps to 0 and 1."""
     net = f"""
     graph "net" from "text" (%0) -> (%3) {{
       %0 "x": s8[1, 2, 2, 1] (scale 0.5, zero 3)

@@ -28,6 +28,29 @@ def test_sum_is_made_in_the_variable_where_nobody_needs_the_old_one() -> None:
     assert len(assert_rewrites(before, after, NAME).changes) == 1
 
 
+def test_who_reads_the_assigned_value_reads_what_is_made_in_its_place() -> None:
+    """The assignment's output vanishes with it."""
+    before = """
+    graph "sums" from "text" (%0) -> (%4) {
+      %0 "x": s8[1, 3, 1, 2] (scale 0.5, zero 0)
+      %1 "sum": s8[1, 3, 1, 2] (scale 0.5, zero 0) variable initial [1, 2, 3, 4, 5, 6]
+      %2 "new": s8[1, 3, 1, 2] (scale 0.5, zero 0) = ADD #0 (input1 %0, input2 %1)
+      %3 "next sum": s8[1, 3, 1, 2] (scale 0.5, zero 0) updates %1 = ASSIGN_VARIABLE #1 (input %2)
+      %4 "y": s8[1, 3, 1, 2] (scale 0.5, zero 0) = RELU #2 (input %3)
+    }
+    """
+    after = """
+    graph "sums" from "text" (%0) -> (%4) {
+      %0 "x": s8[1, 3, 1, 2] (scale 0.5, zero 0)
+      %1 "sum": s8[1, 3, 1, 2] (scale 0.5, zero 0) variable initial [1, 2, 3, 4, 5, 6]
+      %2 "new": s8[1, 3, 1, 2] (scale 0.5, zero 0) updates %1 = ADD #0 (input1 %0, input2 %1)
+      %3 "next sum": s8[1, 3, 1, 2] (scale 0.5, zero 0)
+      %4 "y": s8[1, 3, 1, 2] (scale 0.5, zero 0) = RELU #2 (input %2)
+    }
+    """
+    assert_rewrites(before, after, NAME)
+
+
 def test_assignment_stays_where_the_old_value_is_needed_after_the_new_one() -> None:
     """The second ADD reads both: the copy waits for it."""
     net = """

@@ -193,8 +193,8 @@ def test_change_of_scale_that_others_read_is_not_joined() -> None:
     graph "net" from "text" (%0) -> (%2, %3) {
       %0 "x": s8[1, 8] (scale 0.05, zero 4)
       %1 "below 6": s8[1, 8] (scale 0.05, zero 4) = RELU6 #0 (input %0)
-      %2 "shifted": s8[1, 8] (scale 0.05, zero 2) = QUANTIZE #1 (input %1)
-      %3 "y": s8[1, 8] (scale 0.1, zero 4) = QUANTIZE #2 (input %2)
+      %2 "seen": s8[1, 8] (scale 0.05001, zero 4) = QUANTIZE #1 (input %1)
+      %3 "y": s8[1, 8] (scale 0.13, zero 4) = QUANTIZE #2 (input %2)
     }
     """
     assert_stays(net, NAME)

@@ -181,7 +181,7 @@ def test_pad_of_what_a_rectifier_made_goes_into_a_maximum_pooling() -> None:
 @pytest.mark.parametrize(
     ("outputs", "x", "border", "padded", "filters", "y"),
     [
-        ("(%4)", "[1, 3, 3, 1]", "[0, 0, 1, 1, 1, 1, 0, 1]", "[1, 5, 5, 2]", "[1, 3, 2, 2]", "[1, 3, 4, 1]"),
+        ("(%4)", "[1, 3, 3, 2]", "[0, 0, 0, 0, 1, 1, 0, 2]", "[1, 3, 5, 4]", "[2, 1, 3, 2]", "[1, 3, 3, 2]"),
         ("(%4)", "[1, 3, 3, 1]", "[0, 0, 3, 0, 1, 1, 0, 0]", "[1, 6, 5, 1]", "[1, 3, 4, 1]", "[1, 4, 2, 1]"),
         ("(%4)", "[1, 1, 4, 2]", "[0, 0, 1, 1, 1, 1, 0, 0]", "[1, 3, 6, 2]", "[1, 2, 3, 2]", "[1, 2, 4, 1]"),
         ("(%3, %4)", "[1, 3, 3, 1]", "[0, 0, 1, 1, 1, 1, 0, 0]", "[1, 5, 5, 1]", "[1, 3, 4, 1]", "[1, 3, 2, 1]"),
@@ -191,7 +191,10 @@ def test_pad_of_what_a_rectifier_made_goes_into_a_maximum_pooling() -> None:
 def test_pad_that_is_more_than_a_border_stays(
     outputs: str, x: str, border: str, padded: str, filters: str, y: str
 ) -> None:
-    """Padded channels are data; a window with nothing under it, and rows across those of the input, are not supported."""
+    """Padded channels are data, here of a second group.
+
+    A window with nothing under it, and rows across those of the input, are not supported.
+    """
     net = f"""
     graph "net" from "text" (%0) -> {outputs} {{
       %0 "x": s8{x} (scale 0.5, zero 3)

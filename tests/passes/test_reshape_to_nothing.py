@@ -250,7 +250,7 @@ def test_reshape_of_a_mean_is_its_own_matter() -> None:
         (
             "(%0) -> (%3, %4)",
             """
-            %0 "x": s8[1, 1, 2, 2] (scale 0.5, zero 3)
+            %0 "x": s8[1, 1, 1, 4] (scale 0.5, zero 3)
             %3 "flat": s8[1, 4] (scale 0.5, zero 3) = RESHAPE #0 (input %0)
             %4 "y": s8[1, 6] (scale 1.0, zero 2) = FULLY_CONNECTED #1 (input %3, filter %2)
             """,

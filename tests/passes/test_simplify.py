@@ -157,6 +157,29 @@ def test_simplify_takes_one_pass_after_the_other_until_nothing_is_left() -> None
     assert simplify(simplified.graph).graph is simplified.graph
 
 
+def test_simplify_comes_back_to_a_pass_for_which_a_later_one_makes_room() -> None:
+    """The activation reaches the convolution in a second round, when both RESHAPEs are gone."""
+    before = """
+    graph "net" from "text" (%0) -> (%5) {
+      %0 "x": s8[1, 2, 2, 1] (scale 0.5, zero 3)
+      %1 "filter": s8[1, 1, 1, 1] (scale 0.125, zero 0) = [90]
+      %2 "sums": s8[1, 2, 2, 1] (scale 0.5, zero 4) = CONV_2D #0 (input %0, filter %1)
+      %3 "there": s8[1, 4] (scale 0.5, zero 4) = RESHAPE #1 (input %2)
+      %4 "and back": s8[1, 2, 2, 1] (scale 0.5, zero 4) = RESHAPE #2 (input %3)
+      %5 "y": s8[1, 2, 2, 1] (scale 0.5, zero 4) = RELU #3 (input %4)
+    }
+    """
+    after = """
+    graph "net" from "text" (%0) -> (%5) {
+      %0 "x": s8[1, 2, 2, 1] (scale 0.5, zero 3)
+      %1 "filter": s8[1, 1, 1, 1] (scale 0.125, zero 0) = [90]
+      %5 "y": s8[1, 2, 2, 1] (scale 0.5, zero 4) = CONV_2D #0 (input %0, filter %1) {activation RELU}
+    }
+    """
+    graph = parse_text(before)
+    assert_becomes(graph, simplify(graph).graph, after)
+
+
 def test_simplify_tensors_that_are_kept_have_the_same_bits() -> None:
     """Each is still made, so that a caller can own its buffer."""
     graph = parse_text(_CHAIN)

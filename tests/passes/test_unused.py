@@ -1,8 +1,8 @@
 """Operators whose results nobody reads."""
 
+from kibi.frontends.text import parse_text
+from kibi.passes.unused import NAME, drop_unused
 from tests.passes.comparison import assert_rewrites, assert_stays
-
-NAME = "unused"
 
 
 def test_operators_that_nobody_reads_vanish_with_what_only_they_read() -> None:
@@ -26,7 +26,9 @@ def test_operators_that_nobody_reads_vanish_with_what_only_they_read() -> None:
       %7 "y": s8[1, 1, 2, 2] (scale 0.5, zero 3) = RELU #3 (input %0)
     }
     """
-    changes = assert_rewrites(before, after, NAME).changes
+    graph, changes = drop_unused(parse_text(before))
+    assert_rewrites(before, after, NAME)
+    assert drop_unused(graph) == (graph, ())
     assert [(change.where, change.macs, change.weights_bytes) for change in changes] == [
         ("operator 2 (CONV_2D)", 3, 3),
         ("operator 1 (RELU)", 0, 0),
@@ -54,14 +56,15 @@ def test_operator_that_somebody_wants_stays() -> None:
     assert_stays(before.replace("(%2) {", "(%2, %1) {"), NAME)
 
 
-def test_operator_that_writes_a_variable_stays() -> None:
-    """What it does is seen in the next inference."""
+def test_operator_that_touches_a_variable_stays() -> None:
+    """What it writes is seen in the next inference, and what it reads may have been written in this one."""
     net = """
-    graph "net" from "text" (%0) -> (%1) {
+    graph "net" from "text" (%0) -> (%2) {
       %0 "x": s8[1, 4] (scale 0.5, zero 3)
-      %2 "last": s8[1, 4] (scale 0.5, zero 3) variable
-      %1 "y": s8[1, 4] (scale 0.5, zero 3) = ADD #0 (input1 %0, input2 %2)
-      %3 "next last": s8[1, 4] (scale 0.5, zero 3) updates %2 = ASSIGN_VARIABLE #1 (input %0)
+      %1 "last": s8[1, 4] (scale 0.5, zero 3) variable
+      %2 "y": s8[1, 4] (scale 0.5, zero 3) = ADD #0 (input1 %0, input2 %1)
+      %3 "unread": s8[1, 4] (scale 0.5, zero 3) = RELU #1 (input %1)
+      %4 "next": s8[1, 4] (scale 0.5, zero 3) updates %1 = ASSIGN_VARIABLE #2 (input %0)
     }
     """
     assert_stays(net, NAME)
