@@ -28,21 +28,21 @@ _DECLARED = re.compile(r'%(\d+) "')
 
 
 def only(name: str) -> list[str]:
-    """The names of all other passes, to be left out."""
+    """Returns the names of all other passes, to be left out."""
     return [each.name for each in PASSES if each.name != name]
 
 
 def assert_rewrites(before: str, after: str, name: str) -> Simplified:
-    """A pass makes the second text's graph of the first one's, and both give the same bits.
+    """Asserts that a pass makes the second graph of the first one, and that both give the same bits.
 
     Args:
         before: a graph as text.
-        after: the graph that the pass must give: equal in everything, weights included. It may leave out what the pass leaves
-            unused: tensors of `before` that no operator makes or reads any more.
-        name: of the pass.
+        after: the graph that the pass must give as text: equal in everything, weights included. It may leave out tensors of
+            `before` that no operator makes or reads any more.
+        name: the name of the pass.
 
     Returns:
-        The graph, and what was done.
+        The graph, and the changes.
     """
     graph = parse_text(before, "before")
     simplified = simplify(graph, only(name))
@@ -52,7 +52,7 @@ def assert_rewrites(before: str, after: str, name: str) -> Simplified:
 
 
 def assert_stays(text: str, name: str, keep: Collection[int] = ()) -> None:
-    """A pass finds nothing to do in a graph, which can run; `keep` as in `simplify`."""
+    """Asserts that a pass changes nothing in a graph, and that the graph can run; `keep` is that of `simplify`."""
     graph = parse_text(text)
     simplified = simplify(graph, only(name), keep)
     assert_equal(simplified.graph, graph)
@@ -61,24 +61,24 @@ def assert_stays(text: str, name: str, keep: Collection[int] = ()) -> None:
 
 
 def assert_becomes(graph: Graph, found: Graph, after: str) -> None:
-    """What a rewrite has made of a graph is the graph of a text, as in `assert_rewrites`, and both give the same bits."""
+    """Asserts that the graph that a rewrite has made is that of a text, as in `assert_rewrites`, and gives the same bits."""
     assert_equal(found, _completed(after, graph))
     check_same(graph, found, *runs_of(graph))
 
 
 def assert_equal(found: Graph, wanted: Graph) -> None:
-    """Two graphs are equal, weights included; if not, the lines that differ are shown."""
+    """Asserts that two graphs are equal, weights included; the error shows the lines that differ."""
     if found == wanted:
         return
     old, new = graph_text(wanted).splitlines(), graph_text(found).splitlines()
     lines = unified_diff(old, new, "wanted", "found", lineterm="", n=len(old))
-    raise AssertionError("the graph is another one:\n" + "\n".join(lines))
+    raise AssertionError("the graphs differ:\n" + "\n".join(lines))
 
 
 def _completed(text: str, before: Graph) -> Graph:
-    """The graph of a text that leaves out unused tensors, with those tensors as they were before.
+    """Returns the graph of a text that leaves out unused tensors, with those tensors as they were before.
 
-    Passes keep the indices of tensors, so that each stays in the graph, used or not.
+    Passes keep the indices of tensors, so each tensor stays in the graph, used or not.
     """
     declared = {int(index) for index in _DECLARED.findall(text)}
     lines = graph_text(replace(before, nodes=())).splitlines()[1:-1]
@@ -91,7 +91,10 @@ def _completed(text: str, before: Graph) -> Graph:
 
 
 def runs_of(graph: Graph) -> list[list[Array]]:
-    """Inputs for inferences in a row: drawn ones, both ends of s8, and some in which each input of s8 meets all its values."""
+    """Returns inputs for successive inferences.
+
+    There are drawn ones, both ends of s8, and as many as it takes for each input of s8 to have all of its values.
+    """
     kinds = [graph.tensors[index].type for index in graph.inputs]
     sizes = [kind.elements for kind in kinds if kind.dtype is DType.S8]
     most = -(-_VALUES.size // min(sizes)) if sizes else 0
@@ -104,7 +107,7 @@ def runs_of(graph: Graph) -> list[list[Array]]:
 
 
 def alone(case: Case, name: str) -> Simplified:
-    """The model after one pass, which has been found to keep the bits of the case's outputs."""
+    """Returns the model after one pass, and asserts that the case's outputs keep their bits."""
     graph = graph_of(case)
     simplified = simplify(graph, only(name))
     check_same(graph, simplified.graph, case.inputs)
@@ -113,7 +116,7 @@ def alone(case: Case, name: str) -> Simplified:
 
 
 def check_same(before: Graph, after: Graph, *runs: Sequence[Array]) -> None:
-    """Both give the same bits in the same shapes in each of some inferences in a row, and take the same inputs."""
+    """Asserts that both take the same inputs and give the same bits in the same shapes, in each of successive inferences."""
     assert [before.tensors[index] for index in before.inputs] == [after.tensors[index] for index in after.inputs]
     old, new = _interpreter(before), _interpreter(after)
     for inputs in runs:
@@ -121,7 +124,7 @@ def check_same(before: Graph, after: Graph, *runs: Sequence[Array]) -> None:
 
 
 def outputs_of(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
-    """What the Python runtime gives, in a checked plan of whole tensors."""
+    """Returns the outputs of the Python runtime, in a validated plan of complete tensors."""
     return _interpreter(graph).run(inputs)
 
 

@@ -1,4 +1,4 @@
-"""What the tests of passes compare with."""
+"""The comparisons that the tests of passes use."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_assert_rewrites_fails_where_the_pass_does_nothing_and_assert_stays_wher
     """Neither takes one graph for the other."""
     with pytest.raises(AssertionError):
         assert_rewrites(_AFTER, _AFTER, "identity-quantize")
-    with pytest.raises(AssertionError, match="the graph is another one"):
+    with pytest.raises(AssertionError, match="the graphs differ"):
         assert_stays(_BEFORE, "identity-quantize")
 
 

@@ -355,6 +355,22 @@ def test_constant_that_two_layers_read_is_cut_for_one_alone() -> None:
     assert_rewrites(before, after, NAME)
 
 
+def test_variables_keep_their_channels() -> None:
+    """The next inference reads a variable in the shape that it has, though a channel of it be constant."""
+    net = """
+    graph "net" from "text" (%0) -> (%6) {
+      %0 "x": s8[1, 2, 2, 1] (scale 0.0625, zero 0)
+      %1 "first": s8[2, 1, 1, 1] (scale 0.125, zero 0) = [9, 0]
+      %2 "second": s8[1, 1, 1, 2] (scale 0.125, zero 0) = [7, 8]
+      %3 "last": s8[1, 2, 2, 2] (scale 0.0625, zero 0) variable
+      %6 "y": s8[1, 2, 2, 1] (scale 0.0625, zero 0) = CONV_2D #0 (input %3, filter %2)
+      %4 "sums": s8[1, 2, 2, 2] (scale 0.0625, zero 0) = CONV_2D #1 (input %0, filter %1)
+      %5 "next": s8[1, 2, 2, 2] (scale 0.0625, zero 0) updates %3 = ASSIGN_VARIABLE #2 (input %4)
+    }
+    """
+    assert_stays(net, NAME)
+
+
 def test_external_buffers_keep_their_channels() -> None:
     """A tensor in an external buffer has the shape that the caller knows."""
     mine = """
