@@ -52,7 +52,7 @@ def _regions() -> tuple[Graph, Plan]:
 
 def _external() -> tuple[Graph, Plan]:
     model = residual_network()
-    return model, kibi.plan(model, input="supplied", output="supplied")
+    return model, kibi.plan(model, input="external", output="external")
 
 
 def _drawn(operator: str) -> Callable[[], tuple[Graph, Plan]]:
