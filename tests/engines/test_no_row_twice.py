@@ -13,6 +13,7 @@ import kibi.demo
 from kibi.codegen import Library
 from kibi.emulator import Core
 from kibi.ir import Graph
+from kibi.kernels import header_of
 from kibi.planner import Plan, Run
 from kibi.toolchain import build_image, build_shared
 from tests.engines.networks import pooled_network, residual_network
@@ -61,7 +62,8 @@ def _counting(model: Graph, plan: Plan, folder: Path) -> tuple[Library, list[Pat
         path = folder / "kernels" / f"{kernel}.c"
         text, count = re.subn(rf"\bvoid {kernel}\(", f"void {kernel}_counted(", path.read_text(encoding="utf-8"))
         assert count == 1 + ("\n#else\n" in text)  # for cores with other instructions, and for all others
-        declared = re.search(rf"void {kernel}\(([^)]*)\);", path.with_suffix(".h").read_text(encoding="utf-8"))
+        header = (path.parent / header_of(kernel)).read_text(encoding="utf-8")
+        declared = re.search(rf"void {kernel}\(([^)]*)\);", header)
         assert declared
         names = ", ".join(each.split()[-1].lstrip("*") for each in declared[1].split(","))
         front = f"void {kernel}({declared[1]})\n{{\n    ++calls_{kernel};\n    {kernel}_counted({names});\n}}\n"

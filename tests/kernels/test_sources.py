@@ -78,13 +78,13 @@ def test_headers_stand_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kernel", sorted(KERNELS))
 def test_kernel_header_states_its_contract(kernel: str) -> None:
     """A kernel's header declares it and its struct, and says before it what output or outputs, rows and scratch are."""
-    text, struct = (FOLDER / header_of(kernel)).read_text(), struct_name(kernel)
+    header, struct = FOLDER / header_of(kernel), struct_name(kernel)
+    text = header.read_text()
     first = r"(\w+ \*output|void \*const \*outputs)"
     operands = rf"{first}, const \w+ \*const \*rows,\s+const {struct} \*params,\s+void \*scratch"
     behind = r"(,\s+int32_t step)?(,\s+void \*const \*states)?"
     found = re.search(rf"void {kernel}\({operands}{behind}\);", text)
     assert found
-    assert text.index(f"}} {struct};") < found.start()
     comment = next(
         each
         for each in reversed(re.findall(r"/\*.*?\*/", text[: found.start()], re.DOTALL))
@@ -94,8 +94,10 @@ def test_kernel_header_states_its_contract(kernel: str) -> None:
     named = (output, "rows", "scratch", *(["step"] if found[2] else []), *(["states"] if found[3] else []))
     assert all(f"{word}:" in comment for word in named)
     fields = struct_fields(kernel, ("portable",))
-    end = text.index(f"}} {struct};")
-    body = text[text.rindex("typedef struct {", 0, end) : end]
+    headers = [header, *(FOLDER / name for name in re.findall(r'#include "([\w.]+)"', text))]
+    defining = next(each for path in headers if f"}} {struct};" in (each := path.read_text()))
+    end = defining.index(f"}} {struct};")
+    body = defining[defining.rindex("typedef struct {", 0, end) : end]
     assert len(fields) == re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL).count(";")
     assert {field.type for field in fields} <= set(_HEADER_TYPES)
 
