@@ -1,6 +1,13 @@
 /* Sums of products of int8, Armv6-M. */
 #include "kibi_dot_taps_s8.h"
 
+/* Where the assembly reads the fields. */
+KIBI_FIELD_AT(kibi_dot_taps_s8_inputs, taps, 0);
+KIBI_FIELD_AT(kibi_dot_taps_s8_inputs, end, 4);
+KIBI_FIELD_AT(kibi_dot_taps_s8_inputs, channel, 8);
+KIBI_FIELD_AT(kibi_dot_taps_s8_inputs, channels, 12);
+KIBI_FIELD_AT(kibi_dot_taps_s8_inputs, outside, 16);
+
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 

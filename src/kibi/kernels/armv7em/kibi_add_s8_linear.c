@@ -5,6 +5,12 @@
 #error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
 #endif
 
+/* Where the assembly reads the fields. */
+KIBI_FIELD_AT(kibi_add_s8_linear_params, factor1, 0);
+KIBI_FIELD_AT(kibi_add_s8_linear_params, factor2, 4);
+KIBI_FIELD_AT(kibi_add_s8_linear_params, start, 8);
+KIBI_FIELD_AT(kibi_add_s8_linear_params, elements, 12);
+
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 

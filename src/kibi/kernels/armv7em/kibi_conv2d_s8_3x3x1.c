@@ -20,6 +20,15 @@ typedef struct {
     int32_t rounding; /* twice the output's zero point, plus 1 */
 } pixels;
 
+/* Where the assembly reads the fields. */
+KIBI_FIELD_AT(pixels, rows, 0);
+KIBI_FIELD_AT(pixels, stride, 12);
+KIBI_FIELD_AT(pixels, channels, 16);
+KIBI_FIELD_AT(pixels, output_channels, 20);
+KIBI_FIELD_AT(pixels, last, 24);
+KIBI_FIELD_AT(pixels, output, 28);
+KIBI_FIELD_AT(pixels, rounding, 32);
+
 /* One channel: r4 … r8 hold the window in pairs, r1 points to the constants, r3 is the rounding. A doubled multiplier, read
  * as a signed number, is 2**32 too small, so that the sum is added. 1 is taken from what is negative, so that half up is half
  * away from zero; all bits but the last are shifted out, and that one goes with half of it and the zero point; that sum

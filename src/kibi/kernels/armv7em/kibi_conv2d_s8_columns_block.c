@@ -2,6 +2,21 @@
  * instructions from every compiler. */
 #include "kibi_conv2d_s8_columns_block.h"
 
+/* Where the assembly reads the fields. */
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, output, 0);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, second, 4);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, third, 8);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, end, 12);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, columns, 16);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, columns_end, 20);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, rounding, 24);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, sums, 28);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, stream, 32);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, groups, 36);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, flags, 40);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, low, 44);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 48);
+
 /* Every instruction of the loops has four bytes, so that they can be entered in the middle. r0: the stream, r1: 8 bytes in
  * front of a group's columns, r4 … r9: the sums, of both channels of each pixel in turn. A word of weights times the even
  * elements, then its second weights times the others. */

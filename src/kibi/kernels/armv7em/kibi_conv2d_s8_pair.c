@@ -5,6 +5,26 @@
 #error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
 #endif
 
+/* Where the assembly reads the fields. */
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, multiplier, 0);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, shift, 4);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, output, 8);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, rounding, 12);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, output_channels, 16);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, clamps, 20);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, bias, 24);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, filter, 28);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, end, 32);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, activation_min, 36);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, activation_max, 40);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, rows, 44);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, rows_end, 48);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, offset, 52);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, distance, 56);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, groups, 60);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, count, 64);
+KIBI_FIELD_AT(kibi_conv2d_s8_windows, size, 68);
+
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 

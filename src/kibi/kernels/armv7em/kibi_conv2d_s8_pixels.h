@@ -28,6 +28,21 @@ typedef struct {
     const int32_t *filter;
 } kibi_conv2d_s8_pixels;
 
+/* Where the assembly reads the fields, and the first twelve of their copies. */
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, channels, 0);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, windows_end, 4);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, windows, 8);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, groups, 12);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, rounding, 16);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, is_relu, 20);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output, 24);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output_channels, 28);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, end, 32);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, clamps, 36);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, low, 40);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, high, 44);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
+
 /* Parameters are read from their registers, which the compiler does not see. */
 #define KIBI_IN_REGISTER __attribute__((unused))
 

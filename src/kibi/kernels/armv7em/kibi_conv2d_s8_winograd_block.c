@@ -2,6 +2,23 @@
  * compiler. */
 #include "kibi_conv2d_s8_winograd_block.h"
 
+/* Where the assembly reads the fields. */
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, output, 0);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, second, 4);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, fourth, 8);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, sixth, 12);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, fifth, 16);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, end, 20);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, columns, 24);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, plane_bytes, 28);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, rounding, 32);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, stream, 36);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, groups, 40);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, tiles, 44);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, clamps, 48);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, low, 52);
+KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, high, 56);
+
 /* Every instruction of the loops has four bytes, so that they can be entered at any of their steps. r0: the stream, r1: a
  * plane, r4 … r9: the sums, of both channels of each tile in turn. */
 #define WEIGHTS "ldm r0!, {r2, r3, r10, r11}\n"

@@ -25,6 +25,22 @@ typedef struct {
     uint32_t left;    /* bytes from a column of the window to its left neighbour, below 0 */
 } kibi_depthwise_pixels;
 
+/* Where the assembly reads the fields. */
+KIBI_FIELD_AT(kibi_depthwise_pixels, rounding, 0);
+KIBI_FIELD_AT(kibi_depthwise_pixels, output, 4);
+KIBI_FIELD_AT(kibi_depthwise_pixels, end, 8);
+KIBI_FIELD_AT(kibi_depthwise_pixels, last, 12);
+KIBI_FIELD_AT(kibi_depthwise_pixels, outside, 16);
+KIBI_FIELD_AT(kibi_depthwise_pixels, fill, 20);
+KIBI_FIELD_AT(kibi_depthwise_pixels, fill_bytes, 24);
+KIBI_FIELD_AT(kibi_depthwise_pixels, blocks, 28);
+KIBI_FIELD_AT(kibi_depthwise_pixels, skip, 32);
+KIBI_FIELD_AT(kibi_depthwise_pixels, step, 36);
+KIBI_FIELD_AT(kibi_depthwise_pixels, back, 40);
+KIBI_FIELD_AT(kibi_depthwise_pixels, values, 44);
+KIBI_FIELD_AT(kibi_depthwise_pixels, rows, 48);
+KIBI_FIELD_AT(kibi_depthwise_pixels, left, 60);
+
 /* What a row is, with the names and the meaning of the kernels' parameters. */
 typedef struct {
     const int32_t *blocks;

@@ -24,6 +24,22 @@ typedef struct {
     const int32_t *blocks;
 } pixel;
 
+/* Where the assembly reads the fields. */
+KIBI_FIELD_AT(pixel, rounding, 0);
+KIBI_FIELD_AT(pixel, output, 4);
+KIBI_FIELD_AT(pixel, next, 8);
+KIBI_FIELD_AT(pixel, end, 12);
+KIBI_FIELD_AT(pixel, rows, 16);
+KIBI_FIELD_AT(pixel, is_outside, 20);
+KIBI_FIELD_AT(pixel, row_bytes, 24);
+KIBI_FIELD_AT(pixel, kernel_rows, 28);
+KIBI_FIELD_AT(pixel, fill, 32);
+KIBI_FIELD_AT(pixel, step, 36);
+KIBI_FIELD_AT(pixel, first, 40);
+KIBI_FIELD_AT(pixel, last_row, 44);
+KIBI_FIELD_AT(pixel, last, 48);
+KIBI_FIELD_AT(pixel, blocks, 52);
+
 #define TWO_ROWS                  \
     "ldrd r9, r10, [r0], #8\n"    \
     "ldr r9, [r9, r1]\n"          \
