@@ -29,6 +29,19 @@ KIBI_FIELD_AT(kibi_dot_2x2_s8_inputs, count, 16);
     "add r11, r7\n"         \
     "adds r4, #1\n"
 
+/* Registers and stack:
+ *   r0, r1    ends of the piece in both rows of weights; before: sums, bias
+ *   r2, r3    ends of the piece in both inputs; before: w, x
+ *   r4        the element, counted from the ends: below 0
+ *   r5 … r7   free
+ *   r8 … r11  the sums
+ *   r12       after the last piece's row
+ *   lr        the next piece's row
+ *   sp + 0    sums
+ *   sp + 4    x
+ *   sp + 8    r8 … r11 of the caller
+ *   sp + 24   r4 … r7, lr of the caller
+ * Stack: 44 bytes. */
 KIBI_NAKED void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t bias[2],
                                 IN_REGISTER const int8_t *w, IN_REGISTER const kibi_dot_2x2_s8_inputs *x)
 {

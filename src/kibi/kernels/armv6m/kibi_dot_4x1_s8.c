@@ -22,6 +22,17 @@
     "add r11, r6\n"         \
     "adds r5, #1\n"
 
+/* Registers and stack:
+ *   r0 … r3   ends of the four rows of weights; before: sums, start, w, stride
+ *   r4        end of the input
+ *   r5        the element, counted from the ends: below 0
+ *   r6, r7    free
+ *   r8 … r11  the sums
+ *   sp + 0    sums
+ *   sp + 4    r8 … r11 of the caller
+ *   sp + 20   r4 … r7, lr of the caller
+ *   sp + 40   x, count: arguments
+ * Stack: 40 bytes. */
 KIBI_NAKED void kibi_dot_4x1_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t start[4],
                                 IN_REGISTER const int8_t *w, IN_REGISTER int32_t stride,
                                 IN_REGISTER const int8_t *x, IN_REGISTER int32_t count)

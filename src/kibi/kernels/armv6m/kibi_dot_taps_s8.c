@@ -18,6 +18,22 @@ KIBI_FIELD_AT(kibi_dot_taps_s8_inputs, outside, 16);
     "muls r4, r3, r4\n"             \
     "add " sum ", r4\n"
 
+/* Registers and stack:
+ *   r0        the next tap; before: sums
+ *   r1        the tap's inputs; before: start
+ *   r2        the tap's weights
+ *   r3, r4    free; before: x
+ *   r5 … r7   1, 2, 3: channels
+ *   r8 … r11  the sums
+ *   r12       channel
+ *   lr        channels
+ *   sp + 0    outside
+ *   sp + 4    end
+ *   sp + 8    sums
+ *   sp + 12   x
+ *   sp + 16   r8 … r11 of the caller
+ *   sp + 32   r4 … r7, lr of the caller
+ * Stack: 52 bytes. */
 KIBI_NAKED const int8_t *kibi_dot_taps_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t start[4],
                                           IN_REGISTER const int8_t *w,
                                           IN_REGISTER const kibi_dot_taps_s8_inputs *x)

@@ -20,7 +20,17 @@ KIBI_FIELD_AT(kibi_add_s8_linear_params, elements, 12);
     "smlaw" half " r12, r4, " second ", r12\n"          \
     "ssat r12, #8, r12, asr #20\n"
 
-/* r1 and r2 the inputs, r3 … r5 factors and start, lr elements left. */
+/* Registers and stack:
+ *   r0       output
+ *   r1, r2   the inputs; before: rows, params
+ *   r3, r4   factor1, factor2
+ *   r5       start
+ *   r6 … r9  256 times elements, in halves: r6, r7 of the first input, r8, r9 of the second
+ *   r10      0xFF00FF00
+ *   r12      free
+ *   lr       elements left
+ *   sp + 0   r4 … r10, lr of the caller
+ * Stack: 32 bytes. */
 KIBI_NAKED void kibi_add_s8_linear(IN_REGISTER int8_t *output, IN_REGISTER const int8_t *const *rows,
                                    IN_REGISTER const kibi_add_s8_linear_params *params,
                                    IN_REGISTER void *scratch)

@@ -48,7 +48,21 @@ KIBI_FIELD_AT(pixels, rounding, 32);
     "ssat r9, #8, r9, asr #1\n"                   \
     "strb r9, [r0], #1\n"
 
-/* r0 is the output, r2 where the pixel's end. On the stack: the fields of the struct up to `last`. */
+/* Registers and stack:
+ *   r0             the output; before: at
+ *   r1             the constants
+ *   r2             where the pixel's outputs end
+ *   r3             rounding
+ *   r4 … r8        the window, in pairs
+ *   r9             a sum; else free
+ *   r10 … r12, lr  constants; else free
+ *   sp + 0         rows
+ *   sp + 12        stride
+ *   sp + 16        channels
+ *   sp + 20        output_channels
+ *   sp + 24        last
+ *   sp + 28        r4 … r11, lr of the caller
+ * Stack: 64 bytes. */
 static KIBI_NOINLINE KIBI_NAKED void compute(__attribute__((unused)) const pixels *at)
 {
     __asm__ volatile(

@@ -61,8 +61,27 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 48);
     "ldr r3, [sp, #24]\n"                            \
     "lsr lr, r2, #8\n"
 
-/* On the stack: the first eight fields of the task, columns 8 bytes earlier; 32: where the loop is entered, 36: how a pair
- * begins, 40: what follows the loop, 44: what follows scaling, 48: the task. */
+/* Registers and stack:
+ *   r0        the stream; before: task
+ *   r1        8 bytes before a group's columns; while outputs are stored: the output
+ *   r2, r3    second weights of both channels; then exponent and rounding
+ *   r4 … r9   the sums, of both channels of each pixel in turn
+ *   r10, r11  weights; then multipliers; then low and high
+ *   r12, lr   elements; lr: then an exponent; r12: else free
+ *   sp + 0    output
+ *   sp + 4    second, third
+ *   sp + 12   end
+ *   sp + 16   columns - 8 bytes
+ *   sp + 20   columns_end - 8 bytes
+ *   sp + 24   rounding
+ *   sp + 28   the next sums
+ *   sp + 32   where the loop is entered
+ *   sp + 36   how a pair begins
+ *   sp + 40   what follows the loop
+ *   sp + 44   what follows scaling
+ *   sp + 48   task
+ *   sp + 52   r4 … r11, lr of the caller
+ * Stack: 88 bytes. */
 KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_THREE_WIDE_IN_REGISTER const kibi_conv2d_s8_columns_task *task)
 {
     __asm__ volatile(

@@ -99,7 +99,24 @@ KIBI_FIELD_AT(kibi_conv2d_s8_windows, size, 68);
     "it gt\n"                    \
     "movgt " value ", r3\n"
 
-/* On the stack: where the groups of four of the weights end, where the piece ends, the next row, windows. */
+/* Registers and stack:
+ *   r0        the weights; before: windows
+ *   r1        bytes from there to the second row: size
+ *   r2        the first input; while sums are scaled: free
+ *   r3        bytes from there to the second; while sums are scaled: shift
+ *   r4, r5    sums of the first pixel, both channels
+ *   r6, r7    sums of the second pixel
+ *   r8        output, while sums are scaled; else free
+ *   r9        rounding, likewise
+ *   r10, r11  multipliers, likewise
+ *   r12       windows, outside of the loops
+ *   lr        the shift, while sums are scaled; else free
+ *   sp + 0    where the whole fours of the weights end
+ *   sp + 4    where the piece ends
+ *   sp + 8    the next row
+ *   sp + 12   windows
+ *   sp + 16   r4 … r11, lr of the caller
+ * Stack: 52 bytes. */
 KIBI_NAKED void kibi_conv2d_s8_pair(IN_REGISTER kibi_conv2d_s8_windows *windows)
 {
     __asm__ volatile(

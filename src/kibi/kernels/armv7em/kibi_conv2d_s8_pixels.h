@@ -61,6 +61,27 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     "smlad " first ", lr, r2, " first "\n"           \
     "smlad " second ", lr, r3, " second "\n"
 
+/* Registers and stack of the three kernels:
+ *   r0         the weights; before: task
+ *   r1         the windows; then an exponent; while outputs are stored: the output
+ *   r2, r3     weights of both channels; then exponent and rounding; then distance and end
+ *   r4 and up  the sums, of both channels of each pixel in turn
+ *   r10, r11   weights of both channels, or sums
+ *   r12, lr    elements; then multipliers; then low and high
+ *   sp + 0     channels
+ *   sp + 4     windows_end
+ *   sp + 8     windows
+ *   sp + 12    where the loop is entered
+ *   sp + 16    rounding
+ *   sp + 20    where sums are requantized: label 12, or 13 of a ReLU
+ *   sp + 24    output
+ *   sp + 28    output_channels
+ *   sp + 32    end
+ *   sp + 36    what follows: label 15, or 14 with clamps
+ *   sp + 40    low, high
+ *   sp + 48    r4 … r11, lr of the caller
+ * Stack: 84 bytes. */
+
 /* Copies the task to the stack; there the loop is entered at the address behind the windows, so that the last of its four
  * steps is the last group; sums are requantized at that behind `rounding`, and stored at that behind `end`. */
 #define KIBI_PIXELS_BEGIN(step_bytes)                                      \

@@ -44,7 +44,22 @@ KIBI_FIELD_AT(kibi_conv2d_s8_windows, size, 68);
     ROW("[r0, r3]", "r7")           \
     ROW("[r0], #4", "r4")
 
-/* On the stack: the four sums, the next row, windows. Requantization is that of kibi_conv2d_s8_pair, one by one. */
+/* Registers and stack:
+ *   r0        the weights; before: windows
+ *   r1        size
+ *   r2        the input; while sums are scaled: multiplier
+ *   r3        three sizes; while sums are scaled: shift
+ *   r4 … r7   the sums; while they are scaled: a sum, its multiplier, where the output ends, the next sum
+ *   r8        output, while sums are scaled; else free
+ *   r9        rounding, likewise
+ *   r10, r11  activation_min, activation_max, likewise; before: r11 is where whole fours end
+ *   r12       windows, outside of the loops
+ *   lr        where the piece ends; while sums are scaled: the shift
+ *   sp + 0    the sums
+ *   sp + 16   the next row
+ *   sp + 20   windows
+ *   sp + 24   r4 … r11, lr of the caller
+ * Requantization is that of kibi_conv2d_s8_pair, one by one. Stack: 60 bytes. */
 KIBI_NAKED void kibi_conv2d_s8_single(IN_REGISTER kibi_conv2d_s8_windows *windows)
 {
     __asm__ volatile(

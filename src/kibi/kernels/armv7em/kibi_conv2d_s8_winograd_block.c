@@ -47,9 +47,30 @@ KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, high, 56);
     "sub " sum ", " kept ", " sum "\n"               \
     "rsb " kept ", " sum ", " kept ", lsl #1\n"
 
-/* On the stack: 0: the first nine fields of the task; 36: the task; 40: where the loop is entered; 44: where scaling goes on;
- * 48: what follows scaling; 52: the plane's end, and what follows the loop; 60, 68, 76, 84: these of each plane; 92: what
- * follows the scaling's sums; 96: kept sums. */
+/* Registers and stack:
+ *   r0        the stream; before: task
+ *   r1        a plane
+ *   r2, r3    weights of the first channel; then exponent and rounding; r2: then the output
+ *   r4 … r9   the sums, of both channels of each tile in turn
+ *   r10, r11  weights of the second channel; then multipliers; then low and high
+ *   r12, lr   elements; lr: then an exponent; r12: else free
+ *   sp + 0    output
+ *   sp + 4    second, fourth, sixth, fifth
+ *   sp + 20   end
+ *   sp + 24   columns
+ *   sp + 28   plane_bytes
+ *   sp + 32   rounding
+ *   sp + 36   task
+ *   sp + 40   where the loop is entered
+ *   sp + 44   where scaling goes on
+ *   sp + 48   what follows scaling
+ *   sp + 52   where the plane ends, what follows the loop
+ *   sp + 60   the same two of each of the four planes
+ *   sp + 92   what follows the scaling's sums
+ *   sp + 96   kept sums
+ *   sp + 120  free
+ *   sp + 124  r4 … r11, lr of the caller
+ * Stack: 160 bytes. */
 KIBI_NAKED const int32_t *kibi_conv2d_s8_winograd_block(
     KIBI_THREE_WIDE_IN_REGISTER const kibi_conv2d_s8_winograd_task *task)
 {

@@ -57,8 +57,23 @@ typedef struct {
 
 /* The body of a naked function of one argument, a pointer to kibi_depthwise_pixels. Four channels at a time: pairs of taps are
  * those of the first two rows in each column, and of the third row in the left and the middle one.
- * r0 … r2 point to the right column, r3 is the distance to the left. Carry says that the right column is outside: else it is
- * clear, as pointers are below where they end. On the stack: the fields of the struct up to `values`. */
+ * Carry says that the right column is outside: else it is clear, as pointers are below where they end.
+ *
+ * Registers and stack:
+ *   r0 … r2   the rows, to the right column; before: at
+ *   r3        left: bytes from a column to its left neighbour
+ *   r4 … r7   the sums of four channels
+ *   r8        the packed constants
+ *   r9, r10   inputs; after a block: rounding and output
+ *   r11, r12  free; after a block: end and last
+ *   lr        free
+ *   sp + 0    rounding
+ *   sp + 4    output, end, last
+ *   sp + 16   outside, fill, fill_bytes
+ *   sp + 28   blocks
+ *   sp + 32   skip, step, back, values
+ *   sp + 48   r4 … r11, lr of the caller
+ * Stack: 84 bytes. */
 #define KIBI_DEPTHWISE_3X3(requantize)                         \
     __asm__ volatile(                                          \
         ".syntax unified\n"                                    \

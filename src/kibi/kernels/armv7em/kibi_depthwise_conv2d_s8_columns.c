@@ -46,9 +46,24 @@ KIBI_FIELD_AT(pixel, blocks, 52);
     "ldr r10, [r10, r1]\n"        \
     KIBI_TWO_TAPS
 
-/* r0 points to the next row's pointer, r2 to the last one's; r1 is a column's offset, r3 that of the last one. On the stack:
- * the fields of the struct up to `step`; but for `is_outside` and `kernel_rows` where to go with any column, and with one
- * that lies inside: 21 with an even number of pairs of rows, 22 with an odd one, 24 with none. */
+/* Registers and stack:
+ *   r0            the next row's pointer; before: at
+ *   r1            a column's offset
+ *   r2            the last row's pointer
+ *   r3            the last column's offset
+ *   r4 … r7       the sums of four channels
+ *   r8            the packed constants
+ *   r9 … r12, lr  free; after a block, but for lr: rounding, output, next, end
+ *   sp + 0        rounding
+ *   sp + 4        output, next, end
+ *   sp + 16       rows
+ *   sp + 20       where to go with any column
+ *   sp + 24       row_bytes
+ *   sp + 28       where to go with a column inside
+ *   sp + 32       fill
+ *   sp + 36       step
+ *   sp + 40       r4 … r11, lr of the caller
+ * Where to go: 21 with an even number of pairs of rows, 22 with an odd one, 24 with none. Stack: 76 bytes. */
 static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void compute(KIBI_IN_REGISTER const pixel *at)
 {
     __asm__ volatile(

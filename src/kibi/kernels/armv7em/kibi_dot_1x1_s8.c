@@ -8,7 +8,15 @@
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 
-/* Bytes widen in pairs (0, 2) and (1, 3). */
+/* Registers and stack:
+ *   r0            the sum
+ *   r1            the weights
+ *   r2            the input
+ *   r3            where whole fours of weights end; before: count
+ *   r4 … r6, r12  free
+ *   lr            where the weights end
+ *   sp + 0        r4 … r6, lr of the caller
+ * Bytes widen in pairs (0, 2) and (1, 3). Stack: 16 bytes. */
 KIBI_NAKED int32_t kibi_dot_1x1_s8(IN_REGISTER int32_t start, IN_REGISTER const int8_t *w,
                                    IN_REGISTER const int8_t *x, IN_REGISTER int32_t count)
 {

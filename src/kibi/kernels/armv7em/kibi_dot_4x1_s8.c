@@ -27,6 +27,19 @@
     ROW("[r0, r3]", "r7")           \
     ROW("[r0], #4", "r4")
 
+/* Registers and stack:
+ *   r0             the first row of weights; before: sums
+ *   r1             stride; before: start
+ *   r2             the input; before: w
+ *   r3             three strides; before: stride
+ *   r4 … r7        the sums
+ *   r8 … r10, r12  free
+ *   r11            where whole fours of the first row end; then free
+ *   lr             where the first row ends
+ *   sp + 0         sums
+ *   sp + 4         r4 … r11, lr of the caller
+ *   sp + 40        x, count: arguments
+ * Stack: 40 bytes. */
 KIBI_NAKED void kibi_dot_4x1_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t start[4],
                                 IN_REGISTER const int8_t *w, IN_REGISTER int32_t stride,
                                 IN_REGISTER const int8_t *x, IN_REGISTER int32_t count)

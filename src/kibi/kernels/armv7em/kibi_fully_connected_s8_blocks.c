@@ -42,10 +42,32 @@ KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, activation_max, 44);
 
 #define EIGHT PREPARE TWO("r4", "r5") TWO("r6", "r7") TWO("r8", "r9") TWO("r10", "r11")
 
-/* r0 the weights, r1 the input, r4 … r11 the sums. On the stack: 0 where the weights of the piece's whole fours end, 4 elements
- * behind these, 8 the next row, 12 where the vector's rows end, 16 eight sums, 48 the next scales, 52 output, 56 scale_step, 60
- * rounding, 64 vectors left, 68 elements in front of the vector, 72 its rows, 76 channels left, 80 where a piece is begun, 84
- * bytes of its whole fours' weights, 88 elements behind these, 92 params, 96 the next sum of the last channels. */
+/* Registers and stack:
+ *   r0        the weights; before: output
+ *   r1        the input; before: rows
+ *   r2, r3    elements as factors; before: params, scratch; else free
+ *   r4 … r11  the sums; else free
+ *   r12, lr   weights; else free
+ *   sp + 0    where the weights of the piece's whole fours end
+ *   sp + 4    elements after these
+ *   sp + 8    the next row
+ *   sp + 12   where the vector's rows end
+ *   sp + 16   eight sums
+ *   sp + 48   the next scales
+ *   sp + 52   output
+ *   sp + 56   scale_step
+ *   sp + 60   rounding
+ *   sp + 64   vectors left
+ *   sp + 68   elements before the vector
+ *   sp + 72   the vector's rows
+ *   sp + 76   channels left
+ *   sp + 80   where a piece is begun
+ *   sp + 84   bytes of its whole fours' weights
+ *   sp + 88   elements after these
+ *   sp + 92   params
+ *   sp + 96   the next sum of the last channels
+ *   sp + 100  r4 … r11, lr of the caller
+ * Stack: 136 bytes. */
 KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
     IN_REGISTER int8_t *output, IN_REGISTER const int8_t *const *rows,
     IN_REGISTER const kibi_fully_connected_s8_blocks_params *params, IN_REGISTER void *scratch)

@@ -4,6 +4,14 @@
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 
+/* Registers and stack:
+ *   r0          to
+ *   r1 … r3     the arrays; before: from, count
+ *   r4, r6, r8  even elements
+ *   r5, r7, r9  odd elements
+ *   r12         where the first array ends
+ *   sp + 0      r4 … r9 of the caller
+ * Stack: 24 bytes. */
 KIBI_NAKED int16_t *kibi_widen3_s8(IN_REGISTER int16_t *to, IN_REGISTER const int8_t *const *from,
                                     IN_REGISTER int32_t count)
 {

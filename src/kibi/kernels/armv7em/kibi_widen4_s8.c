@@ -4,6 +4,14 @@
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 
+/* Registers and stack:
+ *   r0            to
+ *   r1 … r3, r12  the arrays; before: from, count
+ *   r4 … r7       even elements
+ *   r8 … r11      odd elements
+ *   lr            where the first array ends
+ *   sp + 0        r4 … r11, lr of the caller
+ * Stack: 36 bytes. */
 KIBI_NAKED int16_t *kibi_widen4_s8(IN_REGISTER int16_t *to, IN_REGISTER const int8_t *const *from,
                                     IN_REGISTER int32_t count)
 {

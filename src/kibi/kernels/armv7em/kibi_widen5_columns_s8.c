@@ -4,6 +4,14 @@
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 
+/* Registers and stack:
+ *   r0               to
+ *   r1, r2, r4 … r6  the columns; before: from, distance
+ *   r3               where the first column ends; before: count
+ *   r7, r9, r11      even elements
+ *   r8, r10, r12     odd elements
+ *   sp + 0           r4 … r11, lr of the caller
+ * Stack: 36 bytes. */
 KIBI_NAKED int16_t *kibi_widen5_columns_s8(IN_REGISTER int16_t *to, IN_REGISTER const void *from,
                                            IN_REGISTER int32_t distance, IN_REGISTER int32_t count)
 {

@@ -29,7 +29,17 @@
     "ssub16 " odd_b ", " odd_c ", " odd_b "\n"       \
     "strd " b ", " odd_b ", [r1], #8\n"
 
-/* r0 … r3: the planes. On the stack: eight pointers to columns, which of two tiles are six, and where the second tile leads. */
+/* Registers and stack:
+ *   r0 … r3   the planes; before: to, from, count, plane_bytes
+ *   r4 … r11  elements of four columns, even and odd ones; before: the pointers to columns
+ *   r12       bytes of a column that are done; before: distance
+ *   lr        count
+ *   sp + 0    eight pointers to columns, of which two tiles use six
+ *   sp + 32   where the second tile leads
+ *   sp + 36   plane_bytes
+ *   sp + 40   r4 … r11, lr of the caller
+ *   sp + 76   tiles, distance: arguments
+ * Stack: 76 bytes. */
 KIBI_NAKED int16_t *kibi_winograd_columns_s8(IN_REGISTER int16_t *to, IN_REGISTER const void *from,
                                              IN_REGISTER int32_t count, IN_REGISTER int32_t plane_bytes,
                                              IN_REGISTER int32_t tiles, IN_REGISTER int32_t distance)

@@ -23,6 +23,21 @@ KIBI_FIELD_AT(kibi_dot_2x2_s8_inputs, count, 16);
     "mla r4, r9, r11, r4\n"        \
     "mla r6, r9, r12, r6\n"
 
+/* Registers and stack:
+ *   r0        the first row of weights; before: sums
+ *   r1        bytes from there to the second row; before: bias
+ *   r2        the first input; before: w
+ *   r3        bytes from there to the second input; before: x
+ *   r4 … r7   the sums
+ *   r8        where the piece's weights end
+ *   r9 … r12  free
+ *   lr        the next piece's row
+ *   sp + 0    sums
+ *   sp + 4    x
+ *   sp + 8    r4 … r11 of the caller
+ *   sp + 40   after the last piece's row
+ *   sp + 44   lr of the caller
+ * Stack: 48 bytes. */
 KIBI_NAKED void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t bias[2],
                                 IN_REGISTER const int8_t *w, IN_REGISTER const kibi_dot_2x2_s8_inputs *x)
 {

@@ -17,6 +17,19 @@ KIBI_FIELD_AT(kibi_dot_taps_s8_inputs, outside, 16);
     "ldrsb.w r7, [r4, #" number "]\n"    \
     "mla " sum ", r6, r7, " sum "\n"
 
+/* Registers and stack:
+ *   r0        the next tap; before: sums
+ *   r1        end; before: start
+ *   r2        the tap's weights
+ *   r3        channel; before: x
+ *   r4        the tap's inputs
+ *   r5        channels
+ *   r6, r7    free
+ *   r8 … r11  the sums
+ *   r12       outside
+ *   sp + 0    sums
+ *   sp + 4    r4 … r11, lr of the caller
+ * Stack: 40 bytes. */
 KIBI_NAKED const int8_t *kibi_dot_taps_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t start[4],
                                           IN_REGISTER const int8_t *w,
                                           IN_REGISTER const kibi_dot_taps_s8_inputs *x)
