@@ -1,6 +1,10 @@
 /* Sums of products of int8, Armv6-M. */
 #include "kibi_dot_2x2_s8.h"
 
+#ifdef __ARMEB__
+#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
+#endif
+
 /* Where the assembly reads the fields. */
 KIBI_FIELD_AT(kibi_dot_2x2_s8_inputs, rows, 0);
 KIBI_FIELD_AT(kibi_dot_2x2_s8_inputs, offset, 4);

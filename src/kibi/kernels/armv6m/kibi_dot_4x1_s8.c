@@ -1,6 +1,10 @@
 /* Sums of products of int8, Armv6-M. */
 #include "kibi_dot_4x1_s8.h"
 
+#ifdef __ARMEB__
+#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
+#endif
+
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 

@@ -7,6 +7,9 @@
 #if !defined(__ARM_FEATURE_DSP)
 #error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
 #endif
+#ifdef __ARMEB__
+#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
+#endif
 
 /* The windows of neighbouring pixels and the channels to compute of them; kernels in assembly know where each field lies, and
  * work on a copy. */

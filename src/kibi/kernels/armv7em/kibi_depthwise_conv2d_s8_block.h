@@ -9,6 +9,9 @@
 #if !defined(__ARM_FEATURE_DSP)
 #error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
 #endif
+#ifdef __ARMEB__
+#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
+#endif
 
 /* Parameters are read from their registers, which the compiler does not see. */
 #define KIBI_IN_REGISTER __attribute__((unused))

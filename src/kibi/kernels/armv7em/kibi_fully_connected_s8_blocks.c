@@ -5,6 +5,9 @@
 #if !defined(__ARM_FEATURE_DSP)
 #error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
 #endif
+#ifdef __ARMEB__
+#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
+#endif
 
 /* Where the assembly reads the parameters. */
 KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, filter, 0);

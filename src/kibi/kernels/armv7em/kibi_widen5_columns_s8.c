@@ -1,6 +1,10 @@
 /* Bytes of five columns as 16 bits each, side by side, Armv7E-M. */
 #include "kibi_widen5_columns_s8.h"
 
+#ifdef __ARMEB__
+#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
+#endif
+
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 

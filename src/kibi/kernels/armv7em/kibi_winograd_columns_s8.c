@@ -1,6 +1,10 @@
 /* Winograd's F(2,3): what columns become before they are multiplied, Armv7E-M. */
 #include "kibi_winograd_columns_s8.h"
 
+#ifdef __ARMEB__
+#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
+#endif
+
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 
