@@ -14,6 +14,7 @@ from kibi.planner.placement.items import MOST_BYTES, Gap, Item, PairRule, check_
 from kibi.planner.placement.native import Native
 from kibi.planner.placement.problem import PlacementProblem
 from kibi.planner.placement.progress import Progress
+from kibi.planner.placement.remembered import remembered
 from kibi.planner.placement.search import greedy, refine
 from kibi.planner.plan import Buffer, Plan, Run
 
@@ -245,8 +246,13 @@ class _Items:
         begun = self._begun if capacity is None else _Begun.of(self.problem, capacity)
         progress = replace(begun.progress)
         if begun.native is not None and progress.offsets is not None and not progress.is_done(capacity) and seconds > 0:
-            go_on = _clock(seconds)
-            refine(self.problem, begun.native, progress, begun.starts, capacity=capacity, seconds=seconds, go_on=go_on)
+            native, starts, go_on = begun.native, begun.starts, _clock(seconds)
+
+            def search() -> bool:
+                refine(self.problem, native, progress, starts, capacity=capacity, seconds=seconds, go_on=go_on)
+                return go_on()
+
+            remembered(self.problem, progress, capacity, seconds, search)
         status = _status(progress, capacity)
         if progress.offsets is None:
             return Solution(None, 0, progress.lower_bound_bytes, status)
