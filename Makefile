@@ -43,6 +43,7 @@ demo: setup ## Run the main job on the model that Kibi ships
 
 check: setup-dev lint types test wheel ## All that CI runs
 
+check-all: export KIBI_TESTS := exhaustive
 check-all: setup-dev lint types ## ... and the slow, exhaustive tests
 	$(BIN)/python -m pytest -n $(JOBS) -m "slow or not slow"
 	$(MAKE) wheel

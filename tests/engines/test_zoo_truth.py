@@ -16,6 +16,7 @@ from kibi.targets import target
 from kibi.tflm import Oracle
 from tests.ops.batch import Batch
 from tests.support import zoo
+from tests.support.amount import amount
 
 pytestmark = zoo.requires_zoo
 
@@ -116,8 +117,8 @@ def test_operator_file_equals_tflm(name: str) -> None:
 
 
 def test_operator_files_in_host_c_equal_tflm(tmp_path: Path) -> None:
-    """One program of all files that load: the first of the seeded runs, twice from the start, has TFLM's digests."""
-    names = [name for name in _FILES if _loaded(zoo.operator_files()[name].path) is not None]
+    """One program of files that load: the first of the seeded runs, twice from the start, has TFLM's digests."""
+    names = [name for name in _FILES[:: amount(4, 1)] if _loaded(zoo.operator_files()[name].path) is not None]
     graphs = [_graph(zoo.operator_files()[name].path) for name in names]
     plans = [plan(graph, target("host")) for graph in graphs]
     batch = Batch(graphs, plans, tmp_path, compiler="zig", level="0")

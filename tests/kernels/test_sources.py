@@ -14,49 +14,68 @@ from kibi.targets import target
 from kibi.toolchain import compile_objects
 from tests.support.kernel_files import portable_folder
 from tests.toolchain.tools import check_cross, check_gcc
+from tests.toolchain.unity import unity_files
 
 FOLDER = portable_folder()
 SOURCES = tuple(sorted(FOLDER.glob("*.c")))
 HEADERS = tuple(sorted(FOLDER.glob("*.h")))
 KERNELS = frozenset(kernel for operator in operators().values() for kernel in operator.kernels)
-TWINS = frozenset(variant.kernel for variant in VARIANTS if (FOLDER / f"{variant.kernel}.c").is_file())
-_USUAL = {("host", "c99", "2"), ("cortex-m4", "c++17", "s"), ("cortex-m0plus", "c99", "3")}
-"""Processor, language and level that each run compiles for; the long one for all."""
 _HEADER_TYPES = ("int8_t", "int16_t", "int32_t", "int64_t", "float", "kibi_subgraph")
-
-
+TWINS = frozenset(variant.kernel for variant in VARIANTS if (FOLDER / f"{variant.kernel}.c").is_file())
 _EVERY = [
-    pytest.param(name, language, level, marks=[] if (name, language, level) in _USUAL else [pytest.mark.slow])
+    (name, language, level)
     for name in ("host", "cortex-m4", "cortex-m0plus")
     for language in ("c99", "c++17")
     for level in ("s", "2", "3")
 ]
+_FOR_ARM = [each for each in _EVERY if each[0] != "host"]
+_USUAL = {("cortex-m4", "c++17", "s"), ("cortex-m0plus", "c99", "3")}
+"""Processor, language and level that each run compiles for; the long one for all."""
 
 
+@pytest.mark.parametrize("language", ["c99", "c++17"])
+@pytest.mark.parametrize("name", ["host", "cortex-m4", "cortex-m0plus"])
+def test_kernels_in_unity_files_give_no_warning(name: str, language: str, tmp_path: Path) -> None:
+    """Each kernel is clean C99 and clean C++17 on large and small processors, and kernels may share a file."""
+    units = unity_files(SOURCES, tmp_path)
+    compile_objects(units, target(name), level="0", includes=[FOLDER], language=language)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "language", "level"), _EVERY)
 def test_kernels_by_the_default_compiler_give_no_warning(name: str, language: str, level: str) -> None:
-    """Each kernel is clean C99 and clean C++17 on large and small processors, at each level that people use."""
+    """The same of each file alone, at each level that people use."""
     compile_objects(SOURCES, target(name), level=level, includes=[FOLDER], language=language)
 
 
 @pytest.mark.cross
-@pytest.mark.parametrize(("name", "language", "level"), [each for each in _EVERY if each.values[0] != "host"])
+@pytest.mark.parametrize(
+    ("name", "language", "level"),
+    [pytest.param(*each, marks=[] if each in _USUAL else [pytest.mark.slow]) for each in _FOR_ARM],
+)
 def test_kernels_by_gcc_for_arm_give_no_warning(name: str, language: str, level: str) -> None:
-    """The same with `arm-none-eabi-gcc`."""
+    """The same with `arm-none-eabi-gcc`, whose optimizer knows of more that is suspect."""
     check_cross()
     compile_objects(SOURCES, target(name), compiler="gcc", level=level, includes=[FOLDER], language=language)
 
 
-def test_kernels_by_gcc_for_the_host_with_assertions_give_no_warning() -> None:
+def test_kernels_by_gcc_for_the_host_with_assertions_give_no_warning(tmp_path: Path) -> None:
     """Checked preconditions compile, too."""
     check_gcc()
-    flags = ("-include", "assert.h", "-DKIBI_ASSERT(condition)=assert(condition)")
-    compile_objects(SOURCES, target("host"), compiler="gcc", includes=[FOLDER], flags=flags)
+    flags = (
+        "-include",
+        "assert.h",
+        "-DKIBI_ASSERT(condition)=assert(condition)",
+        "-Wno-shadow",
+    )  # of other kernels' functions
+    units = unity_files(SOURCES, tmp_path)
+    compile_objects(units, target("host"), compiler="gcc", level="0", includes=[FOLDER], flags=flags)
 
 
-def test_kernels_without_gnu_extensions_give_no_warning() -> None:
+def test_kernels_without_gnu_extensions_give_no_warning(tmp_path: Path) -> None:
     """The macros of `kibi.h` fall back to plain C99 where the compiler is not GCC's kin."""
-    compile_objects(SOURCES, target("host"), includes=[FOLDER], flags=("-U__GNUC__", "-Wno-macro-redefined"))
+    flags = ("-U__GNUC__", "-Wno-macro-redefined")
+    compile_objects(unity_files(SOURCES, tmp_path), target("host"), level="0", includes=[FOLDER], flags=flags)
 
 
 def test_kernels_every_file_is_used() -> None:
@@ -72,7 +91,7 @@ def test_headers_stand_alone(tmp_path: Path) -> None:
         sources.append(tmp_path / f"{header.stem}_alone.c")
         sources[-1].write_text(f'#include "{header.name}"\n' * 2 + "typedef int not_empty;\n")
         assert f"#ifndef {header.stem.upper()}_H\n" in header.read_text()
-    compile_objects(sources, target("host"), includes=[FOLDER])
+    compile_objects(sources, target("host"), level="0", includes=[FOLDER])
 
 
 @pytest.mark.parametrize("kernel", sorted(KERNELS))

@@ -21,6 +21,7 @@ from kibi.targets import target
 from kibi.tflm import Oracle
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.orders import interleaved
+from tests.support.amount import amount
 from tests.support.choices import Choices, Drawn, elements
 from tests.support.operator_models import Case
 from tests.support.tflite_builder import Attribute, ModelBuilder
@@ -228,7 +229,7 @@ def _networks(draw: st.DrawFn) -> Case:
     return _network(Drawn(draw))
 
 
-@settings(max_examples=60)
+@settings(max_examples=amount(20, 100))
 @given(case=_networks())
 def test_moves_in_a_network_equal_tflm(case: Case, oracle: Oracle) -> None:
     """Parts of one operator take turns with all others, in plans to completion and interleaved row by row."""

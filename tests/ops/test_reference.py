@@ -13,6 +13,7 @@ from kibi.targets import target
 from kibi.tflm import Oracle
 from tests.ops.comparison import assert_same, assert_same_as_tflm, graph_of, outputs_of, python_outputs_of
 from tests.ops.orders import interleaved
+from tests.support.amount import amount
 from tests.support.choices import Seeded
 from tests.support.network_models import networks
 from tests.support.operator_models import OPERATOR_MODELS, Case, cases
@@ -48,7 +49,7 @@ def _check(case: Case, oracle: Oracle) -> None:
         interpreter.reset()
 
 
-@settings(max_examples=60)
+@settings(max_examples=amount(25, 100))
 @given(case=networks())
 def test_reference_any_network_equals_tflm(case: Case, oracle: Oracle) -> None:
     """Operators one behind another give TFLM's bits, run to completion or interleaved row by row."""
