@@ -13,8 +13,8 @@ from tests.fuzz.stages import NATIVE_BATCH, STAGES
 from tests.toolchain.tools import check_gcc
 
 _COUNTS = {
-    "load": 14_000, "model": 700, "native": 8, "plan": 1_000, "regions": 200, "place": 1_000, "events": 1_000, "arrays": 400,
-    "inspect": 200, "c_api": 2_000,
+    "load": 16_600, "model": 400, "native": 8, "plan": 500, "regions": 100, "place": 500, "events": 500, "arrays": 200,
+    "inspect": 100, "c_api": 1_000,
 }  # fmt: skip
 _SEED = 1
 _LEAST = 0.4

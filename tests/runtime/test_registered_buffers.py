@@ -17,6 +17,7 @@ from kibi.runtime import seeded_inputs
 from tests.engines.networks import residual_network
 from tests.ops.comparison import assert_same, graph_of, python_outputs_of
 from tests.support import hostile
+from tests.support.amount import amount
 from tests.support.case import Case
 from tests.support.choices import Seeded
 from tests.support.network_models import networks
@@ -24,7 +25,7 @@ from tests.support.operator_models import OPERATOR_MODELS
 
 _CANARY = 0x5A
 _MARGIN_BYTES = 64
-_SAMPLES = 8
+_SAMPLES = amount(4, 8)
 
 
 @contextmanager
@@ -76,7 +77,7 @@ def test_any_operator_with_tensors_in_parts_of_larger_arrays_writes_nothing_else
         _check(case, _free(graph, choices[seed % len(choices)]), ("row", "tensor")[seed // 4 % 2])
 
 
-@settings(max_examples=25)
+@settings(max_examples=amount(12, 50))
 @given(case=networks())
 def test_any_network_with_tensors_in_between_in_parts_of_larger_arrays_writes_nothing_else(case: Case) -> None:
     """Operators that read and write external tensors in the middle, by the row and as a whole."""
