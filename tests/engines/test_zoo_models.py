@@ -10,12 +10,9 @@ import kibi
 from kibi.engines import DeviceEngine, HostEngine
 from tests.planner.networks import by_row
 from tests.support import zoo
+from tests.support.amount import sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from _pytest.mark import ParameterSet
-
     from kibi.dtypes import Array
 
 ACTIVATION_BYTES = {
@@ -29,12 +26,6 @@ ACTIVATION_BYTES = {
 """The largest sum of live activations in file order: no plan of whole tensors can need less."""
 
 pytestmark = zoo.requires_zoo
-
-
-def _some(cases: "Iterable[str | tuple[str, ...]]") -> list["ParameterSet"]:
-    """The cases for a parametrized test: each run takes every other one, `make check-all` the rest, too."""
-    listed = [case if isinstance(case, tuple) else (case,) for case in cases]
-    return [pytest.param(*case, marks=[pytest.mark.slow] if place % 2 else []) for place, case in enumerate(listed)]
 
 
 @pytest.mark.parametrize("name", zoo.BENCHMARKS)
@@ -77,7 +68,7 @@ def test_plan_of_activations_meets_its_lower_bound(name: str, size: int) -> None
     assert made.proven_optimal
 
 
-@pytest.mark.parametrize("name", _some(name for name in zoo.BENCHMARKS if name != "tflm_hello_int8"))
+@pytest.mark.parametrize("name", sample((name,) for name in zoo.BENCHMARKS if name != "tflm_hello_int8"))
 def test_interleaved_order_gives_the_same_bits_in_all_engines(name: str, tmp_path: Path) -> None:
     """A real model whose row steps interleave wherever they can equals the one that runs operator by operator."""
     model = kibi.load(zoo.model_path(name))
@@ -128,7 +119,7 @@ MORE_ARENA_BYTES = {
 """The same of models that take longer to run."""
 
 
-@pytest.mark.parametrize(("name", "mode"), _some(ROW_ARENA_BYTES))
+@pytest.mark.parametrize(("name", "mode"), sample(ROW_ARENA_BYTES))
 def test_plan_by_row_keeps_its_size_and_the_bits(name: str, mode: str, tmp_path: Path) -> None:
     """A fraction of the memory, the same bits in all engines, at most four hundredths more instructions."""
     model = kibi.load(zoo.model_path(name))

@@ -164,8 +164,8 @@ def test_quotients_by_integers_equal_those_of_numpy_and_do_nothing_undefined() -
 
 def test_kernels_without_fpu_divide_floats_by_the_one_function() -> None:
     """No kernel calls the function that the compiler's library has for it, which cuts small quotients."""
-    sources = sorted(FOLDER.glob("*.c"))
-    objects = compile_objects(sources, target("cortex-m0plus"), level="3", includes=[FOLDER], language="c99")
+    sources = [path for path in sorted(FOLDER.glob("*.c")) if "float" in path.read_text() or "f32" in path.name]
+    objects = compile_objects(sources, target("cortex-m0plus"), level="s", includes=[FOLDER], language="c99")
     contents = {path.stem: made.read_bytes() for path, made in zip(sources, objects, strict=True)}
     assert not [name for name, content in contents.items() if b"__aeabi_fdiv" in content]
     assert len([name for name, content in contents.items() if b"kibi_quotient_f32\0" in content]) > 10

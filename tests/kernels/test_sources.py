@@ -12,6 +12,7 @@ from kibi.ops import operators
 from kibi.selection.choice import VARIANTS
 from kibi.targets import target
 from kibi.toolchain import compile_objects
+from tests.support.amount import sample
 from tests.support.kernel_files import portable_folder
 from tests.toolchain.tools import check_cross, check_gcc
 from tests.toolchain.unity import unity_files
@@ -49,10 +50,7 @@ def test_kernels_by_the_default_compiler_give_no_warning(name: str, language: st
 
 
 @pytest.mark.cross
-@pytest.mark.parametrize(
-    ("name", "language", "level"),
-    [pytest.param(*each, marks=[] if each in _USUAL else [pytest.mark.slow]) for each in _FOR_ARM],
-)
+@pytest.mark.parametrize(("name", "language", "level"), sample(_FOR_ARM, _USUAL))
 def test_kernels_by_gcc_for_arm_give_no_warning(name: str, language: str, level: str) -> None:
     """The same with `arm-none-eabi-gcc`, whose optimizer knows of more that is suspect."""
     check_cross()

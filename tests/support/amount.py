@@ -1,6 +1,10 @@
-"""How many drawn models a test looks at: a fair sample in each run of the tests, many times as many in `make check-all`."""
+"""How much a test looks at: a fair sample in each run of the tests, everything in `make check-all`."""
 
 import os
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pytest
 
 IS_EXHAUSTIVE = os.environ.get("KIBI_TESTS") == "exhaustive"
 """True in `make check-all`, which sets it."""
@@ -9,3 +13,18 @@ IS_EXHAUSTIVE = os.environ.get("KIBI_TESTS") == "exhaustive"
 def amount(usual: int, exhaustive: int) -> int:
     """Returns how many examples to try in this run."""
     return exhaustive if IS_EXHAUSTIVE else usual
+
+
+def sample(cases: Iterable[tuple[Any, ...]], usual: Collection[tuple[Any, ...]] | None = None) -> list[Any]:
+    """Returns the cases of a parametrized test; those that are not in the sample are marked `slow`.
+
+    Args:
+        cases: the values of each case.
+        usual: the sample; None: every other case.
+    """
+    listed = list(cases)
+    chosen = listed[::2] if usual is None else usual
+    missing = [case for case in chosen if case not in listed]
+    if missing:
+        raise ValueError(f"the sample has cases that do not exist: {missing}")
+    return [pytest.param(*case, marks=[] if case in chosen else [pytest.mark.slow]) for case in listed]
