@@ -56,7 +56,6 @@ def _has_assembly(source: Path, core: Target, compiler: str) -> bool:
     return False
 
 
-@pytest.mark.cross
 @pytest.mark.parametrize(
     ("other", "kernel_set"), sample((other, kernel_set) for other in _OTHERS for kernel_set in _SETS)
 )

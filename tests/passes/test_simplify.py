@@ -27,6 +27,7 @@ from tests.ops.comparison import assert_same, graph_of
 from tests.ops.orders import interleaved
 from tests.passes.comparison import assert_becomes, check_same, only, outputs_of
 from tests.passes.networks import foldable, foldables
+from tests.support.amount import amount
 from tests.support.choices import Seeded
 from tests.support.network_models import networks
 from tests.support.operator_models import Case
@@ -41,7 +42,7 @@ _KNOWN = [
 ]
 
 
-@settings(max_examples=120)
+@settings(max_examples=amount(40, 150))
 @given(case=foldables())
 def test_simplify_any_network_equals_tflm(case: Case, oracle: Oracle) -> None:
     """What is left gives the bits that TFLM gives for the file; nothing more is found in it; ends stay."""
@@ -54,7 +55,7 @@ def test_simplify_any_network_equals_tflm(case: Case, oracle: Oracle) -> None:
     assert (simplified.graph.inputs, simplified.graph.outputs) == (graph.inputs, graph.outputs)
 
 
-@settings(max_examples=40)
+@settings(max_examples=amount(15, 60))
 @given(case=networks())
 def test_simplify_any_ordinary_network_equals_tflm(case: Case, oracle: Oracle) -> None:
     """The same for networks that were not drawn for it."""
