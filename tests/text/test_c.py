@@ -155,3 +155,16 @@ def test_words_and_types_of_the_program_itself_are_checked(text: str) -> None:
         c.type_name(text)
     with pytest.raises(InputError):
         c.name_part(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "c_type", "text"),
+    [
+        *((-128, "int8_t", "-128"), (255, "uint8_t", "255"), (-(1 << 31), "int32_t", "(-2147483647 - 1)")),
+        *(((1 << 31) - 1, "int32_t", "2147483647"), ((1 << 32) - 1, "uint32_t", "4294967295u")),
+        *((-(1 << 63), "int64_t", "(-9223372036854775807 - 1)"), ((1 << 64) - 1, "uint64_t", "18446744073709551615u")),
+    ],
+)
+def test_literal_of_the_ends_of_each_type_is_one_that_c_has(value: int, c_type: str, text: str) -> None:
+    """A literal has no sign of its own: the least numbers are differences."""
+    assert c.literal(value, c_type).text == text

@@ -69,6 +69,18 @@ def test_height_and_width_are_not_mixed_up() -> None:
     assert node.inputs == (x, weights, None)
 
 
+@pytest.mark.parametrize(("bias_type", "is_narrow"), [("INT32", True), ("INT64", False), ("FLOAT32", False)])
+def test_sums_of_16_bit_layers_without_bias_are_as_wide_as_the_file_says(bias_type: str, is_narrow: bool) -> None:
+    """INT32 means 32 bits, and everything else, the schema's default included, 64."""
+    builder = ModelBuilder()
+    x = builder.input([1, 2], DType.S16, 0.5, 0)
+    weights = builder.constant(np.ones((2, 2), np.int8), 0.5, 0)
+    y = builder.tensor([1, 2], DType.S16, 0.5, 0)
+    builder.operator("FULLY_CONNECTED", [x, weights], [y], quantized_bias_type=bias_type)
+    (node,) = parse_tflite(builder.finish([y]), "model").nodes
+    assert node.op == FullyConnected(narrow_sums=is_narrow)
+
+
 def _fully_connected(options: dict[str, int], options_type: str | None = None) -> tuple[Problem, ...]:
     builder = ModelBuilder()
     x = builder.input([1, 2], _S8, 0.5, 0)
@@ -102,7 +114,7 @@ def test_options_of_another_operator_are_refused() -> None:
     assert "FULLY_CONNECTED has Conv2DOptions where FullyConnectedOptions belong" in problem.what
 
 
-def _window(operator: str, options: dict[str, int]) -> tuple[Problem, ...]:
+def _window_model(operator: str, options: dict[str, int]) -> bytes:
     builder = ModelBuilder()
     x = builder.input([1, 4, 4, 2], _S8, 0.5, 0)
     y = builder.tensor([1, 4, 4, 2], _S8, 0.5, 0)
@@ -110,7 +122,11 @@ def _window(operator: str, options: dict[str, int]) -> tuple[Problem, ...]:
     if "CONV" in operator:
         inputs.append(builder.constant(np.ones((1, 1, 1, 2), np.int8), 0.5, 0))
     builder.operator(operator, inputs, [y], options)
-    return problems_of(builder.finish([y]))
+    return builder.finish([y])
+
+
+def _window(operator: str, options: dict[str, int]) -> tuple[Problem, ...]:
+    return problems_of(_window_model(operator, options))
 
 
 @pytest.mark.parametrize(
@@ -130,6 +146,12 @@ def test_window_that_makes_no_sense_is_refused(operator: str, options: dict[str,
     (problem,) = _window(operator, options)
     assert problem.what.startswith(f"{operator}: {expected}")
     assert problem.operator == 0
+
+
+def test_depth_multiplier_that_is_left_out_is_held_against_nothing() -> None:
+    """The schema's default is 0: the shapes say it then."""
+    (node,) = parse_tflite(_window_model("DEPTHWISE_CONV_2D", {"stride_h": 1, "stride_w": 1}), "model").nodes
+    assert node.op == DepthwiseConv2D(padding=Padding.SAME)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,48 @@
+"""Step functions that several nodes share: which nodes may, and that what they read is right."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kibi
+from kibi.dtypes import DType
+from kibi.engines import HostEngine
+from kibi.frontends.tflite import parse_tflite
+from kibi.ir import Graph
+from kibi.runtime import seeded_inputs
+from tests.support.tflite_builder import Attribute, ModelBuilder
+
+_LAYERS = 3
+"""Enough of one kind that sharing a function pays."""
+
+
+def _network(batches: int, dilation: int) -> Graph:
+    """Convolutions that differ in their weights alone."""
+    random, builder = np.random.default_rng(3), ModelBuilder()
+    shape = [batches, 9, 6, 3]
+    tensor = builder.input(shape, DType.S8, 0.05, 4)
+    for _ in range(_LAYERS):
+        weights = builder.constant(random.integers(-127, 128, (3, 3, 3, 3)).astype(np.int8), 0.004, 0)
+        output = builder.tensor(shape, DType.S8, 0.07, 4)
+        options: dict[str, Attribute] = {
+            "padding": "SAME",
+            "stride_h": 1,
+            "stride_w": 1,
+            "dilation_h_factor": dilation,
+            "dilation_w_factor": dilation,
+        }
+        builder.operator("CONV_2D", [tensor, weights], [output], options)
+        tensor = output
+    return parse_tflite(builder.finish([tensor]), "alike.tflite")
+
+
+@pytest.mark.parametrize(("batches", "dilation"), [(1, 1), (2, 1), (1, 2)])
+def test_layers_of_one_kind_read_their_own_rows(batches: int, dilation: int, tmp_path: Path) -> None:
+    """Layers that are alike share a function, but for those whose batches or dilated windows it knows nothing of."""
+    model = _network(batches, dilation)
+    library = kibi.compile(model, kibi.plan(model, "host"), tmp_path, target="host")
+    is_shared = "node_steps" in library.files["alike.c"]
+    assert is_shared == (batches == dilation == 1)
+    inputs = seeded_inputs(model, 0)
+    np.testing.assert_array_equal(HostEngine(library).run(inputs)[0], kibi.run(model, None, inputs)[0])
