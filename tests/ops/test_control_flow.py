@@ -138,6 +138,20 @@ def test_plan_with_a_body_in_too_small_an_arena_is_refused() -> None:
         validate(graph, replace(made, buffers=tuple(smaller)))
 
 
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_scratch_of_a_branch_holds_the_larger_of_its_graphs(is_swapped: bool) -> None:
+    """One of them runs at a time, and either may."""
+    graph = parse_tflite(_branches(_sum, _pool) if is_swapped else _branches(_pool, _sum), "branches.tflite")
+    made = kibi.plan(graph)
+    planned = PlannedModel.of(graph, made).graph
+    (needed,) = (
+        call.scratch_bytes for node, call in zip(planned.nodes, planned.calls, strict=True) if node.op.subgraphs
+    )
+    first, second = (body.arena_bytes for body in made.subgraphs)
+    assert first != second
+    assert needed == max(first, second)
+
+
 def test_library_with_bodies_is_the_same_each_time(tmp_path: Path) -> None:
     """The same model gives the same bytes, subgraphs included; each body has a file that names the model."""
     graph = parse_tflite(_branches(_pool, _sum), "branches.tflite")

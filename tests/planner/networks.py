@@ -90,6 +90,21 @@ class Tally(Window):
         return (RowAccess.same(view["input"].type.rows),)
 
 
+@dataclass(frozen=True, slots=True)
+class Doubling(Window):
+    """Two output rows at a time from one input row."""
+
+    name: ClassVar[str] = "DOUBLING"
+
+    def steps(self, view: NodeView) -> int:
+        """One for each input row."""
+        return view["input"].type.rows
+
+    def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
+        """One access for each input."""
+        return (RowAccess.same(view["input"].type.rows),)
+
+
 def graph(
     shapes: list[tuple[int, ...]],
     nodes: list[tuple[Operator, tuple[int, ...], int]],

@@ -5,7 +5,7 @@ import pytest
 from kibi.dtypes import DType
 from kibi.errors import PlanError
 from kibi.planner import Buffer, Run, file_order, lifetimes
-from tests.planner.networks import Sum, Window, by_row, chain, constant, graph, residual
+from tests.planner.networks import Doubling, Sum, Window, by_row, chain, constant, graph, residual
 
 
 def _spans(buffers: tuple[Buffer, ...], tensor: int) -> list[tuple[int, int, int, int]]:
@@ -87,6 +87,23 @@ def test_lifetimes_operators_that_interleave_share_their_scratch() -> None:
     net = chain(3, 3, rows=4, scratch_bytes=10)
     scratch = [each for each in lifetimes(net, by_row(net)) if each.tensor is None]
     assert [(each.nodes, each.size_bytes, each.start, each.end) for each in scratch] == [((0, 1), 10, 0, 8)]
+
+
+def test_lifetimes_shared_scratch_is_as_large_as_the_largest() -> None:
+    """Whichever of the nodes that take turns comes first."""
+    for sizes in ((10, 24), (24, 10)):
+        nodes = [(Window(3, 1, 1, size), (number,), number + 1) for number, size in enumerate(sizes)]
+        net = graph([(1, 4, 2, 1)] * 3, [*nodes])
+        scratch = [each for each in lifetimes(net, by_row(net)) if each.tensor is None]
+        assert [(each.nodes, each.size_bytes) for each in scratch] == [((0, 1), 24)]
+
+
+def test_lifetimes_rows_of_one_step_live_until_the_last_of_them_is_read() -> None:
+    """They are one buffer, however many other steps come in between."""
+    net = graph([(1, 2, 3, 1), (1, 4, 3, 1), (1, 4, 3, 1)], [(Doubling(), (0,), 1), (Window(), (1,), 2)])
+    runs = (Run(0, 0, 1), Run(1, 0, 1), Run(0, 1, 1), Run(1, 1, 3))
+    made = [each for each in lifetimes(net, runs) if each.tensor == 1]
+    assert [(each.first_row, each.rows, each.start, each.end) for each in made] == [(0, 2, 0, 4), (2, 2, 2, 6)]
 
 
 def test_lifetimes_rows_of_a_split_input_lie_in_order_and_die_one_by_one() -> None:

@@ -239,10 +239,11 @@ def test_data_of_another_size_than_the_shape_takes_are_refused(size: int) -> Non
     assert (problem.operator, problem.tensor) == (0, "weights")
 
 
-def test_data_in_a_buffer_that_is_not_there_are_refused() -> None:
+@pytest.mark.parametrize("number", [1, 9])
+def test_data_in_a_buffer_that_is_not_there_are_refused(number: int) -> None:
     """The index and the number of buffers are in the error."""
-    (problem,) = problems_of(relu_on(lambda builder: builder.tensor([1, 4], _S8, 0.5, 0, buffer=9)))
-    assert "buffer 9, but there are 1 buffers" in problem.what
+    (problem,) = problems_of(relu_on(lambda builder: builder.tensor([1, 4], _S8, 0.5, 0, buffer=number)))
+    assert f"buffer {number}, but there are 1 buffers" in problem.what
     assert problem.tensor == "tensor_0"
 
 
