@@ -69,3 +69,5 @@ def test_tables_have_the_smallest_entries() -> None:
     """Offsets up to 16,320 fit into 8 bits as multiples of 64, and into 16 as multiples of 2."""
     assert "uint8_t" in offsets_text((64, 16320, 0, 128, 640, 64), word("name"), 2).table.text
     assert "uint16_t" in offsets_text((66, 16320, 0, 128, 640, 64), word("name"), 2).table.text
+    assert "uint8_t" in offsets_text((3, 255, 0, 7, 100, 9), word("name"), 2).table.text
+    assert "uint16_t" in offsets_text((3, 256, 0, 7, 100, 9), word("name"), 2).table.text

@@ -83,6 +83,26 @@ def test_every_pair_of_bytes_gives_the_general_byte(tmp_path: Path) -> None:
         assert fast.instructions < 6.1 * elements
 
 
+def test_general_kernel_of_the_set_gives_the_portable_bytes(tmp_path: Path) -> None:
+    """Whichever input is halved, whatever is cut off, and where sums lie between two outputs."""
+    own = KernelOnCore("kibi_add_s8", ARMV7EM, tmp_path / "own")
+    plain = KernelOnCore("kibi_add_s8", PORTABLE, tmp_path / "plain")
+    rng, elements = np.random.default_rng(3), 1 << 12
+    # One input counts a millionth of the other: halves of it decide how halves of the sum are rounded.
+    tie: Values = {
+        "zero_point1": 0, "multiplier1": 1 << 30, "shift1": 0, "zero_point2": 0, "multiplier2": 1 << 30, "shift2": -20,
+        "output_zero_point": 0, "output_multiplier": 1 << 30, "output_shift": -19,
+    }  # fmt: skip
+    swapped: Values = {"multiplier1": 1 << 30, "shift1": -20, "multiplier2": 1 << 30, "shift2": 0}
+    cut: Values = {"activation_min": -5, "activation_max": 60}
+    changes: list[Values] = [{}, {}, {}, cut, {"step1": 0}, {"step2": 0}, tie, tie | swapped]
+    for change in changes:
+        values = _layer(rng) | {"elements": elements} | change
+        inputs = [rng.integers(-128, 128, elements).astype(np.int8) for _ in range(2)]
+        case = Case(values, [range(2)], inputs, elements)
+        assert own.run(case) == plain.run(case), change
+
+
 def test_inputs_that_broadcast_and_clamps_are_left_to_the_general_kernel() -> None:
     """So are layers with factors beyond what fits."""
     values = _layer(np.random.default_rng(1))

@@ -11,12 +11,14 @@ from kibi.dtypes import Array
 from kibi.ir import KernelCall
 from kibi.kernels.params import PARAMS
 from kibi.ops.overlap import least_distance
+from kibi.quant import requantize
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
 from tests.kernels.emulated import Bench, linked
 from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
 from tests.kernels.overlaps import probes_of, run
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, convolution
+from tests.quant.boundaries import TRIPLES
 from tests.support.operator_models import s8_case
 
 Values = dict[str, int | Array]
@@ -116,6 +118,30 @@ def test_drawn_layer_gives_the_general_bytes(general: str, build: tuple[str, str
     for _ in range(_CASES):
         case, own = _cases(general, rng)
         assert packed.run(own) == plain.run(case), case
+
+
+@pytest.mark.parametrize(("zero_point", "low", "high"), [(0, -128, 127), (127, -128, 127), (5, -7, 90)])
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m3"])
+def test_every_boundary_that_is_simple(core: str, zero_point: int, low: int, high: int) -> None:
+    """Sums of nothing but the bias are rounded, moved and cut as Python does, by a core of the set and by the plain C twin."""
+    triples = [each for each in TRIPLES if abs(each[0]) < 1 << 23 and each[2] < 0]
+    acc, multiplier, shift = np.array(triples, np.int32).T
+    channels, limit = len(triples), (1 << 23) - 129
+    # One weight keeps each channel from being taken for a constant; its input is zero.
+    acc = np.clip(acc, -limit, limit)
+    values: Values = {
+        "filter": np.ones(channels, np.int8), "bias": acc.copy(), "multiplier": multiplier.copy(),
+        "shift": shift.astype(np.int8), "depth": 1, "piece": 1, "pieces": 1, "vectors": 1, "vectors_per_row": 1,
+        "output_channels": channels, "output_zero_point": zero_point, "activation_min": low, "activation_max": high,
+    }  # fmt: skip
+    packed = _PACKS["kibi_fully_connected_s8"](_call("kibi_fully_connected_s8", values))
+    assert packed is not None
+    bench = Bench(linked((_KERNEL,), core, "zig", "s"), np.random.default_rng(0))
+    output = bench.place("output", np.zeros(channels, np.int8), writable=True)
+    rows = bench.rows([bench.place("input", np.zeros(1, np.int8))])
+    bench.call(_KERNEL, output, rows, bench.params(packed), 0)
+    scaled = requantize(acc, multiplier, shift).astype(np.int64) + zero_point
+    np.testing.assert_array_equal(bench.read(output, channels), np.clip(scaled, low, high).astype(np.int8))
 
 
 @pytest.mark.parametrize("channels", [8, 12, 17, 23])

@@ -72,19 +72,21 @@ def test_plan_by_row_never_holds_the_whole_input_of_an_accumulator(scratch_bytes
     assert made.arena_bytes <= stored + rows + accumulator + scratch_bytes
 
 
-def test_validate_accumulator_overwritten_between_steps_is_caught() -> None:
+@pytest.mark.parametrize("turn", [1, 2])
+def test_validate_accumulator_overwritten_between_steps_is_caught(turn: int) -> None:
     """A row that is made in the accumulator's bytes between two of its steps is found when the steps run."""
     net = tallied(3, rows=4)
     made = plan(net, M4, runs=by_row(net))
     buffers = list(made.buffers)
     place = _scratch_place(made, 1)
     scratch = buffers[place] = replace(buffers[place], end=buffers[place].start + 1)
-    intruder = next(place for place, each in enumerate(buffers) if each.tensor == 1 and each.start > scratch.start + 1)
+    intruder = next(place for place, each in enumerate(buffers) if each.tensor == 1 and each.first_row == turn)
     buffers[intruder] = replace(buffers[intruder], offset=scratch.offset)
     text = _refusal(net, replace(made, buffers=tuple(buffers)))
-    assert "step 2, row 1" not in text
-    assert "operator 1 (TALLY): its accumulator has not survived since the step before: 4 of its bytes" in text
-    assert f"from byte {scratch.offset}, hold row 2 of 't1'" in text
+    what = "of operator 1 (TALLY): its accumulator has not survived since the step before: 4 of its bytes"
+    assert f"row {turn - 1} {what}" not in text
+    assert f"row {turn} {what}" in text
+    assert f"from byte {scratch.offset}, hold row {turn} of 't1'" in text
 
 
 def test_validate_accumulator_shared_with_an_interleaved_node_is_caught() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kibi.errors import PlanError
 from kibi.ir import Graph, KernelCall, NodeView, Operator
-from kibi.planner import Plan, plan, validate
+from kibi.planner import Plan, Run, plan, validate
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
 from kibi.planner.order.orders import file_order
@@ -70,6 +70,16 @@ def test_input_that_another_node_reads_later_stays() -> None:
     buffers = lifetimes(net, runs)
     pairs = {(buffers[rule.first].tensor, buffers[rule.second].tensor) for rule in in_place_rules(net, runs, buffers)}
     assert (0, 1) not in pairs
+
+
+def test_row_that_another_node_reads_right_after_stays() -> None:
+    """Two nodes take turns with the rows of a tensor: the first must leave each to the second."""
+    net = graph([(1, 3, 8, 1)] * 4, [(Window(), (0,), 1), (Shifting(), (1,), 2), (Window(), (1,), 3)], outputs=(2, 3))
+    runs = tuple(Run(node, row, 1) for row in range(3) for node in range(3))
+    buffers = lifetimes(net, runs)
+    pairs = {(buffers[rule.first].tensor, buffers[rule.second].tensor) for rule in in_place_rules(net, runs, buffers)}
+    assert len([buffer for buffer in buffers if buffer.tensor == 1]) == 3
+    assert (1, 2) not in pairs
 
 
 def test_model_output_that_is_read_is_not_overwritten() -> None:

@@ -366,6 +366,19 @@ def test_validate_wrong_regions_are_named(change: Callable[[Plan], Plan], text: 
         validate(net, change(made))
 
 
+def test_validate_weights_begin_where_an_array_can() -> None:
+    """Behind buffers of an odd number of bytes a region needs room for what aligns its constants."""
+    image = (1, 5, 3, 1)
+    net = constant(graph([image, (40,), image], [(Weighted(3, 1, 1), (0, 1), 2)]), 1)
+    made = plan(net, M4, regions=(Region("all", 200, 1.0, holds_weights=True),), place_weights=True)
+    (use,) = made.regions
+    start = -(-use.used_bytes // M4.arena_alignment_bytes) * M4.arena_alignment_bytes
+    assert start > use.used_bytes
+    validate(net, _use(made, size_bytes=start + use.weights_bytes))
+    with pytest.raises(PlanError, match="bytes of buffers and 40 of constants"):
+        validate(net, _use(made, size_bytes=start + use.weights_bytes - 1))
+
+
 @settings(max_examples=60)
 @given(st.data())
 def test_validate_buffer_in_another_region_is_caught(data: st.DataObject) -> None:

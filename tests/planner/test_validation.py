@@ -169,6 +169,7 @@ def test_validate_dropped_or_doubled_buffer_is_caught(data: st.DataObject) -> No
         (lambda made: _with(made, 0, tensor=None), "buffer 0 is neither"),
         (lambda made: _with(made, 0, start=-1), "lives from step -1"),
         (lambda made: _with(made, 0, end=99), "lives from step 0 to 99, of 16 steps"),
+        (lambda made: _with(made, 0, end=17), "lives from step 0 to 17, of 16 steps"),
         (lambda made: _with(made, 3, size_bytes=4), "needs 8 bytes of scratch, has 4"),
         (lambda made: _with(made, 3, alignment=2), "it must be aligned to 4"),
     ],
