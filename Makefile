@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo check check-all lint types test bench docs headers wheel fuzz clean
+.PHONY: help setup setup-dev demo check check-all lint types test bench docs headers wheel fuzz mutations clean
 
 help: ## What can be made
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ bench: setup-dev ## Kibi's figures beside TensorFlow Lite Micro's; ARGS=--json f
 
 fuzz: setup-dev ## Broken and hostile input for every door; ARGS='load --count 1000000 --seed 7'
 	$(BIN)/python -m tests.fuzz $(ARGS)
+
+mutations: setup-dev ## Seed bugs one by one, and see that tests catch each; ARGS="--only 'planner.*'" or --all-tests
+	$(BIN)/python -m tests.mutations $(ARGS)
 
 docs: setup-dev ## Write generated tables, pictures and figures anew
 	$(BIN)/python docs/generate.py

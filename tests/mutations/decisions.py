@@ -1,0 +1,164 @@
+"""Bugs in what is computed and proven ahead of time: rounding, rules of operators, packed kernels, passes."""
+
+from tests.mutations.mutation import Mutation
+
+_REFERENCE = "tests/ops/test_reference.py::test_reference_any_model_of_one_operator_equals_tflm"
+
+_QUANT = (
+    Mutation(
+        "quant.negative-halves-go-up",
+        "quant/rounding.py",
+        "threshold = (mask >> 1) + (x < 0)",
+        "threshold = mask >> 1",
+        "A division by a power of two rounds negative halves up.",
+        ("tests/quant/test_rounding.py",),
+    ),
+    Mutation(
+        "quant.multiplier-is-cut-off",
+        "quant/multiplier.py",
+        "value = math.floor(fraction * (1 << 31) + 0.5)",
+        "value = math.floor(fraction * (1 << 31))",
+        "A multiplier's last bit is cut off, not rounded.",
+        ("tests/quant/test_multiplier.py",),
+    ),
+    Mutation(
+        "quant.halves-go-to-even",
+        "quant/rounding.py",
+        "return zero_point + int(round_half_away(quotient))",
+        "return zero_point + int(np.round(quotient))",
+        "Real numbers between two integers go to the even one.",
+        ("tests/quant/test_rounding.py",),
+    ),
+    Mutation(
+        "quant.reciprocal-takes-a-step-too-few",
+        "quant/fixed_point.py",
+        "for _ in range(3):",
+        "for _ in range(2):",
+        "A reciprocal ends a Newton step early.",
+        ("tests/quant/test_fixed_point.py",),
+    ),
+)
+
+_OPERATORS = (
+    Mutation(
+        "operators.padding-is-rounded-up",
+        "ops/attributes.py",
+        "return max(0, (output - 1) * stride + effective - size) // 2",
+        "return (max(0, (output - 1) * stride + effective - size) + 1) // 2",
+        "An odd border has its larger half in front.",
+        (f"{_REFERENCE}[MAX_POOL_2D]",),
+    ),
+    Mutation(
+        "operators.pooling-overlaps-too-much",
+        "ops/overlap.py",
+        "return window.channels * least_distance((window.first_inside(x), x) for x in range(window.output_width))",
+        "return window.channels * least_distance((window.first_inside(x), x - 1) for x in range(window.output_width))",
+        "A pooling declares that its output may begin a pixel nearer to its input than it may.",
+        ("tests/kernels/test_armv7em.py", "-k", "overwritten and not CONV_2D"),
+    ),
+    Mutation(
+        "operators.window-needs-a-row-too-few",
+        "ir/rows.py",
+        "high = max(low, min(self.count, -((first - self.rows) // dilation)))",
+        "high = max(low, min(self.count, -((first - self.rows + 1) // dilation)))",
+        "The last row of an input is never read.",
+        (f"{_REFERENCE}[MAX_POOL_2D]",),
+    ),
+)
+
+_SELECTION = (
+    Mutation(
+        "selection.proof-forgets-negative-sums",
+        "selection/sums.py",
+        "is_small = (most < limit) & (least > -limit)",
+        "is_small = most < limit",
+        "Layers whose sums may be too far below zero get a kernel that doubles them.",
+        ("tests/kernels/test_conv2d_three_wide.py", "-k", "leave_their_range"),
+    ),
+    Mutation(
+        "selection.pairs-need-not-fit",
+        "selection/packed_pairs.py",
+        "return bool(packed.min() >= _PAIR_LEAST)",
+        "return bool(packed.min() >= 2 * _PAIR_LEAST)",
+        "Two weights of -128 are packed into 16 bits that cannot hold them.",
+        ("tests/kernels/test_fully_connected_variants.py", "-k", "left_to_the_general"),
+    ),
+    Mutation(
+        "selection.addition-ignores-its-upper-clamp",
+        "selection/add_linear.py",
+        "(layer.activation_min, layer.activation_max) != (-128, 127)",
+        "layer.activation_min != -128",
+        "An addition that cuts its output from above gets a kernel that does not.",
+        ("tests/kernels/test_add_variants.py",),
+    ),
+    Mutation(
+        "selection.winograd-transforms-with-the-wrong-sign",
+        "selection/conv2d_winograd.py",
+        "_words(a - b + c)",
+        "_words(a - b - c)",
+        "A column of the transformed weights has a wrong sign.",
+        ("tests/kernels/test_conv2d_three_wide.py", "-k", "drawn_rows"),
+    ),
+    Mutation(
+        "selection.depthwise-taps-are-swapped",
+        "selection/depthwise_3x3.py",
+        "two_taps(w[2, 0], w[2, 1])",
+        "two_taps(w[2, 1], w[2, 0])",
+        "Two taps of a window are packed in the wrong order.",
+        ("tests/kernels/test_depthwise_variants.py", "-k", "drawn_rows"),
+    ),
+    Mutation(
+        "selection.lanes-add-what-broadcasts",
+        "selection/host_lanes.py",
+        "if layer.pieces > 1 or not layer.step1 or not layer.step2:",
+        "if layer.pieces > 1 or not layer.step1:",
+        "An addition of one number gets a kernel that reads on behind it.",
+        ("tests/kernels/test_host_kernels.py",),
+    ),
+)
+
+_PASSES = (
+    Mutation(
+        "passes.outputs-are-dropped",
+        "passes/unused.py",
+        "if any(graph.readers(index) or not graph.is_inner(index) for index in node.outputs):",
+        "if any(graph.readers(index) for index in node.outputs):",
+        "Operators whose outputs are the model's are dropped as if nobody read them.",
+        ("tests/passes/test_unused.py",),
+    ),
+    Mutation(
+        "passes.pad-into-another-scale",
+        "passes/pad_into_window.py",
+        "or any(pads[3]) or not same_scale(source, result) or source.is_state:",
+        "or any(pads[3]) or source.is_state:",
+        "A border of one zero point becomes one of another.",
+        ("tests/passes/test_pad_into_window.py",),
+    ),
+    Mutation(
+        "passes.pooling-that-clamps-is-dropped",
+        "passes/identity.py",
+        "if is_one and not clamps else",
+        "if is_one else",
+        "A pooling of single elements is dropped though it cuts them off.",
+        ("tests/passes/test_identity.py",),
+    ),
+    Mutation(
+        "passes.quantize-to-another-scale-is-dropped",
+        "passes/identity_quantize.py",
+        "return same_type(graph.tensors[source], view.output) and bool((table == IDENTITY).all())",
+        "return bool((table == IDENTITY).all())",
+        "A change of scale that keeps the numbers is dropped, though they mean others then.",
+        ("tests/passes/test_identity_quantize.py",),
+    ),
+    Mutation(
+        "passes.slice-that-moves-is-taken-for-none",
+        "passes/moves_nothing.py",
+        "found = [(axis.source, axis.step, axis.size)",
+        "found = [(axis.source, abs(axis.step), axis.size)",
+        "An operator that turns elements around becomes a reshape.",
+        ("tests/passes/test_moves_nothing.py",),
+    ),
+)
+
+DECISIONS = (*_QUANT, *_OPERATORS, *_SELECTION, *_PASSES)
+"""All of them."""

@@ -1,0 +1,11 @@
+"""All seeded bugs."""
+
+from tests.mutations.codegen import CODEGEN
+from tests.mutations.decisions import DECISIONS
+from tests.mutations.frontends import FRONTENDS
+from tests.mutations.kernels import KERNELS
+from tests.mutations.mutation import Mutation
+from tests.mutations.planner import PLANNER
+
+MUTATIONS: tuple[Mutation, ...] = (*KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS)
+"""In the order in which they are tried."""
