@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -33,15 +34,27 @@ def _pooled() -> tuple[Graph, Plan]:
     return model, kibi.plan(model, runs=by_row(model))
 
 
-def _pairs() -> tuple[Graph, Plan]:
-    """Two rows of each node at a time, so that the last iteration has less than the others."""
-    model = residual_network(height=7)
+def _in_blocks(*sizes: int) -> tuple[Graph, Plan]:
+    """Rows in blocks of these sizes, each operator a block after the one before it."""
+    model = residual_network(height=sum(sizes))
+    ends = list(accumulate(sizes))
     runs = tuple(
-        Run(number, first, min(2, view.steps - first))
-        for number, view in enumerate(model.views)
-        for first in range(0, view.steps, 2)
+        Run(node, ends[block] - sizes[block], sizes[block])
+        for turn in range(len(sizes) + len(model.nodes))
+        for node, block in enumerate(range(turn, turn - len(model.nodes), -1))
+        if 0 <= block < len(sizes)
     )
     return model, kibi.plan(model, runs=runs)
+
+
+def _pairs() -> tuple[Graph, Plan]:
+    """Two rows of each node at a time, so that the last iteration has less than the others."""
+    return _in_blocks(2, 2, 2, 2, 2, 1)
+
+
+def _uneven() -> tuple[Graph, Plan]:
+    """Three rows first, and one at last, so that functions take how many steps they run."""
+    return _in_blocks(3, 2, 1, 1)
 
 
 def _regions() -> tuple[Graph, Plan]:
@@ -67,6 +80,7 @@ _MODELS = {
     "residual": _residual,
     "pooled": _pooled,
     "pairs": _pairs,
+    "uneven": _uneven,
     "regions": _regions,
     "external": _external,
     **{name.lower(): _drawn(name) for name in ("IF", "WHILE", "ASSIGN_VARIABLE", "CIRCULAR_BUFFER", "SVDF")},

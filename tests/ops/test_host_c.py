@@ -28,6 +28,7 @@ from tests.ops.comparison import (
 )
 from tests.ops.convolutions import GEOMETRIES, convolution
 from tests.ops.orders import gaps, interleaved, spread
+from tests.ops.telling_models import telling_models
 from tests.support.amount import amount
 from tests.support.choices import Seeded
 from tests.support.network_models import network
@@ -112,6 +113,13 @@ def test_host_c_optimized_by_the_default_compiler_equals_tflm(
     graphs = [graph for _, graph in some]
     batch = Batch(graphs, _plans(some), tmp_path, compiler="zig", level="2", sanitize=True)
     _check(some, wanted[::_SHARE_OPTIMIZED], batch)
+
+
+def test_host_c_of_telling_models_equals_tflm(oracle: Oracle, tmp_path: Path) -> None:
+    """Models that are made so that single lines of kernels and of generated code decide."""
+    models = [(case, graph_of(case)) for case in telling_models()]
+    batch = Batch([graph for _, graph in models], _plans(models), tmp_path, compiler="zig", level="1", sanitize=True)
+    _check(models, [outputs_of(case, oracle) for case, _ in models], batch)
 
 
 def test_host_c_of_elements_of_eight_bytes_reads_them_where_they_are_aligned(

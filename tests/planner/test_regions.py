@@ -20,8 +20,10 @@ from kibi.kernels.params import Params, array
 from kibi.planner import Buffer, Granularity, Handover, Plan, PlannedModel, place, plan, validate
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.placement.items import PairRule
+from kibi.planner.regions.bound import relax, unrelaxed
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import assign_regions
+from kibi.planner.regions.problem import RegionProblem, Unit
 from kibi.targets import target
 from tests.planner.networks import Window, by_row, chain, constant, graph, residual, tallied
 
@@ -432,3 +434,13 @@ def test_from_json_refuses_regions_of_wrong_types(old: str, new: str, text: str)
 def test_weighted_network_is_a_right_one() -> None:
     """The network of these tests has the constants that it says."""
     assert np.asarray(weighted().views[0].constant("filter")).nbytes == 40
+
+
+def test_bound_of_the_cost_counts_what_capacities_give_back() -> None:
+    """Two units of ten bytes, of which the cheap region holds one: prices prove the least cost, and no more."""
+    buffers = [Buffer(tensor, None, 0, 1, 0, 10, 1, 0, 1) for tensor in (0, 1)]
+    units = tuple(Unit((number,), None, 10, 10) for number in range(2))
+    regions = (Region("fast", 10, 1.0), Region("slow", 100, 5.0))
+    problem = RegionProblem(regions, units, place(buffers), (), 1)
+    assert unrelaxed(problem).bound == 20
+    assert 20 < relax(problem, 60).bound <= 60

@@ -25,7 +25,7 @@ def _place(seed: int = 5, capacity: int | None = None) -> Solution:
     starts, lengths, sizes = rng.integers(0, 60, 90), rng.integers(1, 25, 90), rng.integers(1, 90, 90)
     rows = zip(starts.tolist(), lengths.tolist(), sizes.tolist(), strict=True)
     items = [Item(start, start + length, size) for start, length, size in rows]
-    return place_items(items, capacity=capacity, time_limit_seconds=0.06)
+    return place_items(items, capacity=capacity, time_limit_seconds=0.12)
 
 
 def _forbid(monkeypatch: pytest.MonkeyPatch) -> None:
