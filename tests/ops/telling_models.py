@@ -14,7 +14,7 @@ from tests.ops.comparison import graph_of
 from tests.support.case import Case, one
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
-from tests.support.tflite_builder import ModelBuilder
+from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _MOST_SEEDS = 400
 
@@ -32,7 +32,13 @@ def pool_of_negative_values() -> Case:
     b, shape = ModelBuilder(), (1, 5, 5, 2)
     source, output = b.input(shape, DType.S8, 0.5, 3), b.tensor(shape, DType.S8, 0.5, 3)
     data = np.random.default_rng(0).integers(-128, 0, shape).astype(np.int8)
-    window = {"filter_height": 3, "filter_width": 3, "stride_h": 1, "stride_w": 1, "padding": "SAME"}
+    window: dict[str, Attribute] = {
+        "filter_height": 3,
+        "filter_width": 3,
+        "stride_h": 1,
+        "stride_w": 1,
+        "padding": "SAME",
+    }
     return one("AVERAGE_POOL_2D", b, [source], output, [data], **window)
 
 
@@ -55,7 +61,7 @@ def enlarged_negative_values() -> Case:
 def border_of_two_lengths() -> Case:
     """Two convolutions whose borders hold one value; the rows of the first are longer than those of the second."""
     rng, b = np.random.default_rng(0), ModelBuilder()
-    how = {"stride_h": 1, "stride_w": 1, "padding": "SAME"}
+    how: dict[str, Attribute] = {"stride_h": 1, "stride_w": 1, "padding": "SAME"}
     tensor = b.input((1, 5, 6, 16), DType.S8, 0.5, 3)
     for inputs, outputs in ((16, 1), (1, 2)):
         weights = b.constant(
