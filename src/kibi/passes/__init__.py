@@ -26,7 +26,7 @@ _LATE = ("PASSES", "Pass", "Simplified", "simplify")
 
 
 def __getattr__(name: str) -> Any:
-    """What the lossless passes export: they are imported when somebody asks for them, so that `import kibi` stays quick."""
+    """Imports the lossless passes at their first use, so that `import kibi` stays quick."""
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from kibi.passes import lossless  # noqa: PLC0415 - see above

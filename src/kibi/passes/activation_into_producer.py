@@ -1,4 +1,4 @@
-"""The pass `activation-into-producer`: operators that merely clamp become the clamp of the operator in front of them."""
+"""The pass `activation-into-producer`: operators that merely clamp become the clamp of the operator before them."""
 
 from dataclasses import replace
 
@@ -22,11 +22,11 @@ Clamping = Conv2D | DepthwiseConv2D | FullyConnected | Pool2D | Elementwise2
 
 Numbers = NDArray[np.int64]
 _BEYOND: Numbers = np.arange(-256, 257, dtype=np.int64)
-"""Numbers before the clamp: all of s8, and some on both sides, which behave like all others there."""
+"""Numbers before the clamp: the s8 range, and some beyond each end that represent all others there."""
 
 
 def fuse_activations(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
-    """The graph with RELU, RELU6 and whatever else merely clamps inside the operators in front; and what was done.
+    """Returns the graph with RELU, RELU6 and other clamps fused into the operators before them, and the changes made.
 
     An operator on single elements goes into its producer's fused activation where one of the activations gives the same for
     every number that the producer may find before it clamps. Scale and zero point of what goes in and what comes out must
@@ -36,7 +36,7 @@ def fuse_activations(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
 
 def limits_of(view: NodeView) -> tuple[int, int] | None:
-    """The closed range that an operator clamps its outputs of s8 to in the end; None for operators that do not."""
+    """Returns the closed range to which an operator finally clamps its s8 outputs; None for operators that do not clamp."""
     if not isinstance(view.op, Clamping) or is_custom(view.op) or view.output.type.dtype is not DType.S8:
         return None
     return view.op.activation.limits(DType.S8, view.output.quantization)
@@ -48,7 +48,7 @@ def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
     if source is None or not same_type(source, view.output) or not graph.is_inner(source.index):
         return None
     if view.output.is_state:
-        return None  # it is made when nobody needs what it overwrites any more
+        return None  # the output overwrites its input, and must be made after the last read of that
     made = graph.maker(source.index)
     if made is None or graph.readers(source.index) != (place,) or node.inputs.count(source.index) > 1:
         return None
@@ -68,7 +68,7 @@ def _clamped(node: Node, activation: Activation, outputs: tuple[int, ...]) -> No
 
 
 def _activation(view: NodeView, table: Table) -> Activation | None:
-    """The activation that gives what the operator's own and the table behind it give; its own where that does."""
+    """Returns the activation that equals the operator's own followed by the table; its own if that suffices."""
     own = limits_of(view)
     if own is None:
         return None
@@ -84,6 +84,6 @@ def _activation(view: NodeView, table: Table) -> Activation | None:
 
 
 def _clamp(numbers: Numbers, limits: tuple[int, int]) -> Numbers:
-    """The upper bound wins where the range is empty, as in the kernels."""
+    """Clamps; the upper bound wins if the range is empty, as in the kernels."""
     low, high = limits
     return np.minimum(np.maximum(numbers, low), high)

@@ -1,4 +1,4 @@
-"""The pass `assign-in-place`: what is assigned to a variable is made in the variable's own bytes."""
+"""The pass `assign-in-place`: an operator writes its output directly to the variable to which it is assigned."""
 
 from dataclasses import replace
 
@@ -12,9 +12,9 @@ NAME = "assign-in-place"
 
 
 def assign_in_place(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
-    """The graph without ASSIGN_VARIABLE where the operator in front can write to the variable itself; and what was done.
+    """Returns the graph without ASSIGN_VARIABLE where the operator before it can write to the variable, and the changes made.
 
-    It can where nobody needs the old value behind it, and its kernel may overwrite what it still reads itself.
+    It can where nobody needs the old value afterwards, and its kernel may overwrite its own input.
     """
     changes: list[Change] = []
     place = 0
@@ -30,7 +30,7 @@ def assign_in_place(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
 
 def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
-    """The graph without the assignment at a place, and a sentence on it; None where there is nothing to do."""
+    """Returns the graph without the assignment at a place, and a sentence on it; None if the assignment must stay."""
     view = graph.views[place]
     if not isinstance(view.op, AssignVariable) or is_custom(view.op):
         return None
@@ -55,6 +55,6 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
 
 
 def _is_inner(graph: Graph, tensor: Tensor) -> bool:
-    """Whether a node makes it and only nodes can see it: it may vanish."""
+    """True if a tensor may be removed: a node makes it and only nodes read it."""
     is_seen = tensor.index in graph.outputs or tensor.is_external or tensor.is_state
     return not is_seen and any(tensor.index in node.outputs for node in graph.nodes)

@@ -1,4 +1,4 @@
-"""What a pass did to a graph, for people."""
+"""The record of what a pass changed in a graph, for people."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,8 @@ class Change:
         by: the pass's name: `constant-channels`.
         where: the node that changed or vanished, as `Node.label` names it.
         what: one sentence: what was done, and the reason why no bit changes.
-        macs: multiply-accumulates that are saved.
-        weights_bytes: bytes of constants that are saved; negative where they grow.
+        macs: multiply-accumulates saved in one inference.
+        weights_bytes: bytes of constants saved; negative if the constants grow.
     """
 
     by: str

@@ -1,6 +1,6 @@
-"""Look-up tables for weights stay where they save flash; elsewhere the weights are decoded ahead of time.
+"""Keeps look-up tables for weights where they save flash, and decodes the other weights ahead of time.
 
-A kernel that looks weights up is code of its own, and slower: it is worth that where what its layers save is more.
+A kernel that looks weights up needs extra code and is slower. It is used where its layers save more bytes than its code takes.
 """
 
 from dataclasses import replace
@@ -8,18 +8,18 @@ from dataclasses import replace
 from kibi.ir import Graph, KernelCall, Tensor
 
 _CODE_BYTES = 1024
-"""What a kernel that looks up takes of flash, with all that comes along."""
+"""Bytes of flash that a kernel with look-ups takes, with the code that it calls."""
 _NONE = ""
-"""Stands for the kernels that take elements, whether their constants are looked up elsewhere or not."""
+"""The name under which all kernels without look-ups are counted."""
 
 
 def without_codebooks(graph: Graph) -> Graph:
-    """The graph with all constants decoded."""
+    """Returns the graph with all constants decoded."""
     return replace(graph, tensors=tuple(map(_decoded, graph.tensors)))
 
 
 def with_saving_codebooks(graph: Graph) -> Graph:
-    """The graph with constants decoded but for those whose kernels, and all their layers, save more flash than code takes."""
+    """Returns the graph with constants decoded where the layers of a kernel save less flash than its code takes."""
     if all(tensor.codebook_in_use is None for tensor in graph.tensors):
         return graph
     plain = without_codebooks(graph)
@@ -45,5 +45,5 @@ def _decoded(tensor: Tensor) -> Tensor:
 
 
 def _constant_bytes(call: KernelCall) -> int:
-    """Bytes of the arrays that a call names."""
+    """Returns the bytes of the arrays that a call names."""
     return sum(data.nbytes for data in call.constants.values())

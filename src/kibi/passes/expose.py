@@ -1,4 +1,4 @@
-"""Make every tensor that is computed an output, so that engines can be compared operator by operator."""
+"""Makes every computed tensor an output, so that engines can be compared operator by operator."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from kibi.ir import Graph, verify
 
 
 def expose_intermediates(graph: Graph) -> Graph:
-    """The same graph with the outputs of all nodes as its outputs, in the order of nodes."""
+    """Returns the graph with the outputs of all nodes as its outputs, in the order of nodes."""
     computed = (index for node in graph.nodes for index in node.outputs)
     made = tuple(dict.fromkeys(index for index in computed if not graph.tensors[index].is_state))
     return verify(replace(graph, outputs=made))

@@ -1,4 +1,4 @@
-"""Let the caller own the bytes of inputs or outputs."""
+"""Lets the caller own the bytes of inputs or outputs."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -7,7 +7,7 @@ from kibi.ir import Graph
 
 
 def with_external_buffers(graph: Graph, tensors: Collection[int]) -> Graph:
-    """The same graph with these tensors in external buffers; constants among them stay constants."""
+    """Returns the graph with these tensors in external buffers; constants among them stay constants."""
     chosen = {index for index in tensors if not graph.tensors[index].is_constant}
     if all(graph.tensors[index].is_external for index in chosen):
         return graph

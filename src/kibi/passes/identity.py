@@ -1,4 +1,4 @@
-"""The pass `identity`: operators that give back what they are given."""
+"""The pass `identity`: drops operators that return their input unchanged."""
 
 from kibi.dtypes import DType
 from kibi.ir import Graph, NodeView
@@ -12,10 +12,10 @@ NAME = "identity"
 
 
 def drop_identities(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
-    """The graph without operators that change no element; and what was done.
+    """Returns the graph without operators that change no element, and the changes made.
 
-    An addition of zeros, a multiplication by ones or an activation is one where it maps each of the 256 values to itself; a
-    padding by nothing and a pooling of single elements are. Input and output must have the same shape and scale.
+    Such an operator is an addition of zeros, a multiplication by ones or an activation that maps each of the 256 values to itself,
+    a padding by nothing, or a pooling of single elements. Input and output must have the same shape and scale.
     """
     return apply(graph, NAME, _rule)
 
@@ -31,13 +31,13 @@ def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
 
 
 def _source(graph: Draft, view: NodeView) -> int | None:
-    """The one input that is read by the row and is no constant; None where there are none or several."""
+    """Returns the only input that is read by the row and is no constant; None if there is no such input, or several."""
     found = [tensor.index for tensor in view.row_tensors if not graph.tensors[tensor.index].is_constant]
     return found[0] if len(found) == 1 else None
 
 
 def _reason(view: NodeView) -> str:
-    """Why the output equals the input; empty where it does not, or where another pass says so."""
+    """Returns why the output equals the input; an empty text if it does not, or if another pass handles the case."""
     if is_custom(view.op):
         return ""
     if isinstance(view.op, Pad):

@@ -1,4 +1,4 @@
-"""The pass `identity-quantize`: changes of scale that change nothing, and chains of them that are one."""
+"""The pass `identity-quantize`: drops changes of scale that change nothing, and joins chains of them into one."""
 
 from kibi.dtypes import DType
 from kibi.ir import Graph, Node, NodeView
@@ -11,11 +11,11 @@ NAME = "identity-quantize"
 
 
 def join_quantizations(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
-    """The graph with fewer changes of scale; and what was done.
+    """Returns the graph with fewer changes of scale, and the changes made.
 
     A QUANTIZE from s8 to s8 that maps each of the 256 values to itself, into an equal scale, is left out, and so is a
-    DEQUANTIZE with the QUANTIZE behind it. Two changes of scale one behind the other become one where one gives the same
-    for each of the 256 values.
+    DEQUANTIZE with the QUANTIZE after it. Two changes of scale in a row become one where that gives the same result for
+    each of the 256 values.
     """
     return apply(graph, NAME, _rule)
 
@@ -36,7 +36,7 @@ def _is_identity(view: NodeView, table: Table, source: int, graph: Draft) -> boo
 
 
 def _joined(graph: Draft, place: int) -> tuple[Edit, str] | None:
-    """The change of scale at a place joined with the one in front of it."""
+    """Joins the change of scale at a place with the one before it."""
     node, view = graph.node(place), graph.view(place)
     between = view["input"].index
     made = graph.maker(between)
@@ -46,7 +46,7 @@ def _joined(graph: Draft, place: int) -> tuple[Edit, str] | None:
     if first["input"].type.dtype is not DType.S8:
         return None
     if isinstance(first.op, Quantize) and not (graph.is_inner(between) and graph.readers(between) == (place,)):
-        return None  # it stays anyhow, and its input would have to live longer
+        return None  # the first one stays in any case, and its input would have to live longer
     source = first["input"]
     if source.is_state:
         return None

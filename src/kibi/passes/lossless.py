@@ -1,4 +1,4 @@
-"""All passes that keep the bits, in order, until none finds anything more."""
+"""Runs all passes that keep the bits, in order, until none finds anything more."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -20,9 +20,9 @@ from kibi.passes.constant_channels import reasons as channel_reasons
 from kibi.passes.constant_channels.pass_ import drop_constant_channels
 
 ALL = "all"
-"""The name that stands for all passes where some are left out."""
+"""The name that means all passes in a list of passes to leave out."""
 _MOST_SEEN = 100_000
-"""Nodes that all rounds of passes look at together; models need two or three rounds, made-up ones as many as they have nodes."""
+"""The limit of nodes visited in all rounds. Real models need two or three rounds; contrived ones need one per node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Pass:
     Attributes:
         name: on the command line, and in `Change.by`.
         description: one line on what it does.
-        apply: from a verified graph to another and what was done; the same graph where there is nothing to do. Indices of
-            tensors stay, new constants come behind them, and inputs and outputs are the same.
+        apply: from a verified graph to a graph and the changes made; the same graph if it changes nothing. Indices of
+            tensors stay, new constants come after them, and inputs and outputs are the same.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Pass:
 PASSES: tuple[Pass, ...] = (
     Pass(
         channel_reasons.NAME,
-        "Channels that do not depend on the input go into biases; channels that nobody uses go.",
+        "Channels that do not depend on the input go into biases; channels that nobody uses are removed.",
         drop_constant_channels,
     ),
     Pass(
@@ -59,12 +59,12 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         activation_into_producer.NAME,
-        "RELU, RELU6 and whatever merely clamps becomes the activation of the operator in front.",
+        "RELU, RELU6 and other clamps become the activation of the operator before them.",
         activation_into_producer.fuse_activations,
     ),
     Pass(
         pad_into_window.NAME,
-        "PAD becomes the border of the convolutions and poolings behind it.",
+        "PAD becomes the border of the convolutions and poolings after it.",
         pad_into_window.fold_pads,
     ),
     Pass(
@@ -74,12 +74,12 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         reshape_to_nothing.NAME,
-        "RESHAPE is left out between operators that take elements as they lie.",
+        "RESHAPE is left out between operators that do not depend on the shape.",
         reshape_to_nothing.drop_reshapes,
     ),
     Pass(
         assign_in_place.NAME,
-        "ASSIGN_VARIABLE is left out where the operator in front can write to the variable itself.",
+        "ASSIGN_VARIABLE is left out where the operator before it can write to the variable itself.",
         assign_in_place.assign_in_place,
     ),
     Pass(
@@ -96,7 +96,7 @@ class Simplified:
     """A graph after the passes.
 
     Attributes:
-        graph: it. Its tensors have the indices that they had; some are no longer made by any node.
+        graph: the graph. Its tensors keep their indices; some are no longer made by any node.
         changes: what was done, in order.
     """
 
@@ -105,7 +105,7 @@ class Simplified:
 
 
 def simplify(graph: Graph, without: Collection[str] = (), keep: Collection[int] = ()) -> Simplified:
-    """Apply all passes that keep the bits, again and again while one enables another.
+    """Applies all lossless passes, and repeats them while one enables another.
 
     Args:
         graph: a verified graph.
@@ -118,7 +118,7 @@ def simplify(graph: Graph, without: Collection[str] = (), keep: Collection[int] 
     chosen = passes_without(without)
     made = {index for node in graph.nodes for index in node.outputs}
     kept = tuple(index for index in keep if index in made)
-    # What an output is no pass takes away.
+    # No pass removes an output of the model.
     after = replace(graph, outputs=tuple(dict.fromkeys((*graph.outputs, *kept))))
     changes: list[Change] = []
     seen = 0
@@ -136,7 +136,7 @@ def simplify(graph: Graph, without: Collection[str] = (), keep: Collection[int] 
 
 
 def passes_without(names: Collection[str]) -> tuple[Pass, ...]:
-    """The passes that are not named, in order.
+    """Returns the passes that are not named, in order.
 
     Raises:
         InputError: there is no pass of a name.

@@ -1,4 +1,4 @@
-"""The pass `moves-nothing`: operators that would move elements, and leave each where it is."""
+"""The pass `moves-nothing`: replaces operators that only move elements, if they keep the order."""
 
 from dataclasses import replace
 
@@ -13,9 +13,9 @@ NAME = "moves-nothing"
 
 
 def name_reshapes(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
-    """The graph in which a RESHAPE stands for each operator that gives all elements in the order in which it is given them.
+    """Returns the graph in which a RESHAPE replaces each operator that keeps all elements in their order.
 
-    Such are a slice of everything, a concatenation of one input, axes that are turned while all but one have size 1. The pass
+    Such are a slice of everything, a concatenation of one input, a transposition while all axes but one have size 1. The pass
     `reshape-to-nothing` then leaves out the RESHAPE where it can.
     """
     return apply(graph, NAME, _rule)
@@ -26,13 +26,13 @@ def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
     if is_custom(view.op) or not _keeps_order(view):
         return None
     if view.row_tensors[0].is_state or view.output.is_state:
-        return None  # the value of a variable is read and assigned at its time
+        return None  # a variable's value changes with time, so reads and assignments keep their places
     after = replace(node, op=Reshape(), inputs=(view.row_tensors[0].index,))
     return {place: after}, "It moves nothing."
 
 
 def _keeps_order(view: NodeView) -> bool:
-    """Whether all elements of the one row input are the output's, in the same order."""
+    """True if the output has the same elements as the one row input, in the same order."""
     if isinstance(view.op, ConcatLike):
         return len(view.row_tensors) == 1
     if not isinstance(view.op, StridedCopy):

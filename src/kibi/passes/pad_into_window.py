@@ -1,4 +1,4 @@
-"""The pass `pad-into-window`: PAD as the border of the windows behind it."""
+"""The pass `pad-into-window`: turns a PAD into the border of the windows that read it."""
 
 from dataclasses import replace
 
@@ -18,11 +18,11 @@ Windowed = Conv2D | DepthwiseConv2D | MaxPool2D
 
 
 def fold_pads(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
-    """The graph without PADs of height and width that only windows read; and what was done.
+    """Returns the graph without PADs of height and width that only windows read, and the changes made.
 
-    What a PAD adds is the zero point. A convolution takes that for what lies outside its input, too. A maximum pooling leaves
-    out what lies outside, which is the same where the zero point is never larger than what is inside or what the pooling
-    clamps to. An average pooling counts only what is inside, and keeps its PAD.
+    A PAD adds the zero point. A convolution uses the same value outside of its input. A maximum pooling ignores what is outside;
+    the result is the same if the zero point is never larger than the elements inside or the pooling's lower clamp. An average
+    pooling counts only the elements inside, so its PAD stays.
     """
     return apply(graph, NAME, _rule)
 
@@ -49,7 +49,7 @@ def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
 
 
 def _widened(graph: Draft, place: int, padded: int, source: int, pads: list[list[int]]) -> Node | None:
-    """A node that reads what is not padded, in windows that reach as far; None where it would not give the same."""
+    """Returns the node with larger borders that reads the tensor without padding; None if its output could differ."""
     node, view = graph.node(place), graph.view(place)
     if is_custom(node.op) or not isinstance(node.op, Windowed) or view.output.type.dtype is not DType.S8:
         return None
@@ -65,7 +65,7 @@ def _widened(graph: Draft, place: int, padded: int, source: int, pads: list[list
 
 
 def _sides(view: NodeView, op: Windowed, axis: int, pads: list[int]) -> tuple[int, int]:
-    """How far windows reach beyond what is not padded, along the height or the width."""
+    """Returns the padding before and after, along the height or the width, that includes the PAD's."""
     sizes, outputs = view["input"].type.shape[1:3], view.output.type.shape[1:3]
     kernel = op.kernel if isinstance(op, MaxPool2D) else view["filter"].type.shape[1:3]
     dilation = 1 if isinstance(op, MaxPool2D) else op.dilation[axis]
@@ -76,7 +76,7 @@ def _sides(view: NodeView, op: Windowed, axis: int, pads: list[int]) -> tuple[in
 
 
 def _never_wins(graph: Draft, view: NodeView) -> bool:
-    """Whether the zero point around the input of a maximum pooling is never larger than what the pooling gives without it."""
+    """True if the zero point around the input of a maximum pooling can never raise the pooling's result."""
     op, zero_point = view.op, view.output.quantization.zero_point
     if not isinstance(op, MaxPool2D):
         return False
@@ -85,7 +85,7 @@ def _never_wins(graph: Draft, view: NodeView) -> bool:
 
 
 def _least(graph: Draft, tensor: int) -> int:
-    """A number that no element of a tensor is below, by the operators that make it."""
+    """Returns a lower bound of a tensor's elements, from the operators that make it."""
     least, made = -128, graph.maker(tensor)
     while made is not None:
         view = graph.view(made)

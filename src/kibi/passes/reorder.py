@@ -1,4 +1,4 @@
-"""Put the nodes of a graph in another order."""
+"""Puts the nodes of a graph in another order."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from kibi.ir import Graph, verify
 
 
 def reorder(graph: Graph, nodes: Sequence[int]) -> Graph:
-    """The same graph with its nodes in another order. Each keeps its index in the model file, `Node.source`.
+    """Returns the graph with its nodes in another order. Each keeps its index in the model file, `Node.source`.
 
     Args:
         graph: a verified graph.
@@ -16,7 +16,7 @@ def reorder(graph: Graph, nodes: Sequence[int]) -> Graph:
 
     Raises:
         PlanError: a node is missing, there twice, or does not exist.
-        ModelError: a node reads what is made behind it.
+        ModelError: a node reads a tensor that a later node makes.
     """
     if sorted(nodes) != list(range(len(graph.nodes))):
         wrong = sorted({node for node in nodes if not 0 <= node < len(graph.nodes) or list(nodes).count(node) > 1})

@@ -1,4 +1,4 @@
-"""The pass `reshape-to-nothing`: RESHAPE where those around it do not look at shapes."""
+"""The pass `reshape-to-nothing`: drops a RESHAPE whose neighbours do not depend on the shape."""
 
 from dataclasses import replace
 
@@ -10,15 +10,15 @@ from kibi.passes.tables import is_unary
 
 NAME = "reshape-to-nothing"
 _LEAST_PIECE = 96
-"""Elements of a row that are worth a call: for less, a layer spends more on calls than a RESHAPE costs, and saves little memory."""
+"""The least elements per row for row-by-row sums: below, the calls cost more than the RESHAPE, and little memory is saved."""
 
 
 def drop_reshapes(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
-    """The graph with fewer RESHAPEs; and what was done.
+    """Returns the graph with fewer RESHAPEs, and the changes made.
 
-    A RESHAPE vanishes where all who read it take the elements as they lie: a fully connected layer, which may then add up row
+    A RESHAPE vanishes where all its readers ignore the shape: a fully connected layer, which may then add up row
     by row, if rows are not too short for that; another RESHAPE; an operator on single elements or on vectors along the last
-    axis, if rows stay rows. Or where its producer can write the new shape at once. Shapes of the model's inputs and outputs stay.
+    axis, if rows stay rows. It also vanishes where its producer can write the new shape. Model inputs and outputs keep theirs.
     """
     return apply(graph, NAME, _rule)
 
@@ -37,7 +37,7 @@ def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
 
 
 def _before_readers(graph: Draft, place: int, source: int) -> tuple[Edit, str] | None:
-    """Without a RESHAPE, whose readers read its input."""
+    """Returns the edit that drops a RESHAPE and lets its readers read its input; None if a reader cannot."""
     (result,) = graph.node(place).outputs
     places = graph.readers(result)
     if not places or not graph.is_inner(result):
@@ -54,11 +54,11 @@ def _before_readers(graph: Draft, place: int, source: int) -> tuple[Edit, str] |
         if not is_accepted(graph, replace(reading(node, result, source), op=operator)):
             return None
     names = ", ".join(graph.node(reader).label for reader in places)
-    return changed, f"{names} take{'s' if len(places) == 1 else ''} the elements as they lie, in whatever shape."
+    return changed, f"{names} take{'s' if len(places) == 1 else ''} the elements in order, in any shape."
 
 
 def _behind_maker(graph: Draft, place: int, source: int) -> tuple[Edit, str] | None:
-    """Without a RESHAPE, whose producer writes its output."""
+    """Returns the edit that drops a RESHAPE and lets its producer write its output; None if the producer cannot."""
     made = graph.maker(source)
     if made is None or not graph.is_inner(source) or graph.readers(source) != (place,):
         return None
@@ -69,12 +69,12 @@ def _behind_maker(graph: Draft, place: int, source: int) -> tuple[Edit, str] | N
     node = replace(graph.node(made), op=operator, outputs=outputs)
     if not is_accepted(graph, node):
         return None
-    what = f"{graph.node(made).label} writes the elements in the same order, in whatever shape."
+    what = f"{graph.node(made).label} writes the elements in the same order, in any shape."
     return {made: node, place: None}, what
 
 
 def _flat_reader(view: NodeView, shape: tuple[int, ...]) -> Operator | None:
-    """The operator that does the same to the same elements in another shape; None where there is none."""
+    """Returns the operator that reads the same elements in another shape with the same result; None if it cannot."""
     if is_custom(view.op):
         return None
     if isinstance(view.op, Softmax):
@@ -83,14 +83,14 @@ def _flat_reader(view: NodeView, shape: tuple[int, ...]) -> Operator | None:
 
 
 def _is_chopped(view: NodeView, source: TensorType) -> bool:
-    """Whether a fully connected layer would have to take its vectors in small pieces."""
+    """True if a fully connected layer would have to take its vectors in small pieces."""
     if not isinstance(view.op, FullyConnected) or source.rows == 1:
         return False
     return source.row_elements < min(_LEAST_PIECE, view["filter"].type.shape[1])
 
 
 def _flat_writer(view: NodeView, shape: tuple[int, ...]) -> Operator | None:
-    """The operator that writes the same elements in another shape; None where there is none."""
+    """Returns the operator that writes the same elements in another shape; None if it cannot."""
     if is_custom(view.op):
         return None
     if isinstance(view.op, Mean):
@@ -101,7 +101,7 @@ def _flat_writer(view: NodeView, shape: tuple[int, ...]) -> Operator | None:
 
 
 def _flat(view: NodeView) -> Operator | None:
-    """The operator where it looks at no shape, neither what it reads nor what it writes; else None."""
+    """Returns the operator if it uses neither its input's nor its output's shape; else None."""
     if isinstance(view.op, FullyConnected):
         return replace(view.op, keep_dims=False)
     return view.op if isinstance(view.op, Reshape) or is_unary(view) else None

@@ -1,4 +1,4 @@
-"""What passes that keep the bits share: who makes and reads tensors, and how nodes are taken out of a graph."""
+"""Helpers of the lossless passes: who makes and reads tensors, and how nodes are taken out of a graph."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -8,15 +8,15 @@ from kibi.ir import Graph, Node, NodeView, OperatorError, Tensor, subgraphs_with
 from kibi.passes.change import Change
 
 Edit = Mapping[int, Node | None]
-"""Nodes for some places, None where the node goes; all other places stay as they are."""
+"""New nodes by place; None removes the node. All other places stay unchanged."""
 
 
 class Draft:
-    """A graph while a pass rewrites it: an edit costs what it touches, however large the graph is.
+    """A graph while a pass rewrites it. The cost of an edit depends on the edit alone, not on the size of the graph.
 
     Attributes:
-        graph: as it was.
-        nodes: by place; None where one is gone. Places stay.
+        graph: the original graph.
+        nodes: the nodes by place; None where one was removed. Places never change.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -53,7 +53,7 @@ class Draft:
         return self._views[place]
 
     def view_of(self, node: Node) -> NodeView:
-        """Any node with tensors of this graph."""
+        """Returns a view of any node with tensors of this graph."""
         return NodeView.of(self.graph, node)
 
     def readers(self, tensor: int) -> tuple[int, ...]:
@@ -67,12 +67,12 @@ class Draft:
         return self._makers.get(tensor)
 
     def is_inner(self, tensor: int) -> bool:
-        """Whether a node makes it and only nodes can see it: it may vanish."""
+        """True if a tensor may be removed: a node makes it and only nodes read it."""
         found = self.tensors[tensor]
         return tensor in self._makers and not (tensor in self._seen or found.is_external or found.is_state)
 
     def apply(self, edit: Edit) -> tuple[int, int]:
-        """Put other nodes at some places.
+        """Replaces or removes the nodes at some places.
 
         Returns:
             The multiply-accumulates and the bytes of constants that are saved.
@@ -91,12 +91,12 @@ class Draft:
                 saved_bytes += self._unlink(place, old, fresh)
             self.nodes[place] = fresh
             self._views.pop(place, None)
-        # Where nodes swap their outputs, what one has given up another one makes.
+        # Nodes may swap outputs: a tensor that one gave up, another one makes.
         self._makers |= {index: place for place, node in edit.items() if node is not None for index in node.outputs}
         return macs, saved_bytes
 
     def _link(self, place: int, node: Node, old: Node | None) -> int:
-        """Count what a new node reads; the bytes of the constants that nobody read before."""
+        """Records what a new node reads; returns the bytes of constants that nobody read before."""
         for index in set(_read(node)) - set(_read(old) if old is not None else ()):
             self._readers.setdefault(index, {})[place] = None
             self._sorted.pop(index, None)
@@ -107,7 +107,7 @@ class Draft:
         return added_bytes
 
     def _unlink(self, place: int, node: Node, fresh: Node | None) -> int:
-        """Count no more what a node read; the bytes of the constants that nobody reads any more."""
+        """Forgets what a removed node read; returns the bytes of constants that nobody reads any more."""
         for index in set(_read(node)) - set(_read(fresh) if fresh is not None else ()):
             del self._readers[index][place]
             self._sorted.pop(index, None)
@@ -121,7 +121,7 @@ class Draft:
         return gone_bytes
 
     def _weights_of(self, node: Node) -> dict[tuple[str, int], int]:
-        """The bytes of each constant that a node reads, and of those of each graph inside of it."""
+        """Returns the bytes of each constant that a node reads, and the constant bytes of each graph inside the node."""
         read = (self.tensors[index] for index in _read(node))
         own = {("tensor", tensor.index): tensor.type.size_bytes for tensor in read if tensor.is_constant}
         return own | {("body", id(body)): body.own_weights_bytes for body in subgraphs_within([node])}
@@ -132,20 +132,20 @@ class Draft:
 
 
 Rule = Callable[[Draft, int], tuple[Edit, str] | None]
-"""From a graph and the place of a node to the edit that takes out what the rule finds there, and a sentence on it; or None."""
+"""A function of a graph and a node's place. It returns an edit and a sentence about it, or None if the rule does not apply."""
 
 
 def apply(graph: Graph, by: str, rule: Rule, *, from_the_end: bool = False) -> tuple[Graph, tuple[Change, ...]]:
-    """Apply a rule at each node, again and again at the same place until it finds nothing there.
+    """Applies a rule at each node, and repeats it at the same place until it finds nothing there.
 
     Args:
         graph: a verified graph.
         by: the pass's name.
-        rule: it must make progress: what it gives has fewer nodes, or shorter ways from its inputs.
-        from_the_end: whether to begin at the last node.
+        rule: the rule. Each edit must leave fewer nodes, or shorter paths from the inputs, so that the repetition ends.
+        from_the_end: true to begin at the last node.
 
     Returns:
-        The new graph, verified, or the same one where the rule finds nothing; and what was done.
+        The new graph, verified, or the same one if the rule finds nothing; and the changes made.
     """
     changes: list[Change] = []
     draft = Draft(graph)
@@ -163,7 +163,7 @@ def _read(node: Node) -> Iterable[int]:
 
 
 def same_scale(one: Tensor, other: Tensor) -> bool:
-    """Whether the stored numbers of two tensors mean the same: type, scale and zero point are equal, bit by bit."""
+    """True if the stored numbers of two tensors mean the same: type, scale and zero point are equal, bit by bit."""
     a, b = one.type.quantization, other.type.quantization
     if one.type.dtype is not other.type.dtype or (a is None) != (b is None):
         return False
@@ -171,12 +171,12 @@ def same_scale(one: Tensor, other: Tensor) -> bool:
 
 
 def same_type(one: Tensor, other: Tensor) -> bool:
-    """Whether either tensor can stand for the other: shape, element type and scale are equal."""
+    """True if either tensor can replace the other: shape, element type and scale are equal."""
     return one.type.shape == other.type.shape and same_scale(one, other)
 
 
 def row_input(node: Node) -> int | None:
-    """The one tensor that a node reads by the row; None where there are more, or none."""
+    """Returns the only tensor that a node reads by the row; None if there are several, or none."""
     names = [name.rstrip("?") for name in node.op.inputs]
     given = dict(zip(names, node.inputs, strict=False))
     found = [index for name in node.op.row_inputs if (index := given.get(name)) is not None]
@@ -184,12 +184,12 @@ def row_input(node: Node) -> int | None:
 
 
 def reading(node: Node, old: int, new: int) -> Node:
-    """The same node with another tensor in the place of an input."""
+    """Returns the node with an input replaced by another tensor."""
     return replace(node, inputs=tuple(new if index == old else index for index in node.inputs))
 
 
 def is_accepted(graph: Draft, node: Node) -> bool:
-    """Whether the operator takes these tensors, and gives what its outputs are declared as."""
+    """True if the operator accepts these tensors, and its outputs have their declared types."""
     view = graph.view_of(node)
     try:
         return view.inferred() == view.declared
@@ -198,7 +198,7 @@ def is_accepted(graph: Draft, node: Node) -> bool:
 
 
 def without_unread(graph: Draft, tensor: int, edit: Edit) -> Edit:
-    """An edit after which nobody makes a tensor, either, where nobody reads it any more and nobody can see it."""
+    """Extends an edit so that it also removes a tensor's maker, if nobody reads the tensor any more and it is no output."""
     place = graph.maker(tensor)
     if place is None or not graph.is_inner(tensor):
         return edit
@@ -208,17 +208,17 @@ def without_unread(graph: Draft, tensor: int, edit: Edit) -> Edit:
 
 
 def bypass(graph: Draft, place: int, source: int) -> Edit | None:
-    """Take out a node whose output equals a tensor that is there before, in every bit and in what the bits mean.
+    """Removes a node whose output equals an earlier tensor, in every bit and in what the bits mean.
 
-    Its readers read that tensor instead; where its output can be seen from outside, that tensor's maker makes it.
+    Its readers read that tensor instead. If its output is visible from outside, that tensor's maker makes it.
 
     Args:
         graph: the graph.
-        place: of the node.
-        source: the tensor.
+        place: the place of the node.
+        source: the index of the earlier tensor.
 
     Returns:
-        The edit without the node; None where both tensors can be seen, or one is a variable's, which changes at its time.
+        The edit; None if both tensors are visible from outside, or if one is a variable's, whose value changes with time.
     """
     node = graph.node(place)
     (result,) = node.outputs

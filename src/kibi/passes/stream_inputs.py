@@ -1,4 +1,4 @@
-"""Let the model's inputs arrive row by row."""
+"""Lets the model's inputs arrive row by row."""
 
 from dataclasses import replace
 
@@ -7,9 +7,9 @@ from kibi.ops.control.stream_input import StreamInput
 
 
 def stream_inputs(graph: Graph) -> Graph:
-    """The same graph with a node for each input that receives its rows; the model's inputs stay its inputs.
+    """Adds a node for each input that receives its rows; the model's inputs stay its inputs.
 
-    These nodes stand in front, in the order of the inputs. A graph whose inputs stream already is returned as it is.
+    These nodes come first, in the order of the inputs. A graph whose inputs stream already is returned unchanged.
     """
     receivers = tuple(
         Node(StreamInput(), (), (index,), source=-1 - number)

@@ -1,4 +1,4 @@
-"""Operators on one element of 8 bits at a time, as tables: what proofs over all 256 values look at."""
+"""Tables of operators on single 8-bit elements, for proofs that compare all 256 values."""
 
 from dataclasses import replace
 
@@ -15,18 +15,18 @@ Table = NDArray[np.int8]
 """The results for -128 … 127, in order."""
 
 IDENTITY: Table = ALL_S8.astype(np.int8)
-"""The table that changes nothing."""
+"""The table that maps each value to itself."""
 _UNARY = (TableOperator, Quantize, Dequantize)
-"""Operators that see one element of one input at a time."""
+"""Operators whose output elements depend on one element of one input."""
 
 
 def is_unary(view: NodeView) -> bool:
-    """Whether each element of the output depends on the element at the same place of the one input, and on nothing else."""
+    """True if each output element depends only on the element at the same place of the one input."""
     return isinstance(view.op, _UNARY) and not is_custom(view.op)
 
 
 def answers(view: NodeView, values: Array) -> Array:
-    """What a unary operator makes of these elements.
+    """Returns the outputs of a unary operator for these elements.
 
     Args:
         view: a node whose operator is unary.
@@ -40,15 +40,15 @@ def answers(view: NodeView, values: Array) -> Array:
 
 
 def table_of(view: NodeView, first: Array = IDENTITY) -> Table:
-    """What a unary operator that gives s8 makes of each s8 element, or of these 256 elements that are made of them."""
+    """Returns the table of a unary operator with s8 output, for each s8 element or for the 256 entries of `first`."""
     return answers(view, first).astype(np.int8)
 
 
 def tables_of(view: NodeView) -> tuple[Table, ...]:
-    """What a node makes of each s8 element of its one input that is computed: a table for each constant that it may meet.
+    """Returns tables from the s8 elements of the one computed input to the output: one for each constant that may meet them.
 
-    One table stands for unary operators, one for each distinct element of the constant where an operator on two inputs has a
-    constant. No table: the node is nothing of the kind, or its operator is not Kibi's own, so that nothing is known of it.
+    A unary operator has one table. An operator on two inputs with a constant has one table for each distinct element of the
+    constant. All other nodes have none; neither have operators that are not Kibi's own, because nothing is known of them.
     """
     if is_custom(view.op):
         return ()
@@ -66,7 +66,7 @@ def tables_of(view: NodeView) -> tuple[Table, ...]:
 
 
 def _with_constant(view: NodeView, place: int, element: Array) -> Table:
-    """The table of an operator on two inputs whose input at that place is one element."""
+    """Returns the table of an operator on two inputs, with the input at this place fixed to one element."""
     row = _with_shapes(view, {view.op.inputs[place]: 1}, len(IDENTITY))
     rows = [[IDENTITY], [IDENTITY]]
     rows[place] = [np.full(1, element, np.int8)]
@@ -74,7 +74,7 @@ def _with_constant(view: NodeView, place: int, element: Array) -> Table:
 
 
 def _with_shapes(view: NodeView, elements: dict[str, int], others: int) -> NodeView:
-    """The view on tensors of one row; their numbers of elements by operand, and that of all others."""
+    """Returns the view with tensors of one row, of the given numbers of elements by operand, and `others` for the rest."""
     operands = tuple(
         (name, None if tensor is None else _row(tensor, elements.get(name, others))) for name, tensor in view.operands
     )

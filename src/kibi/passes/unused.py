@@ -8,9 +8,9 @@ NAME = "unused"
 
 
 def drop_unused(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
-    """The graph without nodes that nobody reads, directly or through others that nobody reads; and what was done.
+    """Returns the graph without nodes whose results nobody reads, directly or through other such nodes, and the changes made.
 
-    Nodes that touch variables stay: what they do may be seen in the next inference. Model inputs stay, used or not. Constants
+    Nodes that use variables stay: the next inference may see their effect. Model inputs stay, used or not. Constants
     that nobody reads any more cost nothing: only what a kernel reads is written into a library.
     """
     return apply(graph, NAME, _rule, from_the_end=True)

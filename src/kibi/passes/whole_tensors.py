@@ -1,4 +1,4 @@
-"""A node on whole tensors: its living definition, step after step."""
+"""Evaluates a node on complete tensors: its reference implementation, step by step."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -9,7 +9,7 @@ from kibi.ir import NodeView, RowAccess, Rows, TensorType
 
 
 def evaluate(view: NodeView, inputs: Sequence[Array]) -> Array:
-    """The output of a node that has one.
+    """Returns the output of a node that has one output.
 
     Args:
         view: a node that computes.
@@ -34,12 +34,12 @@ def evaluate(view: NodeView, inputs: Sequence[Array]) -> Array:
 
 
 def _by_row(array: Array, kind: TensorType) -> Array:
-    """The elements by rows."""
+    """Returns the elements, row by row."""
     return array.astype(kind.dtype.numpy).reshape(kind.rows, kind.row_elements)
 
 
 def _pieces(rows: Array, kind: TensorType, access: RowAccess, step: int) -> Iterator[Array | None]:
-    """The rows, or parts of rows, that a step reads; constant ones outside."""
+    """Yields the rows, or parts of rows, that a step reads; outside the input, the constant fill row or None."""
     parts = rows.reshape(kind.rows * access.parts, -1)
     for position in access.positions(step):
         if position is not None:
@@ -49,7 +49,7 @@ def _pieces(rows: Array, kind: TensorType, access: RowAccess, step: int) -> Iter
 
 
 def _function(view: NodeView) -> Callable[[Rows, int], Array]:
-    """From the rows of a step, and its number, to what the step makes; nothing before the last where it accumulates."""
+    """Returns a function from a step's rows and number to its output; if the node accumulates, only the last step has one."""
     if not view.accumulates:
         row = view.op.reference(view)
         return lambda rows, _: np.asarray(row(rows))

@@ -1,1 +1,1 @@
-"""Channels that hold the same number whatever the input: found, proven, and left out."""
+"""Finds channels that hold the same values for every input, proves it, and removes them."""

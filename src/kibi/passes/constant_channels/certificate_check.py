@@ -1,8 +1,8 @@
-"""Check a certificate of removed channels against both graphs; it shares no step with the pass that made it.
+"""Checks a certificate of removed channels against both graphs; shares no step with the pass that made it.
 
 What is proven: each constant holds for all inputs (`interval_check`); what is left of each layer has the old weights, and the
-sums of products of what was dropped are the same number everywhere and lie in the bias; all other nodes carry channels along one
-by one, and lose the same ones on all sides; model inputs and outputs are whole.
+sums of products of what was dropped are the same number everywhere and are in the bias; all other nodes carry channels along one
+by one, and lose the same ones on all sides; model inputs and outputs keep all channels.
 """
 
 from dataclasses import replace
@@ -28,7 +28,7 @@ _BY_CHANNEL = frozenset({"ADD", "MUL", "MAX_POOL_2D", "AVERAGE_POOL_2D"})
 
 
 def check_certificate(before: Graph, after: Graph, certificate: Certificate) -> None:
-    """Check that a graph without some channels gives the same bits as the one with all of them.
+    """Checks that a graph without some channels gives the same bits as the one with all of them.
 
     Args:
         before: the graph with all channels.
@@ -50,14 +50,14 @@ def check_certificate(before: Graph, after: Graph, certificate: Certificate) -> 
 
 
 def _broken(what: str) -> MismatchError:
-    """The error, with what to do."""
+    """Returns the error, with what to do."""
     return MismatchError(
         f"certificate of constant channels: {what}. Do not use the graph without them; if Kibi made both, report it."
     )
 
 
 class _Checker:
-    """The two graphs, and for each tensor which channels stay and what those that went hold."""
+    """The two graphs, and for each tensor the channels that stay and the values of the removed ones."""
 
     def __init__(self, before: Graph, after: Graph, certificate: Certificate) -> None:
         self.before, self.after, self.certificate = before, after, certificate
@@ -74,7 +74,7 @@ class _Checker:
         return mask
 
     def outline(self) -> None:
-        """Nodes and tensors are the same but for channels; what the outside sees is whole."""
+        """Checks that nodes and tensors differ in channels only, and that inputs, outputs and state keep all channels."""
         old, new = self.before, self.after
         if (old.inputs, old.outputs, len(old.nodes)) != (new.inputs, new.outputs, len(new.nodes)):
             raise _broken("inputs, outputs or the number of operators differ")
@@ -92,7 +92,7 @@ class _Checker:
                 self._same_but_for_channels(tensor, new.tensors[tensor.index])
 
     def _same_but_for_channels(self, old: Tensor, new: Tensor) -> None:
-        """A tensor that is computed has the shape that is left."""
+        """Checks that a computed tensor differs only in the removed channels."""
         shape = old.type.shape
         if old.index in self.gone:
             shape = (*shape[:-1], int(self.kept(old).sum()))
@@ -100,7 +100,7 @@ class _Checker:
             raise _broken(f"tensor {old.index} ({old.name!r}) is not what is left of it")
 
     def claims(self) -> None:
-        """What is claimed to be constant is, by intervals that are computed here."""
+        """Checks the channels that are claimed to be constant, by intervals that are computed here."""
         if not any(removal.is_constant for removal in self.certificate.removals):
             return
         found = checked_ends(self.before)
@@ -111,7 +111,7 @@ class _Checker:
                 )
 
     def node(self, old: NodeView, new: NodeView) -> None:
-        """A node is what is left of it."""
+        """Checks that a node is the old one without the removed channels."""
         if (old.op, old.node.source, old.node.outputs) != (new.op, new.node.source, new.node.outputs):
             raise _broken(f"{old.node.label} has become another")
         if type(old.op) in (Conv2D, DepthwiseConv2D, FullyConnected):
@@ -123,7 +123,7 @@ class _Checker:
             self._carrier(old, new)
 
     def _carrier(self, old: NodeView, new: NodeView) -> None:
-        """A node that carries channels one by one loses the same ones on all sides."""
+        """Checks that a node that carries channels one by one loses the same ones in all inputs and its output."""
         output = old.output
         left = self._elements(output)
         for name in old.row_names:
@@ -142,7 +142,7 @@ class _Checker:
             raise _broken(f"{old.node.label} mixes channels, so that none can go")
 
     def _is_carrier(self, view: NodeView) -> bool:
-        """Whether each output channel is made of the input channels with its number alone."""
+        """True if each output channel depends only on the input channels with the same number."""
         name = view.op.name
         if name == "MEAN":
             rank = len(view["input"].type.shape)
@@ -152,11 +152,11 @@ class _Checker:
         return name in _BY_ELEMENT or name in _BY_CHANNEL
 
     def _elements(self, tensor: Tensor) -> Mask:
-        """For each element of a tensor, in order, whether it stays."""
+        """True for each element of a tensor, in order, that stays."""
         return np.resize(self.kept(tensor), tensor.type.elements)
 
     def _layer(self, old: NodeView, new: NodeView) -> None:
-        """What is left of a filter, and of a bias with the constants in it."""
+        """Checks a layer's filter without the removed channels, and its bias with their contribution."""
         source, inputs, outputs = old["input"], self.kept(old["input"]), self.kept(old.output)
         weights = old.constant("filter")
         axis = 3 if type(old.op) is DepthwiseConv2D else 0
@@ -188,12 +188,12 @@ class _Checker:
             raise _broken(f"the bias of {old.node.label} does not hold what the channels that went have added")
 
     def _added(self, view: NodeView, weights: Array, features: Mask) -> Values:
-        """`[O]`: the sum of products of what went, which must not differ from place to place.
+        """Returns `[O]`: the contribution of the removed channels, which must be the same at all positions.
 
         Args:
-            view: the node, of before.
+            view: the node before the removal.
             weights: `[O, …, F]` of the output channels that stay.
-            features: `[F]`: which stay.
+            features: `[F]`: true for the features that stay.
         """
         source = view["input"]
         zero_point = source.quantization.zero_point
@@ -213,7 +213,7 @@ class _Checker:
 
 
 def _windows(view: NodeView, centred: Values) -> Values:
-    """The different windows that a layer multiplies, `[windows, …]`; zeros outside the input."""
+    """Returns the distinct windows that a layer multiplies, `[windows, …]`; zeros outside the input."""
     op = view.op
     depth = view["filter"].type.shape[-1]
     if not isinstance(op, Conv2D):
@@ -224,16 +224,16 @@ def _windows(view: NodeView, centred: Values) -> Values:
         first = op.padding.along(axis).before(size, kernel, op.stride[axis], op.dilation[axis], count)
         place = np.arange(count)[:, None] * op.stride[axis] - first + np.arange(kernel) * op.dilation[axis]
         columns.append(np.where((place >= 0) & (place < size), place, size))
-    # One row and one column of zeros stand for all that is outside.
+    # One row and one column of zeros represent all that is outside.
     framed = np.pad(centred, ((0, 0), (0, 1), (0, 1), (0, 0)))
-    # Neighbouring windows are mostly alike: rows first, so that few are left to multiply.
+    # Neighbouring windows are mostly equal: rows are compared first, so that few windows are left to multiply.
     bands = np.unique(framed[:, columns[0]].reshape(-1, columns[0].shape[1], *framed.shape[2:]), axis=0)
     tiles = bands[:, :, columns[1]].transpose(0, 2, 1, 3, 4)
     return np.unique(tiles.reshape(-1, *tiles.shape[2:]), axis=0)
 
 
 def _holds(removal: Removal, ends: Ends | None) -> bool:
-    """Whether a channel's elements have both bounds where the claim says."""
+    """True if both bounds of a channel's elements equal the claimed values."""
     if ends is None:
         return False
     low, high = (end.reshape(-1, end.shape[-1])[:, removal.channel].astype(np.int64) for end in ends)
@@ -247,12 +247,12 @@ def _channels(tensor: Tensor) -> int:
 
 
 def _has(view: NodeView, name: str) -> bool:
-    """Whether an operator has such an operand."""
+    """True if an operator has such an operand."""
     return any(operand == name for operand, _ in view.operands)
 
 
 def _same_operands(old: NodeView, new: NodeView) -> bool:
-    """Whether two nodes read the same tensors, with the same elements in constants."""
+    """True if two nodes read the same tensors, with the same elements in constants."""
     if old.node.inputs != new.node.inputs:
         return False
     pairs = zip(old.operands, new.operands, strict=True)
@@ -263,14 +263,14 @@ def _same_operands(old: NodeView, new: NodeView) -> bool:
 
 
 def _same_constant(old: Tensor, new: Tensor, kept: Mask | slice) -> bool:
-    """Whether a constant has the old elements of the channels that stay, and the old scale."""
+    """True if a constant has the old elements of the channels that stay, and the old scale."""
     return (
         old.data is not None and _has_data(new, old.data[..., kept]) and old.type.quantization == new.type.quantization
     )
 
 
 def _has_data(tensor: Tensor | None, data: Array) -> bool:
-    """Whether a tensor has these elements, in this shape."""
+    """True if a tensor has these elements, in this shape."""
     return (
         tensor is not None
         and tensor.data is not None
@@ -281,7 +281,7 @@ def _has_data(tensor: Tensor | None, data: Array) -> bool:
 
 
 def _scales(tensor: Tensor, kept: Mask, axis: int) -> Quantization:
-    """The scales that are left of a filter's."""
+    """Returns the scales of the filter's channels that stay."""
     old = tensor.quantization
     if not old.is_per_channel:
         return old
@@ -290,7 +290,7 @@ def _scales(tensor: Tensor, kept: Mask, axis: int) -> Quantization:
 
 
 def _bias(view: NodeView) -> Values:
-    """A layer's bias, zeros where it has none."""
+    """Returns a layer's bias; zeros if it has none."""
     if view.find("bias") is None:
         return np.zeros(_channels(view.output), np.int64)
     values: Values = view.constant("bias").reshape(-1).astype(np.int64)

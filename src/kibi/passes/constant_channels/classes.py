@@ -1,4 +1,4 @@
-"""Which channels must go together: those that operators carry from tensor to tensor one by one."""
+"""Finds the channels that must be removed together: operators carry them from tensor to tensor one by one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _PAIRS = (Add, Mul)
 
 
 _MOST_CHANNELS = 1 << 18
-"""Channels that are looked at; what is beyond stays as it is."""
+"""The limit of channels that are examined; all further ones stay."""
 
 
 def channels_of(tensor: Tensor) -> int:
@@ -39,12 +39,12 @@ def channels_of(tensor: Tensor) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChannelClasses:
-    """Channels of s8 tensors that are computed, in classes that go whole or stay whole.
+    """Channels of computed s8 tensors, in classes that are removed or kept as one.
 
     Attributes:
         numbers: for each such tensor, by index, the class of each channel.
-        is_pinned: for each class whether it must stay: model inputs and outputs, state, the caller's buffers, and whatever an
-            operator that is not understood reads or makes.
+        is_pinned: true for each class that must stay: model inputs and outputs, state, the caller's buffers, and all that an
+            operator without a known rule reads or makes.
     """
 
     numbers: dict[int, Numbers]
@@ -68,10 +68,10 @@ class ChannelClasses:
 
 
 class _Union:
-    """Channels in a row, tensor after tensor, each with a link towards the first one of its class."""
+    """A union-find structure over the channels of all tensors: each links towards the first channel of its class."""
 
     def __init__(self, graph: Graph) -> None:
-        # What no node touches any more is left as it is.
+        # Tensors that no node reads or makes any more stay unchanged.
         touched = {index for node in graph.nodes for index in (*node.inputs, *node.outputs)}
         flowing = [each for each in graph.tensors if each.index in touched and not each.is_constant]
         computed = [each for each in flowing if each.type.dtype is DType.S8]
@@ -86,19 +86,19 @@ class _Union:
         self.pinned: set[int] = set()
 
     def find(self, slot: int) -> int:
-        """The first one of a class."""
+        """Returns the first channel of the class that a channel is in."""
         while self.links[slot] != slot:
             self.links[slot] = self.links[self.links[slot]]
             slot = self.links[slot]
         return slot
 
     def join(self, first: Tensor, channel: int, second: Tensor, other: int) -> None:
-        """Two channels go together."""
+        """Puts two channels into one class."""
         a, b = self.find(self.starts[first.index] + channel), self.find(self.starts[second.index] + other)
         self.links[max(a, b)] = min(a, b)
 
     def pin(self, index: int | None) -> None:
-        """All channels of a tensor stay."""
+        """Marks all channels of a tensor as pinned: they stay."""
         if index in self.starts:
             self.pinned.update(range(self.starts[index], self.starts[index] + self.sizes[index]))
 
@@ -115,7 +115,7 @@ class _Union:
 
 
 def _join_layer(union: _Union, layer: ProductLayer) -> bool:
-    """Join the channels of a layer that multiplies; false where it is not understood."""
+    """Joins the channels of a layer that multiplies; returns false if the layer has no known rule."""
     source, output = layer.view["input"], layer.view.output
     if source.index not in union.starts or layer.is_grouped or layer.features % max(1, channels_of(source)):
         return False
@@ -127,7 +127,7 @@ def _join_layer(union: _Union, layer: ProductLayer) -> bool:
 
 
 def _join(union: _Union, view: NodeView) -> bool:
-    """Join the channels that an operator carries from its inputs to its output; false where it is not understood."""
+    """Joins the channels that an operator carries from its inputs to its output; returns false if it has no known rule."""
     sources = [tensor for tensor in view.row_tensors if not tensor.is_constant]
     if not _carries(view) or not all(tensor.index in union.starts for tensor in (*sources, view.output)):
         return False
@@ -138,7 +138,7 @@ def _join(union: _Union, view: NodeView) -> bool:
 
 
 def _carries(view: NodeView) -> bool:
-    """Whether each channel of a node's output is made of the input channels at its place, and can go with them."""
+    """True if each output channel depends only on the input channels with the same number, so that they can go together."""
     op, output = view.op, view.output
     tensors = view.row_tensors
     if type(op) in _PAIRS:
@@ -160,7 +160,7 @@ def _carries(view: NodeView) -> bool:
 
 
 def _carried(source: Tensor, output: Tensor) -> Iterator[tuple[int, int]]:
-    """Pairs of channels at the same element: one by one, or, where a shape changes, as often as the two counts meet."""
+    """Yields pairs of channels that hold the same element: one by one, or cyclically if the shape changes."""
     first, second = channels_of(source), channels_of(output)
     for element in range(lcm(first, second)):
         yield element % first, element % second

@@ -1,8 +1,8 @@
-"""Bounds of all tensors once more, for the checker of certificates: the operators' own definitions, run on both ends.
+"""Computes the bounds of all tensors a second time, for the checker of certificates.
 
-This is not how the analysis finds its intervals. A layer that multiplies runs with each channel doubled, the least value beside
-the largest, under the positive part and the negative part of its filter: what it gives is the least output; with the two
-swapped, the largest.
+It runs the operators' own definitions on the least and the largest values; `intervals` finds its bounds in another way. A layer
+that multiplies runs with each channel doubled: the least value meets the positive part of the filter, the largest value the
+negative part. The result is the least output. With the two swapped, it is the largest output.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _OF_ONE_ELEMENT = frozenset({"RELU", "RELU6", "LOGISTIC", "QUANTIZE"})
 
 
 def checked_ends(graph: Graph) -> Mapping[int, Ends]:
-    """For each s8 tensor, by index, the bounds of its elements; all of s8 where nothing is known."""
+    """Returns the bounds of the elements of each s8 tensor, by tensor index; the s8 range where nothing is known."""
     low, high = DType.S8.limits
     found: dict[int, Ends] = {}
     for tensor in graph.tensors:
@@ -49,7 +49,7 @@ def checked_ends(graph: Graph) -> Mapping[int, Ends]:
 
 
 def _made(view: NodeView, sources: list[Ends]) -> Ends | None:
-    """The bounds of a node's output, or None where nothing is known of it."""
+    """Returns the bounds of a node's output; None if nothing is known of it."""
     if type(view.op) in (Conv2D, DepthwiseConv2D, FullyConnected):
         return _multiplied(view, *sources[0])
     if view.op.name in _OF_ONE_ELEMENT:
@@ -61,7 +61,7 @@ def _made(view: NodeView, sources: list[Ends]) -> Ends | None:
 
 
 def _mean_fits(view: NodeView) -> bool:
-    """Whether the sum behind a mean, scaled up, stays within 32 bits."""
+    """True if the sum of a mean, scaled up, stays within 32 bits."""
     ratio = view["input"].quantization.scale / view.output.quantization.scale
     count = view["input"].type.elements // max(1, view.output.type.elements)
     # The multiplier's fraction is at least a half, so a shift left is less than twice the ratio.
@@ -69,7 +69,7 @@ def _mean_fits(view: NodeView) -> bool:
 
 
 def _every_element(view: NodeView, low: Array, high: Array) -> Ends:
-    """The function of one element at all 256, and its extremes from each bound to the other."""
+    """Evaluates a function of one element at all 256 values, and returns its extremes between the bounds."""
     shape = (256,)
     whole = (replace(view["input"], type=replace(view["input"].type, shape=shape)), _shaped(view.output, shape))
     every = evaluate(
@@ -83,7 +83,7 @@ def _every_element(view: NodeView, low: Array, high: Array) -> Ends:
 
 
 def _multiplied(view: NodeView, low: Array, high: Array) -> Ends:
-    """The bounds of what a layer that multiplies makes."""
+    """Returns the output bounds of a layer that multiplies."""
     doubled, safe = _doubled(view), _fits(view)
     limits = Requantization.of(view, view.op.activation)  # type: ignore[attr-defined] # all three have one
     least, largest = (evaluate(doubled, [_beside(first, second)]) for first, second in ((low, high), (high, low)))
@@ -94,7 +94,7 @@ def _multiplied(view: NodeView, low: Array, high: Array) -> Ends:
 
 
 def _fits(view: NodeView) -> NDArray[np.bool_]:
-    """`[O]`: whether bias and products stay within 32 bits, scaled up or not, for any input."""
+    """`[O]`: true for channels whose bias and products stay within 32 bits for any input, before and after scaling."""
     layer = Requantization.of(view, view.op.activation)  # type: ignore[attr-defined] # all three have one
     weights = np.abs(view.constant("filter").astype(np.int64))
     axis = 3 if type(view.op) is DepthwiseConv2D else 0
@@ -105,12 +105,12 @@ def _fits(view: NodeView) -> NDArray[np.bool_]:
 
 
 def _beside(first: Array, second: Array) -> Array:
-    """Each channel of one array followed by that channel of the other."""
+    """Interleaves the channels of two arrays: each channel of the first, then the same channel of the second."""
     return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
 
 
 def _doubled(view: NodeView) -> NodeView:
-    """The node with each channel of its input doubled, and its filter split by sign; a depthwise one as groups of two."""
+    """Returns the node with each input channel doubled and its filter split by sign; a depthwise one has groups of two."""
     op, weights = view.op, view["filter"]
     data = view.constant("filter").astype(np.int8)
     if isinstance(op, DepthwiseConv2D):
@@ -129,5 +129,5 @@ def _doubled(view: NodeView) -> NodeView:
 
 
 def _shaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A tensor of another shape, without elements."""
+    """Returns the tensor with another shape and without elements."""
     return replace(tensor, type=replace(tensor.type, shape=shape), data=None)

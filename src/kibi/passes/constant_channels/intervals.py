@@ -1,4 +1,4 @@
-"""Forward analysis: between which values each element of each s8 tensor lies, for all inputs that a model can have.
+"""Forward analysis: the range of each element of each s8 tensor, over all inputs that a model can have.
 
 The intervals are exact in the integers: the bounds of a node's outputs follow from those of its inputs by its own
 arithmetic, element by element, so that padded borders count as what they are.
@@ -37,7 +37,7 @@ _STEP_WORK = 1 << 16
 """Of a tensor; of a graph; what an element, and a row step, count for where a product counts one."""
 
 TABLES = (Relu, Relu6, Logistic, Quantize)
-"""Operators that look each s8 element up."""
+"""Operators that replace each s8 element by a table entry."""
 MONOTONE = (Add, MaxPool2D, AveragePool2D, Mean, Pad, Reshape)
 """Operators whose outputs never fall when an input rises."""
 _UNDERSTOOD = (*TABLES, *MONOTONE, Conv2D, DepthwiseConv2D, FullyConnected)
@@ -45,7 +45,7 @@ _UNDERSTOOD = (*TABLES, *MONOTONE, Conv2D, DepthwiseConv2D, FullyConnected)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval:
-    """Bounds of each element of an s8 tensor, closed.
+    """Bounds of each element of an s8 tensor, both inclusive.
 
     Attributes:
         low, high: of the tensor's shape.
@@ -56,14 +56,14 @@ class Interval:
 
     @staticmethod
     def unknown(tensor: Tensor) -> "Interval":
-        """All of s8."""
+        """Returns the s8 range for each element."""
         low, high = DType.S8.limits
         shape = tensor.type.shape
         return Interval(np.broadcast_to(np.int64(low), shape), np.broadcast_to(np.int64(high), shape))
 
     @property
     def is_fixed(self) -> NDArray[np.bool_]:
-        """For each channel whether all its elements are known, whatever the model's inputs are."""
+        """True for each channel whose elements are all constant, whatever the model's inputs are."""
         known = self.low == self.high
         channels = known.shape[-1] if known.ndim else 1
         fixed: NDArray[np.bool_] = known.reshape(-1, channels).all(axis=0)
@@ -71,9 +71,9 @@ class Interval:
 
 
 def intervals(graph: Graph) -> dict[int, Interval]:
-    """For each s8 tensor the bounds of its elements, by tensor index.
+    """Returns the bounds of the elements of each s8 tensor, by tensor index.
 
-    Model inputs, variables and what an operator makes that is not understood may be anything.
+    Model inputs, variables and the outputs of operators that the analysis does not know may hold any s8 value.
     """
     found: dict[int, Interval] = {}
     for tensor in graph.tensors:
@@ -88,7 +88,7 @@ def intervals(graph: Graph) -> dict[int, Interval]:
 
 
 def is_affordable(graph: Graph) -> bool:
-    """Whether the bounds of a graph are found, and checked again, in bounded time and memory."""
+    """True if the bounds of a graph can be found, and checked again, in bounded time and memory."""
     left = _MOST_WORK
     for view in graph.views:
         if view.output.type.dtype is DType.S8 and type(view.op) in _UNDERSTOOD:
@@ -99,14 +99,14 @@ def is_affordable(graph: Graph) -> bool:
 
 
 def _work(view: NodeView) -> int:
-    """Products, elements that are read and made, and row steps, to find the bounds of a node's output."""
+    """Returns the work to find the bounds of a node's output: products, elements read and written, row steps."""
     rows = zip(view.row_tensors, view.accesses, strict=True)
     read = sum(view.steps * access.count * (tensor.type.row_elements // access.parts) for tensor, access in rows)
     return view.op.macs(view) + _ELEMENT_WORK * (read + view.output.type.elements) + _STEP_WORK * view.steps
 
 
 def _made(view: NodeView, found: dict[int, Interval]) -> Interval | None:
-    """The bounds of a node's output, or None where they do not follow."""
+    """Returns the bounds of a node's output; None if they cannot be derived."""
     given = [found.get(tensor.index) for tensor in view.row_tensors]
     known = [bounds for bounds in given if bounds is not None]
     if len(known) < len(given):
@@ -124,7 +124,7 @@ def _made(view: NodeView, found: dict[int, Interval]) -> Interval | None:
 
 
 def _codebook_in_use(view: NodeView, table: NDArray[np.int8], source: Interval) -> Interval:
-    """The least and the largest entry of the operator's table between the bounds; tables may rise and fall."""
+    """Returns the least and the largest table entry between the bounds; a table need not be monotonic."""
     least, most = _ends_between(table.tobytes())
     places, shape = (source.low + 128, source.high + 128), view.output.type.shape
     return Interval(least[places].reshape(shape), most[places].reshape(shape))
@@ -132,7 +132,7 @@ def _codebook_in_use(view: NodeView, table: NDArray[np.int8], source: Interval) 
 
 @lru_cache(maxsize=16)
 def _ends_between(entries: bytes) -> tuple[Int64, Int64]:
-    """Of a table of 256 s8 entries the least and the largest entry, `[first, last]`, from one place to another."""
+    """Returns the least and the largest of 256 s8 entries for each range of places, as arrays `[first, last]`."""
     table = np.frombuffer(entries, np.int8).astype(np.int64)
     is_before = np.tri(256, k=-1, dtype=np.bool_)
     least = np.minimum.accumulate(np.where(is_before, 127, table), axis=1)
@@ -141,7 +141,7 @@ def _ends_between(entries: bytes) -> tuple[Int64, Int64]:
 
 
 def _may_wrap(view: NodeView) -> bool:
-    """Whether a MEAN's scaled sum may leave 32 bits, where it would fall instead of rise."""
+    """True if a MEAN's scaled sum may leave 32 bits, where it would fall instead of rise."""
     if not isinstance(view.op, Mean):
         return False
     shift = view.op.multiplier(view).shift

@@ -1,9 +1,9 @@
 """The pass `constant-channels`: channels that cannot depend on the model's inputs, and channels that nobody uses.
 
-What a channel holds whatever comes in is known from exact intervals (`channel_intervals`). A layer that multiplies by it adds
-the same number each time, which goes into the bias; at padded borders, where the window leaves the channel, that number may
-differ from place to place, and then the channel stays. A channel that each of its readers multiplies by zero goes, too.
-Channels that operators carry along one by one go together, or stay together (`channel_classes`).
+Exact intervals (`intervals`) tell which channels hold the same values for every input. A layer that multiplies such a channel
+adds the same number each time, which goes into the bias. At padded borders the number may differ from position to position;
+then the channel stays. A channel that each of its readers multiplies by zero is removed, too. Channels that operators carry
+along one by one are removed or kept together (`classes`).
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from kibi.passes.constant_channels.removal import remove_channels
 
 Mask = NDArray[np.bool_]
 _MOST_LOOKS = 1 << 20
-"""How often a class is weighed against a layer that reads it, before no further round begins."""
+"""The limit of comparisons between a class and a layer that reads it; no further round begins after that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class Folding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Reader:
-    """A layer that multiplies channels by weights, so that they can end there.
+    """A layer that multiplies channels by weights: a removed channel's contribution can go into its bias.
 
     Attributes:
         place: of its node in the graph.
         outputs: the class of each output channel.
-        matters: for each class that it reads, `[O]`: whether the output channel depends on it other than by adding a number.
+        matters: for each class that it reads, `[O]`: true if the output channel depends on more of it than a constant sum.
         shares: for each such class, `[O]`: that number.
     """
 
@@ -66,13 +66,13 @@ def fold_constant_channels(graph: Graph) -> Folding:
 
     Returns:
         The graph that gives the same bits, with each removal's reason. Names and indices of tensors and nodes stay; a constant
-        that several nodes read, and a bias where there was none, is added behind all tensors.
+        that several nodes read, and a bias where there was none, is added after all tensors.
     """
     if not is_affordable(graph):
         return Folding(graph, (), Certificate())
     layers = tuple(ProductLayer.of(view) for view in graph.views)
     classes = ChannelClasses.of(graph, layers)
-    if classes.is_pinned.all():  # bounds, which take time, would be of no use
+    if classes.is_pinned.all():  # nothing can be removed: the bounds, which take time, are not needed
         return Folding(graph, (), Certificate())
     bounds = intervals(graph)
     readers = [
@@ -103,7 +103,7 @@ def drop_constant_channels(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
 
 def _reader(place: int, layer: ProductLayer, classes: ChannelClasses, source: Interval) -> _Reader:
-    """What each class of its input adds to each output channel of a layer."""
+    """Returns what each class of a layer's input adds to each of its output channels."""
     tensor = layer.view["input"]
     numbers = np.resize(classes.numbers[tensor.index], layer.features)
     low, high = layer.centred(source.low), layer.centred(source.high)
@@ -119,7 +119,7 @@ def _reader(place: int, layer: ProductLayer, classes: ChannelClasses, source: In
         known = members & fixed & ~silent
         if known.any():
             sums = layer.sums(low[..., known], layer.weights[:, :, known])
-            # What overflows is left alone: a bias that wraps might not be what it was.
+            # Channels whose sums may overflow stay: a bias that wraps could change the result.
             depends |= (sums != sums[0]).any(axis=0) | (used[known].any(axis=0) & ~layer.is_safe)
             share = sums[0].astype(np.int64)
         matters[number], shares[number] = depends, share
@@ -127,7 +127,7 @@ def _reader(place: int, layer: ProductLayer, classes: ChannelClasses, source: In
 
 
 def _removable(classes: ChannelClasses, readers: list[_Reader]) -> Mask:
-    """Which classes go: those that no reader's remaining output depends on; of each tensor at least one channel stays."""
+    """Returns the classes to remove: no remaining output depends on them. Each tensor keeps at least one channel."""
     count = len(classes.is_pinned)
     gone = np.zeros(count, np.bool_)
     reading: list[list[_Reader]] = [[] for _ in range(count)]
@@ -157,7 +157,7 @@ def _removable(classes: ChannelClasses, readers: list[_Reader]) -> Mask:
 
 
 def _total(reader: _Reader, gone: Mask) -> Int64:
-    """`[O]`: what the classes that go have added; 0 for output channels that go themselves."""
+    """Returns `[O]`: the contribution of the removed classes; 0 for output channels that are removed themselves."""
     total = sum(
         (share for number, share in reader.shares.items() if gone[number]), np.zeros(len(reader.outputs), np.int64)
     )
@@ -165,7 +165,7 @@ def _total(reader: _Reader, gone: Mask) -> Int64:
 
 
 def _removals(kept: dict[int, Mask], bounds: dict[int, Interval]) -> list[Removal]:
-    """The certificate's entries, by tensor and channel."""
+    """Returns the certificate's entries, by tensor and channel."""
     found = []
     for index, stays in sorted(kept.items()):
         fixed = bounds[index].is_fixed

@@ -1,4 +1,4 @@
-"""Layers that multiply by weights, as one kind of thing: windows of products, summed up exactly."""
+"""A common view of the layers that multiply by weights: windows of products, summed exactly."""
 
 from dataclasses import dataclass
 from math import prod
@@ -15,7 +15,7 @@ from kibi.ops.windows.depthwise_conv2d import DepthwiseConv2D
 
 Int64 = NDArray[np.int64]
 Float64 = NDArray[np.float64]
-"""Integers below 2**53 in magnitude, which are exact, and multiply faster than integers do."""
+"""Integers below 2**53 in magnitude: exact as floats, and faster to multiply than integers."""
 
 _LARGEST_SUM = (1 << 31) - (1 << 8)
 """A scaled sum of at most that magnitude stays within 32 bits when the zero point is added."""
@@ -48,7 +48,7 @@ class ProductLayer:
 
     @staticmethod
     def of(view: NodeView) -> "ProductLayer | None":
-        """The layer of a node, or None where the node is none, or one of another type than s8."""
+        """Returns the layer of a node; None if the node is no such layer or its type is not s8."""
         op = view.op
         if view.output.type.dtype is not DType.S8:
             return None
@@ -70,31 +70,31 @@ class ProductLayer:
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether each output channel reads one input channel."""
+        """True if each output channel reads one input channel."""
         return self.weights.ndim == 3
 
     @property
     def is_grouped(self) -> bool:
-        """Whether it is a convolution in groups, whose channels cannot go one by one."""
+        """True if it is a grouped convolution: its channels cannot be removed one by one."""
         return type(self.view.op) is Conv2D and self.view["filter"].type.shape[3] < self.features
 
     @property
     def is_safe(self) -> NDArray[np.bool_]:
-        """`[O]`: whether no input whatever makes the sum of an output channel leave 32 bits, shifted left or not."""
+        """`[O]`: true for output channels whose sum stays within 32 bits for every input, before and after a left shift."""
         sums = np.abs(self.weights).reshape(-1, self.weights.shape[-1]).sum(axis=0)
         largest = np.abs(self.scaling.bias.astype(np.float64)) + _LARGEST_INPUT * sums
         safe: NDArray[np.bool_] = largest * 2.0 ** np.maximum(self.scaling.shift, 0) <= _LARGEST_SUM
         return safe
 
     def centred(self, elements: Int64) -> Float64:
-        """Elements of the input's shape, less its zero point, as `[N, H, W, F]`; of a depthwise layer `[N, H, W, O]`."""
+        """Subtracts the input's zero point from its elements: `[N, H, W, F]`; in a depthwise layer `[N, H, W, O]`."""
         values = (elements - self.view["input"].quantization.zero_point).astype(np.float64)
         if type(self.view.op) is FullyConnected:
             return values.reshape(-1, 1, 1, self.features)
         return np.repeat(values, self.weights.shape[-1] // self.features, axis=3) if self.is_depthwise else values
 
     def sums(self, values: Float64, weights: Float64) -> Float64:
-        """Sums of products under each window; outside the input lie zeros.
+        """Returns the sums of products under each window; elements outside the input are 0.
 
         Args:
             values: `[N, H, W, C]`.
@@ -113,9 +113,9 @@ class ProductLayer:
         return total.reshape(-1, weights.shape[-1])
 
     def _inside(self, axis: int, tap: int, outputs: int, size: int) -> tuple[slice, slice]:
-        """The outputs whose windows have a tap inside the input, along one axis, and the elements that it meets there.
+        """Returns, along one axis, the outputs whose windows have this tap inside the input, and the elements that it reads.
 
-        Dilation may be as large as 32 bits allow: nothing is padded.
+        Nothing is padded, because dilation may be any 32-bit number.
         """
         start, stride = tap * self.dilation[axis] - self.before[axis], self.stride[axis]
         first, end = max(0, -(start // stride)), min(outputs, -((start - size) // stride))
@@ -125,9 +125,9 @@ class ProductLayer:
         return slice(first, end), slice(low, low + (end - first - 1) * stride + 1, stride)
 
     def interval(self, low: Int64, high: Int64) -> tuple[Int64, Int64]:
-        """The least and the largest value of each output element, from those of each input element; each is attained.
+        """Returns the least and the largest value of each output element from those of the input; both can occur.
 
-        A sum of `w * x` with `x` between `l` and `h` lies within half of `w * (l + h)` by half of `|w| * (h - l)`.
+        For `x` between `l` and `h`, a sum of `w * x` differs from `w * (l + h) / 2` by at most `|w| * (h - l) / 2`.
         """
         first, last = self.centred(low), self.centred(high)
         middle = self.sums(first + last, self.weights)
@@ -143,7 +143,7 @@ class ProductLayer:
 
 
 def _dense(data: Float64, channels: int) -> Float64:
-    """A filter `[O, KH, KW, C / groups]` as `[KH, KW, C, O]`."""
+    """Converts a filter `[O, KH, KW, C / groups]` to `[KH, KW, C, O]`."""
     outputs, rows, columns, depth = data.shape
     weights = np.zeros((rows, columns, channels, outputs))
     each = outputs // (channels // depth)

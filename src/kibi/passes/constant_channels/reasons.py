@@ -1,4 +1,4 @@
-"""Why channels went, in words: a sentence for each node that lost some."""
+"""Explains in words why channels were removed: one sentence for each node that lost some."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,13 +22,13 @@ _SHOWN = 8
 def explained(
     before: Graph, after: Graph, kept: Mapping[int, Mask], bounds: Mapping[int, Interval]
 ) -> tuple[Change, ...]:
-    """A change for each node that lost weights or computes less, in the order of the nodes.
+    """Returns a change for each node that lost weights or computes less, in the order of the nodes.
 
     Args:
         before: the graph with all channels.
         after: the graph without some; its nodes are at the same places.
         kept: for each tensor that lost channels, by index, which of them stay.
-        bounds: between which values the elements of each s8 tensor of `before` lie.
+        bounds: the range of the elements of each s8 tensor of `before`.
     """
     changes = []
     for old, new in zip(before.views, after.views, strict=True):
@@ -50,7 +50,7 @@ def explained(
 
 
 def _outputs(layer: ProductLayer, kept: Mask, made: Interval) -> str:
-    """What became of a layer's output channels."""
+    """Describes which output channels of a layer were removed, and why."""
     low, high = made.low.reshape(-1, len(kept)), made.high.reshape(-1, len(kept))
     weighted: Mask = (layer.weights != 0).reshape(-1, len(kept)).any(axis=0)
     reasons: Counter[str] = Counter()
@@ -62,7 +62,7 @@ def _outputs(layer: ProductLayer, kept: Mask, made: Interval) -> str:
 
 
 def _reason(layer: ProductLayer, low: NDArray[np.int64], high: NDArray[np.int64], *, has_weights: bool) -> str:
-    """Why one output channel is not needed, to follow a count."""
+    """Returns why one output channel is not needed, as words that follow a count."""
     value = int(low[0])
     if (low != high).any():
         return "used by nobody"
@@ -76,7 +76,7 @@ def _reason(layer: ProductLayer, low: NDArray[np.int64], high: NDArray[np.int64]
 
 
 def _inputs(kept: Mask, read: Interval) -> str:
-    """What became of the channels that a layer reads."""
+    """Describes which input channels of a layer were removed, and why."""
     constant = int((read.is_fixed & ~kept).sum())
     unused = int((~kept).sum()) - constant
     texts = [f"{constant} constant, and folded into the bias"] if constant else []
@@ -85,12 +85,12 @@ def _inputs(kept: Mask, read: Interval) -> str:
 
 
 def _counted(gone: int, count: int, side: str) -> str:
-    """How many channels went."""
+    """Describes how many channels were removed."""
     return f"{gone} of {count} {side} channels {'is' if gone == 1 else 'are'} gone"
 
 
 def _listed(channels: Sequence[int]) -> str:
-    """The first few channels by number."""
+    """Lists the first few channels by number."""
     more = len(channels) - _SHOWN
     shown = ", ".join(map(str, channels[:_SHOWN]))
     name = "channel" if len(channels) == 1 else "channels"

@@ -1,4 +1,4 @@
-"""Cut channels out of a graph: tensors, filters, biases, scales; what they added goes into biases."""
+"""Cuts channels out of tensors, filters, biases and scales; adds what they contributed to biases."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ Kept = NDArray[np.bool_]
 
 
 def remove_channels(graph: Graph, kept: Mapping[int, Kept], shares: Mapping[int, NDArray[np.int64]]) -> Graph:
-    """The graph without some channels.
+    """Returns the graph without some channels.
 
     Args:
         graph: a verified graph.
         kept: for each tensor that loses channels, by index, which of them stay.
-        shares: for each node, by its place, what to add to its bias: `[O]`, all output channels of before.
+        shares: for each node, by its place, the numbers `[O]` to add to its bias, for all output channels before the removal.
 
     Raises:
         ModelError: a rule of an operator does not hold for what is left; the channels do not fit together.
@@ -43,7 +43,7 @@ class _Cutter:
         self.uses = used + Counter(graph.outputs)
 
     def node(self, view: NodeView, share: NDArray[np.int64] | None) -> Node:
-        """A node on what is left of its tensors."""
+        """Returns a node that reads and writes the shortened tensors."""
         touched = any(tensor is not None and tensor.index in self.kept for _, tensor in view.operands)
         added = share is not None and bool(share.any())
         if not (touched or added):
@@ -51,12 +51,12 @@ class _Cutter:
         if type(view.op) in (Conv2D, DepthwiseConv2D, FullyConnected):
             return self._layer(view, share if added else None)
         if type(view.op) is Reshape:
-            # The operand that names the shape is optional, and would be wrong now.
+            # The operand with the new shape is optional, and its numbers no longer hold.
             return replace(view.node, inputs=view.node.inputs[:1])
         return self._constants(view)
 
     def _layer(self, view: NodeView, share: NDArray[np.int64] | None) -> Node:
-        """A layer with rows and columns of its filter gone."""
+        """Returns a layer without the removed rows and columns of its filter."""
         outputs = self._mask(view.output)
         inputs = self._mask(view["input"])
         weights, bias = view["filter"], view.find("bias")
@@ -76,7 +76,7 @@ class _Cutter:
         return replace(view.node, inputs=tuple(operands))
 
     def _constants(self, view: NodeView) -> Node:
-        """A node whose constants by channel, if it has any, lose what its output loses."""
+        """Returns a node whose constants by channel, if any, lose the same channels as its output."""
         kept = self._mask(view.output)
         operands: list[int | None] = []
         for index, tensor in zip(view.node.inputs, view.operands, strict=False):
@@ -99,7 +99,7 @@ class _Cutter:
         return self.kept.get(tensor.index, np.ones(size, np.bool_))
 
     def _constant(self, view: NodeView, tensor: Tensor, data: Array, kept: Kept, axis: int) -> int:
-        """A constant with other elements: in the old one's place if nobody else reads that, or behind all tensors."""
+        """Returns a constant with other elements: it replaces the old one if nobody else reads that, else it comes last."""
         original = tensor.data
         if original is not None and data.shape == original.shape and np.array_equal(data, original):
             return tensor.index
@@ -110,7 +110,7 @@ class _Cutter:
         return self._append(f"{tensor.name}/operator{view.node.source}", kind, data)
 
     def _new_bias(self, view: NodeView, data: Array) -> int:
-        """A bias where there was none."""
+        """Adds a bias to a layer without one, and returns its index."""
         scales = view["filter"].quantization.scales
         scale = view["input"].quantization.scale
         kept = self._mask(view.output)
@@ -124,14 +124,14 @@ class _Cutter:
 
 
 def _cut_computed(tensor: Tensor, kept: Kept | None) -> Tensor:
-    """A tensor that is computed, with a shorter last axis."""
+    """Returns a computed tensor with a shorter last axis."""
     if kept is None:
         return tensor
     return replace(tensor, type=replace(tensor.type, shape=(*tensor.type.shape[:-1], int(kept.sum()))))
 
 
 def _cut_scales(quantization: Quantization | None, kept: Kept, axis: int) -> Quantization | None:
-    """The scales of the channels that stay, where channels have scales of their own."""
+    """Returns the scales of the channels that stay, if each channel has its own scale."""
     if quantization is None or not quantization.is_per_channel or len(quantization.scales) != len(kept):
         return quantization
     pairs = zip(quantization.scales, quantization.zero_points, kept, strict=True)
