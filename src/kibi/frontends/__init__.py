@@ -12,10 +12,10 @@ __all__ = ["load"]
 
 
 def load(path: str | os.PathLike[str], signature: str | None = None) -> Graph:
-    """Read a model file of any supported format, told by its contents.
+    """Reads a model file of any supported format; the contents tell the format.
 
     Args:
-        path: where it lies.
+        path: the path of the file.
         signature: the entry point whose graph is wanted; None: the first graph.
 
     Returns:

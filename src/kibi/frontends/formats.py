@@ -1,4 +1,4 @@
-"""What a file is, told from its first bytes: so that whoever gives the wrong one learns what it is, and what to do."""
+"""Recognizes a file by its first bytes, so that an error can say what a wrong file is, and what to do."""
 
 from dataclasses import dataclass
 
@@ -38,7 +38,7 @@ _ONNX_VERSIONS = range(3, 128)
 
 
 def describe(data: bytes, name: str) -> Problem:
-    """What is wrong with a file that has no known identifier.
+    """Returns the problem of a file that has no known identifier: what it is, and what to do.
 
     Args:
         data: its contents, or at least its first 4096 bytes.
@@ -70,13 +70,13 @@ def describe(data: bytes, name: str) -> Problem:
 
 
 def _is_onnx(head: bytes, name: str) -> bool:
-    """Whether a protobuf begins as ONNX's does: the tag of `ir_version`, a small number, the tag of a later field."""
+    """True if a protobuf begins as ONNX's does: the tag of `ir_version`, a small number, the tag of a later field."""
     looks_so = len(head) > 2 and head[0] == 0x08 and head[1] in _ONNX_VERSIONS and head[2] in _ONNX_FIELDS
     return looks_so or (name.lower().endswith(".onnx") and head[:1] == b"\x08")
 
 
 def _is_text(head: bytes) -> bool:
-    """Whether these are the first bytes of a text in UTF-8."""
+    """True if these are the first bytes of a text in UTF-8."""
     try:
         text = head.decode("utf-8")
     except UnicodeDecodeError as error:

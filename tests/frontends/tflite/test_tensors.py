@@ -297,10 +297,10 @@ def _external(builder: ModelBuilder) -> dict[str, int]:
 
 @pytest.mark.parametrize(
     ("fields", "expected"),
-    [(_sparse, "sparse"), (_custom_quantization, "custom or blockwise"), (_external, "behind the flatbuffer")],
+    [(_sparse, "sparse"), (_custom_quantization, "custom or blockwise"), (_external, "after the flatbuffer")],
 )
 def test_storage_that_kibi_lacks_is_refused(fields: Callable[[ModelBuilder], dict[str, int]], expected: str) -> None:
-    """Sparse data, other schemes of quantization, and data behind the flatbuffer are named for what they are."""
+    """Sparse data, other schemes of quantization, and data after the flatbuffer are named for what they are."""
 
     def add_input(builder: ModelBuilder) -> int:
         known = {

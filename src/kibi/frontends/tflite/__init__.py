@@ -20,10 +20,10 @@ __all__ = ["load_tflite", "parse_tflite"]
 
 
 def load_tflite(path: str | os.PathLike[str], signature: str | None = None) -> Graph:
-    """Read a `.tflite` file.
+    """Reads a `.tflite` file.
 
     Args:
-        path: where it lies.
+        path: the path of the file.
         signature: the entry point whose graph is wanted; None: the first graph.
 
     Returns:
@@ -37,13 +37,13 @@ def load_tflite(path: str | os.PathLike[str], signature: str | None = None) -> G
 
 
 def parse_tflite(data: bytes, source: str, signature: str | None = None) -> Graph:
-    """Read the contents of a `.tflite` file.
+    """Reads the contents of a `.tflite` file.
 
-    Constants of the graph are read-only views of the data, as far as their alignment allows. Tensors that nothing names
+    Constants of the graph are read-only views of the data where their alignment allows. Tensors that nothing names
     are placeholders (scalars without data); their contents are not read.
 
     Args:
-        data: the whole file.
+        data: the contents of the file.
         source: the file's name, for messages and the graph's name.
         signature: the entry point whose graph is wanted; None: the first graph.
 

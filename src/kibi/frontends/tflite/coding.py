@@ -1,4 +1,4 @@
-"""What compressed constants stand for: tables of values with indices, Huffman codes, values without their zeros.
+"""Decodes compressed constants: tables of values with indices, Huffman codes, values without their zeros.
 
 Encoded bits are read from the highest to the lowest of each byte. A tensor with scales along its first or last axis has a table,
 or a zero point, for each channel there; all others have one.
@@ -86,7 +86,7 @@ def _dtype(record: TensorRecord) -> np.dtype[np.generic]:
 
 
 def _channels(record: TensorRecord) -> tuple[int, bool]:
-    """How many channels have a table of their own; and whether they are those of the last axis."""
+    """Returns the number of channels that have their own table, and true if they are along the last axis."""
     quantization = record.quantization
     count = 0 if quantization is None else len(quantization.scales)
     if quantization is None or count <= 1:
@@ -101,16 +101,16 @@ def _channels(record: TensorRecord) -> tuple[int, bool]:
 def codebook(
     record: TensorRecord, data: Array, table: Array, bits: int, *, values: int | None = None, axis: int | None = None
 ) -> tuple[Array, Codebook | None]:
-    """The elements that indices stand for, as bytes; and the look-up, but for channels of the last axis.
+    """Decodes indices: returns the elements as bytes, and the look-up, which is None for channels of the last axis.
 
     Args:
         record: the tensor.
         data: `[N]` u8: the indices.
         table: `[M]` u8: the values, channel after channel.
-        bits: of an index.
-        values: of a channel; None: all that there are, shared out evenly.
-        axis: the axis of the tables as the file names it, 15: one table. TFLM goes by the scales alone, and so does this, unless
-            that would read another table than is meant.
+        bits: the bits of an index.
+        values: the number of values of a channel; None: the table is divided evenly.
+        axis: the axis of the tables as the file names it; 15: one table. Like TFLM, this function follows the scales alone, but
+            raises an error if that would read another table than the file means.
 
     Raises:
         CodingError: there are too few indices or values, or too many.
@@ -171,10 +171,10 @@ def _pruned(record: TensorRecord, data: Array, table: Array) -> Array:
 
 
 def _huffman(record: TensorRecord, data: Array, table: Array, *, wide: bool, first_bits: int) -> Array:
-    """Elements behind Huffman codes, as bytes.
+    """Decodes Huffman codes; returns the elements as bytes.
 
-    An entry of a table is a symbol, with the bits of the last read that belong to it, or leads on to another table: by how many
-    entries, and by how many bits it is indexed.
+    An entry of a table is a symbol, with the number of bits of the last read that belong to it, or a link to another table: the
+    distance in entries, and the number of bits of that table's index.
     """
     dtype = _dtype(record)
     if dtype not in (np.dtype(np.int8), np.dtype("<i2")) or (dtype.itemsize > 1 and not wide):
@@ -193,7 +193,7 @@ def _huffman(record: TensorRecord, data: Array, table: Array, *, wide: bool, fir
 
 
 class _Bits:
-    """Bits in order; those behind the last are 0, for reads that take more than a symbol needs."""
+    """Bits in order. Reads may pass the end, because they may take more bits than a symbol has; those bits are 0."""
 
     __slots__ = ("_data", "place", "total")
 

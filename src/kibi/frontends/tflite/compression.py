@@ -21,7 +21,9 @@ from kibi.ir.codebook import Codebook
 
 DECODE = "CUSTOM:TFLM_DECODE"
 """The operator, by the name that `reader` gives it."""
-DESCRIPTION = "Constants behind look-up tables, Huffman codes or without their zeros: decoded when the model is loaded."
+DESCRIPTION = (
+    "Constants stored with look-up tables, Huffman codes or without their zeros: decoded when the model is loaded."
+)
 """What it does, for lists of operators."""
 METADATA = "COMPRESSION_METADATA"
 """The name of the metadata. Source: TFLM `compression.h`."""
@@ -50,7 +52,7 @@ class Compression:
     _codebooks: dict[int, Codebook] = field(default_factory=dict)
 
     def add(self, operator: int, record: OperatorRecord) -> Iterator[Problem]:
-        """Take the outputs of a TFLM_DECODE; what is wrong with it as an operator."""
+        """Records the outputs of a TFLM_DECODE; yields the problems of the operator."""
         if len(record.inputs) != 2 * len(record.outputs) or not record.outputs:
             what = f"TFLM_DECODE: it has {len(record.inputs)} inputs for {len(record.outputs)} outputs, not a pair for each"
             yield Problem(what, BROKEN, operator)
@@ -113,10 +115,10 @@ class Compression:
 
 
 def read_compression(reader: ModelReader) -> Compression:
-    """What the metadata say of the subgraph that a reader reads.
+    """Reads the metadata about compression, for the subgraph that a reader reads.
 
     Raises:
-        CorruptError: the metadata make no sense.
+        CorruptError: the metadata are invalid.
     """
     compression = Compression(reader)
     for name, buffer in reader.metadata():
@@ -133,7 +135,7 @@ def read_compression(reader: ModelReader) -> Compression:
 
 
 def _entries(data: bytes, reader: ModelReader) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Of each compressed tensor of the subgraph its index, the bits of its indices, and the buffer of its values."""
+    """Yields, for each compressed tensor of the subgraph, its index, the bits of its indices, and the buffer of its values."""
     if len(data) < 4:
         raise CorruptError(f"the metadata {METADATA} have {len(data)} bytes")
     root = reader.entered(data, int.from_bytes(data[:4], "little"))

@@ -47,7 +47,7 @@ class Draft:
 
 
 def corrupt(error: CorruptError | OverlapError, operator: int | None = None, tensor: str | None = None) -> Problem:
-    """What is said of damaged bytes."""
+    """Returns the problem that reports damaged bytes."""
     return Problem(f"the flatbuffer is corrupt: {error}", GET_AGAIN, operator, tensor)
 
 

@@ -1,9 +1,8 @@
-"""Write a copy of a model file that carries a memory plan for TFLM, with its operators in the order that the plan is for.
+"""Writes a copy of a model file that carries a memory plan for TFLM, with its operators in the plan's order.
 
-Nothing of the file is written again but what must change: a new root table stands in front of the old bytes and refers into
-them, so that weights, options and whatever else a converter stored stay as they are, at the same alignment. In the old bytes
-only the references in the list of operators change places. References of a flatbuffer lead forward, which is why the new
-part is in front.
+Only what must change is written again. A new root table comes before the old bytes and refers into them, so that weights,
+options and all else that a converter stored stay unchanged, at the same alignment. In the old bytes only the references in
+the list of operators change places. The new part comes first because references of a flatbuffer always lead forward.
 """
 
 from collections.abc import Sequence
@@ -66,14 +65,14 @@ def embed_offline_plan(data: bytes, source: str, offsets: Sequence[int], order: 
 def _problem(
     tables: ModelTables, subgraphs: Sequence[CheckedTable], offsets: Sequence[int], order: Sequence[int] | None
 ) -> Problem | None:
-    """Why a file cannot be copied, or what was given does not fit it."""
+    """Returns why a file cannot be copied, or why the plan or the order does not fit it; None if there is no problem."""
     if not subgraphs:
         return Problem("the model has no subgraph, so there is nothing to plan", "Export the model again")
     if any(tables.model.Offset(slot) for slot in range(ModelSlot.BEHIND, ModelSlot.BEHIND + 2 * _NEWER_FIELDS, 2)):
         return Problem("the model has fields of a newer schema, which a copy would lose", _EXPORT_AGAIN)
     for buffer in tables.children(tables.model, ModelSlot.BUFFERS):
         if tables.number(buffer, BufferSlot.OFFSET, number_types.Uint64Flags) > 1:
-            return Problem("the model's data lie behind the flatbuffer, which is not supported", _EXPORT_AGAIN)
+            return Problem("the model's data are stored after the flatbuffer, which is not supported", _EXPORT_AGAIN)
     tensors = len(tables.entries(subgraphs[0], SubgraphSlot.TENSORS))
     if len(offsets) != tensors:
         what = f"{len(offsets)} offsets were given for {tensors} tensors"
@@ -101,10 +100,10 @@ def _without_variables_of_others(
 
 
 def _reorder(tables: ModelTables, source: str, order: Sequence[int], body: bytearray) -> None:
-    """Let the references in the first subgraph's list of operators change places.
+    """Reorders the references in the first subgraph's list of operators.
 
     Raises:
-        ModelError: an operator lies in front of the list, where no reference leads.
+        ModelError: an operator is stored before the list, where no reference can lead.
     """
     subgraph = tables.children(tables.model, ModelSlot.SUBGRAPHS)[0]
     entries = tables.entries(subgraph, SubgraphSlot.OPERATORS)
@@ -112,7 +111,7 @@ def _reorder(tables: ModelTables, source: str, order: Sequence[int], body: bytea
     for entry, number in zip(entries, order, strict=True):
         distance = places[number] - entry
         if distance <= 0:
-            what = "its bytes lie in front of the list of operators, so that the order cannot change"
+            what = "its bytes are stored before the list of operators, so that the order cannot change"
             raise ModelError(source, [Problem(what, "Export the model again", operator=number)])
         body[entry : entry + 4] = distance.to_bytes(4, "little")
 
@@ -151,7 +150,7 @@ def _with_metadata(tables: ModelTables, body: bytearray, plan: bytes) -> bytes:
 
 
 def _buffer(builder: flatbuffers.Builder, contents: bytes) -> int:
-    """Write a buffer's table, its data aligned as all buffers are, and return its place."""
+    """Writes a buffer's table, with its data aligned as all buffers are, and returns its place."""
     builder.StartVector(1, len(contents), 16)
     for byte in reversed(contents):
         builder.PrependByte(byte)
@@ -163,7 +162,7 @@ def _buffer(builder: flatbuffers.Builder, contents: bytes) -> int:
 
 
 def _metadata(builder: flatbuffers.Builder, buffer: int) -> int:
-    """Write the table that names the buffer with the plan, and return its place."""
+    """Writes the table that names the buffer with the plan, and returns its place."""
     name = builder.CreateString(METADATA_NAME)
     tflite.MetadataStart(builder)
     tflite.MetadataAddName(builder, name)
@@ -173,7 +172,7 @@ def _metadata(builder: flatbuffers.Builder, buffer: int) -> int:
 
 
 def _references(builder: flatbuffers.Builder, places: Sequence[int]) -> int:
-    """Write a vector of references to tables, and return its place."""
+    """Writes a vector of references to tables, and returns its place."""
     builder.StartVector(4, len(places), 4)
     for place in reversed(places):
         builder.PrependUOffsetTRelative(place)

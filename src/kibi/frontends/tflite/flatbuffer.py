@@ -39,7 +39,7 @@ class OverlapError(Exception):
 
 
 class Budget:
-    """How many bytes may still be read from one file."""
+    """The number of bytes that may still be read from one file."""
 
     __slots__ = ("_left_bytes",)
 
@@ -47,7 +47,7 @@ class Budget:
         self._left_bytes = _READS_PER_BYTE * file_bytes + _FREE_BYTES
 
     def spend(self, count: int) -> None:
-        """Count bytes as read.
+        """Counts bytes as read.
 
         Raises:
             OverlapError: more was read than any sound file of that size holds.
@@ -60,7 +60,7 @@ class Budget:
 def _inside(data: bytes, position: int, count: int, what: str) -> int:
     """The position itself, where `count` bytes from there on are inside the file."""
     if not 0 <= position <= len(data) - count:
-        raise CorruptError(f"{what} of {count} bytes at byte {position} lies outside the file of {len(data)} bytes")
+        raise CorruptError(f"{what} of {count} bytes at byte {position} is outside the file of {len(data)} bytes")
     return position
 
 
@@ -70,12 +70,12 @@ class CheckedTable(Table):  # type: ignore[misc] # flatbuffers has no type annot
     __slots__ = ("_budget", "_fields", "_fields_bytes")
 
     def __init__(self, data: bytes, position: int, budget: Budget) -> None:
-        """Check the table's list of fields (its vtable).
+        """Checks the table's list of fields (its vtable).
 
         Args:
-            data: the whole file.
+            data: the contents of the file.
             position: the table's first byte.
-            budget: what may still be read.
+            budget: the bytes that may still be read.
 
         Raises:
             CorruptError: the table or its list of fields is not wholly inside the file.
@@ -94,7 +94,7 @@ class CheckedTable(Table):  # type: ignore[misc] # flatbuffers has no type annot
         _inside(self.Bytes, self._fields, self._fields_bytes, "a table's list of fields")
 
     def Offset(self, vtableOffset: int) -> int:  # noqa: N803 - the generated code's name
-        """Where a field lies from the start of the table; 0 if the file leaves it out."""
+        """Returns the offset of a field from the start of the table; 0 if the file leaves it out."""
         if vtableOffset >= self._fields_bytes:
             return 0
         (offset,) = struct.unpack_from("<H", self.Bytes, self._fields + vtableOffset)
@@ -111,7 +111,7 @@ class CheckedTable(Table):  # type: ignore[misc] # flatbuffers has no type annot
         return _inside(self.Bytes, off + int(distance), 4, "what a reference leads to")
 
     def Union(self, t2: Table, off: int) -> None:
-        """Make a plain table of the one in a field whose kind another field says; `enter` checks it."""
+        """Enters the table of a union field as a plain table; `enter` checks it once its kind is known."""
         t2.Bytes, t2.Pos = self.Bytes, self.Indirect(self.Pos + off)
 
     def String(self, off: int) -> bytes:
@@ -186,7 +186,7 @@ def empty(item: _Object) -> _Object:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Turn what the generated code raises on bytes that no check here foresaw into `CorruptError`."""
+    """Converts any other exception of the generated code, on bytes that passed the checks here, into `CorruptError`."""
     try:
         yield
     except (struct.error, IndexError, TypeError, ValueError, OverflowError) as error:

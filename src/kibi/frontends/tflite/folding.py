@@ -52,7 +52,7 @@ def fold(
 
 
 def _is_known(tensors: Mapping[int, Tensor], node: Node) -> bool:
-    """Whether the output of a node follows from constants, and is small."""
+    """True if the output of a node follows from constants, and is small."""
     inputs = [tensors[index] for index in node.inputs if index is not None]
     if len(node.outputs) != 1 or not inputs:
         return False

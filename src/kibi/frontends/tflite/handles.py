@@ -13,17 +13,17 @@ from kibi.ir import Node, Tensor
 
 _AGAIN = "Export the model again; the file is damaged"
 _MOST_BYTES = 1 << 21
-"""Of first values, and of what is computed on the way to them, beside the bytes of the file: far beyond any device's state. A few
-bytes of file may name any size, and the C that is written grows with it."""
+"""The limit of bytes for first values and all that is computed for them, besides the file's bytes: far more than any device's
+state. A limit is needed because a few bytes of a file may name any size, and the generated C grows with it."""
 
 
 @dataclass(slots=True)
 class Room:
-    """How many bytes the subgraphs that give variables their first values may still make.
+    """The number of bytes that the subgraphs with variables' first values may still make.
 
     Attributes:
-        most_bytes: of all together.
-        used_bytes: those that were made so far.
+        most_bytes: the limit for all subgraphs together.
+        used_bytes: the bytes made so far.
     """
 
     most_bytes: int
@@ -35,7 +35,7 @@ class Room:
         return Room(file_bytes + _MOST_BYTES)
 
     def takes(self, size_bytes: int) -> bool:
-        """Use so many bytes, if there are so many left."""
+        """Takes this number of bytes; returns false if fewer are left."""
         if self.used_bytes + size_bytes > self.most_bytes:
             return False
         self.used_bytes += size_bytes
@@ -44,7 +44,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Handles:
-    """What the operators of a subgraph say that are done with when a model has been loaded.
+    """The facts from those operators of a subgraph that act only while a model is loaded.
 
     Attributes:
         keys: for tensors that are handles, the variable's name.
@@ -77,7 +77,7 @@ class Handles:
             return Problem(f"{record.name}: the value that is assigned is left out", _AGAIN, node.source)
         key = self.keys.get(record.inputs[0])
         if key is None:
-            what = f"{record.name}: its first input is not made by a VAR_HANDLE in front of it, in the same subgraph"
+            what = f"{record.name}: its first input is not made by a VAR_HANDLE before it, in the same subgraph"
             return Problem(what, "Use each variable in the main subgraph alone", node.source)
         return Access(node, key)
 
@@ -91,19 +91,19 @@ class Handles:
 
 
 def is_resolved(record: OperatorRecord) -> bool:
-    """Whether an operator is done with when the model has been loaded."""
+    """True if an operator acts only while the model is loaded, and is no node of the graph."""
     return record.name in RESOLVED
 
 
 def first_values(
     source: str, tensors: Mapping[int, Tensor], nodes: Sequence[Node | Access], known: dict[Key, Array], room: Room
 ) -> Iterator[Problem]:
-    """Run the subgraph that gives variables their first values.
+    """Runs the subgraph that gives variables their first values.
 
     Args:
         source: the model file's name.
-        tensors: the subgraph's, by index.
-        nodes: the subgraph's, in order.
+        tensors: the subgraph's tensors, by index.
+        nodes: the subgraph's nodes, in order.
         known: the values of variables so far; they are changed.
         room: for what is made, in all such subgraphs together.
 

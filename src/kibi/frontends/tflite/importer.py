@@ -1,4 +1,4 @@
-"""From a file's records to a verified graph; all problems are collected and raised once."""
+"""Converts a file's records to a verified graph; all problems are collected and raised once."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from kibi.ops import as_body
 
 _SCHEMA_VERSION = 3
 _MOST_LEVELS = 16
-"""Of calls from subgraph to subgraph: what looks into subgraphs does so by recursion, and Python's stack has some 1,000 frames."""
+"""The depth of calls from subgraph to subgraph. Many functions visit subgraphs by recursion; Python allows some 1,000 frames."""
 
 
 def import_model(data: bytes, source: str, signature: str | None = None) -> Graph:
@@ -68,9 +68,9 @@ class _Subgraphs:
         self._done: dict[int, Graph] = {}
         self._refused: set[int] = set()
         self._open: list[int] = []
-        """Those that are being imported: each calls the next."""
+        """The subgraphs that are being imported: each calls the next."""
         self._levels: dict[int, int] = {}
-        """How deep the calls of each subgraph are nested, so far as they are known: 1 without calls."""
+        """The depth of nested calls by subgraph, as known so far: 1 without calls."""
         self._bodies: dict[int, Graph] = {}
 
     def graph(self, number: int) -> Graph:
@@ -120,7 +120,7 @@ class _Subgraphs:
         return self._bodies[number]
 
     def first_values(self, handles: Handles) -> tuple[dict[Key, Array], list[Problem]]:
-        """What the subgraphs that are called once give to variables, and what is wrong with them."""
+        """Returns the variables' values from the subgraphs that are called once, and the problems of these subgraphs."""
         values: dict[Key, Array] = {}
         problems: list[Problem] = []
         room = Room.beside(self._reader.size_bytes)
@@ -133,11 +133,11 @@ class _Subgraphs:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What a subgraph is made of, so far as it is sound.
+    """The valid parts of a subgraph.
 
     Attributes:
         tensors: by index.
-        count: of the tensors, those that importers have added among them.
+        count: the number of tensors, including those that importers have added.
         nodes: in the file's order.
         outputs: tensor indices.
         handles: of variables.
@@ -153,7 +153,7 @@ class _Parts:
 
     @staticmethod
     def of(reader: ModelReader, graphs: _Subgraphs) -> "_Parts":
-        """Those of the subgraph that is read."""
+        """Returns the parts of the subgraph that the reader reads."""
         compression = read_compression(reader)
         drafts, handles, operator_problems = read_operators(reader, compression, graphs.body)
         misled = index_problems(reader, drafts)
@@ -255,7 +255,7 @@ def _connect(
 
 
 def _operand_problems(draft: Draft, inputs: Sequence[Tensor | None]) -> Iterator[Problem]:
-    """What is wrong with operands beside the operator's own rule, which knows nothing of files and converters."""
+    """Yields the problems of operands that only the file shows; the operator's own rule does not know files and converters."""
     operands = dict(zip(draft.op.inputs, draft.importer.ordered(inputs), strict=False))
     for what, remedy, name in int4_problems(draft.record.name, operands):
         yield Problem(f"{draft.record.name}: {what}", remedy, draft.index, name)
@@ -270,7 +270,7 @@ def _operand_problems(draft: Draft, inputs: Sequence[Tensor | None]) -> Iterator
 
 
 def _waits(node: Node, tensors: Mapping[int, Tensor], made: Container[int]) -> bool:
-    """Whether what must be a constant comes from an operator that is a problem already: this one is none of its own."""
+    """True if what must be a constant comes from an operator that is a problem already: this one is none of its own."""
     packed = zip((name.rstrip("?") not in node.op.row_inputs for name in node.op.inputs), node.inputs, strict=False)
     return any(
         must and index is not None and not tensors[index].is_constant and index not in made for must, index in packed
@@ -278,9 +278,9 @@ def _waits(node: Node, tensors: Mapping[int, Tensor], made: Container[int]) -> b
 
 
 def _rule_problems(source: str, nodes: Iterable[Node], tensors: Mapping[int, Tensor]) -> Iterator[Problem]:
-    """What breaks an operator's rule in a model that has other problems too.
+    """Yields the violations of operators' rules in a model that has other problems, too.
 
-    The whole cannot be verified then; each node is, as a graph of its own.
+    Such a model cannot be verified as one graph; each node is verified as its own graph.
     """
     own = {index for index, tensor in tensors.items() if tensor.is_constant or tensor.is_variable}
     for node in nodes:

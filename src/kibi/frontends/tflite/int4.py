@@ -28,7 +28,7 @@ def unpacked(data: Array, elements: int) -> Array:
 
 
 def int4_problems(operator: str, operands: Mapping[str, Tensor | None]) -> Iterator[tuple[str, str, str]]:
-    """Where an operator has constants of int4 that TFLM does not read as such: what is wrong, what to do, the tensor's name.
+    """Yields the int4 constants of an operator that TFLM does not read as int4: what is wrong, what to do, the tensor's name.
 
     Source: TFLM `micro/kernels/conv_common.cc`, `depthwise_conv_common.cc`, `fully_connected_common.cc`.
     """

@@ -25,11 +25,11 @@ class RefusedLayers:
         self._found: dict[tuple[str, str, DType], list[tuple[int, str]]] = {}
 
     def add(self, index: int, name: str, source: Tensor | None, weights: Tensor | None) -> bool:
-        """Look at a layer; whether it is one of them.
+        """Checks a layer; returns true if it is one of them.
 
         Args:
-            index: the operator's, in the file.
-            name: the operator's.
+            index: the operator's index in the file.
+            name: the operator's name.
             source: its input.
             weights: its filter.
         """

@@ -1,4 +1,4 @@
-"""Where the tables and vectors of a model file lie: checked positions, for what works on the file and not on its meaning.
+"""Checked positions of a model file's tables and vectors, for code that works on the file and not on its meaning.
 
 Source of the slots: TensorFlow's `tensorflow/compiler/mlir/lite/schema/schema.fbs`; a field's slot is 4 and twice its
 number in the table.
@@ -75,7 +75,7 @@ class ModelTables:
     """The tables of one file. All methods raise `CorruptError` or `OverlapError` where the bytes are no sound flatbuffer."""
 
     def __init__(self, data: bytes) -> None:
-        """Enter the root table of a file's contents."""
+        """Enters the root table of a file's contents."""
         self.data = data
         self._budget = Budget(len(data))
         with reading():
@@ -122,7 +122,7 @@ class ModelTables:
 
 @contextmanager
 def located(data: bytes, source: str) -> Iterator[None]:
-    """Turn what is wrong with the bytes of a file into an error that names the file.
+    """Converts problems of a file's bytes into an error that names the file.
 
     Raises:
         ModelError: the file is of another format, or corrupt.

@@ -18,7 +18,7 @@ from kibi.frontends.tflite.model_tables import MetadataSlot, ModelSlot, ModelTab
 
 METADATA_NAME = b"OfflineMemoryAllocation"
 ONLINE = -1
-"""In place of an offset: the runtime finds one."""
+"""The value of an offset that the runtime chooses."""
 _HEAD_BYTES = 12
 _REMEDY = "Make the plan again with `kibi plan --write-embedded-plan`, or with the tool that wrote it"
 
@@ -29,7 +29,7 @@ def read_offline_plan(data: bytes, source: str, *, first_graph: bool = False) ->
     Args:
         data: the whole file.
         source: the file's name, for messages.
-        first_graph: whether only the offsets of the first subgraph are wanted.
+        first_graph: true if only the offsets of the first subgraph are wanted.
 
     Returns:
         For each tensor of all subgraphs, or of the first one, in the order of the file, its offset in bytes or -1; None where
@@ -82,7 +82,7 @@ def _offsets(raw: bytes, count: int) -> tuple[int, ...]:
 
 
 def _problems(tables: ModelTables, raw: bytes, tensors: Sequence[CheckedTable]) -> Iterator[Problem]:
-    """What is wrong with a plan by itself; whether offsets are in one another's way is for the planner to say."""
+    """Yields the problems of the plan itself; the planner checks whether tensors overlap."""
     if len(raw) < _HEAD_BYTES:
         yield Problem(f"the offline plan has {len(raw)} bytes; its head alone has {_HEAD_BYTES}", _REMEDY)
         return

@@ -64,7 +64,7 @@ class UnknownOperator(Operator):
         return 1
 
     def reference(self, view: NodeView) -> Callable[[Rows], Array]:
-        """There is none.
+        """Raises an error: unknown operators have no reference.
 
         Raises:
             NotImplementedError: always.
@@ -79,14 +79,14 @@ class UnknownOperator(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a plan for TFLM is made from.
+    """The part of a model that a plan for TFLM needs.
 
     Attributes:
         graph: the first subgraph, of `UnknownOperator` operators. Tensors and nodes are numbered as in the file; what takes none of
             the arena (constants, variables, handles) is constant or external.
         before: pairs of operators of which the first must run before the second, though no tensor says so: they use the
             same state.
-        is_free: whether another order can be thought of at all: each tensor is made once, and before it is read.
+        is_free: true if another order can be thought of at all: each tensor is made once, and before it is read.
     """
 
     graph: Graph
@@ -165,7 +165,7 @@ def _node(index: int, record: OperatorRecord, tensors: Sequence[Tensor]) -> Node
 
 
 def _is_free(graph: Graph) -> bool:
-    """Whether each tensor is made once, and before it is read."""
+    """True if each tensor is made once, and before it is read."""
     made = [index for node in graph.nodes for index in node.outputs]
     done = set(graph.inputs)
     for node in graph.nodes:

@@ -16,7 +16,7 @@ from kibi.ops.elementwise.table import TableOperator
 from kibi.ops.elementwise.unary import RealUnary
 
 _ELEMENTWISE = (Broadcast2, TableOperator, RealUnary)
-"""Of operands of one shape, TFLM's kernels read an element before they write the one in its place, and never again."""
+"""Operators whose TFLM kernels, on operands of one shape, read no element after they write the one at the same place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class WrittenOnce:
 def written_once(
     drafts: Iterable[Draft], inputs: Iterable[int], outputs: Sequence[int], table: TensorTable
 ) -> WrittenOnce:
-    """Give each further writing of a tensor one of its own, which later readers read.
+    """Gives each further write of a tensor its own new tensor, which later readers read.
 
     Args:
         drafts: in the file's order.
@@ -68,7 +68,7 @@ def written_once(
 
 
 def _problem(draft: Draft, again: set[int], table: TensorTable) -> Problem | None:
-    """What is wrong with an operator that writes some tensors again."""
+    """Returns the problem of an operator that writes some tensors again; None if there is no problem."""
     name, outputs = draft.record.name, draft.record.outputs
     if not again:
         return None

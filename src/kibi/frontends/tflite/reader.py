@@ -49,7 +49,7 @@ class QuantizationRecord:
         scales: `[S]` f32.
         zero_points: `[Z]` s64.
         axis: the quantized dimension.
-        has_details: whether a scheme other than affine quantization is meant.
+        has_details: true if a scheme other than affine quantization is meant.
     """
 
     scales: Array
@@ -69,9 +69,9 @@ class TensorRecord:
         signature: the shape with -1 for axes that are unknown until the model runs; empty where the file leaves it out.
         quantization: None where the file leaves it out.
         data: the bytes of a constant `[N]` u8, a read-only view of the file; None where there are none.
-        is_external: whether its data lie behind the flatbuffer.
-        is_variable: whether it keeps its value between two inferences.
-        is_sparse: whether its data are stored without their zeros.
+        is_external: true if its data are stored after the flatbuffer.
+        is_variable: true if it keeps its value between two inferences.
+        is_sparse: true if its data are stored without their zeros.
     """
 
     name: str
@@ -95,7 +95,7 @@ class OperatorRecord:
         options_type: name of its table of options, `NONE` where the file leaves it out.
         options: the table under that name, unchecked.
         custom_options: a custom operator's bytes `[N]` u8, a read-only view of the file.
-        has_external_options: whether they lie behind the flatbuffer.
+        has_external_options: true if they are stored after the flatbuffer.
     """
 
     name: str
@@ -120,7 +120,7 @@ class Options:
         self.data = data
         """The options of a custom operator, which have no accessors."""
         self.is_external = is_external
-        """Whether those lie behind the flatbuffer."""
+        """True if these options are stored after the flatbuffer."""
 
     def integer(self, name: str) -> int:
         """A number, or the number of an enumerator."""
@@ -168,10 +168,10 @@ class ModelReader:
     """
 
     def __init__(self, data: bytes) -> None:
-        """Enter the model's root table.
+        """Enters the model's root table.
 
         Raises:
-            CorruptError: there is none.
+            CorruptError: the data have no root table.
         """
         self.size_bytes = len(data)
         self._budget = Budget(len(data))
@@ -277,7 +277,7 @@ class ModelReader:
         )
 
     def _buffer(self, index: int) -> tuple[Array | None, bool]:
-        """The bytes of a buffer, or None where it has none; and whether they lie behind the flatbuffer."""
+        """Returns the bytes of a buffer, None if it has none; and true if they are stored after the flatbuffer."""
         if index >= self._buffer_count:
             raise CorruptError(f"its data are in buffer {index}, but there are {self._buffer_count} buffers")
         buffer = self._child(self._model.Buffers, index)
@@ -290,11 +290,11 @@ class ModelReader:
         """The bytes of a buffer `[N]` u8, a read-only view of the file; None where it has none.
 
         Raises:
-            CorruptError: there is no such buffer, or its bytes lie behind the flatbuffer.
+            CorruptError: there is no such buffer, or its bytes are stored after the flatbuffer.
         """
         data, is_external = self._buffer(index)
         if is_external:
-            raise CorruptError(f"buffer {index} lies behind the flatbuffer")
+            raise CorruptError(f"buffer {index} is stored after the flatbuffer")
         return data
 
     def entered(self, data: bytes, position: int) -> CheckedTable:
@@ -316,7 +316,7 @@ class ModelReader:
         return OperatorRecord(name, inputs, outputs, options_type, options, custom_options, is_external)
 
     def _operator_name(self, index: int) -> str:
-        """The name behind an operator code: the larger of the two fields that may hold it.
+        """Returns the name of an operator code: the larger of the two fields that may hold it.
 
         Source: TFLM `compiler/mlir/lite/schema/schema_utils.cc`, `GetBuiltinCode`. The new field is read as it is: the
         generated accessor falls back to the old one for small numbers, where some converters leave it out.
@@ -356,7 +356,7 @@ class ModelReader:
             return Options(enter(table, self._budget), graphs=graphs)
 
     def copied(self, count: int) -> None:
-        """Count bytes of constants that are copied out of the file.
+        """Counts bytes of constants that are copied out of the file.
 
         Raises:
             OverlapError: more than any sound file of that size holds.

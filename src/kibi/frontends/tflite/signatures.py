@@ -1,4 +1,4 @@
-"""Entry points of a model file by name: the graph behind a signature, its inputs and outputs named as the signature says."""
+"""Entry points of a model file by name: returns the graph of a signature, with the signature's names of inputs and outputs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,16 +22,16 @@ def listed(reader: ModelReader) -> tuple[Signature, ...]:
 
 
 def by_signature(graphs: Callable[[int], Graph], signatures: Sequence[Signature], key: str, source: str) -> Graph:
-    """The graph of a signature; inputs and outputs have the signature's names.
+    """Returns the graph of a signature; inputs and outputs have the signature's names.
 
     Args:
-        graphs: gives a graph by its number.
-        signatures: those of the file.
-        key: the name of the one that is wanted.
+        graphs: returns a graph by its number.
+        signatures: the signatures of the file.
+        key: the name of the wanted signature.
         source: the file's name.
 
     Raises:
-        ModelError: there is none of that name, or its names do not fit the graph; or the graph cannot be imported.
+        ModelError: no signature has that name, its names do not fit the graph, or the graph cannot be imported.
         CorruptError: there is no such graph.
     """
     found = next((each for each in signatures if each.key == key), None)

@@ -30,10 +30,10 @@ _EXPORT_AGAIN = "Export the model again; the file is damaged"
 
 
 def unused(index: int) -> Tensor:
-    """What stands for a tensor that no operator and no input or output of the model names.
+    """Returns a placeholder for a tensor that no operator and no input or output of the model names.
 
-    Such leftovers of a converter may be of types and shapes that Kibi does not know. They are not even read; they only
-    keep the indices of the others what they are in the file.
+    Such leftovers of a converter may have types and shapes that Kibi does not know. They are not read; they only keep the
+    indices of the other tensors.
     """
     return Tensor(index, f"tensor_{index}", TensorType((), DType.S8))
 
@@ -47,7 +47,7 @@ def import_tensor(
         index: its index in the file.
         record: the tensor as the file has it.
         copied: is told the bytes of data that cannot stay a view of the file, and may raise `OverlapError`.
-        is_input: whether the caller gives it: its shape follows from no other one.
+        is_input: true if the caller gives it: its shape follows from no other one.
 
     Returns:
         The tensor and no problems, or None and all problems.
@@ -67,13 +67,16 @@ def _is_int4(record: TensorRecord) -> bool:
 
 
 def _problems(record: TensorRecord, *, is_input: bool) -> Iterator[tuple[str, str]]:
-    """What is wrong, and what to do."""
+    """Yields what is wrong, and what to do."""
     if record.is_variable and record.data is not None:
         yield "it keeps its value between inferences (a variable), and has data as a constant has", _EXPORT_AGAIN
     if record.is_sparse:
         yield "its data are sparse, which is not supported", "Export the model with dense weights"
     if record.is_external:
-        yield "its data lie behind the flatbuffer, which is not supported", "Export the model with its data inside"
+        yield (
+            "its data are stored after the flatbuffer, which is not supported",
+            "Export the model with its data inside",
+        )
     shape_problems = list(_shape_problems(record, is_input=is_input))
     yield from shape_problems
     dtype = _DTYPES.get(TENSOR_TYPES.get(record.type_code, ""))
@@ -108,10 +111,10 @@ def _problems(record: TensorRecord, *, is_input: bool) -> Iterator[tuple[str, st
 
 
 def _shape_problems(record: TensorRecord, *, is_input: bool) -> Iterator[tuple[str, str]]:
-    """What is wrong with a shape.
+    """Yields what is wrong with a shape, and what to do.
 
-    The shape signature says what was unknown when the model was exported. TFLM runs the shape that the file has all the same, and
-    so does Kibi where the batch of an input is unknown; the operators' rules hold the other shapes to that.
+    The shape signature marks the axes that were unknown when the model was exported. TFLM uses the file's shape in any case. Kibi
+    does so if only the batch of an input is unknown; the operators' rules check the other shapes against it.
     """
     shape, signature = record.shape, record.signature
     if len(shape) > _MOST_AXES:
@@ -148,14 +151,14 @@ def _quantization_problems(
     low, high = dtype.limits
     outside = next((zero_point for zero_point in record.zero_points.tolist() if not low <= zero_point <= high), None)
     if outside is not None:
-        yield f"its zero point {outside} lies outside {dtype}'s range {low} to {high}", _EXPORT_AGAIN
+        yield f"its zero point {outside} is outside {dtype}'s range {low} to {high}", _EXPORT_AGAIN
     if count > 1 and _axis(record, shape) is None:
         what = f"it has {count} scales along axis {record.axis}, which does not fit shape {_brief(shape)}"
         yield what, _EXPORT_AGAIN
 
 
 def _axis(record: QuantizationRecord, shape: tuple[int, ...]) -> int | None:
-    """The axis along which the scales lie, or None where there is no such axis.
+    """Returns the axis that the scales belong to; None if there is no such axis.
 
     Some converters give a bias, which has one axis, the axis of the filter that it belongs to.
     """

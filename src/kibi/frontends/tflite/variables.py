@@ -1,7 +1,7 @@
 """Resource variables: from handles, reads and assignments in a file's order to variables and their next versions.
 
 A graph has no order of its own, so that order becomes data: each assignment makes a tensor of its own, the next version of the
-variable, and a read stands for the version that is there at its place. What reads a read's output reads that version.
+variable, and a read becomes the version that is current at its place. Readers of the read's output read that version.
 
 Source: TFLM `micro/micro_resource_variable.cc` and the kernels `var_handle.cc`, `read_variable.cc`, `assign_variable.cc`,
 `call_once.cc`.
@@ -18,7 +18,7 @@ from kibi.ir import Node, Tensor, TensorType, in_order
 from kibi.ops import AssignVariable
 
 Key = tuple[str, str]
-"""What a variable is known by: container and shared name."""
+"""The key of a variable: container and shared name."""
 _AGAIN = "Export the model again; the file is damaged"
 
 
@@ -36,7 +36,7 @@ class Access:
 
     @property
     def is_assignment(self) -> bool:
-        """Whether it is an assignment."""
+        """True if it is an assignment."""
         return isinstance(self.node.op, AssignVariable)
 
     @property
@@ -67,7 +67,7 @@ def weave(
     initial: Mapping[Key, Array],
     first_index: int,
 ) -> Woven:
-    """Put variables and their versions in the place of reads and assignments.
+    """Replaces reads and assignments by variables and their versions.
 
     Nodes that read an old version run before the new one is made; where that is impossible, or where a read makes an output of
     the model, the old one is copied.
@@ -147,9 +147,9 @@ def _problem(access: Access, what: str) -> Problem:
 def _first_value(
     tensors: Mapping[int, Tensor], accesses: Iterable[Access], key: Key, kind: TensorType, initial: Mapping[Key, Array]
 ) -> Array:
-    """What a variable holds before the first inference.
+    """Returns a variable's value before the first inference.
 
-    Where nothing initializes it, each byte is the zero point, as s8, of the value that the first assignment gives it.
+    If nothing initializes it, each byte is the zero point, as s8, of the tensor that is assigned first.
     """
     if key in initial:
         value = initial[key].reshape(kind.shape)
@@ -166,14 +166,14 @@ def _first_value(
 
 @dataclass(slots=True)
 class _Weaving:
-    """What has been put together so far.
+    """The graph's parts as built so far.
 
     Attributes:
         tensors: by index.
         copied: outputs of reads that are copies.
         next_index: of the next tensor that is added.
         current: for each variable that is read anywhere, the version that is there now.
-        renamed: for outputs of reads, the version that stands for it.
+        renamed: for outputs of reads, the version that replaces them.
         unread: for variables whose last assignment nobody has read, its node.
         nodes: so far.
     """
@@ -187,14 +187,14 @@ class _Weaving:
     nodes: list[Node] = field(default_factory=list)
 
     def add(self, key: Key, kind: TensorType, initial: Array) -> None:
-        """Add a variable."""
+        """Adds a variable."""
         name = key[1] or "variable"
         self.current[key] = self.next_index
         self.tensors[self.next_index] = Tensor(self.next_index, name, kind, is_variable=True, initial=initial)
         self.next_index += 1
 
     def node(self, each: Node | Access) -> None:
-        """Take the next node of the file. An assignment that nobody ever reads is left out."""
+        """Adds the next node of the file. An assignment that nobody ever reads is left out."""
         if isinstance(each, Node):
             inputs = (None if index is None else self.renamed.get(index, index) for index in each.inputs)
             self.nodes.append(replace(each, inputs=tuple(inputs)))

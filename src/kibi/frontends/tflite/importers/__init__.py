@@ -1,4 +1,4 @@
-"""From the schema's operators and their options to Kibi's operators; custom ones are registered with `kibi.ops.register_custom`.
+"""Converts the schema's operators and options to Kibi's operators; `kibi.ops.register_custom` registers custom ones.
 
 A new operator is one function and one line in the table of its family. Options that an operator leaves out have the schema's
 defaults.
@@ -45,7 +45,7 @@ IMPORTERS: Mapping[str, Importer] = dict(sorted(entry for family in _FAMILIES fo
 """By the schema's name of the operator."""
 
 _PREFIX = "CUSTOM:"
-"""In front of the name of a custom operator, as `reader` gives it."""
+"""The prefix of a custom operator's name, as `reader` gives it."""
 
 
 def importer_of(name: str) -> Importer | None:
@@ -69,7 +69,7 @@ def importer_of(name: str) -> Importer | None:
 
 def _custom(custom: CustomOperator, options: Options) -> Operator:
     if options.is_external:
-        what = "its options lie behind the flatbuffer, which is not supported"
+        what = "its options are stored after the flatbuffer, which is not supported"
         raise OptionsError(what, "Export the model in less than 2 GB")
     try:
         return custom.make(CustomOptions(options.data))
@@ -78,7 +78,7 @@ def _custom(custom: CustomOperator, options: Options) -> Operator:
 
 
 def refusal_of(name: str) -> tuple[str, str]:
-    """What an operator is that Kibi does not have, where that is known, else nothing; and what to do: custom ones can be added."""
+    """Returns what an unsupported operator is (empty if unknown), and what to do: custom operators can be added."""
     if not name.startswith(_PREFIX):
         return "", ""
     code = name.removeprefix(_PREFIX)

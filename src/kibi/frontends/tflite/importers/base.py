@@ -1,4 +1,4 @@
-"""What importers of operators are made of."""
+"""The parts of importers of operators."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ class Memory:
     """A state of an operator that is no tensor of the file: the importer adds a variable for it to the graph.
 
     Attributes:
-        operand: the operator's name for it; one of its `states`, behind the inputs that the file knows.
+        operand: the operator's name for it; one of its `states`, after the inputs that the file knows.
         type: its shape and element type.
         initial: its elements before the first inference; None for zeros.
     """
@@ -42,12 +42,12 @@ class Memory:
 
 
 class TensorTable:
-    """The tensors of a graph by index: those of the file, and those that importers add behind them.
+    """The tensors of a graph by index: those of the file, then those that importers add.
 
     Args:
-        tensors: those of the file that operators name.
-        count: how many the file has.
-        outputs: of the model.
+        tensors: the tensors of the file that operators name.
+        count: the number of tensors in the file.
+        outputs: the indices of the model's outputs.
     """
 
     def __init__(self, tensors: Mapping[int, Tensor], count: int, outputs: Iterable[int] = ()) -> None:
@@ -56,14 +56,14 @@ class TensorTable:
         self.outputs = frozenset(outputs)
 
     def add(self, name: str, kind: TensorType, memory: Memory | None = None) -> int:
-        """Add a tensor, which is a variable where it is an operator's memory; its index."""
+        """Adds a tensor, and returns its index. With `memory` it is a variable."""
         initial = None if memory is None else memory.initial
         index, self.count = self.count, self.count + 1
         self.tensors[index] = Tensor(index, name, kind, is_variable=memory is not None, initial=initial)
         return index
 
     def constant(self, name: str, data: Array) -> int:
-        """Add a constant without quantization; its index."""
+        """Adds a constant without quantization, and returns its index."""
         data.flags.writeable = False
         index = self.add(name, TensorType(data.shape, DType.of(data)))
         self.tensors[index] = replace(self.tensors[index], data=data)
@@ -72,7 +72,7 @@ class TensorTable:
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """How one of the schema's operators becomes one of Kibi's.
+    """The conversion of one of the schema's operators to one of Kibi's.
 
     Attributes:
         make: the operator from its options.
@@ -84,11 +84,11 @@ class Importer:
         memories: the states of the operator that are no tensors of the file, from the operator, its input tensors, None for
             those left out, and its output tensors.
         settled: from the operator, its input tensors and its output tensors to the operator, where options alone do not say all.
-        remembers: the operator's name for the memory whose next version its output is: it lies in the memory's own bytes.
-        takes_handle: whether the first input is the handle of a variable, which is none of the operator's.
+        remembers: the operator's name for the memory of which its output is the next version, stored in the same bytes.
+        takes_handle: true if the first input is the handle of a variable, which is none of the operator's.
         operands: names of the inputs and of the outputs in the file, where they do not follow from the operator's.
-        instead: from what `nodes` takes, to nodes of other operators that stand for it;
-            none where it stands for itself.
+        instead: from what `nodes` takes, to nodes of other operators that replace it;
+            none where nothing replaces it.
         ignores: the place of an input that nobody reads, so that it may be a tensor without elements.
     """
 

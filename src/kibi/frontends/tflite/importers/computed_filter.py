@@ -17,7 +17,7 @@ from kibi.ops import Add, BatchMatmul, FullyConnected, Reshape
 def product_and_sum(
     op: Operator, inputs: tuple[int | None, ...], outputs: tuple[int, ...], source: int, table: TensorTable
 ) -> tuple[Node, ...]:
-    """The nodes that stand for a layer of floats whose filter `[O, K]` or bias `[O]` is computed; none for other layers.
+    """Returns the nodes that replace a float layer whose filter `[O, K]` or bias `[O]` is computed; none for other layers.
 
     Args:
         op: the layer.

@@ -57,7 +57,7 @@ def _check_inputs(options: Options, inputs: Sequence[Tensor | None]) -> None:
     if set(found) - {DType.F32}:
         types = ", ".join(map(str, found))
         raise OptionsError(
-            f"its inputs are of types {types}; TFLM takes f32 alone", "Put a DEQUANTIZE in front of each input"
+            f"its inputs are of types {types}; TFLM takes f32 alone", "Put a DEQUANTIZE before each input"
         )
 
 

@@ -1,4 +1,4 @@
-"""Importers of operators that join, cut and turn tensors."""
+"""Importers of operators that join, cut and transpose tensors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

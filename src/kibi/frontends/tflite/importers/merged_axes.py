@@ -20,7 +20,7 @@ from kibi.ops import Reshape, Transpose
 from kibi.ops.reductions.reduction import Reduction
 
 _MOST_AXES = 4
-"""Of what the operators themselves take."""
+"""The number of axes that the operators themselves accept."""
 
 
 def merged(

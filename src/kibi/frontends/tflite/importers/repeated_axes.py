@@ -1,4 +1,4 @@
-"""Elementwise operators whose inputs broadcast along axes in more turns than a row has: an input is repeated along some of them.
+"""Elementwise operators whose inputs broadcast in too many alternations for a row: an input is repeated along some axes.
 
 A row's axes fall into two groups, and an input has all of a group, or one element in its place. Where that does not hold, a
 BROADCAST_TO repeats the input along the axes of a group that it has in part. Elements are copied, so the bits are the same.

@@ -57,7 +57,7 @@ def _importer(operator: type[Operator], *, has_type: bool = False, **how: Any) -
 
 def _values(options: Options) -> Mapping[str, FlexValue]:
     if options.is_external:
-        raise OptionsError("its options lie behind the flatbuffer, which is not supported", _EXPORT)
+        raise OptionsError("its options are stored after the flatbuffer, which is not supported", _EXPORT)
     try:
         return CustomOptions(options.data).values()
     except OperatorError as error:

@@ -1,4 +1,4 @@
-"""Custom operators that stand for a piece of a model which a vendor's compiler has made code of: no other software runs them."""
+"""Custom operators with which a vendor's compiler replaces parts of a model: no other software runs them."""
 
 from collections.abc import Mapping
 
@@ -16,5 +16,5 @@ _XMOS = (
 
 
 def vendor_of(code: str) -> tuple[str, str] | None:
-    """What a custom operator of that code is, and what to do; None where it is of no vendor that is known."""
+    """Returns what a custom operator of that code is, and what to do; None if it belongs to no known vendor."""
     return _XMOS if code.startswith("XC_") else _VENDORS.get(code)

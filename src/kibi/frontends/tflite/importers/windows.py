@@ -20,7 +20,7 @@ def _conv2d(options: Options) -> Operator:
 
 
 def _narrow_sums(options: Options) -> bool:
-    """Whether sums of s16 elements have 32 bits where there is no bias whose type says it."""
+    """True if sums of s16 elements have 32 bits where there is no bias whose type says it."""
     return TENSOR_TYPES.get(options.integer("QuantizedBiasType")) == "INT32"
 
 
@@ -34,7 +34,7 @@ def _depthwise_conv2d(options: Options) -> Operator:
 
 
 def _check_depth_multiplier(options: Options, inputs: Sequence[Tensor | None]) -> None:
-    """The multiplier is written twice, as a number and in the shapes; TFLM reads the number, which must not lie.
+    """The multiplier is written twice, as a number and in the shapes; TFLM reads the number, which must be right.
 
     Source: TFLM `kernels/depthwise_conv_common.cc`; 0 is what the schema has where the number is left out.
     """
