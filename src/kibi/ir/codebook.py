@@ -13,10 +13,10 @@ class Codebook:
     """A constant as indices into tables.
 
     Attributes:
-        bits: of an index, 1 to 7.
+        bits: the bits of an index, 1 to 7.
         indices: `[N]` u8: packed, in the order of the elements, from the highest bit of each byte to the lowest.
         tables: `[C, V]`: the values of each channel of the first axis; or `[1, V]`: those of the whole tensor.
-        elements: the very array that they stand for.
+        elements: the decoded array.
     """
 
     bits: int
@@ -31,7 +31,7 @@ class Codebook:
 
 
 def unpack(data: Array, count: int, bits: int) -> NDArray[np.uint8]:
-    """The first `count` numbers of so many bits, from the highest bit of each byte to the lowest.
+    """Returns the first `count` numbers of `bits` bits each, from the highest bit of each byte to the lowest.
 
     Args:
         data: `[N]` u8, with enough bits.

@@ -1,7 +1,7 @@
-"""Operators that may end an inference early, and what must have run, or must not, when they do.
+"""Operators that may end an inference early, and which nodes must have run, or must not, when they do.
 
-Whatever an inference leaves behind (states, next versions of variables) must be the same as in the file's order: what stands
-before such an operator has run when it ends the inference, what stands behind it has not.
+All lasting effects of an inference (states, next versions of variables) must be the same as in the file's order: when such an
+operator ends the inference, the nodes before it have run, and those after it have not.
 """
 
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from kibi.ir.graph import Graph
 from kibi.ir.operator import Operator
 
 Waits = tuple[tuple[int, tuple[int, ...]], ...]
-"""For nodes that a node waits for: the node's number, and for each of the node's steps how many of the other's must have run."""
+"""Pairs of a node to wait for and, for each step of the node that waits, how many of the other's steps must have run."""
 
 
 def early_exits(graph: Graph) -> tuple[int, ...]:
-    """The numbers of the nodes that may end the inference."""
+    """Returns the numbers of the nodes that may end the inference."""
     able = (
         number for number, node in enumerate(graph.nodes) if type(node.op).may_exit_early is not Operator.may_exit_early
     )
@@ -22,7 +22,7 @@ def early_exits(graph: Graph) -> tuple[int, ...]:
 
 
 def stop_waits(graph: Graph) -> tuple[Waits, ...]:
-    """For each node, the others that it waits for because one of both may end the inference, and both leave something."""
+    """Returns, for each node, the nodes to wait for because one of the two may end the inference, and both have lasting effects."""
     ends = frozenset(early_exits(graph))
     if not ends:
         return ((),) * len(graph.nodes)
@@ -33,7 +33,7 @@ def stop_waits(graph: Graph) -> tuple[Waits, ...]:
 
 
 def _lasts(graph: Graph, number: int) -> bool:
-    """Whether a node changes what outlives the inference."""
+    """True if a node has an effect beyond the inference."""
     node = graph.nodes[number]
     return bool(node.op.states) or any(graph.tensors[index].updates is not None for index in node.outputs)
 

@@ -15,13 +15,13 @@ from kibi.ir.rows import RowAccess
 from kibi.ir.tensor import Tensor
 
 Evaluation = Callable[[Mapping[int, Array]], list[Array]]
-"""From the elements of the tensors that a node reads, by index, to those of each of its outputs."""
+"""A function from the elements of the tensors that a node reads, by index, to the elements of each of its outputs."""
 _counted: ContextVar[Counter[str] | None] = ContextVar("kibi_counted_graphs", default=None)
 
 
 @dataclass(slots=True)
 class StepCount:
-    """How many row steps the graphs inside of operators have taken.
+    """The number of row steps that the graphs inside of operators have taken.
 
     Attributes:
         steps: the number so far.
@@ -35,7 +35,7 @@ _taken: ContextVar[StepCount | None] = ContextVar("kibi_steps_taken", default=No
 
 @contextmanager
 def counted_steps() -> Iterator[StepCount]:
-    """For a with-block, the row steps of the graphs inside of operators; one within another goes on with the outer one's count."""
+    """Counts, in a with-block, the row steps of the graphs inside of operators; an inner block continues the outer one's count."""
     before = _taken.get()
     count = StepCount() if before is None else before
     _taken.set(count)
@@ -47,7 +47,7 @@ def counted_steps() -> Iterator[StepCount]:
 
 @contextmanager
 def counted_graphs() -> Iterator[Counter[str]]:
-    """For a with-block, how often each graph inside of an operator runs, by its `source`; in this thread or task."""
+    """Counts, in a with-block, the runs of each graph inside of an operator, by its `source`; in this thread or task."""
     counts: Counter[str] = Counter()
     before = _counted.set(counts)
     try:
@@ -85,9 +85,9 @@ def evaluator(graph: Graph) -> Callable[[Sequence[Array]], list[Array]]:
 
 
 def evaluation(view: NodeView) -> Evaluation:
-    """How a node's outputs follow from what it reads; what is the same each time that it runs is found once.
+    """Returns a function that computes a node's outputs; the parts that never change are computed once, here.
 
-    What calls it lets NumPy say nothing of numbers that overflow, or are none: they have the bits that the operator says.
+    The caller must silence NumPy's warnings about overflow and NaN: the operator defines the bits of these results.
     """
     readers = [_Reader.of(t, access) for t, access in zip(view.row_tensors, view.accesses, strict=True)]
     compute = _accumulated(view) if view.accumulates else _stepwise(view)
@@ -102,7 +102,7 @@ def evaluation(view: NodeView) -> Evaluation:
 
 
 def _stepwise(view: NodeView) -> Callable[[Callable[[int], Rows]], list[Array]]:
-    """Step after step, whose rows are in order."""
+    """Returns an evaluation by steps, which make the output's rows in order."""
     function, steps = view.op.reference(view), view.steps
     each_made, kinds = view.op.each_made, [tensor.type.dtype.numpy for tensor in view.outputs]
 
@@ -119,7 +119,7 @@ def _stepwise(view: NodeView) -> Callable[[Callable[[int], Rows]], list[Array]]:
 
 
 def _accumulated(view: NodeView) -> Callable[[Callable[[int], Rows]], list[Array]]:
-    """All that the steps add up."""
+    """Returns an evaluation that accumulates over all steps."""
     accumulation, steps = view.op.accumulation(view), view.steps
 
     def run(rows: Callable[[int], Rows]) -> list[Array]:
@@ -133,12 +133,12 @@ def _accumulated(view: NodeView) -> Callable[[Callable[[int], Rows]], list[Array
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """How a node reads one tensor.
+    """The way in which a node reads one tensor.
 
     Attributes:
         tensor: its index.
         shape: its elements as `[rows or parts of rows, elements]`.
-        access: which of these a step reads.
+        access: the rows (or parts) that a step reads.
         first: those of step 0: often there is no other.
         outside: replaces those outside the tensor.
     """
@@ -157,6 +157,6 @@ class _Reader:
         return _Reader(tensor.index, (parts, size), access, access.positions(0), outside)
 
     def rows(self, table: Array, step: int) -> list[Array | None]:
-        """What a step reads, from the elements in that shape."""
+        """Returns the rows (or parts) that a step reads, from the elements in `shape`."""
         positions = self.access.positions(step) if step else self.first
         return [self.outside if position is None else table[position] for position in positions]

@@ -31,7 +31,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """How texts name it: `operator 3 (CONV_2D)`, or `input 0 (STREAM_INPUT)`."""
+        """The name of the node in texts: `operator 3 (CONV_2D)`, or `input 0 (STREAM_INPUT)`."""
         where = f"operator {self.source}" if self.source >= 0 else f"input {-1 - self.source}"
         return f"{where} ({self.op.name})"
 
@@ -62,7 +62,7 @@ class Graph:
         tensors: all tensors; `tensors[i].index == i`.
         nodes: in an order in which each tensor is made before it is read.
         inputs, outputs: tensor indices.
-        path: where the model file lies whose first graph this is, or None.
+        path: the path of the model file whose first graph this is, or None.
         signatures: the entry points of the model file.
         signature: the one by which the graph was asked for, or None.
         digest: the SHA-256 of the model file in hexadecimal digits; empty where there is no file.
@@ -118,7 +118,7 @@ class Graph:
         return tuple(tensor.index for tensor in self.tensors if tensor.is_variable and tensor.index in used)
 
     def variable_of(self, index: int) -> int:
-        """The variable in whose bytes a tensor lies that is one, or a next version of one."""
+        """Returns the variable in whose bytes a tensor is stored: itself, or the one of which it is a next version."""
         following = self.tensors[index].updates
         while following is not None:
             index, following = following, self.tensors[following].updates
@@ -162,11 +162,11 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class SubgraphUses:
-    """How much is inside of a graph's operators; a body that several operators run counts for each of them.
+    """The size of the graphs inside of a graph's operators; a body that several operators run counts for each of them.
 
     Attributes:
-        graphs: how many graphs.
-        operators: how many operators these have.
+        graphs: number of graphs.
+        operators: number of operators in these graphs.
     """
 
     graphs: int
@@ -212,12 +212,12 @@ class NodeView:
 
     @cached_property
     def accesses(self) -> tuple[RowAccess, ...]:
-        """For each of `row_tensors`, which rows a step reads."""
+        """The rows that a step reads, for each of `row_tensors`."""
         return self.op.accesses(self)
 
     @cached_property
     def accumulates(self) -> bool:
-        """Whether its steps add rows of the input to an accumulator, and the last makes the whole output."""
+        """True if its steps add rows of the input to an accumulator, and the last makes the whole output."""
         return self.op.accumulates(self)
 
     def find(self, name: str) -> Tensor | None:
@@ -252,7 +252,7 @@ class NodeView:
 
     @cached_property
     def output_names(self) -> tuple[str, ...]:
-        """Those of `op.outputs` that are there, in order; optional ones may be left out."""
+        """The names in `op.outputs` that the node has, in order; optional ones may be left out."""
         return tuple(name for name, _ in self.operands[len(self.operands) - len(self.node.outputs) :])
 
     @property
@@ -291,7 +291,7 @@ class NodeView:
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """Those of `op.row_inputs` that are there, in order; optional ones may be left out."""
+        """The names in `op.row_inputs` that the node has, in order; optional ones may be left out."""
         return tuple(name for name in self.op.row_inputs if self.find(name) is not None)
 
     @cached_property

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 _P = TypeVar("_P", bound=Params)
 Rows = Sequence[Sequence[Array | None]]
-"""For each row input of a node that is there, in order, the rows that `RowAccess.positions` names; None where there is none."""
+"""The rows that `RowAccess.positions` names, for each row input that the node has, in order; None for rows outside the input."""
 
 Made = Array | Sequence[Array]
 """The elements that a step makes, in order: an array, or of an operator that has several outputs an array for each."""
 
 
 class OperatorError(Exception):
-    """A node breaks a rule of its operator; `verify` turns it into a located problem.
+    """A node breaks a rule of its operator; `verify` converts it into a located problem.
 
     Attributes:
         what: the fact, with the offending and the required value.
@@ -43,14 +43,14 @@ class OperatorError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class KernelCall:
-    """How one node becomes calls of a C kernel, one call for each row step.
+    """The call of a C kernel for one node; it is repeated for each row step.
 
     The kernel is `void <kernel>(T *output, const T *const *rows, const <struct> *params, void *scratch)`: `rows` holds
-    the pointers that the operator's row accesses name, input after input. A kernel that accumulates takes `int32_t step` behind
-    them: its calls keep what they have added up in scratch, and write nothing to `output` before the last.
+    the pointers that the operator's row accesses name, input after input. A kernel that accumulates takes `int32_t step` after
+    them: its calls keep their sums in scratch, and only the last call writes to `output`.
 
     A kernel of an operator that has several outputs takes `void *const *outputs` first: a pointer to each that the node has, in
-    order. It writes all of them: one that nobody reads has bytes, too, while the kernel runs.
+    order. It writes all of them: an output that nobody reads has bytes, too, while the kernel runs.
 
     A kernel of an operator that has `states` takes `void *const *states` last: a pointer to each, in order.
 
@@ -58,10 +58,10 @@ class KernelCall:
         kernel: name of the function, and of its `.c` file.
         params: the values of the struct's fields; None for a node without a kernel.
         scratch_bytes: bytes of arena that a call may use.
-        scratch_alignment: what its start is a multiple of.
-        takes_step: whether the kernel takes the number of the step.
-        features: macros of the kernel's files, for parts of it that this call needs; a library leaves out what none needs.
-        is_untyped: whether the kernel takes `void *output, const void *const *rows`: it moves elements of any type.
+        scratch_alignment: alignment of the scratch in bytes, a power of two.
+        takes_step: true if the kernel takes the number of the step.
+        features: macros that enable the parts of the kernel's files that this call needs; a library leaves out all other parts.
+        is_untyped: true if the kernel takes `void *output, const void *const *rows`: it moves elements of any type.
         inplace_distance_bytes: for each row input that is there, the least distance by which the output of a step must begin
             below an input row that it reads for the last time, so that it may overwrite that row meanwhile; None: it never may.
             Empty: never for all. It holds for each of several outputs, wherever the others are; one that is smaller than the
@@ -121,11 +121,11 @@ class KernelCall:
 
 @dataclass(frozen=True, slots=True)
 class Accumulation:
-    """The living definition of a node that accumulates; the accumulator lies in the node's planned scratch.
+    """The reference implementation of a node that accumulates; the accumulator is stored in the node's planned scratch.
 
     Attributes:
-        start: the accumulator before the first step, one axis.
-        add: adds what a step reads: from (accumulator, input rows, step), in place.
+        start: the accumulator before the first step, with one axis.
+        add: takes (accumulator, input rows, step), and adds the rows to the accumulator in place.
         finish: the elements of the complete output, or outputs, from the accumulator after the last step.
     """
 
@@ -140,9 +140,9 @@ class Operator(ABC):
     __slots__ = ()
 
     name: ClassVar[str]
-    """The field's name of it: `CONV_2D`."""
+    """The operator's standard name: `CONV_2D`."""
     inputs: ClassVar[tuple[str, ...]]
-    """Names of the inputs in order; a question mark behind a name makes it optional."""
+    """Names of the inputs in order; a question mark after a name makes it optional."""
     outputs: ClassVar[tuple[str, ...]] = ("output",)
     """Names of the outputs in order, the first of them `output`. One with a question mark may be left out, and all after it.
 
@@ -160,11 +160,11 @@ class Operator(ABC):
     types: ClassVar[tuple[DType, ...]]
     """The element types of the first input that are supported."""
     undefined: ClassVar[Mapping[DType, str]] = MappingProxyType({})
-    """Element types of the first input that TFLM runs and Kibi refuses: what TFLM does that makes its outputs undefined."""
+    """Element types of the first input that TFLM runs and Kibi refuses, with the reason why TFLM's outputs are undefined."""
     states: ClassVar[tuple[str, ...]] = ()
-    """The inputs that are variables of this node's own, which its kernel reads and changes, step by step: its memory."""
+    """The inputs that are the node's memory: variables of this node alone, which its kernel reads and changes at each step."""
     ulps: ClassVar[int] = 0
-    """By how many units in the last place f32 outputs may differ from TFLM's: more than 0 where its C library decides.
+    """The units in the last place by which f32 outputs may differ from TFLM's: above 0 if TFLM's C library decides them.
 
     Kibi's own bits are the same everywhere. They are TFLM's, too, where that library is glibc, up to 2.40, without fused
     products; with them, or with another, the last place may differ.
@@ -175,18 +175,18 @@ class Operator(ABC):
     The fields of those names in the kernel's struct point to them.
     """
     most_elements: ClassVar[int] = (1 << 31) - 1
-    """Of each tensor that is read by the row or made: fewer where tables are made from every element ahead of time."""
+    """The limit of elements in each row input and output: lower if tables are made from every element ahead of time."""
     receives: ClassVar[bool] = False
-    """Whether its rows come from the caller, one at a time, while the plan waits."""
+    """True if its rows come from the caller, one at a time, while the plan waits."""
     ignores_elements: ClassVar[bool] = False
-    """Whether its output follows from its inputs' types alone."""
+    """True if its output follows from its inputs' types alone."""
     flow_depends_on_elements: ClassVar[bool] = False
-    """Whether its inputs' elements choose what runs, and how often: a branch, a loop, a suppression.
+    """True if its inputs' elements choose what runs, and how often: a branch, a loop, a suppression.
 
     Instructions and stack are then those of the inputs that were tried.
     """
     is_fast: ClassVar[bool] = False
-    """Whether it is marked fast: bound by hand, it reaches the bytes of tensors that have them, not only their interface."""
+    """True if the operator, bound by hand, reads tensors' bytes directly where they have them, instead of their interface."""
 
     @property
     def subgraphs(self) -> "tuple[Graph, ...]":
@@ -199,7 +199,7 @@ class Operator(ABC):
         return len(self.outputs) > 1
 
     def each_made(self, made: Made) -> tuple[Array, ...]:
-        """Returns what a reference gives, for each output."""
+        """Returns the results of a reference, one for each output."""
         return tuple(made) if self.has_several_outputs else (np.asarray(made),)
 
     @abstractmethod
@@ -213,7 +213,7 @@ class Operator(ABC):
         """
 
     def check_in_full(self, view: "NodeView") -> None:
-        """The rules whose work or memory grows with the output, asked for once its declared shape is the one that `infer` gives.
+        """Checks the rules whose work or memory grows with the output; called once the declared shape equals that of `infer`.
 
         A constant of a few bytes may name any size: `infer` computes with sizes alone and makes no table of them.
 
@@ -224,75 +224,75 @@ class Operator(ABC):
 
     @abstractmethod
     def accesses(self, view: "NodeView") -> tuple[RowAccess, ...]:
-        """For each of `row_inputs` that is there, which rows an output row reads."""
+        """Returns the rows that an output row reads, for each of `row_inputs` that the node has."""
 
     def steps(self, view: "NodeView") -> int:
-        """Row steps that make the output: one for each row, unless the operator makes several rows at once.
+        """Returns the row steps that make the output: one for each row, unless the operator makes several rows at once.
 
-        It divides the output's rows; each step then makes as many neighbouring rows, which lie in order. "Output row" in
-        `accesses`, `reference` and `kernel_call` means what one step makes. Where the node accumulates, any number will do, and
-        "output row" means a step. Of several outputs it divides the rows of each: 1 where they are made at once.
+        The number divides the output's rows; each step makes the same number of neighbouring rows, in order. "Output row" in
+        `accesses`, `reference` and `kernel_call` means the output of one step. If the node accumulates, any number is allowed,
+        and "output row" means a step. With several outputs, the number divides the rows of each; it is 1 if one step makes all.
         """
         return view.output.type.rows
 
     def accumulates(self, view: "NodeView") -> bool:
-        """Whether its steps add rows of the input to an accumulator in scratch, and the last makes the whole output."""
+        """True if its steps add rows of the input to an accumulator in scratch, and the last step makes the complete output."""
         del view
         return False
 
     @abstractmethod
     def reference(self, view: "NodeView") -> Callable[[Rows], Made]:
-        """The living definition: a function from input rows to one output row, as an array of its elements in order.
+        """Returns the reference: a function from input rows to one output row, as an array of its elements in order.
 
-        Of several outputs it gives a list of arrays, those of each.
+        With several outputs, the function returns a list with an array for each.
 
-        Where the node accumulates, `accumulation` stands for it.
+        If the node accumulates, `accumulation` replaces it.
         """
 
     def accumulation(self, view: "NodeView") -> Accumulation:
-        """The living definition where the node accumulates.
+        """Returns the reference of a node that accumulates.
 
         Raises:
-            InternalError: it does not.
+            InternalError: the node does not accumulate.
         """
         raise InternalError(f"{view.node.label} does not accumulate")
 
     def stateful_reference(self, view: "NodeView") -> Callable[[Rows, Sequence[Array]], Made]:
-        """The living definition where the operator has `states`: it is given their elements, too, and changes them in place.
+        """Returns the reference of an operator with `states`: the function also takes their elements, and changes them in place.
 
         Raises:
-            InternalError: it has none.
+            InternalError: the operator has no states.
         """
         raise InternalError(f"{view.node.label} has no states")
 
     @abstractmethod
     def kernel_call(self, view: "NodeView") -> KernelCall:
-        """The kernel, its parameters with packed weights, its scratch."""
+        """Returns the kernel, its parameters with packed weights, and its scratch."""
 
     def may_exit_early(self, view: "NodeView") -> bool:
-        """Whether a node may end the inference: it does where its first state, an s32, is not 0 after its last step.
+        """True if a node may end the inference: it ends it if its first state, an s32, is not 0 after the node's last step.
 
-        Nodes that change something which outlives the inference keep their place before or behind it.
+        Nodes with an effect beyond the inference keep their place before or after it.
         """
         del view
         return False
 
     @property
     def may_loop(self) -> bool:
-        """Whether it runs a loop, or a body with one: how many turns that takes is limited while it runs."""
+        """True if it runs a loop, or a body with one; a limit on iterations applies at run time."""
         return any(body.loops for body in self.subgraphs)
 
     def macs(self, view: "NodeView") -> int:
-        """Multiply-accumulates of one inference; 0 for operators that are not counted in them."""
+        """Returns the multiply-accumulates of one inference; 0 for operators that do not multiply and add."""
         del view
         return 0
 
 
 class StatefulOperator(Operator):
-    """An operator with `states`; `stateful_reference` stands for `reference`."""
+    """An operator with `states`; `stateful_reference` replaces `reference`."""
 
     __slots__ = ()
 
     def reference(self, view: "NodeView") -> Callable[[Rows], Made]:
-        """Never asked for."""
+        """Raises an error: `stateful_reference` replaces it."""
         raise InternalError(f"{view.node.label} has states")

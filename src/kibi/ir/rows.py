@@ -1,4 +1,4 @@
-"""Which rows of an input an output row reads: one declaration for the planner, the runtime and the code generator."""
+"""Declares which input rows an output row reads, for the planner, the runtime and the code generator alike."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,8 @@ class RowAccess:
     """Output row `y` reads the `count` input rows `start + stride * y + dilation * k`, `0 <= k < count`.
 
     `y` and the rows count within one batch; batch `n` of the output reads batch `n` of the input. Where `parts > 1`, each row
-    of the input is seen as that many parts of equal size, and "row" above means such a part: this is how data that is merely
-    renamed (a reshape) passes between tensors whose rows have different sizes.
+    of the input is divided into that many parts of equal size, and "row" above means such a part. A reshape needs this, because
+    the rows of its input and its output have different sizes.
 
     Attributes:
         rows: rows (or parts) of one batch of the input.
@@ -18,9 +18,9 @@ class RowAccess:
         stride: input rows between the first rows of two neighbouring output rows; 0 where all read the same.
         start: first row that output row 0 reads; negative by the padding above.
         dilation: distance of the rows that one output row reads.
-        parts: parts that each row of the input is seen as.
-        fill: value of the constant row (or part) that stands for one outside the input; None: a null pointer stands there.
-        is_shared: all batches of the output read the one batch of the input.
+        parts: number of parts that each row of the input is divided into; at least 1.
+        fill: value of the constant row (or part) that replaces one outside the input; None: the kernel gets a null pointer.
+        is_shared: true if all batches of the output read the one batch of the input.
     """
 
     rows: int
@@ -34,21 +34,21 @@ class RowAccess:
     is_shared: bool = False
 
     def positions(self, y: int) -> tuple[int | None, ...]:
-        """The `count` rows (or parts) that output row `y` of all batches reads; None where one lies outside the input."""
+        """Returns the `count` rows (or parts) that output row `y` of all batches reads; None for each outside the input."""
         base, low, high = self._inside(y)
         outside = (None,)
         return outside * low + tuple(base[low:high]) + outside * (self.count - high)
 
     def needs(self, y: int) -> tuple[int, ...]:
-        """The whole rows of the input that must exist before output row `y` is computed, ascending."""
+        """Returns the input rows that must be complete before output row `y` is computed, ascending; never parts of rows."""
         rows, low, high = self._inside(y)
         inside = rows[low:high]
         return tuple(inside) if self.parts == 1 else tuple(dict.fromkeys(index // self.parts for index in inside))
 
     def _inside(self, y: int) -> tuple[range, int, int]:
-        """The `count` rows (or parts) of output row `y`, and which of them, from `low` to before `high`, are inside the input.
+        """Returns the `count` rows (or parts) of output row `y`, and `low` and `high`: those in `[low, high)` are inside the input.
 
-        A window may reach far beyond its input: no row is looked at.
+        It does not visit single rows, because a window may reach far beyond its input.
         """
         batch, inner = divmod(y, self.output_rows)
         first, dilation = self.start + self.stride * inner, self.dilation
@@ -59,7 +59,7 @@ class RowAccess:
 
     @property
     def stays_inside(self) -> bool:
-        """Whether no output row reads outside the input."""
+        """True if no output row reads outside the input."""
         last = self.start + self.stride * (self.output_rows - 1) + self.dilation * (self.count - 1)
         return self.start >= 0 and last < self.rows
 

@@ -1,8 +1,8 @@
-"""Next versions of variables: what must be done before a step may write over bytes of the version before.
+"""Next versions of variables: which steps must run before a step may overwrite bytes of the previous version.
 
-A variable and its next versions lie in the same bytes. The graph says only who makes and who reads each of them; from that
-follows what no tensor says: who reads rows of a version, or makes them, must have done so before another node makes rows of
-the next version in their place.
+A variable and its next versions are stored in the same bytes. The graph says only which nodes make and read each of them. An
+order follows from that: all reads and writes of a version's rows must be done before another node overwrites these rows with
+the next version.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,14 +14,13 @@ from kibi.ir.graph import Graph, Node, NodeView
 from kibi.ir.tensor import Tensor
 
 Overwrites = tuple[tuple[int, tuple[int, ...]], ...]
-"""For nodes that use what a node overwrites: the node's number, and for each of the node's steps how many of the other's must
-have run."""
+"""Pairs of a node to wait for and, for each step of the node that waits, how many of the other's steps must have run."""
 
 
 def overwrites(graph: Graph) -> tuple[Overwrites, ...]:
-    """For each node, the other nodes that its steps must wait for because they use bytes that it overwrites.
+    """Returns, for each node, the nodes that its steps must wait for because they use bytes that it overwrites.
 
-    And those that it waits for because one of both may end the inference.
+    It adds the nodes to wait for because one of the two may end the inference (`stop_waits`).
     """
     behind = stop_waits(graph)
     if all(tensor.updates is None for tensor in graph.tensors):
@@ -35,7 +34,7 @@ def overwrites(graph: Graph) -> tuple[Overwrites, ...]:
 
 
 def overwrite_problems(graph: Graph) -> Iterator[Problem]:
-    """What is wrong with next versions in a graph whose nodes are right one by one."""
+    """Yields the problems of next versions in a graph whose nodes are valid one by one."""
     for number, (node, waits) in enumerate(zip(graph.nodes, overwrites(graph), strict=True)):
         for other, wanted in waits:
             if other > number and any(wanted):
@@ -48,7 +47,7 @@ def overwrite_problems(graph: Graph) -> Iterator[Problem]:
 
 
 def version_problems(graph: Graph) -> Iterator[Problem]:
-    """What is wrong with next versions by themselves; indices are in range."""
+    """Yields the problems of the next versions themselves; indices are in range."""
     followed: set[int] = set()
     made = {index for node in graph.nodes for index in node.outputs}
     for tensor in graph.tensors:
@@ -71,7 +70,7 @@ def version_problems(graph: Graph) -> Iterator[Problem]:
 
 
 def _leads_to_a_variable(graph: Graph, index: int) -> bool:
-    """Whether a tensor is a variable, or a next version of one through any others."""
+    """True if a tensor is a variable, or its chain of earlier versions ends at a variable."""
     following: int | None = index
     for _ in graph.tensors:
         if following is None or not 0 <= following < len(graph.tensors):
@@ -98,7 +97,7 @@ def _waits(graph: Graph, number: int, users: dict[int, list[int]]) -> Iterator[t
 
 
 def _last_uses(view: NodeView, tensor: Tensor) -> list[int]:
-    """For each row of a tensor, the last step of a node that reads or makes it; -1: none does."""
+    """Returns, for each row of a tensor, the last step of a node that reads or makes it; -1 if none does."""
     last = [-1] * tensor.type.rows
     accesses = zip(view.row_tensors, view.accesses, strict=True)
     read = [access for operand, access in accesses if operand.index == tensor.index]
@@ -113,7 +112,7 @@ def _last_uses(view: NodeView, tensor: Tensor) -> list[int]:
 
 
 def _bytes(view: NodeView, step: int, output: int) -> tuple[int, int]:
-    """From which byte of an output, by its number, to which a step writes."""
+    """Returns the range of bytes that a step writes of an output, given by its number; half-open."""
     rows, row_bytes = view.made_rows(step, output), view.outputs[output].type.row_bytes
     return rows.start * row_bytes, rows.stop * row_bytes
 
@@ -125,7 +124,7 @@ def _rows_in(tensor: Tensor, first: int, end: int) -> range:
 
 
 def _own_problems(graph: Graph, node: Node, output: int) -> Iterator[Problem]:
-    """What a node overwrites, with an output by its number, that it still reads itself."""
+    """Yields a problem for each input that a node still reads after an output has overwritten it."""
     view = NodeView.of(graph, node)
     made = view.outputs[output]
     variable = graph.variable_of(made.index)
@@ -139,7 +138,7 @@ def _own_problems(graph: Graph, node: Node, output: int) -> Iterator[Problem]:
 
 
 def can_overwrite(view: NodeView, place: int, overlap: int | None, output: int = 0) -> bool:
-    """Whether a node may make an output in the bytes of one of its inputs, byte for byte at the same place.
+    """True if a node may make an output in the bytes of one of its inputs, byte for byte at the same place.
 
     Args:
         view: the node.
@@ -191,7 +190,7 @@ def in_order(tensors: Mapping[int, Tensor] | Sequence[Tensor], nodes: Sequence[N
 
 
 def _first_ready(before: Sequence[set[int]]) -> list[int]:
-    """The numbers in order, each behind those that it waits for, and the least first; not all where some wait in a ring."""
+    """Returns the numbers in order: each after those that it waits for, the least first. Numbers in a cycle are missing."""
     after: dict[int, list[int]] = {}
     for number, waits in enumerate(before):
         for other in waits:

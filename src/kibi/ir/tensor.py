@@ -68,7 +68,7 @@ class TensorType:
 
     @cached_property
     def row_axis(self) -> int | None:
-        """The axis along which rows lie, or None where the tensor is one row.
+        """The axis that counts the rows; None if the tensor is one row.
 
         Where all spatial axes are 1 the parts of a batch are the rows, along axis 0.
         """
@@ -90,7 +90,7 @@ class TensorType:
 
     @cached_property
     def row_shape(self) -> tuple[int, ...]:
-        """Shape of one row: the axes behind the row axis."""
+        """Shape of one row: the axes after the row axis."""
         axis = self.row_axis
         return self.shape if axis is None else self.shape[axis + 1 :]
 
@@ -117,11 +117,11 @@ class Tensor:
         name: its name in the model file, or a substitute.
         type: shape, element type, quantization.
         data: the elements of a constant, read-only, of the type's shape; None for what is computed.
-        is_external: whether its bytes are in a buffer of the caller's: it takes none of the arena.
-        is_variable: whether it keeps its value from one inference to the next: it is state, and takes none of the arena.
+        is_external: true if its bytes are in a caller-owned buffer: it takes none of the arena.
+        is_variable: true if it keeps its value from one inference to the next: it is state, and takes none of the arena.
         codebook: the indices and tables of a constant that the model file stores in that form, or None.
         initial: the elements of a variable before the first inference, of the type's shape; None: each is the zero point, or 0.
-        is_int4: whether the model file holds the elements of a constant in four bits each; here they have eight.
+        is_int4: true if the model file holds the elements of a constant in four bits each; here they have eight.
         updates: the index of a variable, or of an earlier update of one, whose next value this tensor is. It is stored in the
             variable's own bytes, so steps that read the earlier value come first.
     """
@@ -152,7 +152,7 @@ class Tensor:
 
     @property
     def _facts(self) -> tuple[object, ...]:
-        """All but arrays."""
+        """All fields that are no arrays, for comparison and hashing."""
         bits = self.codebook_in_use.bits if self.codebook_in_use is not None else None
         flags = (self.is_external, self.is_variable, self.is_int4)
         return (self.index, self.name, self.type, *flags, self.updates, bits)
@@ -164,27 +164,27 @@ class Tensor:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the model file holds its elements."""
+        """True if the model file holds its elements."""
         return self.data is not None
 
     @property
     def codebook_in_use(self) -> Codebook | None:
-        """The look-up, while it stands for the elements: a pass may have put others in their place."""
+        """The look-up if it still gives the elements; None if a pass has replaced them."""
         return self.codebook if self.codebook is not None and self.codebook.elements is self.data else None
 
     @property
     def is_planned(self) -> bool:
-        """Whether a plan must find a place for its rows."""
+        """True if a plan must find a place for its rows."""
         return not (self.is_constant or self.is_external or self.is_state)
 
     @property
     def is_state(self) -> bool:
-        """Whether its bytes are those of a variable: it is one, or the next version of one."""
+        """True if it is a variable or the next version of one: it is stored in a variable's bytes."""
         return self.is_variable or self.updates is not None
 
     @property
     def initial_bytes(self) -> bytes:
-        """What a variable holds before the first inference. Source: TFLM `micro_interpreter_graph.cc`."""
+        """The bytes of a variable before the first inference. Source: TFLM `micro_interpreter_graph.cc`."""
         if self.initial is not None:
             return self.initial.tobytes()
         has_zero_point = self.type.dtype is DType.S8 and self.type.quantization is not None

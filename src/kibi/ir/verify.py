@@ -24,7 +24,7 @@ _REMEDY = "Quantize the model again with representative data"
 
 
 def verify(graph: Graph) -> Graph:
-    """Return the graph itself when every rule holds.
+    """Returns the graph itself if every rule holds.
 
     Raises:
         ModelError: with all problems that were found.
@@ -171,10 +171,10 @@ def _types(view: NodeView) -> Iterator[Problem]:
 
 
 def _inferred(view: NodeView) -> tuple[tuple[tuple[int, ...], DType], ...]:
-    """What the operator's rule says.
+    """Returns the outputs' shapes and types by the operator's rule.
 
-    A scale of 0, which converters give to what was 0 whenever they looked, says that a tensor holds nothing but 0. What multiplies
-    by it has one meaning; what divides by it has none, in TFLM neither.
+    A scale of 0 means that a tensor holds only 0; converters write it if they saw no other value. Multiplication by such a tensor
+    is defined; division by it is not, in TFLM either.
     """
     operands = [tensor for _, tensor in view.operands if tensor is not None]
     zero = next((each for each in operands if each.type.quantization and 0.0 in each.type.quantization.scales), None)

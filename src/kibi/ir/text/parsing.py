@@ -53,7 +53,7 @@ def parse_graph(text: str, operators: Mapping[str, type[Operator]], source: str 
 
 
 class _Parser:
-    """What parses one graph."""
+    """The parser of one graph."""
 
     def __init__(self, tokens: Tokens, operators: Mapping[str, type[Operator]], inner: tuple[Graph, ...]) -> None:
         self._tokens = tokens

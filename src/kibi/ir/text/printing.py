@@ -28,7 +28,7 @@ def graph_text(graph: Graph, *, elements: bool = True) -> str:
 
     Args:
         graph: with the graphs inside of its operators.
-        elements: whether constants have their elements; without, the text is short, and cannot be parsed.
+        elements: true if constants have their elements; without, the text is short, and cannot be parsed.
     """
     inner = _inner_first(graph)
     numbers = {id(body): number for number, body in enumerate(inner)}

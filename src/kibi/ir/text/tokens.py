@@ -61,7 +61,7 @@ class Tokens:
         return is_there
 
     def expect(self, text: str) -> None:
-        """Goes on behind a sign or name that must be there.
+        """Continues after a sign or name that must be there.
 
         Raises:
             InputError: another is.
