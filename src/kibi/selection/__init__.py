@@ -1,4 +1,4 @@
-"""Which kernel runs each node of a graph on a core: general kernels, and variants for some cores and layers, one in each file."""
+"""Chooses the kernel for each node of a graph on a core: general kernels, and variants for some cores and layers (one per file)."""
 
 from kibi.selection.choice import candidates, choose, goal_named
 from kibi.selection.lowered import LoweredGraph, select

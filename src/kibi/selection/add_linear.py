@@ -15,17 +15,17 @@ _BYTES = np.arange(-128, 128)
 _LEFT_SHIFT = 20
 """Bits by which the general kernel shifts its inputs."""
 _FRACTION_BITS = 20
-"""Bits of a sum behind the point."""
+"""Fraction bits of a sum."""
 _FACTOR_BITS = 8
 """More bits of a factor: they are shifted out of the products."""
 _LIMIT = 1 << 31
 
 
 def pack_add(call: KernelCall) -> KernelCall | None:
-    """From a call of `kibi_add_s8`; None for inputs that broadcast, for clamps, or where some sum would be another.
+    """Packs a call of `kibi_add_s8`; returns None for inputs that broadcast, for clamps, or if some sum would differ.
 
-    TFLM rounds each input, the sum and the output. One rounding gives the same outputs for all 256 * 256 pairs of inputs or it
-    does not: that is tried.
+    TFLM rounds each input, the sum and the output. This kernel rounds once; the function tries all 256 * 256 pairs of inputs to
+    find out whether the outputs are equal.
     """
     layer = call.params_as(ScaledSumParams)
     is_plain = layer.pieces == layer.step1 == layer.step2 == 1
@@ -60,7 +60,7 @@ def _outputs(layer: ScaledSumParams) -> NDArray[np.int64]:
 
 
 def _start(sums: NDArray[np.int64], outputs: NDArray[np.int64]) -> int | None:
-    """What added to each sum leaves its output after the shift and the cut: the middle of all that does; None: nothing."""
+    """Returns the middle of the constants that, added to each sum before shift and clamp, give its output; None if none does."""
     unit = 1 << _FRACTION_BITS
     least = (outputs * unit - sums)[outputs > -128].max(initial=-_LIMIT)
     most = ((outputs + 1) * unit - 1 - sums)[outputs < 127].min(initial=_LIMIT - 1)

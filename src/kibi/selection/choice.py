@@ -1,4 +1,4 @@
-"""Which kernel runs a node."""
+"""Chooses the kernel that runs a node."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -59,9 +59,9 @@ def candidates(call: KernelCall, target: Target, goal: Goal, *, every: bool = Fa
 
 
 def choose(calls: Sequence[KernelCall], target: Target, goal: Goal) -> tuple[KernelCall, ...]:
-    """For each general call of a model the first candidate that serves the goal, without measuring.
+    """Returns, for each general call of a model, the first candidate that serves the goal, without measuring.
 
-    Balanced code has each kind of kernel once: where a layer needs a variant to which another one gives way, all take it.
+    Balanced code has one kernel of each kind: if one layer takes a variant, no layer takes another that gives way to it.
     """
     first = [next(_fitting(call, target, goal)) for call in calls]
     taken = {call.kernel for call in first if call.kernel}

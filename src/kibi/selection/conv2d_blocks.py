@@ -62,7 +62,7 @@ def _in_order(weights: NDArray[np.int8], rows: int, *, is_whole: bool) -> NDArra
     Args:
         weights: in the order of the window's elements.
         rows: of the window.
-        is_whole: whether the input's channels are a multiple of four; else the rests of the window's rows come last.
+        is_whole: true if the input's channels are a multiple of four; else the rests of the window's rows come last.
     """
     runs = weights.reshape(len(weights), rows, -1)
     whole = runs.shape[2] if is_whole else runs.shape[2] // 4 * 4

@@ -54,7 +54,7 @@ def weights_and_sums(layer: Conv2DS8Params, limit: int) -> tuple[NDArray[np.int8
 
 
 def stream(weights: NDArray[np.int8], sums: SimpleSums, at_once: int) -> NDArray[np.int32]:
-    """What sums begin with, weights and the scaling's constants as `kibi_conv2d_s8_columns` reads them.
+    """Returns the sums' initial values, weights and scaling constants in the order in which `kibi_conv2d_s8_columns` reads them.
 
     Args:
         weights: `[O, kernel rows, 3, C]`.
@@ -73,7 +73,7 @@ def stream(weights: NDArray[np.int8], sums: SimpleSums, at_once: int) -> NDArray
 
 
 def pairs(values: Array) -> NDArray[np.int64]:
-    """Values `[O]` as `[pairs, 2]`, with 0 behind an odd last one."""
+    """Returns values `[O]` as `[pairs, 2]`, with 0 after an odd last one."""
     return np.pad(values.astype(np.int64), (0, len(values) % 2)).reshape(-1, 2)
 
 

@@ -1,4 +1,4 @@
-"""What convolutions in blocks need to know of a general call: its geometry, the scratch that is allowed, the distance in place."""
+"""The facts of a general call that convolutions in blocks need: geometry, allowed scratch, distance for in-place output."""
 
 from collections.abc import Sequence
 

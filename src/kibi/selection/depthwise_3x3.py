@@ -7,7 +7,7 @@ from kibi.selection.variant import Goal, Variant
 
 
 def pack(call: KernelCall) -> KernelCall | None:
-    """Weights column by column; None for other windows, windows whose middle lies outside, and what `depthwise` says."""
+    """Packs weights column by column; returns None for other windows, for windows with a middle outside, or if `depthwise` does."""
     layer = depthwise(call)
     return None if layer is None or not _fits(layer) else _packed(layer, call, "kibi_depthwise_conv2d_s8_3x3")
 

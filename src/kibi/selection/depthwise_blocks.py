@@ -1,4 +1,4 @@
-"""What the kernels for depthwise convolutions share: constants in blocks of four channels, and what is proven of them."""
+"""Shared parts of the depthwise kernels: constants in blocks of four channels, and the proofs about them."""
 
 from dataclasses import dataclass
 
@@ -31,17 +31,17 @@ class Depthwise:
     params: DepthwiseS8Params
 
     def middles_are_inside(self) -> bool:
-        """Whether the middle columns of all windows lie inside the input, where windows are three wide."""
+        """True if the middle columns of all windows, which are three wide, are inside the input."""
         first = self.params.dilation - self.params.pad
         last = first + (self.params.output_width - 1) * self.params.stride
         return first >= 0 and last < self.params.input_width
 
     def has_relu(self) -> bool:
-        """Whether the activation cuts off all outputs below the zero point."""
+        """True if the activation cuts off all outputs below the zero point."""
         return self.params.activation_min >= self.params.output_zero_point
 
     def fits_packed_pairs(self) -> bool:
-        """Whether all sums, scaled but for the last bit of the shift, fit 16 bits, signed, whatever the inputs."""
+        """True if all sums, scaled but for the last bit of the shift, fit 16 bits, signed, whatever the inputs."""
         bias, weights = self.sums.bias.astype(np.int64), self.weights.astype(np.int64)
         most = abs(bias) + 128 * abs(weights).sum(axis=(0, 1))
         scaled = requantize(most, self.sums.multiplier, self.sums.shift.astype(np.int32) + 1)

@@ -23,12 +23,12 @@ _BLOCK = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layer:
-    """What the kernel computes.
+    """The layer that the kernel computes.
 
     Attributes:
         weights: `[O, pieces, piece]`.
         bias, multiplier, shift: `[O]`, as the general kernels have them.
-        vectors: of a call.
+        vectors: number of vectors in a call.
         vectors_per_row: of these.
     """
 
@@ -41,7 +41,7 @@ class _Layer:
 
 
 def pack_fully_connected(call: KernelCall) -> KernelCall | None:
-    """From a call of `kibi_fully_connected_s8`; None where sums or shifts are out of range."""
+    """Packs a call of `kibi_fully_connected_s8`; returns None if sums or shifts are out of range."""
     given = call.params_as(FullyConnectedS8Params)
     weights = _wide(given.filter).reshape(given.output_channels, given.pieces, given.piece)
     scaling = (_wide(given.bias), _wide(given.multiplier), _wide(given.shift))
@@ -49,7 +49,7 @@ def pack_fully_connected(call: KernelCall) -> KernelCall | None:
 
 
 def pack_convolution(call: KernelCall) -> KernelCall | None:
-    """From a call of `kibi_conv2d_s8` for rows of one pixel under a window whose columns are neighbours; else None."""
+    """Packs a call of `kibi_conv2d_s8` with rows of one pixel and a window of neighbouring columns; returns None for others."""
     given = call.params_as(Conv2DS8Params)
     if given.output_width > 1 or given.groups > 1:
         return None
@@ -85,7 +85,7 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, re
     packed = packed_pairs(fours)
     if layer is None or layer.shift.max() >= 0 or not fit_words(packed):
         return None
-    # A vector is read again for each block of eight; those behind the last one, together, before any of them is written.
+    # A vector is read again for each block of eight. The channels after the last block read it once, before any is written.
     last = (channels - 1) // _BLOCK * _BLOCK
     reads = ((vector * pieces * piece, vector * channels + last) for vector in range(layer.vectors))
     distance = call.inplace_distance_bytes[0] if call.inplace_distance_bytes else None
@@ -110,7 +110,7 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, re
 
 
 def _is_bounded(layer: _Layer) -> bool:
-    """Whether no inputs drive a sum out of its range."""
+    """True if no inputs drive a sum out of its range."""
     weights = layer.weights.reshape(len(layer.weights), -1)
     ends = np.stack([-128 * weights, 127 * weights])
     most = layer.bias + ends.max(axis=0).sum(axis=1)
@@ -131,10 +131,10 @@ def _simplified(layer: _Layer) -> _Layer | None:
 
 
 def _filter(first: NDArray[np.int32], weights: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Of each block of channels what their sums begin with, then the weights `[fours, channels]`; `[words]`.
+    """Returns `[words]`: for each block of channels, the initial values of the sums, then the weights `[fours, channels]`.
 
     Args:
-        first: `[O]`, what the sums begin with.
+        first: `[O]`, the initial values of the sums.
         weights: `[O, fours]`.
     """
     channels = np.pad(np.concatenate([first[:, None], weights], axis=1), ((0, len(first) % 2), (0, 0)))
@@ -145,7 +145,7 @@ def _filter(first: NDArray[np.int32], weights: NDArray[np.int32]) -> NDArray[np.
 
 
 def _scales(layer: _Layer) -> NDArray[np.int32]:
-    """Of each two channels both exponents in one word and the multipliers, or of the first two for all; `[words]`."""
+    """Returns `[words]`: for each two channels, both exponents in one word and the multipliers; only one pair if all are equal."""
     each = np.stack([layer.multiplier, ~layer.shift])
     if (each == each[:, :1]).all():
         each = each[:, [0, 0]]

@@ -16,7 +16,7 @@ from kibi.selection.variant import Goal, Variant
 
 _BLOCK = 16
 _ELEMENTS = 4096
-"""Of a window, that the kernel's copies of four have room for."""
+"""The limit of elements of a window: the kernel's buffer holds copies of four such windows."""
 _GOALS = frozenset({Goal.SPEED, Goal.BALANCED})
 _Layer = Conv2DS8Params | DepthwiseS8Params | FullyConnectedS8Params
 
@@ -53,7 +53,7 @@ def pack_depthwise(call: KernelCall) -> KernelCall:
 
 
 def pack_add(call: KernelCall) -> KernelCall | None:
-    """Nothing to pack; None where an input broadcasts."""
+    """Returns the call with nothing packed; None if an input broadcasts."""
     layer = call.params_as(ScaledSumParams)
     if layer.pieces > 1 or not layer.step1 or not layer.step2:
         return None
@@ -86,7 +86,7 @@ def _packed(layer: _Layer, blocks: Array) -> dict[str, Any]:
 
 
 def _whole_blocks(array: Array) -> NDArray[np.generic]:
-    """The array with zeros behind the last channel of its first axis, up to whole blocks."""
+    """Returns the array with zeros after the last channel of its first axis, up to complete blocks."""
     return np.pad(array, [(0, -len(array) % _BLOCK), *[(0, 0)] * (array.ndim - 1)])
 
 

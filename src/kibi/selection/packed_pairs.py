@@ -24,7 +24,7 @@ def packed_pairs(weights: Array) -> NDArray[np.int64]:
 
 
 def fit_words(packed: NDArray[np.int64]) -> bool:
-    """Whether all halves have 16 bits: where -128 comes first, no negative weight is the second."""
+    """True if all halves have 16 bits: where -128 comes first, no negative weight is the second."""
     return bool(packed.min() >= _PAIR_LEAST)
 
 
@@ -34,7 +34,7 @@ def words(packed: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def starts(bias: Array, packed: NDArray[np.int64]) -> NDArray[np.int32]:
-    """What the sums `[O]` begin with, modulo 2**32.
+    """Returns the initial values of the sums `[O]`, modulo 2**32.
 
     Args:
         bias: `[O]`, with -input zero point * sum of the channel's weights in it.

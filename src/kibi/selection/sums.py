@@ -1,4 +1,4 @@
-"""What is proven of the sums of a layer before a kernel may requantize them in few instructions: rule N20."""
+"""Proves the range of a layer's sums, so that a kernel may requantize them in few instructions: rule N20."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from kibi.dtypes import Array
 from kibi.quant import requantize
 
 MOST_SIZE = (1 << 15) - 1
-"""Of a layer, in a packed struct: it has 16 bits."""
+"""The limit of a layer's sizes in a packed struct, which has 16 bits for each."""
 _MOST_MAGNITUDE = 1 << 30
 """Sums below it can be doubled in 32 bits."""
 _QUARTER = 1 << 30
@@ -39,7 +39,7 @@ def simple_sums(
     *,
     limit: int = _MOST_MAGNITUDE,
 ) -> SimpleSums | None:
-    """Such constants with the same outputs, or None where there are none.
+    """Returns constants for which the rule holds and that give the same outputs; None if there are none.
 
     Args:
         weights: `[O, K]`, of each output channel.
@@ -49,7 +49,7 @@ def simple_sums(
         limit: sums stay below it in magnitude.
     """
     sums = SimpleSums(bias.astype(np.int32), multiplier.astype(np.int32), shift.astype(np.int8))
-    # A channel without weights has one sum, however large: a small one with the same scaled value stands for it.
+    # A channel without weights has one sum, however large: a small one with the same scaled value replaces it.
     scaled = requantize(sums.bias, sums.multiplier, sums.shift.astype(np.int32))
     empty = ~weights.any(axis=1) & (abs(scaled) < _MOST_MAGNITUDE)
     sums.bias[empty] = 4 * np.clip(scaled[empty], -512, 512)

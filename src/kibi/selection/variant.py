@@ -1,4 +1,4 @@
-"""What a variant of a kernel says of itself."""
+"""The description of a variant of a kernel."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from kibi.ir import KernelCall
 
 
 class Goal(StrEnum):
-    """What a model's plan and code are good at."""
+    """The goal of a model's plan and code."""
 
     SPEED = "speed"
     """The fewest instructions, whatever the flash; whole tensors, and as much scratch as kernels can use."""
