@@ -1,4 +1,4 @@
-"""Which files of an earlier library in the same folder nobody needs any more."""
+"""Finds the files of an earlier library in the same folder that are no longer needed."""
 
 import hashlib
 import json
@@ -9,11 +9,11 @@ from kibi.errors import InputError
 from kibi.text.file_name import FileName
 
 _MOST_RECORD_BYTES = 1 << 26
-"""Of a record that is looked at; a larger one is nobody's."""
+"""The limit of a record's size in bytes; a larger file is not a record of Kibi's."""
 
 
 def file_digest(text: str) -> str:
-    """What a record says of a file."""
+    """Returns the digest by which a record identifies a file."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

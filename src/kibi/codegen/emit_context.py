@@ -1,4 +1,4 @@
-"""Everything that the C text of one model needs, gathered once: calls, packed constants, fill rows, row places."""
+"""Collects, once, all facts that the C text of one model needs: calls, packed constants, fill rows, row places."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ from kibi.text.c import CCode, code, element_type, identifier, name_part, name_w
 from kibi.text.reserved import SPACE
 
 _STATE_ALIGNMENT = 8
-"""Of each variable in the model's struct, in bytes: what any element needs."""
+"""The alignment in bytes of each variable in the model's struct, which suits every element type."""
 PLAN_TABLE_PREFIX = "plan_"
-"""How the names of the plan's constant tables begin in C: the order of steps, and the offsets of rows."""
+"""The prefix in C of the plan's constant tables: the order of steps, and the offsets of rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class EmitContext:
     Attributes:
         planned, target: what is written, and for whom.
         name: what a graph inside of an operator is called; empty: the model's own name.
-        is_subgraph: whether it is a graph inside of an operator.
+        is_subgraph: true if it is a graph inside of an operator.
         written: the subgraphs that are bound so far, by their identity: operators that run the same one share it.
     """
 
@@ -88,7 +88,7 @@ class EmitContext:
 
     @cached_property
     def _body_of(self) -> "dict[tuple[int, str], EmitContext]":
-        """For each node, and each of its subgraphs by name, what is written."""
+        """The context of each subgraph, by the node's number and the subgraph's name."""
         places = [(number, name) for number, view in enumerate(self.graph.views) for name in view.op.subgraph_names]
         found = {}
         for (number, name), body in zip(places, self.planned.subgraphs, strict=True):
@@ -128,7 +128,7 @@ class EmitContext:
 
     @cached_property
     def tensor_names(self) -> tuple[CCode, ...]:
-        """For each tensor, how C names begin that are about it: the words of its own name, and a number where that is taken."""
+        """The prefix of C names for each tensor: the words of its name, and a number if another tensor has the same."""
         names: list[CCode] = []
         taken: set[str] = set()
         reserved = (SPACE, f"{self.prefix.text.lower()}_")
@@ -157,12 +157,12 @@ class EmitContext:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """In what form the order is written."""
+        """The form in which the order is written."""
         return schedule_of(self.graph, self.plan, keeps_place=self.streams)
 
     @cached_property
     def receivers(self) -> int:
-        """How many nodes receive rows of the model's inputs; they stand in front, in the order of the inputs."""
+        """The number of nodes that receive rows of the model's inputs; they come first, in the order of the inputs."""
         return sum(node.op.receives for node in self.graph.nodes)
 
     @cached_property
@@ -172,12 +172,12 @@ class EmitContext:
 
     @property
     def can_end(self) -> bool:
-        """Whether a node may end an inference: one that waits for further ones, or one whose loop reaches its limit."""
+        """True if a node may end an inference: it waits for further inferences, or its loop may reach a limit."""
         return bool(self.early_exits or self.graph.loops)
 
     @property
     def streams(self) -> bool:
-        """Whether inputs arrive row by row."""
+        """True if inputs arrive row by row."""
         return self.receivers > 0
 
     @cached_property
@@ -203,7 +203,7 @@ class EmitContext:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the arena is all the memory that there is."""
+        """True if the arena is all the memory that there is."""
         return not self.external and not self.regions and not self.variables
 
     @property
@@ -232,12 +232,12 @@ class EmitContext:
 
     @cached_property
     def constants(self) -> dict[CCode, tuple[Array, str]]:
-        """Each constant array by its C name, with a note on where it is from. Equal ones in a region are stored once."""
+        """Each constant array by its C name, with a note on its origin. Equal arrays in a region are stored once."""
         return {name: (data, note) for name, data, note in self._arrays if self._stored[name] == name}
 
     @cached_property
     def weight_regions(self) -> dict[CCode, str]:
-        """For the C names of constants that the plan puts into a region, the region's name."""
+        """The region's name, by the C name of each constant that the plan puts into a region."""
         region_of = dict(self.plan.weight_regions)
         found = {self.tensor_constant(self.graph.tensors[index]): region for index, region in region_of.items()}
         for number, view in enumerate(self.graph.views):
@@ -248,7 +248,7 @@ class EmitContext:
 
     @cached_property
     def regions(self) -> tuple[RegionUse, ...]:
-        """The regions that buffers lie in; none for a plan with one arena."""
+        """The regions that hold buffers; none for a plan with one arena."""
         return tuple(use for use in self.plan.regions if use.used_bytes)
 
     def region_name(self, region: str) -> CCode:
@@ -269,7 +269,7 @@ class EmitContext:
 
     @cached_property
     def _arrays(self) -> tuple[tuple[CCode, Array, str], ...]:
-        """Every constant array as (wanted name, elements, note), in the order of nodes, then row constants, then rows outside."""
+        """All constant arrays as (wanted name, elements, note): those of nodes in order, then row constants, then fill rows."""
         packed = [each for number in range(len(self.graph.nodes)) for each in self._arrays_of(number)]
         rows = [
             (self.tensor_constant(tensor), tensor.data, f"Tensor {plain(tensor.name)}.")
@@ -320,7 +320,7 @@ class EmitContext:
 
     @cached_property
     def fills(self) -> dict[tuple[str, int], int]:
-        """For each (C type, value) of constant fill rows, the elements that the longest one needs."""
+        """The elements of the longest constant fill row, by (C type, value)."""
         longest: dict[tuple[str, int], int] = {}
         for view, accesses in zip(self.graph.views, self.accesses, strict=True):
             for tensor, access in zip(view.row_tensors, accesses, strict=True):
@@ -345,6 +345,6 @@ class EmitContext:
         return self.own(number, word(view.op.name.lower()))
 
     def label(self, number: int) -> str:
-        """How reports name a node."""
+        """Returns the name of a node in reports."""
         view = self.graph.views[number]
         return f"{view.op.name} {view.output.name!r}"

@@ -49,7 +49,7 @@ def _variable_declarations(b: EmitContext) -> CCode:
 /* Gives the variables their first values, as ${name}_init does; they keep those of the last inference otherwise. */
 void ${name}_reset(${name}_t *model);
 
-/* Where variable `index` lies, which the caller may read and write between two inferences; NULL if there is none. Do not copy a
+/* Returns variable `index`, which the caller may read and write between two inferences; NULL if there is none. Do not copy a
  * model's struct: its variables are inside. */
 void *${name}_variable(${name}_t *model, unsigned index);
 """,
@@ -60,7 +60,7 @@ void *${name}_variable(${name}_t *model, unsigned index);
 def _input_declaration(b: EmitContext) -> CCode:
     return code(
         """
-/* Where to write input `index` before each ${name}_invoke, which overwrites it; NULL if there is none. */
+/* Returns where to write input `index` before each ${name}_invoke, which overwrites it; NULL if there is no such input. */
 $kind *${name}_input(${name}_t *model, unsigned index);
 """,
         name=b.prefix,
@@ -84,7 +84,7 @@ def _output_declarations(b: EmitContext) -> CCode:
         )
     return code(
         """
-/* Where output `index` lies after ${name}_invoke, until the arena is used again; NULL if there is none. */
+/* Returns output `index`, valid after ${name}_invoke until the arena is used again; NULL if there is no such output. */
 const $kind *${name}_output(const ${name}_t *model, unsigned index);
 
 /* $done.$more */
@@ -218,7 +218,7 @@ int ${name}_expected_input(${name}_t *model)
     if (model == NULL || $is_missing) {
         return -1;
     }
-    ${name}_run(model, NULL); /* as far as it goes without a row */
+    ${name}_run(model, NULL); /* all steps that need no row */
     return ${name}_waits_for(model);
 }
 

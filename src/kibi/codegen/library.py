@@ -26,7 +26,7 @@ from kibi.text.json import JsonText, json_text
 from kibi.version import __version__
 
 _FEATURE = re.compile(r"^#ifndef (KIBI_\w+)\n#define \1 1\b", re.MULTILINE)
-"""How a kernel's file says that a part of it can be left out."""
+"""The lines with which a kernel's file declares a part that can be left out."""
 KERNELS = "kernels"
 """The folder of the kernels and of what they include."""
 _WORD_BYTES = 8
@@ -38,15 +38,15 @@ class CompiledModel:
     """One model of a library.
 
     Attributes:
-        planned: what was compiled.
-        functions: for each node, the C function that runs its steps.
-        labels: for each node, how reports name it.
-        kernels: for each node, the C kernel that its steps call.
-        pointers: how many pointers the model's struct has.
-        cursor_bytes: bytes behind them, in which an inference that waits for a row remembers how far it has come.
+        planned: the model and plan that were compiled.
+        functions: the C function that runs the steps of each node.
+        labels: the name of each node in reports.
+        kernels: the C kernel that the steps of each node call.
+        pointers: number of pointers in the model's struct.
+        cursor_bytes: bytes after the pointers that hold the position of an inference that waits for a row.
         external: the tensors in external buffers, in the order of their numbers.
         regions: the regions that `init` is given; none where there is one arena.
-        variable_bytes: bytes of the tensors that keep their values, in the struct.
+        variable_bytes: bytes in the struct of the tensors that keep their values between inferences.
     """
 
     planned: PlannedModel
@@ -78,7 +78,7 @@ class CompiledModel:
 
     @property
     def early_exits(self) -> bool:
-        """Whether an operator may end an inference early."""
+        """True if an operator may end an inference early."""
         return bool(early_exits(self.graph) or self.graph.loops)
 
     @property
@@ -108,7 +108,7 @@ class Library:
 
     @cached_property
     def files(self) -> Mapping[str, str]:
-        """Every file's text by its path in the library's folder."""
+        """The text of each file, by its path in the library's folder."""
         return {name.path: text.text for name, text in self.texts.items()}
 
     @property

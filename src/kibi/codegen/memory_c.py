@@ -1,4 +1,4 @@
-"""C text of where bytes lie: the arena alone, or several regions and the external buffers."""
+"""C text of memory: the arena alone, or several regions and the external buffers."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from kibi.text.c import CCode, code, comment, lines, plain
 
 
 def parameter(b: EmitContext) -> CCode:
-    """How functions take the memory: one pointer where the arena is all there is."""
+    """Returns the parameter by which functions take the memory: one pointer if there is only the arena."""
     return code("uint8_t *arena") if b.is_plain else code("uint8_t *const *memory")
 
 
@@ -21,7 +21,7 @@ def argument(b: EmitContext) -> CCode:
 
 
 def step_parameters(b: EmitContext, takes: Takes) -> CCode:
-    """What the function of a node takes."""
+    """Returns the parameters of a node's function."""
     further = {Takes.NOTHING: code(""), Takes.STEP: code(", int32_t step")}
     return parameter(b) + further.get(takes, code(", int32_t step, int32_t end"))
 
@@ -69,12 +69,12 @@ def states(b: EmitContext, number: int) -> CCode:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a node may end an inference early.
+    """The way in which a node may end an inference early.
 
     Attributes:
-        end: after which of its steps; 1 is after the first.
-        condition: true if it does.
-        result: what the function that runs the model returns then: 1, it waits for further ones; 2, a loop reached its limit.
+        end: the number of steps after which it ends; 1 is after the first.
+        condition: a C expression that is true if it ends.
+        result: the result of the function that runs the model: 1, it needs further inferences; 2, a loop reached its limit.
     """
 
     end: int
@@ -192,8 +192,8 @@ def _placing_macro(b: EmitContext, region: str) -> CCode:
 
 
 def weight_macros(b: EmitContext) -> CCode:
-    """What stands behind the names of weights that are assigned to regions; empty until somebody defines it."""
-    about = "Where the weights in region {} lie; define it before, for instance as a section attribute."
+    """Returns the macros that follow the names of weights in regions; they are empty unless the user defines them."""
+    about = "The placement of the weights in region {}; define it before, for instance as a section attribute."
     return lines(
         code(
             """\
@@ -209,13 +209,13 @@ ${about}#ifndef $name
 
 
 def in_region(b: EmitContext, constant: CCode) -> CCode:
-    """What stands behind the name of a constant that lies in a region."""
+    """Returns the macro that follows the name of a constant in a region; empty for all other constants."""
     region = b.weight_regions.get(constant)
     return code(" $macro", macro=_placing_macro(b, region)) if region else code("")
 
 
 def init(b: EmitContext) -> CCode:
-    """The function that gives the model its regions."""
+    """Returns the function that gives the model its memory."""
     if not b.regions:
         checks = _checks(code("arena"), code("arena_bytes"), code("${upper}_ARENA", upper=b.upper), b.plan.arena_bytes)
         keep = code(
@@ -274,7 +274,7 @@ def init_declaration(b: EmitContext) -> CCode:
     else:
         what = "Gives the model its regions, in the order of their numbers: for each where it starts and how many bytes it has."
     whose = "The bytes belong to the model only from the moment that inputs are written until outputs have been read"
-    shared = "" if b.regions else "; models may share them in turn"
+    shared = "" if b.regions else "; models that run one after another may share them"
     return code("${about}$head;\n", about=comment(f"{what} {whose}{shared}."), head=_init_head(b))
 
 

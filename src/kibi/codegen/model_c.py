@@ -35,7 +35,7 @@ from kibi.text.file_name import FileName
 from kibi.version import __version__
 
 _VALUE_WIDTH = 11
-"""Of the values of parameters, so that what follows them lines up."""
+"""The width of the values of parameters, so that the comments after them line up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class ModelText:
 
 
 def model_text(b: EmitContext) -> ModelText:
-    """Write one model."""
+    """Writes one model."""
     return ModelText(_header(b), _source(b), _weights_header(b), _weights_source(b))
 
 
 def body_text(b: EmitContext) -> ModelText:
-    """Write a graph inside of an operator: steps and weights of its own, run by the operator's kernel."""
+    """Writes a graph inside of an operator, with its own steps and weights; the operator's kernel runs it."""
     return ModelText(subgraph_c.header(b), _source(b, subgraph_c.definition), _weights_header(b), _weights_source(b))
 
 
@@ -121,7 +121,7 @@ def _source(b: EmitContext, ends: Callable[[EmitContext], CCode] = definitions) 
 
 
 def _head(b: EmitContext) -> CCode:
-    """What the file is, and what it includes."""
+    """Returns the head of the file: its purpose, and its includes."""
     headers = sorted({header_of(kernel) for kernel in b.kernels})
     kernels = lines(include(FileName(header, "kernels")) for header in headers)
     return code(
@@ -150,7 +150,7 @@ def _summary(b: EmitContext) -> CCode:
 
 
 def _arena_table(b: EmitContext) -> CCode:
-    """A comment: what lies where, and during which steps."""
+    """Returns a comment that lists the place and the lifetime, in steps, of each buffer."""
     joined: dict[str, list[Buffer]] = {}
     for buffer in b.plan.buffers:
         joined.setdefault(plain(buffer_name(b.graph, buffer)), []).append(buffer)
@@ -250,7 +250,7 @@ def _describe(b: EmitContext, number: int) -> str:
 
 
 def _place(b: EmitContext, tensor: Tensor) -> str:
-    """Where a tensor lies, for comments; nothing for constants."""
+    """Returns the place of a tensor, for comments; empty for constants."""
     if not tensor.is_planned:
         return "" if tensor.is_constant else " in the state" if tensor.is_state else " external"
     buffers = b.plan.buffers_of(tensor.index)

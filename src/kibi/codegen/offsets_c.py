@@ -1,4 +1,4 @@
-"""C text of where a tensor's rows lie: a formula where one holds, else a table."""
+"""C text of the offsets of a tensor's rows: a formula if one fits, else a table."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -10,8 +10,9 @@ from kibi.text.c import CCode, code, filled
 _MOST_PIECES = 4
 _FORMULA_BYTES, _CONSTANT_BYTES = 12, 7
 _RING_BYTES, _TABLE_BYTES, _UNIT_BYTES, _PLACES_BYTES = 14, 4, 2, 13
-"""What one use takes of flash: a formula and a constant, and beyond a formula a remainder, a table, its unit, and a table of
-a table. Averages over the functions of three networks, each compiled with each form for a Cortex-M4 by zig at -Os.
+"""Estimated bytes of flash of one use: of a formula with a constant; and, beyond a formula, of a remainder, of a table with its
+unit, and of a table of a table. Averages over the functions of three networks, each compiled with each form for a Cortex-M4 by
+zig at -Os.
 """
 
 
@@ -20,12 +21,12 @@ class Offsets:
     """The offsets of a tensor's rows in C.
 
     Attributes:
-        expression: the offset of row `row`; a number where it is the same for all rows.
-        table: definitions that the expression needs; mostly none.
-        how: for people: where the rows lie.
-        flash_bytes: what it takes of flash, as far as it is more than a formula takes.
-        depends: whether the row is in the expression.
-        is_conditional: whether it needs brackets to be a part of a sum.
+        expression: the offset in bytes of row `row`; a number if it is the same for all rows.
+        table: definitions that the expression needs; usually none.
+        how: the places of the rows, in words for a comment.
+        flash_bytes: estimated bytes of flash beyond those of a formula.
+        depends: true if the expression contains the row.
+        is_conditional: true if it needs brackets to be a part of a sum.
     """
 
     expression: CCode
@@ -59,7 +60,7 @@ def table_offsets(expression: CCode, unit: int) -> Offsets:
 
 
 def forms(offsets: Sequence[int], name: CCode, uses: int) -> Iterator[Offsets]:
-    """Every form that the offsets have; a formula alone where one gives them all."""
+    """Yields each form in which the offsets can be written; only a formula if one fits."""
     pieces = _pieces(offsets)
     if len(pieces) == 1:
         yield _in_pieces(offsets, pieces, uses)
@@ -111,7 +112,7 @@ def _piece(offsets: Sequence[int], rows: range) -> CCode:
 
 
 def _period(offsets: Sequence[int]) -> int | None:
-    """After how many rows the same offsets come again, evenly spaced between; None if they do not."""
+    """Returns the number of evenly spaced rows after which the offsets repeat; None if they do not."""
     again = next((row for row, offset in enumerate(offsets) if row and offset == offsets[0]), None)
     if again is None or again < 2:
         return None

@@ -24,11 +24,11 @@ class Line:
 
 
 def order_lines(groups: Sequence[Group], steps: Sequence[int]) -> list[Line]:
-    """The lines of an order; after those of a group that repeats, one that says how often.
+    """Returns the lines of an order; a group that repeats ends with a line with the number of iterations.
 
     Args:
         groups: the folded order.
-        steps: for each node, how many steps it has.
+        steps: the number of steps of each node.
     """
     return [line for group in groups for line in _lines(group, steps)]
 
@@ -55,12 +55,12 @@ def _alike(entry: Entry, line: Line, steps: Sequence[int]) -> bool:
 
 
 def columns(lines: Sequence[Line]) -> tuple[tuple[int, ...], ...]:
-    """The numbers of each field."""
+    """Returns the numbers of each field, as columns."""
     return tuple(zip(*((line.start, line.last, line.step, line.steps, line.further) for line in lines), strict=True))
 
 
 def line_bytes(lines: Sequence[Line]) -> int:
-    """`sizeof` one line of the table."""
+    """Returns `sizeof` one line of the table."""
     sizes = [integer_bits(column) // 8 for column in columns(lines)]
     total, widest = sum(sizes), max(sizes)
     return -(-total // widest) * widest

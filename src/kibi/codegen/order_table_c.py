@@ -75,7 +75,7 @@ ${cases}    default:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What a driver calls: a function by its number, from a step on to before another."""
+    """The call in a driver: a function by its number, and a half-open range of steps."""
 
     function: CCode
     step: CCode
@@ -164,7 +164,7 @@ ${last}}
 
 
 def _plain_resumed(b: EmitContext, kind: CCode) -> CCode:
-    """The driver that goes on where it waited for a row."""
+    """Returns the driver that continues where it waited for a row."""
     count = len(b.plan.runs)
     return code(
         """\
@@ -224,16 +224,16 @@ def _entries(b: EmitContext) -> CCode:
 _MOST_LABELS = 4
 _FIELDS = ("from", "to", "step", "steps", "further")
 _ABOUT_LINES = (
-    "The order, line by line: the functions `from` to `to`, one after another, each from step `step` on for `steps` steps, as "
-    "far as it has them. A line with REPEAT runs the `to` lines above it again, until they ran `steps` times; each time they "
-    "begin `further` steps further on. So a cascade fills, runs row by row, and drains."
+    "The order, line by line: the functions `from` to `to`, one after another, each from step `step` on for `steps` steps; "
+    "steps that a function does not have are skipped. A line with REPEAT runs the `to` lines above it again, until they ran "
+    "`steps` times; each time they begin `further` steps further on. So a cascade fills, runs row by row, and drains."
 )
 
 
 def _in_lines(b: EmitContext) -> CCode:
-    """Lines for neighbouring functions, and repetitions."""
+    """Returns the order as lines for neighbouring functions and repetitions."""
     entries, steps = b.schedule.lines, [view.steps for view in b.graph.views]
-    # The widest fields first, so that no padding lies between them; equal ones stay in reading order.
+    # The widest fields first, so that there is no padding between them; equally wide ones stay in reading order.
     typed = sorted(zip(_FIELDS, columns(entries), strict=True), key=lambda field: -integer_bits(field[1]))
     rows = zip(*(column for _, column in typed), strict=True)
     names = [name for name, _ in typed]
@@ -265,7 +265,7 @@ $driver""",
 
 
 def _row(b: EmitContext, line: Line, names: Sequence[str], numbers: Sequence[int]) -> CCode:
-    """One line of the table, with what it means behind it."""
+    """Returns one line of the table, followed by a comment with its meaning."""
     views = b.graph.views
     fields = [code("$number", number=number) for number in numbers]
     if line.start == len(views):
@@ -279,7 +279,7 @@ def _row(b: EmitContext, line: Line, names: Sequence[str], numbers: Sequence[int
 
 
 def _lines_resumed(b: EmitContext, count: int) -> CCode:
-    """The driver that goes on where it waited for a row."""
+    """Returns the driver that continues where it waited for a row."""
     step = _Step(code("function"), code("step"), code("end"))
     return code(
         """\

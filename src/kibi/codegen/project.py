@@ -1,4 +1,4 @@
-"""What makes a library usable as it is: a `CMakeLists.txt` and an `example_main.c`."""
+"""Writes the files that make a library ready to use: a `CMakeLists.txt` and an `example_main.c`."""
 
 from collections.abc import Sequence
 

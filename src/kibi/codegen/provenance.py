@@ -1,4 +1,4 @@
-"""Where a generated file is from: its licence, the command that made it, the model's digest."""
+"""The origin of a generated file: its licence, the command that made it, the model's digest."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from kibi.text.cmake import CMakeText
 from kibi.text.own_text import OwnText, own_text
 
 LICENSE = "Apache-2.0"
-"""Of Kibi's kernels and of what it writes around a model, by its name in SPDX's list."""
+"""The licence of Kibi's kernels and of the files that it generates, by its name in the SPDX list."""
 _SPDX = f"SPDX-License-Identifier: {LICENSE}"
 
 

@@ -1,4 +1,4 @@
-"""C text that turns a row number into a pointer, and a step into the pointers that its kernel reads."""
+"""C text that computes the pointer to a row from its number, and the pointers that a kernel reads from a step."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ def accessors(b: EmitContext, nodes: Iterable[int], tables: Mapping[int, Offsets
     """One function for each tensor whose rows these nodes read or make: row number in, pointer out.
 
     Args:
-        b: what is written.
+        b: the context of the model that is written.
         nodes: the nodes.
         tables: the offsets of tensors, by index, that have a table already.
     """
@@ -88,7 +88,7 @@ def pointers(b: EmitContext, number: int, step: CCode, depth: int) -> CCode:
     """The definition of `rows`, the pointers to the rows that a step of a node reads.
 
     Args:
-        b: what is written.
+        b: the context of the model that is written.
         number: of the node.
         step: the number of the step; empty: the node has one alone.
         depth: of the indentation.
@@ -113,12 +113,12 @@ def pointers(b: EmitContext, number: int, step: CCode, depth: int) -> CCode:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """How a step reads one input.
+    """The way in which a step reads one input.
 
     Attributes:
-        b: what is written.
+        b: the context of the model that is written.
         tensor: the input.
-        access: which of its rows.
+        access: the rows that the step reads.
         step: as in `pointers`.
         batches: how many the steps are in all.
     """

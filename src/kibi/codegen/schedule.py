@@ -1,4 +1,4 @@
-"""In what form an order is written in C: as code where that takes little more flash than a table, else as a table."""
+"""Chooses the form of an order in C: code if that takes little more flash than a table, else a table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from kibi.ir import Graph
 from kibi.planner import Plan, Run
 
 MOST_EXTRA_BYTES = 64
-"""What code may take of flash beyond a table: it is easier to read, to debug and to bound in time."""
+"""Bytes of flash that code may take beyond a table, because it is easier to read, to debug and to bound in time."""
 _RUNS_DRIVER_BYTES = 100
 _LINES_DRIVER_BYTES = 210
 _POINTER_BYTES = 4
-"""What tables need besides their entries: the functions that follow them, and a pointer for each node."""
+"""Estimated bytes that tables need besides their entries: a driver for runs, a driver for lines, a pointer for each node."""
 _CALL_BYTES, _ARGUMENT_BYTES, _LOOP_BYTES, _GUARD_BYTES = 6, 2, 12, 5
-"""What code needs: a call, each argument of it, a loop, a condition around calls. All of these are fitted to nine networks, each
+"""Estimated bytes of code: a call, each of its arguments, a loop, a condition around calls. Fitted to nine networks, each
 compiled in both forms for a Cortex-M0+ and a Cortex-M4 by zig at -Os."""
 
 
 class Form(Enum):
-    """How an order is written."""
+    """The form in which an order is written."""
 
     CODE = "calls one after another, and loops"
     LINES = "a table of lines, some of which repeat others"
@@ -30,7 +30,7 @@ class Form(Enum):
 
 
 class Takes(Enum):
-    """What the function of a node takes besides the memory.
+    """The parameters of a node's function besides the memory.
 
     Attributes:
         NOTHING: the node has one step.
@@ -132,7 +132,7 @@ def _takes(groups: Sequence[Group], steps: Sequence[int]) -> tuple[Takes, ...]:
 
 
 def code_bytes(groups: Sequence[Group], steps: Sequence[int], takes: Sequence[Takes]) -> int:
-    """What the order takes of flash as code, about."""
+    """Returns the estimated bytes of flash of the order as code."""
     total = 0
     for group in groups:
         total += _LOOP_BYTES * (group.turns > 1)

@@ -1,4 +1,4 @@
-"""Orders folded into groups that repeat: a cascade runs the same steps of the same nodes turn after turn."""
+"""Folds orders into groups that repeat: a cascade runs the same steps of the same nodes in each iteration."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,21 +10,21 @@ from kibi.errors import InternalError
 from kibi.planner import Run
 
 _LONGEST_PERIOD = 512
-"""In steps. The search takes time with it; the cascades of networks with five strides of two have about 200."""
+"""The longest iteration in steps. The search time grows with it; cascades of networks with five strides of two have about 200."""
 _MOST_STRETCHES, _MOST_STARTS = 12, 16
-"""How many stretches that repeat are looked at each time, and at how many places within each a turn may begin."""
+"""The number of repeating stretches that each search tries, and of places within each where an iteration may begin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Neighbouring steps of one node, in each turn of a group further on.
+    """Neighbouring steps of one node; each iteration of the group runs later ones.
 
     Attributes:
         node: index in the graph's nodes.
-        first: the first step in the group's first turn. Steps below 0 or behind the node's last are left out: so a cascade
+        first: the first step in the group's first iteration. Steps below 0 or after the node's last are left out: so a cascade
             fills and drains.
-        steps: how many.
-        further: how much further they begin in each turn than in the one before; 0 where there is but one.
+        steps: number of steps in each iteration.
+        further: number of steps by which `first` grows with each iteration; 0 if there is only one.
     """
 
     node: int
@@ -35,18 +35,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Entries that run one after another, `turns` times."""
+    """Entries that run one after another, repeated for `turns` iterations."""
 
     entries: tuple[Entry, ...]
     turns: int
 
 
 def fold(runs: Sequence[Run], steps: Sequence[int]) -> tuple[Group, ...]:
-    """The same order as groups: again and again the repetition that saves the most entries, then what is left and right of it.
+    """Returns the order as groups: takes the repetition that saves the most entries, then continues left and right of it.
 
     Args:
         runs: an order in which each node's steps ascend from 0 without a gap.
-        steps: for each node, how many steps it has.
+        steps: the number of steps of each node.
     """
     story = _Story(runs, steps)
     open_parts, found = [(0, len(story.nodes))], []
@@ -65,7 +65,7 @@ def fold(runs: Sequence[Run], steps: Sequence[int]) -> tuple[Group, ...]:
 
 
 def unfold(groups: Sequence[Group], steps: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Every step in order, as (node, its number among the node's steps): what the generated driver does."""
+    """Yields every step in order, as (node, its number among the node's steps), like the generated driver."""
     for group in groups:
         for turn in range(group.turns):
             for entry in group.entries:
@@ -76,7 +76,7 @@ def unfold(groups: Sequence[Group], steps: Sequence[int]) -> Iterator[tuple[int,
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A group, and which steps of the order it stands for; half-open."""
+    """A group, and the half-open range of the order's steps that it replaces."""
 
     begin: int
     end: int
@@ -84,7 +84,7 @@ class _Found:
 
 
 class _Story:
-    """The order step by step, and what the search asks of it."""
+    """The order step by step, with the queries of the search."""
 
     def __init__(self, runs: Sequence[Run], steps: Sequence[int]) -> None:
         rows = [run.steps for run in runs]
@@ -94,7 +94,7 @@ class _Story:
         self.is_start = np.append(True, self.nodes[1:] != self.nodes[:-1])
 
     def entries(self, begin: int, end: int) -> tuple[Entry, ...]:
-        """A stretch of the order as it is."""
+        """Returns a stretch of the order as entries, without repetition."""
         starts = [begin, *(begin + 1 + np.flatnonzero(self.is_start[begin + 1 : end])).tolist()]
         return tuple(
             Entry(int(self.nodes[at]), self.numbers[at], following - at)
@@ -102,11 +102,11 @@ class _Story:
         )
 
     def best(self, begin: int, end: int) -> _Found | None:
-        """The group within a stretch that saves the most entries; of equals, the first that is found."""
+        """Returns the group within a stretch that saves the most entries; among equal ones, the first found."""
         best, most = None, 0
         for start, period in self._blocks(begin, end):
             found = self._extended(start, period, begin, end)
-            mark = 1  # the entry that says how often
+            mark = 1  # the entry with the number of iterations
             saved = len(self.entries(found.begin, found.end)) - len(found.group.entries) - mark
             if found.group.turns > 1 and saved > most:
                 best, most = found, saved
@@ -115,16 +115,16 @@ class _Story:
         return best
 
     def _blocks(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
-        """Where a block may start, and how many steps it has: those that repeat the longest first."""
+        """Yields starts and lengths, in steps, of blocks that may repeat; those with the longest repetition first."""
         ranked = sorted(self._periodic(begin, end), key=lambda found: found[0] - found[1])
         for first, _, period in ranked[:_MOST_STRETCHES]:
             inside = first + 1 + np.flatnonzero(self.is_start[first + 1 : first + period])
             starts = [first, *inside.tolist()]
-            starts.sort(key=lambda start: int(self.nodes[start]))  # turns mostly begin with the first node
+            starts.sort(key=lambda start: int(self.nodes[start]))  # most iterations begin with the first node
             yield from ((start, period) for start in starts[:_MOST_STARTS] if start + period <= end)
 
     def _periodic(self, begin: int, end: int) -> list[tuple[int, int, int]]:
-        """Stretches (first, last, period) in which the same nodes come again after a period, at least once."""
+        """Returns the stretches (first, last, period) in which the sequence of nodes repeats at least once."""
         known: list[tuple[int, int, int]] = []
         for period in range(2, min(_LONGEST_PERIOD, (end - begin) // 2) + 1):
             equal = self.nodes[begin : end - period] == self.nodes[begin + period : end]
@@ -137,7 +137,7 @@ class _Story:
         return known
 
     def _extended(self, start: int, period: int, begin: int, end: int) -> _Found:
-        """The group whose one turn is the given block, with as many turns before and behind as the order has."""
+        """Returns the group with the given block as one iteration, extended before and after as long as the order repeats."""
         entries = self.entries(start, start + period)
         total: Counter[int] = Counter()
         for entry in entries:
@@ -154,7 +154,7 @@ class _Story:
         return _Found(low, high, Group(shifted, last - first))
 
     def _span(self, entry: Entry, turn: int) -> range:
-        """The steps of an entry in a turn."""
+        """Returns the steps of an entry in an iteration."""
         first = entry.first + turn * entry.further
         return range(max(first, 0), min(first + entry.steps, self.steps[entry.node]))
 
@@ -162,7 +162,7 @@ class _Story:
         return sum(len(self._span(entry, turn)) for entry in entries)
 
     def _is_turn(self, entries: Sequence[Entry], turn: int, at: int, begin: int, end: int) -> bool:
-        """Whether the order has this turn from place `at` on, between `begin` and `end`."""
+        """True if the order has this iteration from place `at` on, between `begin` and `end`."""
         if at < begin:
             return False
         for entry in entries:

@@ -20,12 +20,12 @@ from kibi.kernels.params import struct_name
 from kibi.text.c import CCode, code, comment, filled, plain, type_name, word
 
 _LEAST_NODES = 3
-"""For fewer nodes a shared function does not pay."""
+"""The least number of nodes for which a shared function saves flash."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepKind:
-    """What nodes must have in common: the kernel, the C types of elements, the rows of a step, what stands outside."""
+    """The properties that nodes must share: the kernel, the C types of elements, the rows of a step, the fill rows."""
 
     kernel: str
     c_type: str
@@ -36,7 +36,7 @@ class StepKind:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where rows are: row `row` at `start + distance * row`, or, with a table, `start + distance * table[row]`."""
+    """The places of rows: row `row` is at `start + distance * row`, or, with a table, at `start + distance * table[row]`."""
 
     start: int
     distance: int
@@ -212,7 +212,7 @@ ${about}typedef struct {
 
 
 def _takes(b: EmitContext, shared: SharedSteps, kind: StepKind) -> Takes:
-    """What the function of a kind takes: the first and the last step where one of its nodes does."""
+    """Returns the parameters of a kind's function: the first and the last step if one of its nodes needs them."""
     own = {b.schedule.takes[number] for number, each in shared.kinds.items() if each == kind}
     return Takes.STEPS if Takes.STEPS in own else Takes.STEP
 

@@ -34,7 +34,7 @@ ${about}extern const kibi_subgraph $prefix;
 
 
 def definition(b: EmitContext) -> CCode:
-    """The constant, and where inputs and outputs lie."""
+    """Returns the definition of the constant, and of the tables of places of inputs and outputs."""
     return code(
         "${inputs}${outputs}const kibi_subgraph $prefix = {${prefix}_run, $given, body_outputs};\n",
         inputs=_places(b, "inputs", b.graph.inputs),

@@ -33,13 +33,14 @@ typedef struct {
 } glyphs_t;
 
 /* Gives the model its arena: GLYPHS_ARENA_BYTES bytes, aligned to GLYPHS_ARENA_ALIGNMENT. The bytes belong to the
- * model only from the moment that inputs are written until outputs have been read; models may share them in turn. */
+ * model only from the moment that inputs are written until outputs have been read; models that run one after another
+ * may share them. */
 kibi_status glyphs_init(glyphs_t *model, void *arena, size_t arena_bytes);
 
-/* Where to write input `index` before each glyphs_invoke, which overwrites it; NULL if there is none. */
+/* Returns where to write input `index` before each glyphs_invoke, which overwrites it; NULL if there is no such input. */
 int8_t *glyphs_input(glyphs_t *model, unsigned index);
 
-/* Where output `index` lies after glyphs_invoke, until the arena is used again; NULL if there is none. */
+/* Returns output `index`, valid after glyphs_invoke until the arena is used again; NULL if there is no such output. */
 const int8_t *glyphs_output(const glyphs_t *model, unsigned index);
 
 /* One inference. */

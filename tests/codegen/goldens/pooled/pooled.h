@@ -33,13 +33,14 @@ typedef struct {
 } pooled_t;
 
 /* Gives the model its arena: POOLED_ARENA_BYTES bytes, aligned to POOLED_ARENA_ALIGNMENT. The bytes belong to the
- * model only from the moment that inputs are written until outputs have been read; models may share them in turn. */
+ * model only from the moment that inputs are written until outputs have been read; models that run one after another
+ * may share them. */
 kibi_status pooled_init(pooled_t *model, void *arena, size_t arena_bytes);
 
-/* Where to write input `index` before each pooled_invoke, which overwrites it; NULL if there is none. */
+/* Returns where to write input `index` before each pooled_invoke, which overwrites it; NULL if there is no such input. */
 int8_t *pooled_input(pooled_t *model, unsigned index);
 
-/* Where output `index` lies after pooled_invoke, until the arena is used again; NULL if there is none. */
+/* Returns output `index`, valid after pooled_invoke until the arena is used again; NULL if there is no such output. */
 const int8_t *pooled_output(const pooled_t *model, unsigned index);
 
 /* One inference. */
