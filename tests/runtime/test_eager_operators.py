@@ -301,7 +301,7 @@ def test_steps_out_of_turn_are_refused_and_step_zero_begins_anew() -> None:
     bound = bind(ops.Mean(), input=x, axes=axes, output=y)
     wanted = bound.eval().to_array()
     bound.step(0)
-    with pytest.raises(InputError, match=r"step 2 is out of turn; 0 or 1 of 4 is next"):
+    with pytest.raises(InputError, match=r"step 2 is out of order; 0 or 1 of 4 is next"):
         bound.step(2)
     assert [bound.step(step) for step in range(4)] == [range(0)] * 3 + [range(1)]
     assert (y.to_array() == wanted).all()

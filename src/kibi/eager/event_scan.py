@@ -22,7 +22,7 @@ from kibi.errors import InputError
 from kibi.files import read_file
 
 _MOST_DIGITS = 20
-"""Of an id of 32 bits there are ten at most."""
+"""The limit of digits in a number that may be an id; an id of 32 bits has ten at most."""
 C_SUFFIXES = (".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".ipp", ".inl", ".ino", ".tpp")
 PYTHON_SUFFIXES = (".py", ".pyi")
 _MOST_SOURCE_BYTES = 16 << 20
@@ -46,7 +46,7 @@ _NO_CODE = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-"""What is blanked, but for numbers. A NUL stands where a line is continued."""
+"""The text that is blanked, except numbers. A NUL marks the continuation of a line."""
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?P<word>\w*)(?P<rest>[^\n]*)$", re.MULTILINE)
 _C_DECLARATION = re.compile(
     r"\b(?P<form>DECLARE_EVENT|DECLARE_ERROR|KIBI_EVENT|KIBI_ERROR)\s*\(\s*(?P<name>[A-Za-z_]\w*)\s*"
@@ -115,7 +115,7 @@ class EventMap:
         return tuple(sorted(found, key=lambda each: (each.name, each.severity.value)))
 
     def places(self, kind: EventType) -> tuple[str, ...]:
-        """Where it is declared."""
+        """Returns the places where it is declared."""
         return tuple(declaration.place for declaration in self.declarations if declaration.type == kind)
 
     def by_id(self, id_bytes: int) -> dict[int, tuple[EventType, ...]]:

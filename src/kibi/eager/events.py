@@ -13,7 +13,7 @@ from typing import Any
 _OFFSET_BASIS = 0x811C9DC5
 _PRIME = 0x01000193
 ID_BYTES = (1, 2, 4)
-"""How wide ids can be."""
+"""The possible widths of ids in bytes."""
 
 
 def fnv1a(text: str) -> int:
@@ -70,7 +70,7 @@ class EventType:
     meaning: str = field(default="", compare=False)
 
     def id(self, id_bytes: int = 4) -> int:
-        """Its id; see `event_id`."""
+        """Returns its id; see `event_id`."""
         return event_id(self.name, id_bytes)
 
     def __call__(self, **facts: Any) -> "Event":

@@ -1,4 +1,4 @@
-"""Error handlers: what receives events and errors.
+"""Error handlers: objects that receive events and errors.
 
 Whoever reports an error to a handler goes on when `notify` returns: an allocator then gives nothing. A tensor that has no
 value to give raises `EventError` all the same.

@@ -11,11 +11,11 @@ NullPointer = declare_error("NullPointer", "a pointer is null")
 ArenaTooSmall = declare_error("ArenaTooSmall", "the arena, or an external buffer, has fewer bytes than the plan needs")
 ArenaMisaligned = declare_error("ArenaMisaligned", "the arena, or an external buffer, does not start at its alignment")
 NotInitialized = declare_error("NotInitialized", "the model has not all its memory yet")
-OutOfSequence = declare_error("OutOfSequence", "a row or a call came out of turn")
-LoopTooLong = declare_error("LoopTooLong", "a loop in the model took more turns than its limit")
+OutOfSequence = declare_error("OutOfSequence", "a row or a call came out of order")
+LoopTooLong = declare_error("LoopTooLong", "a loop in the model took more iterations than its limit")
 
 EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived)
-"""What goes well."""
+"""The events that are no errors."""
 ERRORS = {
     "KIBI_ERROR_NULL": NullPointer,
     "KIBI_ERROR_ARENA_SIZE": ArenaTooSmall,
@@ -24,4 +24,4 @@ ERRORS = {
     "KIBI_ERROR_SEQUENCE": OutOfSequence,
     "KIBI_ERROR_LIMIT": LoopTooLong,
 }
-"""For each status code of the C library, the error that is reported with it."""
+"""The reported error, by status code of the C library."""

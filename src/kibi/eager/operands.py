@@ -12,10 +12,10 @@ from kibi.ir import Graph, Node, NodeView, Operator, Tensor, TensorType, verify
 
 
 class Operand(Protocol):
-    """What a tensor must offer to be bound; those of `kibi.eager.tensors` do, and whatever is derived from them."""
+    """The interface that a tensor must have to be bound; all classes of `kibi.eager.tensors`, and those derived from them, do."""
 
     is_writable: bool
-    """Whether it can be written."""
+    """True if it can be written."""
 
     @property
     def type(self) -> TensorType:
@@ -23,15 +23,15 @@ class Operand(Protocol):
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """The tensor's name in messages."""
 
     @property
     def is_fast(self) -> bool:
-        """Whether all its bytes lie in one piece and can be had directly."""
+        """True if all its bytes are in one piece and can be read directly."""
 
     @property
     def has_fast_rows(self) -> bool:
-        """Whether the bytes of each row lie in one piece and can be had directly."""
+        """True if the bytes of each row are in one piece and can be read directly."""
 
     def row(self, y: int) -> Array:
         """A copy of a row.
@@ -41,7 +41,7 @@ class Operand(Protocol):
         """
 
     def write_row(self, y: int, values: ArrayLike) -> None:
-        """Write a row.
+        """Writes a row.
 
         Raises:
             EventError: it cannot be written.
@@ -100,7 +100,7 @@ def _names(op: Operator) -> str:
 
 
 def verified_view(op: Operator, operands: Mapping[str, Operand]) -> NodeView:
-    """The operator and its operands as the one node of a graph, whose rules are those of any other.
+    """Returns a view of the operator and its operands as the only node of a graph, so that all rules of graphs apply.
 
     Raises:
         InputError: a rule is broken.

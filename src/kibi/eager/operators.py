@@ -32,12 +32,12 @@ def bind(op: Operator, /, **operands: Operand | None) -> "BoundOperator":
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What one evaluation needs: made anew for each, because constants may have been written since.
+    """The data of one evaluation; each evaluation makes its own, because constants may have been written in between.
 
     Attributes:
         view: the node with the constants' values.
-        accesses: of the row inputs, in order.
-        function: of the rows; None where the node accumulates, or has states.
+        accesses: the accesses of the row inputs, in order.
+        function: the reference, a function of rows; None if the node accumulates or has states.
         remembering: of the rows and the states; None where there are none.
         accumulation: where it does.
         accumulator: what has been added up.
@@ -77,12 +77,12 @@ class _Run:
 class BoundOperator:
     """An operator with its operands; made by `bind`.
 
-    `eval` computes the output, or all outputs. To let several operators take turns on rows, as a plan does, call `step` with
-    each step in ascending order; `needs` says which rows a step reads.
+    `eval` computes the output, or all outputs. To interleave several operators by the row, as a plan does, call `step` with
+    each step in ascending order; `needs` returns the rows that a step reads.
 
-    Rows are read and written through the operands' own interface; an operator that is marked fast reaches the bytes of those
-    that have them. The bits are the same. Operands that the kernel packs ahead of time (weights, axes) may be any tensors,
-    whose values count when an evaluation begins.
+    Rows are read and written through the operands' own interface. An operator that is marked fast reads the bytes directly where
+    operands allow it; the bits are the same. Operands that the kernel packs ahead of time (weights, axes) may be any tensors;
+    an evaluation uses the values that they have when it begins.
 
     Args:
         op: the operator.
@@ -116,12 +116,12 @@ class BoundOperator:
         return self._run.view.steps
 
     def needs(self, step: int) -> dict[str, tuple[int, ...]]:
-        """For each input that is read by the row, the rows that a step reads, ascending."""
+        """Returns, for each input that is read by the row, the rows that a step reads, ascending."""
         names = self._run.view.row_names
         return {name: access.needs(step) for name, access in zip(names, self._run.accesses, strict=True)}
 
     def eval(self) -> Operand:
-        """Compute the output, row by row.
+        """Computes the output, row by row.
 
         Returns:
             The output, for the next operator; of several outputs the first.
@@ -136,13 +136,13 @@ class BoundOperator:
         return self.output
 
     def step(self, number: int) -> range:
-        """One row step; step 0 begins another evaluation.
+        """Runs one row step; step 0 begins another evaluation.
 
         Args:
-            number: 0, or the one behind the last.
+            number: 0, or the step after the last one.
 
         Returns:
-            The rows of the output that it made; of several outputs those of the first.
+            The rows of the output that the step made; with several outputs, those of the first.
 
         Raises:
             InputError: another step is next, or as of `eval`.
@@ -150,7 +150,7 @@ class BoundOperator:
         """
         if number and number != self._next:
             raise InputError(
-                f"{self._op.name}: step {number} is out of turn; 0 or {self._next} of {self.steps} is next."
+                f"{self._op.name}: step {number} is out of order; 0 or {self._next} of {self.steps} is next."
             )
         if not number:
             self._run = self._begin()
@@ -218,7 +218,7 @@ class BoundOperator:
             tensor.write_row(y, cast.reshape(tensor.type.row_shape))
 
     def _kept_rows(self, tensor: Operand) -> int:
-        """How many of the last rows that have come a step can look back on, at most."""
+        """Returns the greatest number of latest rows that a step may still read."""
         newest, most = 0, 1
         for step in range(self.steps):
             needed = self.needs(step)
@@ -232,7 +232,7 @@ class BoundOperator:
         return _Run.of(verified_view(self._op, self._operands))
 
     def _check_in_place(self) -> None:
-        """Refuse an output that is an input, too, unless each row is read for the last time before it is overwritten."""
+        """Refuses an output that is an input, too, unless the last read of each row comes before its overwrite."""
         view = self._run.view
         pairs = [(name, made) for name in self._operands for made in view.output_names if name != made]
         for name, made in pairs:

@@ -1,4 +1,4 @@
-"""Memory of this machine: what cannot be had ends in an error that says how much it was."""
+"""Memory of this machine: a failed allocation becomes an error that says how much was wanted."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,13 +9,13 @@ from kibi.errors import InputError
 
 @contextmanager
 def room_for(what: str) -> Iterator[None]:
-    """For a with-block: where this machine has no more memory, that is an error of Kibi's own.
+    """Converts a `MemoryError` in a with-block into an `InputError` that names the owner of the memory.
 
     Args:
         what: the owner of the memory, for the text.
 
     Raises:
-        InputError: there is none; it says how many bytes were wanted.
+        InputError: this machine has no more memory; the text says how many bytes were wanted.
     """
     try:
         yield
@@ -26,7 +26,7 @@ def room_for(what: str) -> Iterator[None]:
 
 
 def _wanted(error: MemoryError) -> str:
-    """How much it was: NumPy's own error has it as shape and type of an array."""
+    """Returns the wanted size in words; NumPy's error has the shape and type of an array."""
     shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
     if shape is None or dtype is None:
         return str(error) or "what it needs"

@@ -7,7 +7,7 @@ from operator import index
 from kibi.errors import InputError
 
 STORED_DIMENSIONS = 4
-"""How many a descriptor has room for."""
+"""The number of dimensions that a descriptor has room for."""
 _HIGHEST_DIMENSION = 0xFFFFFFFF
 
 
@@ -15,7 +15,7 @@ class TensorShape:
     """Up to four dimensions, the last of which varies fastest. After uTensor's `TensorShape` (`src/uTensor/core/types.hpp`).
 
     Args:
-        dimensions: each at least 1 and below 2**32, so that none lie in a descriptor's 32 bits. No dimensions: a scalar.
+        dimensions: each at least 1 and below 2**32, so that each fits a descriptor's 32 bits. No dimensions: a scalar.
 
     Raises:
         InputError: there are more than four, or one is out of range.
@@ -55,12 +55,12 @@ class TensorShape:
 
     @property
     def rank(self) -> int:
-        """How many dimensions there are: 0 to 4."""
+        """The number of dimensions: 0 to 4."""
         return len(self._dimensions)
 
     @property
     def elements(self) -> int:
-        """How many elements there are: the product of the dimensions, 1 for a scalar."""
+        """The number of elements: the product of the dimensions, 1 for a scalar."""
         return prod(self._dimensions)
 
     def linear_index(self, *indices: int) -> int:

@@ -54,10 +54,10 @@ def ordered(kind: DType | DTypeLike, byteorder: ByteOrder) -> np.dtype[np.generi
 
 
 def encode(value: object, dtype: DType, byteorder: ByteOrder = "little") -> bytes:
-    """The bytes that a value becomes.
+    """Converts a value to bytes.
 
     Args:
-        value: a Python number becomes an element of the tensor's type, in whose range it must lie; NumPy's scalars (but for
+        value: a Python number becomes an element of the tensor's type, and must be in its range; NumPy's scalars (but for
             float64, which is a Python float) are explicit casts, and keep their own width. An `IntegralValue` must be of the
             tensor's own type.
         dtype: the tensor's element type.
@@ -88,7 +88,7 @@ def encode(value: object, dtype: DType, byteorder: ByteOrder = "little") -> byte
 
 
 def _as(kind: str) -> property:
-    """A property that reads and writes with a width of its own."""
+    """A property that reads and writes an integer of its own width."""
 
     def read(value: "IntegralValue") -> int | float:
         scalar: int | float = value.read(kind).item()
@@ -147,7 +147,7 @@ class IntegralValue:
 
         Args:
             value: a number; see `encode`.
-            kind: cast a Python number to that type, in whose range it must lie; None: the element's.
+            kind: casts a Python number to that type, in whose range it must be; None: the element's.
 
         Raises:
             KibiError: the value does not fit, not all of the bytes belong to the tensor, or nobody may write.

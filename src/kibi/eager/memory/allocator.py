@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from kibi.eager.memory.handle import Handle
 
 ArenaConstructed = declare_event("ArenaConstructed", "an allocator took over its bytes")
-ArenaRebalancing = declare_event("ArenaRebalancing", "blocks move together so that the free bytes lie in one piece")
+ArenaRebalancing = declare_event("ArenaRebalancing", "blocks move together so that the free bytes are in one piece")
 RebalanceHeldByPins = declare_event(
     "RebalanceHeldByPins",
     "pinned blocks stand in the way of a rebalance; leave the pins' with-blocks, and let go of arrays made inside them",
@@ -22,7 +22,7 @@ OutOfMemory = declare_error(
     "OutOfMemory", "no room is left for this block; free blocks, end pins, or give the allocator more bytes"
 )
 OutOfMemoryBounds = declare_error(
-    "OutOfMemoryBounds", "the address lies outside of the allocator's bytes; pass one that allocate gave"
+    "OutOfMemoryBounds", "the address is outside of the allocator's bytes; pass one that allocate gave"
 )
 MetaHeaderNotFound = declare_error(
     "MetaHeaderNotFound",
@@ -59,7 +59,7 @@ EVENTS = (
     NotFreedOneByOne,
     ScopeNotInnermost,
 )
-"""All that allocators report."""
+"""All events that allocators report."""
 
 
 class Allocator(Protocol):

@@ -1,4 +1,4 @@
-"""What all allocators share: their bytes, the table of blocks, handles and pins."""
+"""The shared parts of all allocators: their bytes, the table of blocks, handles and pins."""
 
 from abc import ABC, abstractmethod
 from collections import deque
@@ -220,7 +220,7 @@ class BlockArena(ABC):
         return sorted(self._blocks.values(), key=lambda block: block.address)
 
     def _find(self, address: int, operation: str) -> Block | None:
-        """The block at an address; if there is none, reports an error and returns None."""
+        """Returns the block at an address; if no block begins there, reports an error and returns None."""
         self._adopt()
         number = whole_number(address, "address", least=-(1 << 63))
         block = self._blocks.get(number)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kibi.eager.memory.handle import Handle
 
 WritableBuffer = bytearray | memoryview | NDArray[Any]
-"""What a caller may provide as an allocator's bytes."""
+"""The types that a caller may provide as an allocator's bytes."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

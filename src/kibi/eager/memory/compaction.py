@@ -9,12 +9,12 @@ from kibi.eager.memory.blocks import Block, ByteRange, first_fit, gaps
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What a rebalance would do.
+    """The effect of a rebalance.
 
     Attributes:
-        moves: blocks and their new addresses, to be carried out in this order: each goes down, to bytes that none that
-            is still to move lies on, so that one `memmove` each is enough, and no scratch.
-        lost: unbound blocks that are given up.
+        moves: blocks and their new addresses, to be carried out in this order. Each block moves down, to bytes that no block
+            with a later move uses, so that one `memmove` each is enough, without scratch.
+        lost: unbound blocks that are freed.
         free: the gaps afterwards, ascending.
     """
 

@@ -202,9 +202,9 @@ class HandleArena(BlockArena):
         return None
 
     def _lowest_room(self, size_bytes: int) -> int | None:
-        """The lowest free place; None if there is none.
+        """Returns the lowest free place; None if no place is large enough.
 
-        Where all blocks follow one another from the start of the arena, as those of an interpreter do, none is looked at again.
+        If all blocks are packed from the start of the arena, like an interpreter's, each is visited only once.
         """
         while (block := self._blocks.get(self._packed_end)) is not None:
             self._packed_blocks += 1

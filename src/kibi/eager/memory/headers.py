@@ -1,4 +1,4 @@
-"""What a block's header costs on the device, and how large a block it can describe."""
+"""The size of a block's header on the device, and the largest block that it can describe."""
 
 from dataclasses import dataclass
 

@@ -121,7 +121,7 @@ class LinearArena(BlockArena):
         with self._lock:
             block = self._blocks.get(0) if self._planned_end else None
             if self._temporary_end > self._planned_end:
-                reason = "temporaries lie above it; reset them first"
+                reason = "temporaries are above it; reset them first"
                 self._refuse(OutOfMemory, End.PLANNED, size_bytes=size_bytes, reason=reason)
                 return None
             if size_bytes > self._persistent_start:

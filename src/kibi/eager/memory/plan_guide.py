@@ -10,7 +10,7 @@ from kibi.planner.plan import Plan
 
 
 class Departure(StrEnum):
-    """How allocation by hand departs from the plan.
+    """The ways in which allocation by hand departs from the plan.
 
     UNPLANNED: no planned block of this size is left. ORDER: a block that the plan has later. EARLY: freed before the last
     step that the plan lets it live in. LATE: still there when a block is allocated that the plan has after its end.
@@ -43,7 +43,7 @@ class PlannedBlock:
 
     @property
     def span(self) -> tuple[int, int]:
-        """Its bytes, half-open."""
+        """The half-open range of its bytes."""
         return self.offset, self.offset + self.size_bytes
 
 
@@ -122,13 +122,13 @@ class PlanGuide:
         return found, Departure.UNPLANNED if found is None else Departure.ORDER
 
     def assign(self, planned: PlannedBlock, block: Block) -> None:
-        """A block is this planned one; those that the plan has before it are passed over, but may still come."""
+        """Records that a block is this planned one; planned blocks before it are skipped, but may still come."""
         self._remaining.remove(planned)
         self._assigned[block] = planned
         self._start = max(self._start, planned.start)
 
     def planned_of(self, block: Block) -> PlannedBlock | None:
-        """Which planned block it is, if any."""
+        """Returns the planned block of an allocated block; None if it was not planned."""
         return self._assigned.get(block)
 
     def late(self, planned: PlannedBlock) -> list[tuple[Block, PlannedBlock]]:

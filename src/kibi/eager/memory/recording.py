@@ -10,7 +10,7 @@ from kibi.eager.memory.handle import Handle
 
 
 class Kind(StrEnum):
-    """What a block is for; after TFLM's recording_micro_allocator.h, and what the planner and kernels add.
+    """The purpose of a block: the kinds of TFLM's recording_micro_allocator.h, and those that planner and kernels add.
 
     TENSOR_METADATA: descriptors, shapes. QUANTIZATION: scales and zero points. OPERATOR_DATA: parameters and what operators
     prepare. VARIABLES: tensors that live from one run to the next. PLANNED: activations at planned offsets. SCRATCH: kernels'
@@ -85,7 +85,7 @@ class Recording:
 
     @property
     def allocator(self) -> Allocator:
-        """What is wrapped."""
+        """The allocator that is wrapped."""
         return self._allocator
 
     @property
@@ -112,7 +112,7 @@ class Recording:
 
     @property
     def moves(self) -> int:
-        """How often a block moved or changed its size."""
+        """The number of times that a block moved or changed its size."""
         return self._moves
 
     @property
@@ -122,7 +122,7 @@ class Recording:
 
     @property
     def moment(self) -> int:
-        """How much has happened to blocks."""
+        """The number of changes to blocks so far."""
         self._settle()
         return self._moment
 
@@ -132,13 +132,13 @@ class Recording:
         return dict(self._usage)
 
     def timeline(self) -> tuple[Span, ...]:
-        """Where every block was and when, by start; blocks that live have no end."""
+        """The places and times of all blocks, by start; blocks that still live have no end."""
         self._settle()
         return tuple(sorted([*self._ended, *self._live.values()], key=lambda span: (span.start, span.address)))
 
     @contextmanager
     def kind(self, kind: Kind) -> Iterator[None]:
-        """What is allocated inside is of this kind: `with recording.kind(Kind.SCRATCH):`."""
+        """Gives this kind to all blocks allocated in a with-block: `with recording.kind(Kind.SCRATCH):`."""
         before, self._kind = self._kind, Kind(kind)
         try:
             yield
@@ -186,7 +186,7 @@ class Recording:
         return self._allocator.available()
 
     def placed(self, address: int, size_bytes: int) -> None:
-        """For the wrapped allocator: there is a new block."""
+        """Records a new block; the wrapped allocator calls it."""
         self._live[address] = Span(self._moment, None, address, size_bytes, self._kind, self._allocations)
         self._moment += 1
         self._allocations += 1
@@ -204,7 +204,7 @@ class Recording:
         self._count(span.kind, size_bytes - span.size_bytes)
 
     def freed(self, address: int, size_bytes: int) -> None:
-        """For the wrapped allocator: a block is no more."""
+        """Records that a block was freed; the wrapped allocator calls it."""
         span = self._live.pop(address, None)
         if span is None:  # older than the recording
             return

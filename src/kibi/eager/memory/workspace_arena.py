@@ -83,7 +83,7 @@ class WorkspaceArena(BlockArena):
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is allocated inside is given back at the end, freed or not; scopes nest.
+        """Frees all blocks allocated in a with-block at its end, also those that nobody freed; scopes nest.
 
         Reports:
             BlockPinned: a block of the scope is in use; the scope's blocks stay.

@@ -1,4 +1,4 @@
-"""What tensors report."""
+"""The events and errors that tensors report."""
 
 from kibi.eager.events import declare_error
 
@@ -12,7 +12,8 @@ DirectAccessRefused = declare_error(
     "bytes are reached directly by operators marked fast, and of tensors that have them in one piece; use row() and [] else",
 )
 RowOverwritten = declare_error(
-    "RowOverwritten", "another row lies in the row's place by now; read rows in the plan's order, or keep more of them"
+    "RowOverwritten",
+    "another row is stored in the row's place by now; read rows in the plan's order, or keep more of them",
 )
 RowNotWritten = declare_error("RowNotWritten", "nobody has written the row yet; write rows before they are read")
 RowsEnded = declare_error("RowsEnded", "the source has no more rows; give one that yields each row of the tensor")

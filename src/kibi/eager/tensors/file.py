@@ -70,7 +70,7 @@ def _mapped(path: Path, offset: int, size_bytes: int, *, writable: bool) -> mmap
             there = path.stat().st_size
             if offset < 0 or there < offset + size_bytes:
                 raise InputError(
-                    f"{path} has {there} bytes, the tensor lies at {offset} to {offset + size_bytes}. Give the right file."
+                    f"{path} has {there} bytes, the tensor is at {offset} to {offset + size_bytes}. Give the right file."
                 )
             access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
             return mmap.mmap(file.fileno(), offset + size_bytes, access=access)

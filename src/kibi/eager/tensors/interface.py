@@ -1,4 +1,4 @@
-"""What every tensor can do, wherever its bytes are."""
+"""The interface of every tensor, wherever its bytes are."""
 
 import ctypes
 from abc import ABC, abstractmethod
@@ -62,7 +62,7 @@ class TensorInterface(ABC):
     layout: ClassVar[type[ctypes.Structure]] = TensorLayout
     """The descriptor's struct on the device."""
     is_writable: bool = True
-    """Whether the tensor can be written."""
+    """True if the tensor can be written."""
     is_fast: ClassVar[bool] = False
     """True if the bytes are in one piece, and operators that are marked fast can access them."""
     has_fast_rows: ClassVar[bool] = False
@@ -97,7 +97,7 @@ class TensorInterface(ABC):
 
     @property
     def quantization(self) -> Quantization | None:
-        """What stored integers mean, where they are quantized."""
+        """The meaning of stored integers; None if they are not quantized."""
         return self._type.quantization
 
     @property
@@ -107,7 +107,7 @@ class TensorInterface(ABC):
 
     @property
     def context(self) -> Context:
-        """Where the tensor lives."""
+        """The context that the tensor belongs to."""
         return self._context
 
     @property
@@ -117,12 +117,12 @@ class TensorInterface(ABC):
 
     @property
     def rows(self) -> int:
-        """How many rows there are; `kibi.ir.TensorType` says what a row is."""
+        """The number of rows; `kibi.ir.TensorType` defines a row."""
         return self._type.rows
 
     @property
     def metadata_bytes(self) -> int:
-        """What descriptor, type and quantization take of the metadata arena, without the arena's own headers."""
+        """Bytes of descriptor, type and quantization in the metadata arena, without the arena's own headers."""
         return sum(handle.size_bytes for handle in self._metadata)
 
     @property
@@ -224,7 +224,7 @@ class TensorInterface(ABC):
         return self._load(offset, size_bytes)
 
     def write_bytes(self, offset: int, data: bytes) -> None:
-        """Replace bytes; see `read_bytes`.
+        """Replaces bytes; see `read_bytes`.
 
         Raises:
             EventError: they are not all the tensor's, or it cannot be written.
@@ -288,7 +288,7 @@ class TensorInterface(ABC):
         """A copy of bytes that are known to be the tensor's."""
 
     def _store(self, offset: int, data: bytes) -> None:
-        """Replace bytes that are known to be the tensor's."""
+        """Replaces bytes that are known to be the tensor's."""
         raise NotImplementedError(f"{type(self).__name__} is writable, and so must say how, in _store")
 
     def _held(self) -> Any:

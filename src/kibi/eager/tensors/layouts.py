@@ -1,4 +1,4 @@
-"""What descriptors look like on the device, and so what they cost: C structs for a 32-bit processor.
+"""The layout, and so the size, of descriptors on the device: C structs for a 32-bit processor.
 
 Two parts describe a tensor. Its *type* (`kibi_tensor_type`, and `kibi_quantization` where it is quantized) never changes: of a
 tensor that a model knows it is constant data in flash and costs no RAM; of one that a program makes up it takes metadata. Its
@@ -22,7 +22,7 @@ class Pointer(ctypes.c_uint32):
 
 
 class TensorTypeLayout(ctypes.Structure):
-    """Shape and element type. `dtype` counts through `kibi.dtypes.DType`; `quantization` is null where there is none."""
+    """Shape and element type. `dtype` counts through `kibi.dtypes.DType`; `quantization` is null if the tensor has none."""
 
     _fields_ = (
         ("dimensions", ctypes.c_uint32 * STORED_DIMENSIONS),
@@ -35,7 +35,7 @@ class TensorTypeLayout(ctypes.Structure):
 
 
 class QuantizationLayout(ctypes.Structure):
-    """How many `ChannelLayout` follow: 1, or one for each channel."""
+    """The number of `ChannelLayout` that follow: 1, or one for each channel."""
 
     _fields_ = (("channels", ctypes.c_uint32),)
 
@@ -47,7 +47,7 @@ class ChannelLayout(ctypes.Structure):
 
 
 class TensorLayout(ctypes.Structure):
-    """What every descriptor begins with, and all that one has which needs no more."""
+    """The fields with which every descriptor begins; the simplest one has no others."""
 
     _fields_ = (("access", Pointer), ("type", Pointer))
 
@@ -110,12 +110,12 @@ _C_TYPES: Mapping[type, tuple[str, str]] = {
     ctypes.c_uint32: ("uint32_t ", "I"),
     ctypes.c_int32: ("int32_t ", "i"),
 }
-"""In C, and in Python's `struct`."""
+"""The types in C, and in Python's `struct`."""
 _DTYPE_NUMBERS = ("s8", "u8", "s16", "s32", "s64", "f32", "bool", "u32", "u64")
 
 
 def layout_fields(layout: type[ctypes.Structure]) -> Iterator[tuple[str, Any, int]]:
-    """Each field's name, its type in ctypes, and how many of them there are in an array, or 0."""
+    """Yields each field's name, its type in ctypes, and its length if it is an array, else 0."""
     for field in layout._fields_:
         kind: Any = field[1]
         yield (field[0], kind._type_, kind._length_) if issubclass(kind, ctypes.Array) else (field[0], kind, 0)

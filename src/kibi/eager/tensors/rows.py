@@ -19,7 +19,7 @@ from kibi.errors import InputError
 from kibi.ir import TensorType
 
 RowSource = Callable[[int], ArrayLike] | Iterable[ArrayLike]
-"""What gives rows: a function of the row's number, called with each in ascending order, or whatever yields them."""
+"""The source of rows: a function of the row's number, called in ascending order, or an iterable."""
 
 
 class RowTensor(TensorInterface):
@@ -254,7 +254,7 @@ def _offsets(tensor_type: TensorType, offsets: Sequence[int] | None, ring: int |
         InputError: it is not said, said twice, or said wrongly.
     """
     if (offsets is None) == (ring is None):
-        raise InputError("rows lie at offsets or in a ring. Give one of the two.")
+        raise InputError("rows are stored at offsets or in a ring. Give one of the two.")
     if ring is not None:
         whole_number(ring, "the rows of the ring")
         return tuple(y % int(ring) * tensor_type.row_bytes for y in range(tensor_type.rows))

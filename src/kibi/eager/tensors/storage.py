@@ -14,7 +14,7 @@ from kibi.errors import InputError
 
 Bytes = NDArray[np.uint8]
 ByteSource = bytes | bytearray | memoryview | NDArray[Any]
-"""What lends its bytes."""
+"""A caller-owned object that lends its bytes."""
 
 
 class Storage(ABC):
@@ -110,7 +110,7 @@ def borrowed_bytes(source: ByteSource, size_bytes: int, *, writable: bool) -> By
         given = lent_bytes(source)
     except NotBytesError as error:
         raise InputError(
-            f"the buffer cannot be used as bytes: {error}. Give one whose bytes lie in one piece."
+            f"the buffer cannot be used as bytes: {error}. Give one whose bytes are in one piece."
         ) from None
     if len(given) < size_bytes:
         raise InputError(f"the buffer has {len(given)} bytes, the tensor {size_bytes}. Give a larger one.")
