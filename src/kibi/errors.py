@@ -261,8 +261,8 @@ class LimitError(KibiError):
     """A loop inside the model took more iterations, or more row steps, than its limit.
 
     Attributes:
-        turns: how many iterations it took.
-        steps: how many row steps it took, outer and inner loops included; None if they are not counted.
+        turns: number of iterations taken.
+        steps: number of row steps taken, outer and inner loops included; None if they are not counted.
     """
 
     exit_code = 14
@@ -272,7 +272,7 @@ class LimitError(KibiError):
         self.steps = steps
         work = "" if steps is None else f" and {steps:,} row steps"
         super().__init__(
-            f"{what} has not ended after {turns:,} turns{work}. Check the model's condition, or allow more."
+            f"{what} has not ended after {turns:,} iterations{work}. Check the model's condition, or allow more."
         )
 
 

@@ -66,7 +66,7 @@ def test_while_that_never_ends_stops_at_its_limit_and_runs_again_in_python(monke
     assert While.most_turns == 100_000
     monkeypatch.setattr(While, "most_turns", 1_000)
     interpreter = Interpreter(_counting())
-    with pytest.raises(LimitError, match=r"operator 0 \(WHILE\).*1,000 turns"):
+    with pytest.raises(LimitError, match=r"operator 0 \(WHILE\).*1,000 iterations"):
         interpreter.run(_inputs(127))
     assert interpreter.run(_inputs(5))[0].tolist() == [6]
 

@@ -1,4 +1,4 @@
-"""The table that the hook reads: for each instruction of an image what it accesses and what it costs."""
+"""The table that the hook reads: the accesses and the costs of each instruction of an image."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -47,7 +47,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What one call did.
+    """The result of one call.
 
     Attributes:
         value: the function's result, register r0, 0 to 2^32 - 1.
@@ -119,7 +119,7 @@ class Core:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """All that the program may access, by address: the image's sections, the stack, and what was allocated."""
+        """All blocks that the program may access, by address: the image's sections, the stack, and allocated memory."""
         return tuple(self._blocks)
 
     def allocate(

@@ -80,7 +80,7 @@ class Engine:
         self._check("uc_mem_map", self._handle, address, size_bytes, rights)
 
     def write(self, address: int, data: bytes) -> None:
-        """Writes memory, whatever its rights."""
+        """Writes memory, even if it is read-only for the program."""
         self._check("uc_mem_write", self._handle, address, data, len(data))
 
     def read(self, address: int, size_bytes: int) -> bytes:

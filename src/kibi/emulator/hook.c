@@ -105,7 +105,7 @@ static kibi_instruction *instruction_at(kibi_state *s, uint32_t address)
     return index < s->code_count ? &s->code[index] : (kibi_instruction *)0;
 }
 
-/* An operator's function begins: what follows is its own until the same stack frame goes on behind the call. */
+/* An operator's function begins: what follows is its own until the same stack frame continues after the call. */
 static void enter(kibi_state *s, void *engine, uint32_t label)
 {
     kibi_instruction *back;
@@ -223,7 +223,7 @@ void kibi_on_instruction(void *engine, uint64_t wide_address, uint32_t size, voi
     s->pending = instruction->flags & MOVES_STACK;
 }
 
-/* The audit, for tests: unicorn's own report of an access must lie within what the table foresaw. A read where a store was
+/* The audit, for tests: unicorn's own report of an access must be within what the table foresaw. A read where a store was
    foreseen is right: the emulated exclusive store compares before it writes. */
 void kibi_on_access(void *engine, int type, uint64_t wide_address, int size, int64_t value, void *user)
 {

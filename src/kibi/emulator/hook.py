@@ -11,7 +11,7 @@ from kibi.toolchain import load_shared
 
 
 class Flag(IntFlag):
-    """What an instruction does; `hook.c` has the same."""
+    """The effects of an instruction; `hook.c` has the same."""
 
     LOADS = 1
     STORES = 2
@@ -23,7 +23,7 @@ class Flag(IntFlag):
 
 
 class Verdict(IntEnum):
-    """Why the hook stopped the core; `hook.c` has the same."""
+    """The reason why the hook stopped the core; `hook.c` has the same."""
 
     RUNNING = 0
     AT_LIMIT = 1

@@ -90,7 +90,7 @@ class Instruction:
 
     @property
     def is_store(self) -> bool:
-        """True if what it accesses is written."""
+        """True if the instruction writes the memory that it accesses."""
         return self.kind in _STORES
 
     @property
@@ -110,7 +110,7 @@ class Located:
 
 
 def decode_span(address: int, code: bytes) -> tuple[Located, ...]:
-    """All instructions of a piece of code without data in it.
+    """Decodes all instructions of a piece of code without data in it.
 
     Args:
         address: the address of the piece.

@@ -1,4 +1,4 @@
-"""What all engines have in common."""
+"""The shared parts of all engines."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,15 +37,15 @@ def entry_points(model: CompiledModel) -> list[str]:
 
 
 MORE_INPUT = 1
-"""What `invoke` returns where an operator ended the inference early, so that there are no outputs."""
+"""The status of `invoke` if an operator ended the inference early, so that there are no outputs."""
 LIMIT_REACHED = -6
-"""What `invoke` returns where a loop took more turns than `KIBI_WHILE_LIMIT`."""
+"""The status of `invoke` if a loop took more iterations than `KIBI_WHILE_LIMIT`."""
 STATUS = {
     -1: "a pointer is null",
     -2: "the arena is too small",
     -3: "the arena is misaligned",
     -4: "the model has not all its memory yet",
-    -5: "a row or a call out of turn",
-    -6: "a loop took more turns than its limit",
+    -5: "a row or a call out of order",
+    -6: "a loop took more iterations than its limit",
 }
-"""What the C library's status codes mean."""
+"""The meaning of the C library's status codes."""

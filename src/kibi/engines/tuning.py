@@ -68,7 +68,7 @@ class Tuning:
 
 
 def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str = "zig", level: str = "s") -> Tuning:
-    """Count every candidate for every layer of a model, and choose.
+    """Measures each candidate for each layer of a model, and chooses.
 
     For speed, and balanced, the fewest instructions are chosen, of equal ones the fewest bytes of constants; for flash the
     kernels with which the whole program is smallest, tried one after another. Counts are kept in the cache of compiled files.
@@ -118,7 +118,7 @@ def _named(general: Sequence[str], chosen: Mapping[int, str]) -> tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """What a program took: instructions of each node in one inference, and bytes of flash."""
+    """The costs of a program: instructions of each node in one inference, and bytes of flash."""
 
     instructions: tuple[int, ...]
     flash_bytes: int
@@ -126,7 +126,7 @@ class _Counts:
 
 @dataclass(frozen=True, slots=True)
 class _Build:
-    """How the programs are made that are counted; `general` are the kernels of all nodes, other fields the arguments of `tune`."""
+    """The settings of the measured programs: `general` are the kernels of all nodes; other fields are the arguments of `tune`."""
 
     graph: Graph
     plan: Plan
@@ -137,7 +137,7 @@ class _Build:
     level: str
 
     def counted(self, kernels: Mapping[int, str]) -> _Counts:
-        """What the model takes with these kernels, by node; from the cache where it is known."""
+        """Returns the model's costs with these kernels, given by node; from the cache if they are known."""
         plan = with_kernels(self.graph, self.plan, self.target, self.goal, _named(self.general, kernels))
         library = generate([PlannedModel.of(self.graph, plan)], self.target, command="counted by Kibi")
         identity = find_compiler(self.compiler, self.target).identity
@@ -148,7 +148,7 @@ class _Build:
         return _Counts(tuple(known["instructions"]), known["flash_bytes"])
 
     def _count(self, library: Library, path: Path) -> None:
-        """Runs one inference after another, and writes what the second took."""
+        """Runs two inferences, and writes the costs of the second to a file."""
         with temporary_folder() as folder:
             written = write(library, folder / "library")
             engine = DeviceEngine(written, compiler=self.compiler, level=self.level)

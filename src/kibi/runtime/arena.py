@@ -1,4 +1,4 @@
-"""The arena: one block of bytes, and the canaries in what no buffer uses."""
+"""The arena: one block of bytes, with canaries in the bytes that no buffer uses."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from kibi.ir import Graph
 from kibi.planner.plan import Plan
 
 CANARY = 0xC5
-"""What every byte holds that no live buffer owns."""
+"""The value of each byte that no live buffer owns."""
 
 
 class Arena:
@@ -91,9 +91,9 @@ def side_by_side(plan: Plan) -> Plan:
 
 
 def _changes(plan: Plan) -> dict[int, list[tuple[int, int, int]]]:
-    """For each step, the bytes, as half-open ranges, that have one owner more (1) or fewer (-1) from then on.
+    """Returns, for each step, the half-open byte ranges that have one owner more (1) or fewer (-1) from then on.
 
-    What lives to the end is for the caller to read.
+    Buffers that live to the end are never released: the caller reads them.
     """
     changes: dict[int, list[tuple[int, int, int]]] = {}
     for buffer in plan.buffers:
@@ -105,9 +105,9 @@ def _changes(plan: Plan) -> dict[int, list[tuple[int, int, int]]]:
 
 
 def _freed(plan: Plan) -> dict[int, list[tuple[int, int]]]:
-    """For each step, the bytes, as half-open ranges, whose buffers have died before it; not those that others own by then.
+    """Returns, for each step, the half-open byte ranges of buffers that died before it, without bytes that others own by then.
 
-    What lives to the end is for the caller to read. What was made in a dead buffer's place may live on there.
+    Buffers that live to the end are left out: the caller reads them. A later buffer may live in the place of a dead one.
     """
     freed: dict[int, list[tuple[int, int]]] = {}
     bounds = [(each.start, each.end, each.offset, each.offset + each.size_bytes) for each in plan.buffers]

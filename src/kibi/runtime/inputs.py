@@ -58,10 +58,10 @@ def check_row(graph: Graph, number: int, row: Array) -> Array:
 
 
 def _array(value: object, what: str) -> Array:
-    """What NumPy makes of a value.
+    """Converts a value to an array.
 
     Raises:
-        InputError: it makes nothing of it.
+        InputError: NumPy cannot convert it.
     """
     try:
         return np.asarray(value)

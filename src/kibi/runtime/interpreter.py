@@ -359,10 +359,10 @@ class Interpreter:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """For a with-block: refuses other calls of this interpreter, and forgets an inference that an error interrupts.
+        """Refuses other calls of this interpreter in a with-block, and forgets an inference that an error interrupts.
 
         Raises:
-            InputError: something is.
+            InputError: another call is running.
         """
         if not self._lock.acquire(blocking=False):
             what = f"{self._given[0].source}: this interpreter is computing"

@@ -50,12 +50,12 @@ class _TensorRows:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """How a node reads one tensor.
+    """The way in which a node reads one tensor.
 
     Attributes:
         each: the rows, or parts of rows, one by one.
-        access: which of them a step reads.
-        outside: replaces those outside the tensor.
+        access: the rows (or parts) that a step reads.
+        outside: the row (or part) that replaces those outside the tensor.
     """
 
     each: Sequence[NDArray[np.generic]]
@@ -72,7 +72,7 @@ class _Reader:
         return _Reader(each, access, fill)
 
     def pieces(self, step: int) -> tuple[NDArray[np.generic] | None, ...]:
-        """What a step reads."""
+        """Returns the rows (or parts) that a step reads."""
         each, outside = self.each, self.outside
         return tuple([outside if place is None else each[place] for place in self.access.positions(step)])
 
@@ -227,7 +227,7 @@ def _rows(graph: Graph, plan: Plan, arena: Arena, index: int, tensor: TensorInte
 
 
 class _Fast:
-    """Asks for bytes on behalf of the steps, which know what they do."""
+    """Requests bytes for the steps, which know how many they need."""
 
     is_fast = True
 

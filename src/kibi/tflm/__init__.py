@@ -1,4 +1,4 @@
-"""What speaks TensorFlow Lite Micro: the oracle, which is its own Python build, and plans inside model files."""
+"""Interfaces to TensorFlow Lite Micro: the oracle, which is its own Python build, and plans inside model files."""
 
 from kibi.tflm.oracle import Oracle, OracleRun, available
 

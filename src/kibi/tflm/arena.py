@@ -1,4 +1,4 @@
-"""How much of its arena TFLM takes for a model, and the scratch that its kernels ask for."""
+"""Measures the arena bytes that TFLM uses for a model, and the scratch that its kernels request."""
 
 import struct
 import subprocess
@@ -31,12 +31,12 @@ class ArenaUse:
 
     @property
     def used_bytes(self) -> int:
-        """Of the whole arena."""
+        """Bytes used in the complete arena."""
         return self.head_bytes + self.tail_bytes
 
 
 def arena_uses(models: Sequence[bytes]) -> list[ArenaUse | None]:
-    """Returns what each model takes of TFLM's arena; None for one that TFLM refuses, or that crashes it.
+    """Returns the bytes of TFLM's arena that each model takes; None for a model that TFLM refuses, or that crashes it.
 
     Args:
         models: the contents of `.tflite` files.
@@ -71,7 +71,7 @@ def _answers(models: Sequence[bytes]) -> list[ArenaUse | None]:
 
 
 def kernel_scratch(model: bytes, source: str) -> dict[int, int]:
-    """The scratch that each operator asks for, found by letting TFLM prepare each of them alone.
+    """Measures the scratch that each operator requests: TFLM prepares each operator alone.
 
     All tensors of an operator have offset 0. TFLM puts scratch where they are not, so the bytes above the largest of
     them are scratch.

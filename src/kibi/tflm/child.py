@@ -1,4 +1,4 @@
-"""The child processes that run TFLM: what they may use, what they see, and how they end.
+"""The child processes that run TFLM: their limits, their environment, and their ends.
 
 TFLM's build does not check a model as Kibi does, and a hostile file may make it do anything that its process may. So the child
 gets a working folder and a process group of its own, a small environment, and limits; it is a fence against accidents
@@ -25,7 +25,7 @@ except ImportError:  # Windows has no such limits
     resource = None
 
 MEMORY_BYTES = 4 << 30
-"""Of addresses, which are far more than what is touched: TFLM's libraries take a gigabyte, its arena reserves 256 MiB."""
+"""The limit of address space. Far less is used: TFLM's libraries map a gigabyte, its arena reserves 256 MiB."""
 FILE_BYTES = 64 << 20
 NAME = "TensorFlow Lite Micro's build"
 
@@ -34,7 +34,7 @@ _KEPT = (
     "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "VIRTUAL_ENV",
     "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", "APPDATA",  # of Windows
 )  # fmt: skip
-"""Of the environment: what Python needs to start and to find its packages."""
+"""The environment variables that Python needs to start and to find its packages."""
 
 
 class Child:

@@ -43,7 +43,7 @@ def embed_plan(
     Operators may be any that TFLM runs: those that Kibi does not run are planned all the same.
 
     Args:
-        data: the whole file.
+        data: the contents of the file.
         source: its name, for messages.
         reorders: True if the operators may be written in another order, where that needs less.
         scratch_bytes: the scratch of TFLM's kernels, by the operator's index.

@@ -67,14 +67,14 @@ def plan_offline(graph: Graph, target: Target, offsets: Sequence[int]) -> Plan:
 
 
 def _offset_of(buffer: Buffer, offsets: Sequence[int]) -> int | None:
-    """Where a buffer must lie; None: anywhere."""
+    """Returns the offset that a buffer must have; None if any will do."""
     if buffer.tensor is None or offsets[buffer.tensor] == _ONLINE:
         return None
     return offsets[buffer.tensor]
 
 
 def _problems(graph: Graph, buffers: Sequence[Buffer], fixed: Sequence[int | None]) -> Iterator[str]:
-    """What is wrong with given offsets, with the tensors' names."""
+    """Yields what is wrong with given offsets, with the tensors' names."""
     given = [(buffer, offset) for buffer, offset in zip(buffers, fixed, strict=True) if offset is not None]
     for buffer, offset in given:
         if offset < 0 or offset % buffer.alignment:

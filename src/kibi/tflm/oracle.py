@@ -26,7 +26,7 @@ _PRINTED_BYTES = 16 << 10
 
 @dataclass(frozen=True, slots=True)
 class OracleRun:
-    """What TFLM computed in one run.
+    """The results of one run of TFLM.
 
     Attributes:
         outputs: the model's outputs, in the model's order.
@@ -152,7 +152,7 @@ class Oracle:
             timer.join()
 
     def _started(self) -> tuple[Child, IO[bytes]]:
-        """The child and the file that takes what it prints; a new pair if there is none, or the child has ended."""
+        """Returns the child and the file of its output; starts a new pair if none exists or the child has ended."""
         if self._child is not None and self._child.process.poll() is not None:
             self.close()
         if self._child is None or self._printed is None:

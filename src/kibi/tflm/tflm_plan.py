@@ -1,4 +1,4 @@
-"""Plans for TensorFlow Lite Micro: that of its own planner, and the smallest that it can follow.
+"""Plans for TensorFlow Lite Micro: the plan of its own planner, and the smallest plan that it can follow.
 
 TFLM places whole tensors, at multiples of 16 bytes; an operator's output never shares bytes with its input. Offsets that a
 model file gives are taken as they are; what has none, and the scratch that kernels ask for, is placed around them
@@ -19,7 +19,7 @@ from kibi.planner.placement.placing import place_items
 from kibi.planner.plan import Buffer, Plan, Run
 
 ALIGNMENT_BYTES = 16
-"""Of every tensor and of all scratch: offsets and sizes are multiples of it."""
+"""The alignment of each tensor and scratch buffer: offsets and sizes are multiples of it."""
 _ONLINE = -1
 _TARGET = "host"
 
@@ -125,7 +125,7 @@ def tflm_buffers(graph: Graph, runs: Sequence[Run]) -> tuple[Buffer, ...]:
 
 
 def offsets_of(plan: Plan, tensors: int) -> tuple[int, ...]:
-    """For each tensor of a graph its offset in a plan of whole tensors, or -1 where it has none."""
+    """Returns the offset of each tensor of a graph in a plan by the tensor; -1 for tensors without one."""
     offsets = [_ONLINE] * tensors
     for buffer in plan.buffers:
         if buffer.tensor is not None:
@@ -161,7 +161,7 @@ def _lowest(buffer: Buffer, placed: Iterable[Buffer]) -> int:
 
 
 def _scratch_buffers(runs: Sequence[Run], scratch: Mapping[int, int]) -> Iterator[Buffer]:
-    """What lives while one operator runs, and is not in the file."""
+    """Yields the scratch buffers, which live while one operator runs and are not in the file."""
     step = 0
     for run in runs:
         size_bytes = scratch.get(run.node, 0)

@@ -40,7 +40,7 @@ class Message:
 
 
 def encode(message: Message) -> bytes:
-    """The message as it goes over the pipe."""
+    """Encodes a message for the pipe."""
     arrays = [np.asarray(array) for array in message.arrays]
     arrays = [array.astype(array.dtype.newbyteorder("<"), order="C", copy=False) for array in arrays]
     layout = [(array.dtype.str, array.shape) for array in arrays]

@@ -90,7 +90,7 @@ def _usable(wanted: str) -> Path:
 
 
 def _make_private(folder: Path) -> None:
-    """Makes a folder that only we may enter; those above it as the umask says, but writable by us alone."""
+    """Makes a folder that only the user may enter. Missing parent folders follow the umask, but only the user may write to them."""
     for place in (*reversed(folder.parents), folder):
         if not place.exists():
             with contextlib.suppress(FileExistsError):  # somebody else was quicker; whether we trust it is seen later
@@ -102,7 +102,7 @@ def _replaced(wanted: str, reason: str) -> Path:
     """Returns a private temporary folder for the rest of the process, and warns of it.
 
     Raises:
-        ToolchainError: there is none that could be trusted.
+        ToolchainError: no folder can be trusted.
     """
     held = contextlib.ExitStack()
     try:
@@ -270,7 +270,7 @@ def _checked(folder: Path, name: str, expected: str) -> bytes:
 
 
 def _own_bytes(path: Path, most_bytes: int) -> bytes:
-    """What a regular file of ours holds."""
+    """Returns the contents of a regular file that the user owns."""
     with os.fdopen(os.open(path, open_flags(os.O_RDONLY, "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")), "rb") as stream:
         status = os.fstat(stream.fileno())
         if not (stat.S_ISREG(status.st_mode) and is_ours(status) and status.st_size <= most_bytes):
@@ -329,7 +329,7 @@ def prune(limit_bytes: int = LIMIT_BYTES, protected_seconds: float = _PROTECTED_
 
 
 def _folders(root: Path) -> list[Path]:
-    """The folders of all entries, without unfinished ones and those of zig."""
+    """Returns the folders of all entries, without unfinished ones and those of zig."""
     kinds = [kind for kind in root.iterdir() if not kind.name.startswith(_UNFINISHED) and kind.name != _ZIG_FOLDER]
     return [folder for kind in kinds if kind.is_dir() for folder in kind.iterdir()]
 

@@ -70,7 +70,7 @@ def compile_objects(
 
         def make(folder: Path) -> None:
             output = folder / f"{source.stem}.o"
-            prefix = f"-ffile-prefix-map={source.parent}=."  # an object must not depend on where its source lies
+            prefix = f"-ffile-prefix-map={source.parent}=."  # an object must not depend on its source's folder
             run_tool([*command, prefix, "-c", str(source), "-o", str(output)], f"{source.name} does not compile")
 
         return cached("objects", key, make) / f"{source.stem}.o"

@@ -26,7 +26,7 @@ _FLOATS = ("-ffp-contract=off",)
 
 
 def compile_flags(compiler: str, target: Target, level: str, language: str, *, sanitize: bool) -> tuple[str, ...]:
-    """All flags of one compilation but the include folders and the files.
+    """Returns the flags of one compilation, without the include folders and the files.
 
     Args:
         compiler: `zig` or `gcc`.
@@ -57,7 +57,7 @@ def _zig_machine(target: Target, *, sanitize: bool) -> tuple[str, ...]:
     if target.is_host:
         trap = ("-fsanitize=undefined", "-fsanitize-trap=undefined", "-g")
         return ("-march=native", *(trap if sanitize else ("-fno-sanitize=all",)))
-    # A freestanding target would turn each four-byte memcpy into a call; hosted built-ins keep it one load.
+    # With a freestanding target, each four-byte memcpy would become a call; hosted built-ins keep it one load.
     return (
         "-target", target.zig_target, f"-mcpu={target.zig_cpu}", "-fno-sanitize=all", "-fno-stack-protector",
         "-fhosted", "-isystem", str(_FREESTANDING_HEADERS),

@@ -11,7 +11,7 @@ _MAC_NAMES = ("machdep.cpu.brand_string", "machdep.cpu.features", "machdep.cpu.l
 _TELLING = frozenset(
     {"vendor_id", "cpu family", "model", "stepping", "flags", "CPU implementer", "CPU part", "CPU variant", "Features"}
 )
-"""What the kernel says that a compiler looks at, on x86 and on Arm."""
+"""The processor's properties, as the kernel lists them, that affect a compiler, on x86 and on Arm."""
 
 
 @lru_cache
@@ -25,7 +25,7 @@ def host_cpu() -> str:
 
 
 def _mac_cpu() -> Sequence[str]:
-    """Returns what macOS says of the processor; nothing where there is no such command."""
+    """Returns macOS's description of the processor; empty if the command does not exist."""
     try:
         done = subprocess.run(("/usr/sbin/sysctl", "-n", *_MAC_NAMES), capture_output=True, text=True, check=False)
     except OSError:

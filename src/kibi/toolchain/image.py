@@ -198,7 +198,7 @@ def _functions(table: Sequence[_Entry], code: Mapping[int, Section]) -> tuple[tu
 
 
 def _code_spans(table: Sequence[_Entry], code: Mapping[int, Section]) -> tuple[tuple[int, int], ...]:
-    """Where instructions lie, by the Arm ELF specification's mapping symbols: `$t` starts code, `$d` starts data."""
+    """Returns the address ranges of instructions, by the mapping symbols of Arm's ELF specification: `$t` code, `$d` data."""
     spans = []
     for index, section in code.items():
         first, end = section["sh_addr"], section["sh_addr"] + section["sh_size"]

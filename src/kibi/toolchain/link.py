@@ -61,7 +61,7 @@ def _link_with_lld(objects: Sequence[Path], target: Target, entries: Sequence[st
 
 
 def _runtime_objects(target: Target) -> tuple[Path, ...]:
-    # Without built-ins, or the compiler would turn memcpy's loop into a call of memcpy.
+    # Without built-ins, or the compiler would replace memcpy's loop by a call of memcpy.
     return compile_objects(_RUNTIME, target, flags=("-fno-builtin", "-Wno-pedantic", "-Wno-reserved-identifier"))
 
 
