@@ -109,7 +109,7 @@ def plan(
         target: name of the target, or the target itself.
         runs: an order of row steps; None: the best order of operators that each run to completion, or, by the row, the
             best that is found.
-        granularity: `row`: rows take turns, and each has a place and a lifetime of its own, wherever that needs less memory.
+        granularity: `row`: operators run interleaved, and each row has its own place and lifetime, if that needs less memory.
             `tensor`: each tensor is one buffer.
         input: `stored`: inputs are arrays in the arena. `streamed`: they arrive row by row while the model runs, and are
             never stored whole. `external`: they are in caller-owned buffers, and take none of the arena.
@@ -122,8 +122,8 @@ def plan(
         ram: the most bytes that the arena may have; of the plans that fit, the fastest is taken. None: no limit.
         regions: the memories of the board, or the path of a TOML file that lists them; buffers are shared out among them
             at the least cost of their use. None: there is one arena.
-        place_weights: whether weights are assigned to regions, too.
-        use_embedded_plan: whether to follow the plan that the model file carries, TFLM's `OfflineMemoryAllocation`: complete
+        place_weights: true if weights are assigned to regions, too.
+        use_embedded_plan: true to follow the plan that the model file carries, TFLM's `OfflineMemoryAllocation`: complete
             tensors at the offsets that it names, in the file's order, and the others around them. Options that ask for
             anything else are refused; `granularity`, `goal` and what follows mean nothing.
         effort: how long to search: 1 is the usual amount of work, a few seconds at most, and N is N times as much. The same

@@ -1,9 +1,9 @@
-"""Text as a terminal may show it: nothing in it steers the terminal, turns the direction of reading, or hides."""
+"""Text that a terminal may show: nothing in it steers the terminal, changes the direction of reading, or hides."""
 
 import unicodedata
 
 _SHOWN = "?"
-"""In the place of what cannot be shown."""
+"""The replacement for characters that cannot be shown."""
 
 
 def printable(text: str, kept: str = "") -> str:

@@ -43,6 +43,6 @@ def renamed_value(value: str, names: Mapping[str, str]) -> str:
 
 
 def warn_of_rename(old: str, new: str, *, stack_level: int = 2) -> None:
-    """Warn a programmer that a name is an earlier one."""
+    """Warns a programmer that a name is an earlier one."""
     text = f"{old} is now {new}; the next version does not take the earlier name"
     warnings.warn(text, DeprecationWarning, stacklevel=stack_level)

@@ -35,12 +35,12 @@ _NO_HEADER = (
 
 
 class ArrayFileError(Exception):
-    """What is wrong with a file of arrays, without its name; a clause without a full stop."""
+    """A problem of a file of arrays, without its name; a clause without a full stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """What a header says of an array."""
+    """The contents of an array's header."""
 
     shape: tuple[int, ...]
     dtype: "np.dtype[Any]"
@@ -52,7 +52,7 @@ class ArrayType:
 
 
 Judge = Callable[[ArrayType], None]
-"""Raises what it likes where an array is not wanted."""
+"""A check of an array's header; it raises any error to refuse the array."""
 
 
 def read_array(stream: BinaryIO, judge: Judge) -> Array:
@@ -80,7 +80,7 @@ def read_array(stream: BinaryIO, judge: Judge) -> Array:
 
 
 def _header(head: bytes) -> tuple[ArrayType, bool, int]:
-    """What a header says: shape and type, whether the first axis varies fastest, and where the elements begin."""
+    """Returns the contents of a header: type and shape, true if the first axis varies fastest, and where the elements begin."""
     if head[:2] == b"PK":
         raise ArrayFileError("its contents are an archive")
     stream = io.BytesIO(head)

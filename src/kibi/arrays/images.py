@@ -18,9 +18,9 @@ IMAGE_SUFFIXES = (".bmp", ".png")
 _MOST_FILE_BYTES = 128 << 20
 _MODES = {1: "L", 3: "RGB"}
 _TOLERANCE = 0.1
-"""How far the ends of a quantized range may be from those of [0, 1] or [-1, 1], after calibration."""
+"""The greatest distance of the ends of a quantized range from those of [0, 1] or [-1, 1], after calibration."""
 _TIE = 2.0**-10
-"""What still counts as halfway: scales are float32, and miss the ties by less."""
+"""The distance from a tie that still counts as halfway: scales are float32, and their error is smaller."""
 
 
 def read_image(graph: Graph, path: Path, tensor: Tensor) -> Array:
@@ -91,7 +91,7 @@ def _is_about(real_range: tuple[float, float], ends: tuple[float, float]) -> boo
 
 
 def _range_of(graph: Graph, tensor: Tensor) -> tuple[float, float] | None:
-    """The real range of an input; for a float input that of what it is quantized to first."""
+    """Returns the real range of an input; for a float input, the range of the tensor to which the model first quantizes it."""
     if tensor.type.quantization is not None and tensor.type.dtype.is_integer:
         return _real_range(tensor.type.quantization, tensor.type.dtype)
     for view in graph.views:

@@ -121,7 +121,7 @@ def _read_one(graph: Graph, path: Path, tensor: Tensor) -> Array:
 
 
 def _read_raw(path: Path, tensor: Tensor) -> Array:
-    """Exactly the input's bytes, little-endian; of a device, which has no end, the first of them."""
+    """Reads exactly the input's bytes, little-endian; from an endless device, the first bytes."""
     needed = tensor.type.size_bytes
     try:
         with open_binary(path) as stream:
@@ -179,7 +179,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of what a library says is wrong."""
+    """Returns the first line of a library's error text."""
     return str(error).partition("\n")[0] or "it is damaged"
 
 

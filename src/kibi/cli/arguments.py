@@ -1,4 +1,4 @@
-"""Arguments that several verbs take, and what they become."""
+"""Arguments that several commands take, and their conversions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -156,7 +156,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of t
 
 
 class PlanOptions(TypedDict, total=False):
-    """What the command line says of a plan: the keyword arguments of `kibi.plan`."""
+    """The plan options of the command line: the keyword arguments of `kibi.plan`."""
 
     granularity: str
     input: str
@@ -183,7 +183,7 @@ def plan_options(
     ram: int | None,
     goal: str,
 ) -> PlanOptions:
-    """The options of a plan from those of a verb."""
+    """Returns the plan options among a command's options."""
     output = "external" if external_outputs else "stored"
     return PlanOptions(
         granularity=granularity,
@@ -237,7 +237,7 @@ def load_simplified(
 
 
 def _made(graph: "Graph", tensors: Sequence[int]) -> list[int]:
-    """Those of some tensors that nodes make; validation later refuses a plan that names others, with a reason."""
+    """Returns the tensors of a list that nodes make; validation later refuses a plan that names others, with a reason."""
     made = {index for node in graph.nodes for index in node.outputs}
     return [index for index in tensors if index in made]
 
@@ -266,7 +266,7 @@ def compiler_named(name: str) -> str:
     """The compiler's name; raises an error if it does not exist.
 
     Raises:
-        ToolchainError: there is none.
+        ToolchainError: no compiler was found.
     """
     from kibi.toolchain.compilers import COMPILERS  # noqa: PLC0415
 

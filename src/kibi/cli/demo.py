@@ -128,7 +128,7 @@ def _quantized(graph: "Graph", image: "NDArray[np.uint8]") -> "Array":
 
 
 def _answers(graph: "Graph", plan: "Plan", inputs: "list[list[Array]]") -> list[tuple[int, float]]:
-    """For each input the best class and its score."""
+    """Returns, for each input, the best class and its score."""
     import kibi  # noqa: PLC0415
     from kibi.reports.outputs import describe_outputs  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Where the `kibi` script begins: imports take a while, and Ctrl-C ends them as it ends a run."""
+"""The entry point of the `kibi` script: imports take a while, and Ctrl-C ends them as it ends a run."""
 
 import gc
 import signal
@@ -6,8 +6,8 @@ import sys
 from types import FrameType
 
 _MANY_OBJECTS = 100_000
-"""After so many new objects Python looks for cycles. Its default of 700 makes it walk through all modules again and again, although
-this program makes hardly any garbage."""
+"""The number of new objects after which Python searches for cycles. Its default of 700 makes it visit all modules many times,
+although this program makes hardly any garbage."""
 
 
 def run() -> None:

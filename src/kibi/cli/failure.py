@@ -1,4 +1,4 @@
-"""How an exception ends a run: a text on standard error, and an exit code."""
+"""Ends a run after an exception: with a text on standard error, and an exit code."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ def exit_code_of(error: BaseException, *, wants_traceback: bool) -> int:
 
     Args:
         error: what ended the run.
-        wants_traceback: whether to show where it was raised.
+        wants_traceback: true to show where it was raised.
 
     Returns:
         The exit code.
@@ -68,12 +68,12 @@ def show_warning(
 
 
 def say_warning(text: str) -> None:
-    """Print a warning on standard error."""
+    """Prints a warning on standard error."""
     _say(f"warning: {text}")
 
 
 def _usage(error: BaseException) -> int:
-    """What is wrong with the arguments, and how to get help."""
+    """Prints what is wrong with the arguments, and how to get help; returns the exit code."""
     text = getattr(error, "format_message", lambda: str(error))()
     context = getattr(error, "ctx", None)
     path = getattr(context, "command_path", "kibi")

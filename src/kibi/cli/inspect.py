@@ -149,7 +149,7 @@ def _count(variables: "tuple[Tensor, ...]") -> str:
 
 
 def _per_channel(inspection: "Inspection") -> str:
-    """How many operators have weights with a scale for each channel."""
+    """Returns, in words, how many operators have weights with a scale for each channel."""
     tensors = [[tensor.type.quantization for _, tensor in operator.inputs] for operator in inspection.operators]
     count = sum(any(each is not None and each.is_per_channel for each in found) for found in tensors)
     return f", with a scale for each channel in {count} operator{'' if count == 1 else 's'}" if count else ""

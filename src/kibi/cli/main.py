@@ -80,7 +80,7 @@ app.command("demo", epilog="Example: kibi demo --output build/demo")(demo)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Runs one command.
 
     Args:
         arguments: the words after `kibi` on the command line; None: those of this process.

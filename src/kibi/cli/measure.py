@@ -117,7 +117,7 @@ def measure(
 
 
 def time_texts(found: "Measurement", processor: "Target") -> tuple[str, str]:
-    """The estimated time of one inference, and its unit with the clock; `-` and the reason where there is none."""
+    """Returns the estimated time of one inference and its unit with the clock; `-` and the reason if there is no estimate."""
     if found.cycles_estimate is None or not processor.clock_hz:
         return "-", "no estimate: no cycle table is published for this core"
     spent = found.cycles_estimate / processor.clock_hz * 1000

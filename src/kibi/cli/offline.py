@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def check_alone(models: Sequence[Path], *, compare: bool, writes: bool, follows: bool) -> None:
-    """Refuse options that show or write one plan of one model together with those that ask for more.
+    """Refuses options that show or write one plan of one model together with options for several plans.
 
     Raises:
-        PlanError: there are several models or plans.
+        PlanError: the options ask for several models or plans.
     """
     if len(models) != 1 or compare:
         what = "--write-embedded-plan, --use-embedded-plan and --ascii are for one plan of one model"

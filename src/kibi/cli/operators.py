@@ -57,7 +57,7 @@ def operators(*, as_json: AsJson = False) -> None:
 
 
 def _show_custom(console: "Console", custom: "Mapping[str, CustomOperator]") -> None:
-    """Those that installed distributions add."""
+    """Shows the operators that installed distributions add."""
     rows = table(console, "!custom operator", "!input", "kernels", "what it computes", "from")
     for code, each in custom.items():
         types = ", ".join(str(kind) for kind in each.operator.types)

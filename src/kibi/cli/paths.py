@@ -1,4 +1,4 @@
-"""Paths on the command line: none is empty, and what comes through a pipe can be read more than once."""
+"""Paths on the command line: none is empty, and the contents of a pipe can be read more than once."""
 
 import atexit
 import contextlib
@@ -53,7 +53,7 @@ def given_plan(text: str) -> Path:
 
 
 def _reread(path: Path, read: Callable[[Path], bytes]) -> Path:
-    """The path itself, or that of a private copy of what a pipe holds, which is removed when the program ends."""
+    """Returns the path, or the path of a private copy of a pipe's contents, which is removed when the program ends."""
     from kibi.files import temporary_folder  # noqa: PLC0415 - as above
 
     try:

@@ -138,7 +138,7 @@ def plan(
 
 
 def _raw_only(words: list[str]) -> str:
-    """Why no pass can be left out, and no weights decoded."""
+    """Returns why no pass can be left out, and no weights decoded."""
     return f"--write-embedded-plan and --use-embedded-plan plan the file as it is, without any pass. Leave {' '.join(words)} out."
 
 
@@ -179,7 +179,7 @@ def _planned(
     *,
     decompress: bool,
 ) -> "list[ComparedPlan]":
-    """Every model with every variant of its plan."""
+    """Plans each model with each variant of its plan."""
     import kibi  # noqa: PLC0415
     from kibi.planner import PlannedModel  # noqa: PLC0415
     from kibi.reports.plan_comparison import ComparedPlan  # noqa: PLC0415

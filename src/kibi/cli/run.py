@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class EngineName(Enum):
-    """Who runs the model."""
+    """The engine that runs the model."""
 
     PYTHON = "python"
     C = "c"

@@ -32,7 +32,7 @@ def targets(*, as_json: AsJson = False) -> None:
     say(console)
     say(
         console,
-        f"Without --target it is {DEFAULT_TARGET}. A clock is that of a common board; it turns cycles into time.",
+        f"Without --target it is {DEFAULT_TARGET}. A clock is that of a common board; it converts cycles to time.",
     )
 
 

@@ -16,7 +16,7 @@ from kibi.printable import paragraph, printable
 from kibi.text.json import json_text
 
 _PIPE_COLUMNS = 4096
-"""Nothing is cut or wrapped where no terminal says how wide it is."""
+"""The width if no terminal tells its own: nothing is cut or wrapped."""
 PICTURE_COLUMNS = 100
 """Width of pictures in a pipe."""
 _WIDEST_PICTURE = 160
@@ -50,7 +50,7 @@ def output() -> Console:
 
 
 class _Rows(Table):
-    """A table whose cells are one line each, whatever their text holds, and as wide as they look."""
+    """A table whose cells have one line each for any text, and the width that the terminal shows."""
 
     def add_row(
         self, *cells: RenderableType | None, style: str | Style | None = None, end_section: bool = False

@@ -1,4 +1,4 @@
-"""What `--tune` does and shows: the kernels that were counted for each layer, and those that were chosen."""
+"""Implements `--tune`: shows the kernels that were measured for each layer, and the chosen ones."""
 
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ def tuned(
         graph: the model.
         plan: its plan.
         options: those that the plan was made with.
-        is_given: whether the plan was read from a file: its order stays. Else the model is planned again.
+        is_given: true if the plan was read from a file: its order stays. Else the model is planned again.
         compiler: `zig` or `gcc`.
         level: the compiler's.
 
@@ -41,7 +41,7 @@ def tuned(
 
 
 def tuning_record(tunings: "Sequence[Tuning]") -> list[list[dict[str, object]]]:
-    """For each model its layers with their candidates, as plain data."""
+    """Returns the layers of each model with their candidates, as plain data."""
     return [
         [
             {

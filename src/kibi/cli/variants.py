@@ -11,7 +11,7 @@ VARIANTS: Final[Mapping[str, PlanOptions]] = MappingProxyType({
     "by the row": PlanOptions(granularity="row"),
     "by the row, input streamed": PlanOptions(granularity="row", input="streamed"),
 })  # fmt: skip
-"""By its name, what is asked of `kibi.plan`: a line for each."""
+"""The arguments of `kibi.plan` by the variant's name, one variant on each line."""
 MEASURED: Final[Mapping[str, PlanOptions]] = MappingProxyType({
     **VARIANTS, "by the row, for flash": PlanOptions(granularity="row", goal="flash")
 })  # fmt: skip
@@ -19,7 +19,7 @@ MEASURED: Final[Mapping[str, PlanOptions]] = MappingProxyType({
 
 
 def chosen_variants(given: PlanOptions) -> Mapping[str, PlanOptions]:
-    """The variants that agree with the options that were given, with the rest of those added; at least one.
+    """Returns the variants that agree with the given options, with all other options added; at least one.
 
     Args:
         given: options that a user gave; none restricts nothing.
@@ -33,7 +33,7 @@ def chosen_variants(given: PlanOptions) -> Mapping[str, PlanOptions]:
 
 
 _AXES = ("granularity", "input")
-"""What variants differ in."""
+"""The options in which variants differ."""
 
 
 def _name(options: PlanOptions) -> str:

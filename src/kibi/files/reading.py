@@ -21,7 +21,7 @@ from kibi.files.system import open_flags
 KIB, MIB = 1 << 10, 1 << 20
 _PIECE_BYTES = MIB
 _WRITER_SECONDS = 10.0
-"""How long a named pipe waits for somebody who writes into it. Once somebody does, no time is too long."""
+"""The seconds that a read of a named pipe waits for a writer. Once there is a writer, there is no limit."""
 _ASK_SECONDS = 0.02
 
 
@@ -79,7 +79,7 @@ def read_text(path: str | os.PathLike[str], most_bytes: int, error: type[KibiErr
 
 @contextmanager
 def open_binary(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Opens what a path names for reading, unbuffered.
+    """Opens the file or device at a path for reading, unbuffered.
 
     Raises:
         OSError: it cannot be opened, is a folder, or is a named pipe that nobody writes into.
@@ -107,7 +107,7 @@ def open_binary(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def take(stream: BinaryIO, size_bytes: int) -> bytes:
-    """Reads that many bytes, or fewer where the stream ends; memory grows with what arrives, not with what is asked for."""
+    """Reads that many bytes, or fewer if the stream ends; memory grows with the bytes that arrive, not with the request."""
     taken = bytearray()
     while len(taken) < size_bytes:
         piece = stream.read(min(size_bytes - len(taken), _PIECE_BYTES))

@@ -1,4 +1,4 @@
-"""What operating systems have and others lack, in one place.
+"""The differences between operating systems, in one place.
 
 Linux, macOS and other POSIX systems have users with numbers, permissions in files, pipes with names; Windows has none of them, and
 translates line ends unless it is told not to.
@@ -14,7 +14,7 @@ Flag = Literal["O_CLOEXEC", "O_NOCTTY", "O_NOFOLLOW", "O_NONBLOCK"]
 
 
 def open_flags(flags: int, *names: Flag) -> int:
-    """Returns flags for `os.open`, with those of the names that the system has, always for bytes as they are.
+    """Returns flags for `os.open`, including the named ones that the system has; never with conversion of line ends.
 
     Args:
         flags: those that every system has.

@@ -10,7 +10,7 @@ _ROOT = 0
 
 
 def why_not_trusted(folder: Path) -> str:
-    """Returns why somebody else may change what a folder holds; empty if only its owner and root can.
+    """Returns why somebody else may change the contents of a folder; empty if only its owner and root can.
 
     The folder must be ours or root's, and writable by nobody else. Each folder above it must be ours or root's, too, and either
     be writable by nobody else or be sticky, as `/tmp` is: there, others cannot rename what is ours.
@@ -37,7 +37,7 @@ def why_not_trusted(folder: Path) -> str:
 
 
 def is_ours(status: os.stat_result) -> bool:
-    """True if a file or folder is ours or root's, and writable by nobody else; on Windows its folder says so."""
+    """True if a file or folder belongs to the user or root, and nobody else may write to it; on Windows its folder decides."""
     return not has_users() or not _who_else(status, may_be_sticky=False)
 
 

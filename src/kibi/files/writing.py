@@ -25,7 +25,7 @@ _MOST_LINKS = 40
 
 
 def check_path(path: str | os.PathLike[str], what: str) -> Path:
-    """Returns a path that somebody gave.
+    """Checks a path that a caller gave, and returns it.
 
     Args:
         path: the path.
@@ -247,7 +247,7 @@ def _update(directory: Path, files: Mapping[str, str], obsolete: Sequence[str]) 
 
 @contextlib.contextmanager
 def _folders_inside(directory: Path, files: Iterable[str]) -> Iterator[None]:
-    """Makes the folders inside of one that its files need; those that stay empty, because something failed, disappear."""
+    """Makes the subfolders that a folder's files need; removes those that stay empty after a failure."""
     inside = [directory / name for name in sorted({str(Path(file).parent) for file in files} - {"."})]
     made = [folder for folder in inside if not folder.is_dir()]
     try:

@@ -29,7 +29,7 @@ _HALF_SQRT_2 = 1518500250
 
 _LOG_2, _ROOT_HALF, _FOURTH_ROOT_HALF = 1488522236, 1518500250, 1805811301
 _ALPHA_N, _ALPHA_D, _ALPHA_I, _ALPHA_F = 117049297, 127690142, 1057819769, 638450708
-"""Of the logarithm, without integer bits."""
+"""The logarithm's constants, without integer bits."""
 
 _multiply = saturating_rounding_doubling_high_multiply
 

@@ -60,7 +60,7 @@ SIGMOID.flags.writeable = False
 
 
 def checked_log2(value: float) -> int | None:
-    """The whole logarithm to base 2 of a float32, in float32; None where there is none by more than a thousandth.
+    """Returns the logarithm to base 2 of a float32 if it is an integer within a thousandth, in float32; else None.
 
     Source: TFLM `kernels/internal/quantization_util.cc`, `CheckedLog2`.
     """
@@ -99,6 +99,6 @@ def tanh_s16(values: ArrayLike, multiplier: int, shift: int) -> Int64:
 
 
 def _scaled(values: ArrayLike, multiplier: int, shift: int) -> Int64:
-    """In units of 1/12288, rounded half up; a product beyond 32 bits wraps."""
+    """Scales values to units of 1/12288, rounded half up; a product beyond 32 bits wraps."""
     half = 1 << shift >> 1
     return wrap_s32(np.asarray(values, np.int64) * multiplier + half) >> shift

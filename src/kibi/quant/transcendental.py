@@ -38,9 +38,9 @@ _QUARTERS_PER_UNIT = float.fromhex("0x1.45F306DC9C883p-1")
 _PI_OVER_2_63 = float.fromhex("0x1.921FB54442D18p-62")
 _FOUR_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041
 _WORDS = np.array([_FOUR_OVER_PI >> 184 - 8 * k & 0xFFFFFFFF for k in range(24)], np.uint64)
-"""Of 4 / pi with 191 fraction bits the 32 bits that end at each byte."""
+"""The 32 bits that end at each byte of 4 / pi with 191 fraction bits."""
 _TINY, _QUARTER, _FAR = _F(2.0**-12), _F(0.75), _F(120.0)
-"""Where sine and cosine begin to be computed, reduced, and reduced with all digits: the 12 high bits of float32 values."""
+"""Lower limits for sine and cosine: of computation, of reduction, of reduction with all digits. Compared by 12 high bits."""
 
 # exp(x) - 1.
 _EXPM1 = tuple(

@@ -9,12 +9,12 @@ _RUNS = 4
 
 
 def has_choices(graph: Graph) -> bool:
-    """True if the elements of inputs choose what runs."""
+    """True if the elements of inputs choose which operators run, or how often."""
     return any(node.op.flow_depends_on_elements for node in graph.nodes)
 
 
 def usual_runs(graph: Graph) -> int:
-    """How many inputs show the costs of a model: one if control flow does not depend on them, several if it does."""
+    """Returns the number of inputs that show a model's costs: one if control flow does not depend on them, else several."""
     return _RUNS if has_choices(graph) else 1
 
 

@@ -1,4 +1,4 @@
-"""What is in a model: inputs, outputs, and each operator with shapes, types, quantization, arithmetic and weights."""
+"""Describes a model: inputs, outputs, and each operator with shapes, types, quantization, arithmetic and weights."""
 
 from dataclasses import dataclass, fields
 from enum import Enum

@@ -1,4 +1,4 @@
-"""What a model costs on a device, measured by running it."""
+"""Measures the costs of a model on a device by running it."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -35,7 +35,7 @@ class OperatorCost:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What one inference costs, after a warm-up. The field names are a contract with other tools.
+    """The costs of one inference, after a warm-up. The field names are a contract with other tools.
 
     Where several inputs were tried, instructions, cycles and stack are each the most that one of them took. They hold for these
     inputs: where elements choose what runs, others may take more.
@@ -91,7 +91,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """What the last inference with one input took: for the model, and in instructions for each node."""
+    """The costs of the last inference with one input: for the model, and in instructions for each node."""
 
     call: Call
     nodes: tuple[int, ...]

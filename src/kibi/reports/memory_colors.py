@@ -9,7 +9,7 @@ from math import cos, radians, sin
 
 SCRATCH_COLOR = "#bbbbbb"
 _FIRST_HUE, _HUES = 262.0, 305.0
-"""From blue through green, yellow and red to violet, in degrees; what is left out keeps the ends apart."""
+"""The hues in degrees, from blue through green, yellow and red to violet; the remaining angle keeps the ends apart."""
 _LIGHTNESS, _CHROMA = (0.86, 0.74, 0.80, 0.69), 0.115
 _INPUT_LIGHTNESS, _INPUT_CHROMA = (0.70, 0.78, 0.64), 0.022
 

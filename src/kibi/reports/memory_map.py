@@ -12,7 +12,7 @@ from kibi.reports.memory_timeline import SCRATCH_LETTER, Entry, Stretch, step_ed
 
 _FREE, _LIVES_ON, _PEAK = ".", "-", "^"
 _LEVELS = " 123456789"
-"""How full the arena is, in ninths: plain characters, because pipes and log files take no others."""
+"""The fill level of the arena in ninths: plain characters, because pipes and log files may accept no others."""
 _Row = NDArray[np.float64]
 
 
@@ -35,7 +35,7 @@ def memory_map(
 
     Args:
         graph: the model.
-        plan: a plan for it in which rows take turns.
+        plan: a plan for it by the row.
         entries: the legend.
         highest: the peak, marked by `^`.
         width: characters in a line.
@@ -90,7 +90,7 @@ def _cells(plan: Plan, entries: tuple[Entry, ...], edges: _Row, columns: int, he
 
 
 def _covered(start: float, end: float, cells: int) -> _Row:
-    """For each of `cells` equal parts of 0 to 1, the share that is between two points."""
+    """Returns, for each of `cells` equal parts of 0 to 1, the share that is between two points."""
     lower = np.arange(cells) / cells
     covered: _Row = cells * np.clip(np.minimum(end, lower + 1 / cells) - np.maximum(start, lower), 0.0, None)
     return covered

@@ -16,7 +16,7 @@ CHARACTER = 0.56
 MOST_BOXES = 8_000
 """Buffers that are drawn: of more, those with the most bytes for the most time."""
 _MOST_PAIRS = 1_000_000
-"""Of buffers that live at once, which are looked at for bytes that they share."""
+"""The limit of pairs of buffers alive at the same time that are examined for shared bytes."""
 _LABEL_SIZE, _SMALLEST_LABEL = 11.0, 7.0
 _NARROWEST_FRAME = 5.0
 _NEAREST_LINES = 16.0
@@ -24,7 +24,7 @@ _NEAREST_LINES = 16.0
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Where a plan is drawn.
+    """The area in which a plan is drawn.
 
     Attributes:
         graph, plan: the drawn graph and plan.
@@ -178,7 +178,7 @@ def shared_stripes(plot: Plot) -> list[Markup]:
 
 
 def clear_boxes(plot: Plot) -> dict[Buffer, Box]:
-    """For buffers that share bytes, the part of their lives in which they do not, if there is one: labels go there."""
+    """Returns, for buffers that share bytes, a part of their lives in which they do not, if there is one: labels go there."""
     clear: dict[Buffer, tuple[int, int]] = {}
     for later, earlier, _, _ in shared_places(plot.plan):
         start, end = clear.get(later, (later.start, later.end))
@@ -240,5 +240,5 @@ def _input_names(plot: Plot, shown: dict[int | None, Entry]) -> list[Markup]:
 
 
 def _room(boxes: list[Box], y: float) -> float:
-    """How wide a line of text at `y` may be if all of its height must be on boxes."""
+    """Returns the greatest width of a line of text at `y` if all of its height must be on boxes."""
     return min(box.width for box in boxes if box.top < y + 7 and box.bottom > y - 7)

@@ -16,7 +16,7 @@ from kibi.files import temporary_folder
 ZOOM = 2.0
 """Pixels for each unit of the drawing: sharp on a projector and in print."""
 _LONGEST_SIDE, _MOST_PIXELS = 12_000, 25_000_000
-"""In pixels, and in all; what is larger is drawn smaller."""
+"""The limits of the longer side, and of all pixels; larger pictures are scaled down."""
 _SIZE = re.compile(r'<svg [^>]*width="(?P<width>\d+)" height="(?P<height>\d+)"')
 
 

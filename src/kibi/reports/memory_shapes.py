@@ -36,12 +36,12 @@ class Box:
 
     @property
     def width(self) -> float:
-        """From left to right."""
+        """The extent from left to right."""
         return self.right - self.left
 
     @property
     def height(self) -> float:
-        """From top to bottom."""
+        """The extent from top to bottom."""
         return self.bottom - self.top
 
     @property
@@ -113,5 +113,5 @@ def circle(middle: tuple[float, float], radius: float, kind: str = "", **further
 
 
 def area(path: str, fill: str) -> Markup:
-    """What a path encloses."""
+    """Returns the filled area that a path encloses."""
     return markup("<path $style/>", style=attributes(d=path, fill=fill))

@@ -48,7 +48,7 @@ from kibi.text.markup import Markup
 _LEFT, _RIGHT, _TOP, _HEIGHT = 196.0, 372.0, 104.0, 430.0
 _NARROWEST_PLOT, _NARROWEST_OPERATOR = 860.0, 12.0
 _WIDEST_PLOT, _MOST_LANES = 9_600.0, 400
-"""Beyond, operators are narrower, and those that make the largest tensors have a lane."""
+"""The limits of the plot's width, where operators become narrower, and of lanes; beyond, only the largest outputs have one."""
 _PROFILE_HEIGHT, _GAP, _FOOT = 44.0, 16.0, 34.0
 _HOLDER_LINE, _HOLDER_BARS = 21.0, 262.0
 _PAPER = "#cfd4da"
@@ -142,7 +142,7 @@ def _largest(lanes: list[_Lane]) -> list[_Lane]:
 
 
 def _left_out(lanes: int, shown: int, buffers: int) -> str:
-    """What a picture of a very large plan does not show."""
+    """Returns a sentence about the parts of a very large plan that the picture does not show."""
     words = f"; {shown:,} of {lanes:,} tensors have a lane, the largest" if shown < lanes else ""
     more = f"; {MOST_BOXES:,} of {buffers:,} buffers are drawn, the largest" if buffers > MOST_BOXES else ""
     return words + more
@@ -172,7 +172,7 @@ def _lane_lines(plot: Plot, lanes: list[_Lane], top: float, height: float) -> li
 
 
 def _profile(plot: Plot, box: Box, highest: Stretch | None) -> list[Markup]:
-    """How many bytes live at each moment, up to the arena's size."""
+    """Draws the number of live bytes at each moment, up to the arena's size."""
     scale = box.height / plot.top_bytes
     points = [f"M{box.left:.1f} {box.bottom:.1f}"]
     for each in stretches(plot.plan):

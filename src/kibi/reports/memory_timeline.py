@@ -1,4 +1,4 @@
-"""What both pictures of a memory plan show: stretches of time, a letter and a colour for each tensor, the peak."""
+"""The shared parts of both pictures of a memory plan: stretches of time, a letter and a colour for each tensor, the peak."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -184,7 +184,7 @@ def is_by_row(plan: Plan) -> bool:
 
 
 def manner(plan: Plan) -> str:
-    """What is placed, and how inputs and outputs are handed over if not in the arena."""
+    """Returns the plan's granularity in words, and how inputs and outputs are handed over if not in the arena."""
     words = ["by the row" if is_by_row(plan) else "by the tensor"]
     words += [f"{side} {way}" for side, way in (("input", plan.input), ("output", plan.output)) if way != "stored"]
     return ", ".join(words)

@@ -17,7 +17,7 @@ class Choice:
         ram_bytes: arena, state, stack and data.
         flash_bytes: code, tables and weights.
         instructions: the instructions of one inference.
-        cycles_estimate: None where there is none for the core.
+        cycles_estimate: None if there is no estimate for the core.
         solve_seconds: how long planning took.
     """
 
@@ -49,7 +49,7 @@ def is_dominated(choice: Choice, by: Choice) -> bool:
 
 
 def pareto_optimal(choices: Sequence[Choice]) -> tuple[bool, ...]:
-    """For each choice, true if none dominates it."""
+    """Returns, for each choice, true if no other dominates it."""
     return tuple(not any(is_dominated(choice, other) for other in choices) for choice in choices)
 
 

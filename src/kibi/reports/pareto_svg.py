@@ -113,7 +113,7 @@ def _plot(
 
 
 def _front(dots: list[tuple[float, float]]) -> list[Markup]:
-    """A staircase through those dots that are the lowest so far, from the left."""
+    """Draws a staircase through the dots that no dot further left is below."""
     lines: list[Markup] = []
     corner: tuple[float, float] | None = None
     for x, y in sorted(dots, key=lambda dot: (dot[0], -dot[1])):

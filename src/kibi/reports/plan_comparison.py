@@ -35,13 +35,13 @@ class ComparedPlan:
 
     @property
     def manner(self) -> str:
-        """What was asked for, and what was planned instead if whole tensors need no more than rows."""
+        """The requested granularity, and the planned one if complete tensors need no more memory than rows."""
         made = manner(self.plan)
         return made if self.variant in ("", made) else f"{self.variant}: whole tensors do"
 
     @property
     def gap(self) -> float:
-        """How far the arena is above its lower bound, as a share of it."""
+        """The arena's excess over its lower bound, as a share of the bound."""
         bound = self.plan.lower_bound_bytes
         return (self.plan.arena_bytes - bound) / bound if bound else 0.0
 
@@ -65,7 +65,7 @@ class ComparedPlan:
 
 
 def comparison_record(planned: Sequence[ComparedPlan]) -> list[dict[str, Any]]:
-    """The plans for JSON: each as `plan_record` has it, with what a comparison adds."""
+    """Returns the plans for JSON: the fields of `plan_record` and those of the comparison."""
     return [
         {
             "variant": each.variant,

@@ -43,7 +43,7 @@ _FILLS = {
 
 @dataclass(frozen=True, slots=True)
 class _Plot:
-    """Where a timeline is drawn.
+    """The area in which a timeline is drawn.
 
     Attributes:
         box: the plot's sides: moment 0 to `moments`, and address 0 to `top_bytes`.
@@ -160,7 +160,7 @@ def _moves(plot: _Plot, spans: tuple[Span, ...]) -> list[Markup]:
 
 
 def _profile(plot: _Plot, box: Box, spans: tuple[Span, ...], high_water_bytes: int) -> list[Markup]:
-    """How many bytes live at each moment."""
+    """Draws the number of live bytes at each moment."""
     changes = [0] * (plot.moments + 1)
     for span in spans:
         changes[span.start] += span.size_bytes
@@ -192,7 +192,7 @@ def _address_lines(plot: _Plot) -> Iterator[Markup]:
 
 
 def _moment_numbers(plot: _Plot, top: float) -> Iterator[Markup]:
-    """Numbers of moments below their starts, and what a moment is."""
+    """Draws the numbers of moments below their starts, and the definition of a moment."""
     step = round_step(plot.moments)
     while plot.box.width * step / plot.moments < _NEAREST_NUMBERS:
         step *= 2

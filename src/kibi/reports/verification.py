@@ -60,7 +60,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was compared, and what differed.
+    """The result of a comparison of engines.
 
     Attributes:
         model, target: the names of the model and the target.
@@ -240,7 +240,7 @@ def _compare_tflm(
 
 
 def _observed(graph: Graph, plan: Plan, runs: Sequence[list[Array]]) -> Iterator[dict[int, Array]]:
-    """Every computed tensor of each of several runs of the Python runtime, one after another."""
+    """Yields all computed tensors of each run of the Python runtime, one run after another."""
     interpreter = Interpreter(graph, plan)
     for inputs in runs:
         seen: dict[int, Array] = {}

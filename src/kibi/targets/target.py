@@ -1,7 +1,7 @@
 """The target table: what Kibi knows of each processor.
 
 Compiler flags for zig follow what its bundled clang models of each core: M4 and M7 have no FPU unless one is added. Clock
-rates are those of a common board, and serve only to turn cycle estimates into milliseconds.
+rates are those of a common board, and serve only to convert cycle estimates to milliseconds.
 """
 
 from dataclasses import dataclass
@@ -98,7 +98,7 @@ def target(name: str) -> Target:
     """Returns the target of that name.
 
     Raises:
-        TargetError: there is none; the text lists those that exist.
+        TargetError: no such target exists; the text lists those that do.
     """
     try:
         return _BY_NAME[name]

@@ -41,7 +41,7 @@ class CCode(Code):
         return CCode(self.text.upper())
 
     def divided(self, before: str) -> "tuple[CCode, CCode]":
-        """What is before the last place where a text begins, and the rest; all and nothing where it is not there."""
+        """Splits before the last occurrence of a text; returns all and an empty rest if it does not occur."""
         at = self.text.rfind(before)
         return (CCode(self.text[:at]), CCode(self.text[at:])) if at >= 0 else (self, CCode(""))
 
@@ -105,7 +105,7 @@ def word(text: str) -> CCode:
 
 
 def name_problem(name: object) -> str:
-    """What to do about a name, given by somebody, that cannot be a part of names in C; empty for one that can."""
+    """Returns what to do about a given name that cannot be a part of names in C; empty for one that can."""
     if isinstance(name, str) and len(name) <= LONGEST_NAME and _NAME.fullmatch(name):
         return ""
     return f"Name it like a variable in C: at most {LONGEST_NAME} letters, digits and underscores, no digit first"

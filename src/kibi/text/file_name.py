@@ -44,7 +44,7 @@ class FileName:
 
     @property
     def suffix(self) -> str:
-        """What follows the last dot, with it; empty without one."""
+        """The part from the last dot on; empty without a dot."""
         dot = self.text.rfind(".")
         return self.text[dot:] if dot > 0 else ""
 

@@ -1,4 +1,4 @@
-"""Text in Markdown: what becomes code in a line, or in a cell of a table, means nothing but itself."""
+"""Text in Markdown: escapes text so that, as code in a line or in a table's cell, it has no special meaning."""
 
 import re
 

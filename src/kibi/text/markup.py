@@ -25,7 +25,7 @@ def attributes(**values: str) -> Markup:
 
 
 def element_text(text: str) -> Markup:
-    """Foreign text between two tags. What XML 1.0 forbids, and what would hide or turn text, becomes `?`."""
+    """Foreign text between two tags. Characters that XML 1.0 forbids, or that hide or reverse text, become `?`."""
     return Markup(escape(printable(text)))
 
 

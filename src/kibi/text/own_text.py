@@ -6,7 +6,7 @@ from kibi.text.template import Code
 
 
 class OwnText(Code):
-    """Text for people, which nobody else has made."""
+    """Text for people that Kibi itself has written, with no foreign text in it."""
 
     __slots__ = ()
 

@@ -51,9 +51,9 @@ BUILD_TARGETS: Final = frozenset(
 )
 _OWN_FILES = frozenset(("example_main", "cmakelists", "kibi"))
 _DEVICES = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
-"""Of Windows: no file may have such a name, whatever its suffix."""
+"""The names of Windows' devices: no file may have such a name, with any suffix."""
 SPACE: Final = "kibi_"
-"""How the names of Kibi's own functions and files begin."""
+"""The prefix of the names of Kibi's own functions and files."""
 
 
 def is_device(stem: str) -> bool:
@@ -62,9 +62,9 @@ def is_device(stem: str) -> bool:
 
 
 def why_reserved(name: str) -> str:
-    """Why a library or model cannot have a name, which is otherwise one in C; empty where it can.
+    """Returns why a library or model cannot have this valid C name; empty if it can.
 
-    Upper and lower case count as one, because file systems and macros may take them so.
+    Upper and lower case count as equal, because file systems and macros may not distinguish them.
     """
     low = name.lower()
     reasons = (

@@ -1,4 +1,4 @@
-"""Code of a language that is filled into templates: what the types of all languages have in common."""
+"""Code that is filled into templates: the shared parts of the types of all languages."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
