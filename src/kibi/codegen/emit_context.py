@@ -83,7 +83,7 @@ class EmitContext:
 
     @cached_property
     def subgraphs(self) -> "tuple[EmitContext, ...]":
-        """The graphs inside of nodes, each about to be written as a file of its own; the same one for all that share it."""
+        """The graphs inside of nodes. Each becomes its own file; nodes that share a graph share the file."""
         return tuple(dict.fromkeys(self._body_of.values()))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""C text of what callers call: declarations for the header, definitions for the source."""
+"""C text of the public functions: declarations for the header, definitions for the source."""
 
 from kibi.codegen import memory_c
 from kibi.codegen.emit_context import EmitContext

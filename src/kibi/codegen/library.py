@@ -28,7 +28,7 @@ from kibi.version import __version__
 _FEATURE = re.compile(r"^#ifndef (KIBI_\w+)\n#define \1 1\b", re.MULTILINE)
 """The lines with which a kernel's file declares a part that can be left out."""
 KERNELS = "kernels"
-"""The folder of the kernels and of what they include."""
+"""The folder of the kernels and of the headers that they include."""
 _WORD_BYTES = 8
 """Variables in a model's struct are aligned for any element."""
 
@@ -224,7 +224,7 @@ def _command(graphs: Sequence[Graph], target: Target) -> str:
 
 
 def write(library: Library, directory: Path) -> Library:
-    """Writes the files; each is complete or absent, whatever happens. What an earlier library left, and nobody needs, is removed.
+    """Writes the files; each is complete or absent after any failure. Files of an earlier library that are not needed are removed.
 
     Raises:
         OutputError: the directory is a file, or cannot be written.

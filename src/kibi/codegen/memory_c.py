@@ -255,7 +255,7 @@ ${refusal}${cleared}${checks}${keep}${rewind}    return KIBI_OK;
 
 
 def _init_head(b: EmitContext) -> CCode:
-    """The function's declaration without what ends it."""
+    """Returns the head of the function, for a declaration or a definition."""
     if not b.regions:
         return code("kibi_status ${name}_init(${name}_t *model, void *arena, size_t arena_bytes)", name=b.prefix)
     return code(
@@ -267,7 +267,7 @@ def _init_head(b: EmitContext) -> CCode:
 
 
 def init_declaration(b: EmitContext) -> CCode:
-    """The declaration of `init`, with what it does."""
+    """Returns the declaration of `init`, with a comment."""
     upper = b.upper.text
     if not b.regions:
         what = f"Gives the model its arena: {upper}_ARENA_BYTES bytes, aligned to {upper}_ARENA_ALIGNMENT."

@@ -10,8 +10,8 @@ from kibi.text.c import CCode, code, filled
 _MOST_PIECES = 4
 _FORMULA_BYTES, _CONSTANT_BYTES = 12, 7
 _RING_BYTES, _TABLE_BYTES, _UNIT_BYTES, _PLACES_BYTES = 14, 4, 2, 13
-"""Estimated bytes of flash of one use: of a formula with a constant; and, beyond a formula, of a remainder, of a table with its
-unit, and of a table of a table. Averages over the functions of three networks, each compiled with each form for a Cortex-M4 by
+"""Estimated bytes of flash of one use: of a formula and of a constant; and, beyond a formula, of a remainder, a table, its unit,
+and a table of a table. Averages over the functions of three networks, each compiled with each form for a Cortex-M4 by
 zig at -Os.
 """
 

@@ -49,7 +49,7 @@ ${body}    }
 
 
 def _block(b: EmitContext, block: Block, turns: int) -> CCode:
-    """The calls of some entries, in those iterations in which they have steps."""
+    """Returns the calls of some entries, with conditions for iterations in which they have no steps."""
     conditions = [code("i >= $first", first=block.first)] if block.first else []
     conditions += [code("i < $end", end=block.end)] if block.end < turns else []
     active = range(block.first, block.end)
@@ -63,7 +63,7 @@ def _block(b: EmitContext, block: Block, turns: int) -> CCode:
 
 
 def _call(b: EmitContext, entry: Entry, depth: int, active: range) -> CCode:
-    """The call of a node's function, and what follows it where it may end the inference.
+    """Returns the call of a node's function, and the check after it if the node may end the inference.
 
     Args:
         b: what is written.
@@ -91,7 +91,7 @@ def _call(b: EmitContext, entry: Entry, depth: int, active: range) -> CCode:
 
 
 def _labelled(b: EmitContext, number: int, statement: CCode) -> CCode:
-    """A call and, where the line has room for it, what it makes."""
+    """Returns a call, with a comment on its output if the line has room for it."""
     name = b.tensor_names[b.graph.views[number].output.index].text
     line, _ = statement.divided("\n")
     found = code("$line $what\n", line=line, what=remark(name))

@@ -1,4 +1,4 @@
-"""Orders as the lines of a table: neighbouring nodes that run alike share a line, and a line may repeat those above it."""
+"""Orders as the lines of a table: neighbouring nodes with equal steps share a line, and a line may repeat the lines above it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

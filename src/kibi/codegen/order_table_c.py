@@ -12,7 +12,7 @@ from kibi.text.c import CCode, code, comment, filled, lines, plain, remark, word
 
 
 def order_table(b: EmitContext) -> CCode:
-    """The table of functions, that of the order, and what follows it."""
+    """Returns the table of functions, the table of the order, and the driver."""
     count = len(b.graph.nodes)
     head = code("")
     if b.receivers > 1:

@@ -89,7 +89,7 @@ def _expression(b: EmitContext, tensor: Tensor, place: Place) -> Offsets:
 
 
 def _kind(b: EmitContext, number: int) -> StepKind | None:
-    """The kind of a node; None for one that needs a function of its own."""
+    """Returns the kind of a node; None if the node needs its own function."""
     view, call, accesses = b.graph.views[number], b.calls[number], b.accesses[number]
     if not b.is_plain or not call.kernel or call.takes_step or len(accesses) != 1 or view.op.receives:
         return None

@@ -1,4 +1,4 @@
-"""C text of a graph inside of an operator: what its kernel needs to run it."""
+"""C text of a graph inside of an operator: the constant that its kernel needs to run the graph."""
 
 from kibi.codegen.emit_context import EmitContext
 from kibi.text.c import CCode, code, comment, plain, word

@@ -11,7 +11,7 @@ _HEAD_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """A format that is recognised by what it begins with."""
+    """A format that is recognised by its first bytes."""
 
     start: bytes
     what: str

@@ -1,4 +1,4 @@
-"""Reading a model file from disk, with a clear error for whatever is not a file that can be read."""
+"""Reads a model file from disk, with a clear error for paths that are no readable file."""
 
 import os
 from pathlib import Path

@@ -15,7 +15,7 @@ class Codebook:
     Attributes:
         bits: the bits of an index, 1 to 7.
         indices: `[N]` u8: packed, in the order of the elements, from the highest bit of each byte to the lowest.
-        tables: `[C, V]`: the values of each channel of the first axis; or `[1, V]`: those of the whole tensor.
+        tables: `[C, V]`: the values of each channel of the first axis; or `[1, V]`: one table for all channels.
         elements: the decoded array.
     """
 

@@ -38,7 +38,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """An entry point of a model file: a graph, and names for what goes in and out.
+    """An entry point of a model file: a graph, and names of its inputs and outputs.
 
     Attributes:
         key: its name.
@@ -96,7 +96,7 @@ class Graph:
 
     @cached_property
     def selections(self) -> dict[Any, Any]:
-        """The lowered graphs that `kibi.selection` has made of this one, by what was asked for."""
+        """The lowered graphs that `kibi.selection` has made from this graph, by the arguments of the lowering."""
         return {}
 
     @cached_property
@@ -217,7 +217,7 @@ class NodeView:
 
     @cached_property
     def accumulates(self) -> bool:
-        """True if its steps add rows of the input to an accumulator, and the last makes the whole output."""
+        """True if its steps add rows of the input to an accumulator, and the last step makes the complete output."""
         return self.op.accumulates(self)
 
     def find(self, name: str) -> Tensor | None:

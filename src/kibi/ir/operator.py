@@ -1,4 +1,4 @@
-"""The operator contract: what one file under `kibi.ops` must say about its operator."""
+"""The operator contract: the facts that one file under `kibi.ops` must state about its operator."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -181,7 +181,7 @@ class Operator(ABC):
     ignores_elements: ClassVar[bool] = False
     """True if its output follows from its inputs' types alone."""
     flow_depends_on_elements: ClassVar[bool] = False
-    """True if its inputs' elements choose what runs, and how often: a branch, a loop, a suppression.
+    """True if the elements of its inputs choose what runs and how often: a branch, a loop, a suppression.
 
     Instructions and stack are then those of the inputs that were tried.
     """

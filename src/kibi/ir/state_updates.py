@@ -22,15 +22,15 @@ def overwrites(graph: Graph) -> tuple[Overwrites, ...]:
 
     It adds the nodes to wait for because one of the two may end the inference (`stop_waits`).
     """
-    behind = stop_waits(graph)
+    exits = stop_waits(graph)
     if all(tensor.updates is None for tensor in graph.tensors):
-        return behind
+        return exits
     users: dict[int, list[int]] = {}
     for number, node in enumerate(graph.nodes):
         for index in dict.fromkeys((*node.inputs, *node.outputs)):
             if index is not None and graph.tensors[index].is_state:
                 users.setdefault(index, []).append(number)
-    return tuple((*_waits(graph, number, users), *behind[number]) for number in range(len(graph.nodes)))
+    return tuple((*_waits(graph, number, users), *exits[number]) for number in range(len(graph.nodes)))
 
 
 def overwrite_problems(graph: Graph) -> Iterator[Problem]:
@@ -162,7 +162,7 @@ def can_overwrite(view: NodeView, place: int, overlap: int | None, output: int =
 
 
 def in_order(tensors: Mapping[int, Tensor] | Sequence[Tensor], nodes: Sequence[Node]) -> tuple[Node, ...] | None:
-    """Nodes in an order in which each reads what is made, and nobody still uses what another has overwritten.
+    """Orders nodes so that each reads only tensors made before, and no node uses bytes that another has overwritten.
 
     Of all that can run, the one that stood first comes first: where the order was possible, it stays.
 

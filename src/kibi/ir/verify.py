@@ -195,7 +195,7 @@ def _inferred(view: NodeView) -> tuple[tuple[tuple[int, ...], DType], ...]:
 
 
 def _ruled(view: NodeView) -> tuple[tuple[tuple[int, ...], DType], ...]:
-    """Shape and type of each output; where they are the declared ones, what the operator makes of them is checked, too."""
+    """Returns the inferred shape and type of each output; if they equal the declared ones, runs the operator's full check."""
     inferred = view.inferred()
     if inferred == view.declared:
         view.op.check_in_full(view)

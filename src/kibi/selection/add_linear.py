@@ -46,7 +46,7 @@ def pack_add(call: KernelCall) -> KernelCall | None:
 
 
 def _factor(own: Multiplier, output: Multiplier) -> int:
-    """Returns what an input is multiplied by on its way to the output, in units of the last bit, rounded."""
+    """Returns the factor from an input to the output, in units of the last bit, rounded."""
     product = Fraction(own.value, 1 << (31 - own.shift)) * Fraction(output.value, 1 << (31 - output.shift))
     return round(product * (1 << (_LEFT_SHIFT + _FRACTION_BITS + _FACTOR_BITS)))
 

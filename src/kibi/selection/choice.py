@@ -89,7 +89,7 @@ def _is_for(variant: Variant, call: KernelCall, target: Target) -> bool:
 
 
 def _packed(variant: Variant, call: KernelCall, goal: Goal) -> KernelCall | None:
-    """The variant's call, checked against what it was given."""
+    """Returns the variant's call, after a check of its scratch and steps; None if the variant refuses the layer."""
     most_bytes = max(call.scratch_bytes, variant.scratch_bytes(call, goal))
     packed = variant.pack(replace(call, scratch_bytes=most_bytes))
     if packed is None:

@@ -22,7 +22,7 @@ def window_of(call: KernelCall) -> Window:
 
 
 def blocks_scratch(call: KernelCall, goal: Goal) -> int:
-    """Returns the bytes that the fastest blocks take: few of them, or, for speed, as many as are of use.
+    """Returns the bytes of scratch for the fastest blocks: a few blocks, or, for speed, as many as are useful.
 
     Args:
         call: of `kibi_conv2d_s8`.

@@ -41,7 +41,7 @@ class Depthwise:
         return self.params.activation_min >= self.params.output_zero_point
 
     def fits_packed_pairs(self) -> bool:
-        """True if all sums, scaled but for the last bit of the shift, fit 16 bits, signed, whatever the inputs."""
+        """True if all sums, scaled except for the last bit of the shift, fit 16 signed bits for every input."""
         bias, weights = self.sums.bias.astype(np.int64), self.weights.astype(np.int64)
         most = abs(bias) + 128 * abs(weights).sum(axis=(0, 1))
         scaled = requantize(most, self.sums.multiplier, self.sums.shift.astype(np.int32) + 1)

@@ -1,4 +1,4 @@
-"""A graph whose nodes have their kernels: what plans are made for, and what runs."""
+"""A graph whose nodes have their kernels: the input of planners, runtimes and the code generator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace

@@ -35,7 +35,7 @@ def normalized_sums(
 
 
 def doubled(sums: SimpleSums) -> NDArray[np.int32]:
-    """The multipliers doubled, less 2**32: what 32 bits make of them."""
+    """Returns the multipliers doubled, less 2**32: the values that wrap in 32 bits."""
     return (sums.multiplier.astype(np.int64) * 2 - (1 << 32)).astype(np.int32)
 
 

@@ -11,9 +11,9 @@ class Goal(StrEnum):
     """The goal of a model's plan and code."""
 
     SPEED = "speed"
-    """The fewest instructions, whatever the flash; whole tensors, and as much scratch as kernels can use."""
+    """The fewest instructions, at any cost in flash: whole tensors, and as much scratch as kernels can use."""
     BALANCED = "balanced"
-    """The smallest arena; faster kernels where what they store is about as large."""
+    """The smallest arena; faster kernels only where their constants have about the same size."""
     FLASH = "flash"
     """The smallest arena, and the least flash: one kernel for all layers of a kind."""
 

@@ -94,7 +94,7 @@ class Compression:
     def _restored(
         self, index: int, record: TensorRecord, data: Array, work: Callable[[], tuple[Array, Codebook | None]]
     ) -> TensorRecord:
-        """The record with what is decoded; the work is bounded by the bytes that it reads."""
+        """Returns the record with its decoded data; the bytes that it reads bound the work."""
         self._reader.copied(data.size)
         elements, found = work()
         if found is not None:
@@ -102,7 +102,7 @@ class Compression:
         return replace(record, data=elements)
 
     def remembered(self, tensor: Tensor) -> Tensor:
-        """The tensor that was made of what `restore` gave; it remembers how its elements are looked up."""
+        """Adds the codebook to a tensor that was made from the result of `restore`."""
         found = self._codebooks.get(tensor.index)
         if found is None or tensor.data is None:
             return tensor

@@ -54,7 +54,7 @@ def corrupt(error: CorruptError | OverlapError, operator: int | None = None, ten
 def read_operators(
     reader: ModelReader, compression: Compression, graphs: Callable[[int], Graph]
 ) -> tuple[list[Draft], Handles, list[Problem]]:
-    """The operators that could be made, the handles of variables, and what is wrong with the others."""
+    """Returns the operators that could be made, the handles of variables, and the problems of the others."""
     drafts: list[Draft] = []
     problems: list[Problem] = []
     resolved: list[tuple[int, OperatorRecord]] = []
@@ -130,7 +130,7 @@ def index_problems(reader: ModelReader, drafts: Iterable[Draft]) -> Iterator[Pro
 def read_tensors(
     reader: ModelReader, drafts: Iterable[Draft], compression: Compression
 ) -> tuple[dict[int, Tensor], list[Problem]]:
-    """The tensors that the model's inputs, outputs and supported operators name, and what is wrong with the others."""
+    """Returns the tensors that the model's inputs, outputs and supported operators name, and the problems of invalid ones."""
     operators: dict[int, int | None] = {}  # for each tensor, the first operator that names it
     for draft in drafts:
         for index in draft.operands:

@@ -38,7 +38,7 @@ def embed_offline_plan(data: bytes, source: str, offsets: Sequence[int], order: 
     A plan that the file carries already is replaced. Tensors of further subgraphs get -1: TFLM places them around the others.
 
     Args:
-        data: the whole file.
+        data: the contents of the file.
         source: its name, for messages.
         offsets: for each tensor of the first subgraph its offset in bytes, or -1.
         order: for each place, the index of the operator of the first subgraph that goes there; None: as they are.

@@ -14,7 +14,7 @@ def single_operator(data: bytes, source: str, operator: int) -> bytes:
     shape's bytes with one that it does name. All else stays. The copy is not meant to be run.
 
     Args:
-        data: the whole file.
+        data: the contents of the file.
         source: its name, for messages.
         operator: index of the operator that stays.
 

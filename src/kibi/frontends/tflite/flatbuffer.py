@@ -31,7 +31,7 @@ _EMPTY_TABLE = struct.pack("<HHi", 4, 4, 4)
 
 
 class CorruptError(Exception):
-    """The bytes are no sound flatbuffer; the importer turns it into a located problem."""
+    """The bytes are no valid flatbuffer; the importer converts this error into a located problem."""
 
 
 class OverlapError(Exception):

@@ -79,7 +79,7 @@ def evaluated(source: str, tensors: Mapping[int, Tensor], node: Node) -> Array |
 
 
 def _site(source: str, tensors: Mapping[int, Tensor], node: Node) -> NodeView | None:
-    """The node as a graph of its own; None where it breaks a rule."""
+    """Returns the node as its own graph; None if it breaks a rule."""
     places = {
         index: place for place, index in enumerate(dict.fromkeys((*filter(_is_there, node.inputs), *node.outputs)))
     }

@@ -72,7 +72,7 @@ class Handles:
         return Handles(keys, tuple(calls))
 
     def access(self, record: OperatorRecord, node: Node) -> Access | Problem:
-        """The read or assignment that a record with as many operands as it should have is; or what is wrong with it."""
+        """Returns a record with the right number of operands as a read or an assignment; or its problem."""
         if None in node.inputs:
             return Problem(f"{record.name}: the value that is assigned is left out", _AGAIN, node.source)
         key = self.keys.get(record.inputs[0])

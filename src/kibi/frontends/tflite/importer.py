@@ -33,7 +33,7 @@ def import_model(data: bytes, source: str, signature: str | None = None) -> Grap
     """The graph of a `.tflite` file's contents.
 
     Args:
-        data: the whole file.
+        data: the contents of the file.
         source: the file's name, for messages and the graph's name.
         signature: the entry point whose graph is wanted; None: the first graph, which TFLM runs.
 
@@ -203,9 +203,9 @@ def _state_problems(parts: _Parts) -> Iterator[Problem]:
 
 
 def _without_unread_parts(graph: Graph) -> Iterator[Node]:
-    """The nodes but those that make one of several outputs of an operator, and one that nobody reads.
+    """Yields the nodes, without parts that nobody reads: a part makes one of several outputs of an operator.
 
-    All were verified. Where nobody reads any, the first one stays, so that the operator is still there to be seen.
+    All parts were verified before. If nobody reads any part, the first one stays, so that the operator is still visible.
     """
     used = {*graph.outputs, *(index for node in graph.nodes for index in node.inputs)}
     for _, parts in groupby(graph.nodes, lambda node: node.source):
@@ -214,7 +214,7 @@ def _without_unread_parts(graph: Graph) -> Iterator[Node]:
 
 
 def _model_problems(reader: ModelReader) -> Iterator[Problem]:
-    """Problems of the model as a whole."""
+    """Yields the problems of the complete model."""
     if reader.version != _SCHEMA_VERSION:
         what = f"the schema's version is {reader.version}; version {_SCHEMA_VERSION} is supported"
         yield Problem(what, "Convert the model with a converter of TensorFlow 1.14 or newer")
@@ -225,7 +225,7 @@ def _model_problems(reader: ModelReader) -> Iterator[Problem]:
 def _connect(
     drafts: Iterable[Draft], table: TensorTable, handles: Handles
 ) -> tuple[list[Node | Access], list[Problem]]:
-    """The nodes of the operators whose tensors are all sound, and what is wrong with the others."""
+    """Returns the nodes of operators whose tensors are all valid, and the problems of the others."""
     tensors = table.tensors
     nodes: list[Node | Access] = []
     problems: list[Problem] = []
@@ -270,7 +270,7 @@ def _operand_problems(draft: Draft, inputs: Sequence[Tensor | None]) -> Iterator
 
 
 def _waits(node: Node, tensors: Mapping[int, Tensor], made: Container[int]) -> bool:
-    """True if what must be a constant comes from an operator that is a problem already: this one is none of its own."""
+    """True if an operand that must be constant comes from an operator with a problem: then it is no further problem."""
     packed = zip((name.rstrip("?") not in node.op.row_inputs for name in node.op.inputs), node.inputs, strict=False)
     return any(
         must and index is not None and not tensors[index].is_constant and index not in made for must, index in packed

@@ -1,4 +1,4 @@
-"""Layers whose types TFLM does not multiply: named once for a model that is made of them, not for each layer.
+"""Layers with types that TFLM does not multiply: one problem names all of them, if a model consists of such layers.
 
 They are not run as an extension either. Of hybrid layers LiteRT chooses scales anew for each input while the model runs. Of uint8
 ones the weights have zero points, so that they span nine bits once these are subtracted, and no kernel of int8 gives their sums.

@@ -27,7 +27,7 @@ def read_offline_plan(data: bytes, source: str, *, first_graph: bool = False) ->
     """The offsets that a `.tflite` file asks for.
 
     Args:
-        data: the whole file.
+        data: the contents of the file.
         source: the file's name, for messages.
         first_graph: true if only the offsets of the first subgraph are wanted.
 

@@ -98,7 +98,7 @@ def read_outline(data: bytes, source: str) -> Outline:
     """The outline of a `.tflite` file's contents.
 
     Args:
-        data: the whole file.
+        data: the contents of the file.
         source: the file's name, for messages and the graph's name.
 
     Raises:

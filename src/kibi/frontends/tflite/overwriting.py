@@ -1,4 +1,4 @@
-"""Tensors that are written again: each further writing makes a tensor of its own, as a graph wants it.
+"""Tensors that are written again: each further write gets its own tensor, because a graph's tensor has one maker.
 
 TFLM gives a tensor one place in memory, from its first use to its last, and an operator that writes it again overwrites the bytes.
 Who reads the tensor after that sees the new ones, and so does the caller where it is an output of the model. What the caller gave

@@ -161,7 +161,7 @@ class Options:
 
 
 class ModelReader:
-    """One file, entered; a subgraph's tensors and operators on demand: at first those of subgraph 0.
+    """An open model file. It reads a subgraph's tensors and operators on demand; at first those of subgraph 0.
 
     All methods raise `CorruptError` where the bytes are no sound flatbuffer, and `OverlapError` where there is no use
     in reading on.
@@ -298,7 +298,7 @@ class ModelReader:
         return data
 
     def entered(self, data: bytes, position: int) -> CheckedTable:
-        """A table of a flatbuffer inside this one; what is read of it counts as read of the file."""
+        """Enters a table of a flatbuffer inside this one; the bytes read of it count as read of the file."""
         return CheckedTable(data, position, self._budget)
 
     def operator(self, index: int) -> OperatorRecord:

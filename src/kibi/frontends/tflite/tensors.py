@@ -41,7 +41,7 @@ def unused(index: int) -> Tensor:
 def import_tensor(
     index: int, record: TensorRecord, copied: Callable[[int], None], *, is_input: bool = False
 ) -> tuple[Tensor | None, list[Problem]]:
-    """A tensor, or what is wrong with it.
+    """Returns a tensor, or its problems.
 
     Args:
         index: its index in the file.

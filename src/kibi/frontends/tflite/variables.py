@@ -114,7 +114,7 @@ def _read_late(nodes: Sequence[Node | Access]) -> frozenset[int]:
 def _types(
     tensors: Mapping[int, Tensor], accesses: Sequence[Access], initial: Mapping[Key, Array]
 ) -> tuple[dict[Key, TensorType], tuple[Problem, ...]]:
-    """The type of each variable that is read, which is that of its first read; and what is wrong."""
+    """Returns the type of each variable that is read, which is the type of its first read; and the problems."""
     read: dict[Key, Tensor] = {}
     for access in (each for each in accesses if not each.is_assignment):
         read.setdefault(access.key, tensors[access.tensor])

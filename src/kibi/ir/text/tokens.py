@@ -49,7 +49,7 @@ class Tokens:
         return self._tokens[self._place]
 
     def take(self) -> Token:
-        """Returns the next piece, and goes on."""
+        """Returns the next piece, and advances."""
         token = self.next
         self._place += token.kind != "end"
         return token
@@ -102,7 +102,7 @@ class Tokens:
         return self.take()
 
     def fail(self, what: str, token: Token | None = None) -> NoReturn:
-        """Ends with what is wrong, and where.
+        """Raises an error that says what is wrong, and where.
 
         Raises:
             InputError: always.

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class OptionsError(Exception):
-    """An operator's options ask for what Kibi does not support, or make no sense.
+    """An operator's options are invalid, or Kibi does not support them.
 
     Attributes:
         what: the fact.
@@ -114,7 +114,7 @@ class Importer:
         return tuple(inputs[place] for place in self.order if place < len(inputs))
 
     def arity_problem(self, op: Operator, inputs: int, outputs: int) -> str:
-        """Returns what is wrong with the numbers of inputs and outputs that the file has; empty where they are right."""
+        """Returns what is wrong with the file's numbers of inputs and outputs; empty if they are right."""
         takes, gives = self.operands or (self._file_inputs(op), op.outputs)
         required = 1 + max((place for place, name in enumerate(takes) if not name.endswith("?")), default=-1)
         made = sum(not name.endswith("?") for name in gives)

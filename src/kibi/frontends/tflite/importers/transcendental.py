@@ -1,4 +1,4 @@
-"""Importers of exponentials, logarithms, circular functions, and of what is divided by a norm."""
+"""Importers of exponentials, logarithms, circular functions, and of division by a norm."""
 
 from collections.abc import Mapping
 
