@@ -52,20 +52,20 @@ class Block:
 
 
 def blocks(text: str) -> tuple[Block, ...]:
-    """All fenced blocks of a document, in order."""
+    """Returns all fenced blocks of a document, in order."""
     found: list[Block] = []
-    behind = -1
+    end = -1
     for match in _FENCE.finditer(text):
         language, before = match["language"], text[: match.start()]
         runs = language in ("python", "sh") and not _NOT_RUN.search(before)
-        follows = behind >= 0 and not text[behind : match.start()].strip()
+        follows = end >= 0 and not text[end : match.start()].strip()
         found.append(Block(language, match["body"], match.start("body"), match.end("body"), runs, follows))
-        behind = match.end()
+        end = match.end()
     return tuple(found)
 
 
 def run_blocks(text: str) -> str:
-    """The document with the output of its blocks as they print it now.
+    """Runs the blocks of a document, and returns it with their outputs.
 
     Raises:
         BlockError: a block failed.

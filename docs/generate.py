@@ -1,4 +1,4 @@
-"""Write everything in the documents that code can write, or check that it is fresh.
+"""Writes everything in the documents that code can write, or checks that it is fresh.
 
     python docs/generate.py                         write all
     python docs/generate.py --check                 check all: 1 where something is stale

@@ -8,7 +8,7 @@ from statistics import fmean
 Point = tuple[float, float]
 _SWEEPS = 24
 _LANE_WEIGHT = 4.0
-"""How much more a bend in a line counts than a box that is not in the middle of its neighbours."""
+"""The weight of a bend in a line, relative to a box that is not in the middle of its neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where boxes and lines are.
+    """The places of boxes and lines.
 
     Attributes:
         width: of the picture.
@@ -102,7 +102,7 @@ def _rows(storeys: Sequence[Sequence[str]], chains: Iterable[Sequence[str]]) -> 
 
 
 def _ordered(rows: _Rows) -> _Rows:
-    """Returns the rows in the order with the fewest crossings of a number of sweeps, up and down by turns.
+    """Returns the rows in the order with the fewest crossings of a number of sweeps, alternately up and down.
 
     A sweep sorts each row by the mean place of what its things are joined to in the row before.
     """
@@ -137,7 +137,7 @@ def _crossings(rows: _Rows) -> int:
 
 
 def _middles(rows: _Rows, boxes: frozenset[str], sizes: Sizes) -> dict[str, float]:
-    """Returns the middle of each thing: near the mean of what it is joined to, as far as the order and the gaps allow."""
+    """Returns the middle of each thing: near the mean of the things it is joined to, where order and gaps allow."""
     middles: dict[str, float] = {}
     for row in rows.things:
         for index, thing in enumerate(row):

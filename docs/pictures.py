@@ -30,7 +30,7 @@ _LABELLED = 10.0
 
 
 def pictures() -> Mapping[str, str]:
-    """Every picture's SVG text by its file name."""
+    """Returns the SVG text of each picture, by its file name."""
     model = kibi.load(kibi.demo.model_path())
     planned = [
         ComparedPlan(PlannedModel.of(model, kibi.plan(model, **options)), name) for name, options in VARIANTS.items()
@@ -59,7 +59,7 @@ def _recording_picture() -> str:
 
 
 def _first_rows_picture(model: kibi.Graph, plan: kibi.Plan, steps: int = 24) -> str:
-    """The first steps of a plan, each equally wide and named: which rows lie where, and when they die."""
+    """Draws the first steps of a plan, each equally wide and named: the places of rows, and when they die."""
     box = Box(96, 64, 96 + 40.0 * steps, 64 + 400)
     runs = tuple(Run(node, row, 1) for node, row in plan.steps[:steps])
     live = tuple(replace(each, end=min(each.end, steps)) for each in plan.buffers if each.start < steps)

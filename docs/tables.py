@@ -36,12 +36,12 @@ _ATTRIBUTE = re.compile(r"^ +(?P<name>[\w, ]+): (?P<text>.+)$", re.MULTILINE)
 
 
 def pages() -> Mapping[str, str]:
-    """Every generated page's text by its file name."""
+    """Returns the text of each generated page, by its file name."""
     return {"operators.md": operators_page(), "errors.md": errors_page(), "commands.md": commands_page()}
 
 
 def operators_page() -> str:
-    """What is supported, from the registry."""
+    """Returns the page of supported operators, from the registry."""
     known = operators()
     lines = [
         "# Operators",
@@ -95,7 +95,7 @@ def _operands(operator: type[Operator]) -> str:
 
 
 def _role(operator: type[Operator], name: str) -> str:
-    """What is special about an operand, in brackets."""
+    """Returns the special properties of an operand, in brackets."""
     constant = "" if name.rstrip("?") in operator.row_inputs else "constant"
     roles = ", ".join(filter(None, (constant, "optional" if name.endswith("?") else "")))
     return f" ({roles})" if roles else ""
@@ -265,7 +265,7 @@ def operators_sentence() -> str:
 
 
 def rows_sentence() -> str:
-    """What a plan by the row saves on the shipped model, measured."""
+    """Returns a sentence on the bytes that a plan by the row saves on the shipped model, measured."""
     model = kibi.load(kibi.demo.model_path())
     whole, rows = (_measured(model, kibi.plan(model, granularity=name)) for name in ("tensor", "row"))
     same = "the same bits" if rows.bit_exact and whole.bit_exact else "OTHER BITS"
@@ -310,7 +310,7 @@ def figures() -> str:
 
 
 def circumstances() -> str:
-    """What the figures depend on besides Kibi, in a sentence."""
+    """Returns a sentence on what the figures depend on besides Kibi."""
     try:
         oracle = f"bits compared with tflite-micro {version('tflite-micro')}"
     except PackageNotFoundError:
@@ -319,7 +319,7 @@ def circumstances() -> str:
 
 
 def recorded_counts() -> str:
-    """What layers and models take on emulated cores, from the record; a sentence where there is none."""
+    """Returns the costs of layers and models on emulated cores, from the record; a sentence if there is no record."""
     if not _COUNTS.is_file():
         return "Nothing is recorded yet: `python benchmarks/counts.py --write` does it.\n"
     record = json.loads(_COUNTS.read_text(encoding="utf-8"))
@@ -353,11 +353,11 @@ _LAYERS = {
     "c3": "`c3`: 3 x 3, 16 channels to 16, on 32 x 32",
     "fc": "`fc`: fully connected, 640 to 128",
 }
-"""What the recorded layers are: `benchmarks/layers.py`."""
+"""The recorded layers in words; `benchmarks/layers.py` defines them."""
 
 
 def _models_table(counts: Mapping[str, Mapping[str, int]]) -> str:
-    """What each model takes on the Cortex-M4; empty where none is recorded."""
+    """Returns the table of each model's costs on the Cortex-M4; empty if none is recorded."""
     models = sorted(name for name in counts if name.startswith("model "))
     if not models:
         return ""
