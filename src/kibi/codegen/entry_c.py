@@ -60,7 +60,7 @@ void *${name}_variable(${name}_t *model, unsigned index);
 def _input_declaration(b: EmitContext) -> CCode:
     return code(
         """
-/* Returns where to write input `index` before each ${name}_invoke, which overwrites it; NULL if there is no such input. */
+/* Returns where to write input `index` before each ${name}_invoke, which overwrites it; NULL if it does not exist. */
 $kind *${name}_input(${name}_t *model, unsigned index);
 """,
         name=b.prefix,

@@ -37,7 +37,7 @@ typedef struct {
  * may share them. */
 kibi_status glyphs_init(glyphs_t *model, void *arena, size_t arena_bytes);
 
-/* Returns where to write input `index` before each glyphs_invoke, which overwrites it; NULL if there is no such input. */
+/* Returns where to write input `index` before each glyphs_invoke, which overwrites it; NULL if it does not exist. */
 int8_t *glyphs_input(glyphs_t *model, unsigned index);
 
 /* Returns output `index`, valid after glyphs_invoke until the arena is used again; NULL if there is no such output. */

@@ -37,7 +37,7 @@ typedef struct {
  * may share them. */
 kibi_status pooled_init(pooled_t *model, void *arena, size_t arena_bytes);
 
-/* Returns where to write input `index` before each pooled_invoke, which overwrites it; NULL if there is no such input. */
+/* Returns where to write input `index` before each pooled_invoke, which overwrites it; NULL if it does not exist. */
 int8_t *pooled_input(pooled_t *model, unsigned index);
 
 /* Returns output `index`, valid after pooled_invoke until the arena is used again; NULL if there is no such output. */
