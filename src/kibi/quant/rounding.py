@@ -30,9 +30,8 @@ def rounding_divide_by_power_of_two(value: ArrayLike, exponent: ArrayLike) -> In
     """
     x = np.asarray(value, dtype=np.int64)
     e = np.asarray(exponent, dtype=np.int64)
-    mask = (np.int64(1) << e) - 1
-    threshold = (mask >> 1) + (x < 0)
-    return (x >> e) + ((x & mask) > threshold)
+    half = (np.int64(1) << e) >> 1
+    return (x + (half - ((x < 0) & (e > 0)))) >> e
 
 
 def requantize(acc: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Int64:

@@ -65,12 +65,15 @@ class LoweredGraph(Graph):
         return self._named(self.chosen) if self.chosen else self.general_calls
 
     def _named(self, names: Sequence[str]) -> tuple[KernelCall, ...]:
-        """The calls of kernels of these names."""
+        """The calls of kernels of these names: mostly those that the rules choose, which are made once for a graph."""
         if len(names) != len(self.nodes):
             raise InputError(f"{len(names)} kernels are named for {len(self.nodes)} nodes of {self.name}.")
         found = []
-        for node, call, name in zip(self.nodes, self.general_calls, names, strict=True):
-            fitting = {call.kernel: call} if name == call.kernel else self._candidates(call)
+        ruled = select(self.unlowered, self.target, self.goal).calls
+        for node, call, its, name in zip(self.nodes, self.general_calls, ruled, names, strict=True):
+            fitting = {each.kernel: each for each in (its, call)}
+            if name not in fitting:
+                fitting = self._candidates(call)
             if name not in fitting:
                 known = ", ".join(fitting)
                 raise InputError(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -69,18 +70,16 @@ class Div(Elementwise2):
             output_zero_point=zero_point,
             output_multiplier=factor.value,
             output_shift=factor.shift,
-            reciprocals=_RECIPROCALS,
+            reciprocals=_reciprocals(),
         )
 
 
+@cache
 def _reciprocals() -> NDArray[np.int32]:
     """Of 1 … 255, without integer bits, times the power of two that makes each at least 1/2; 0 in front."""
     values = np.array([0, *(reciprocal(number, 31)[0] for number in range(1, 256))], np.int32)
     values.flags.writeable = False
     return values
-
-
-_RECIPROCALS = _reciprocals()
 
 
 def _quotient_s8(view: NodeView, a: Numbers, b: Numbers) -> Numbers:
@@ -90,7 +89,7 @@ def _quotient_s8(view: NodeView, a: Numbers, b: Numbers) -> Numbers:
     centred, over = a.astype(np.int64) - zero1, b.astype(np.int64) - zero2
     dividend, divisor = np.where(over < 0, -centred, centred), np.abs(over)
     headroom = 31 - _bits(np.where(dividend < 0, ~dividend, dividend))
-    high = saturating_rounding_doubling_high_multiply(dividend << headroom, _RECIPROCALS[divisor])
+    high = saturating_rounding_doubling_high_multiply(dividend << headroom, _reciprocals()[divisor])
     exponent = headroom + _bits(divisor) - 1 - factor.shift
     high = saturating_rounding_doubling_high_multiply(high, factor.value)
     scaled = rounding_divide_by_power_of_two(high, np.clip(exponent, 0, 31))
