@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from itertools import pairwise
-from time import perf_counter
+from time import thread_time
 
 from kibi.errors import PlanError, ToolchainError
 from kibi.planner.order.better_orders import Greedy
@@ -23,7 +23,7 @@ _FEW_ITEMS = 64
 _NOWHERE = 2 * MOST_BYTES
 _MOST_SECONDS = 1e6
 _GUARD = 30.0
-"""How many times the time limit may pass before the clock ends the search: then the machine is far too slow."""
+"""How many times the time limit may pass, in seconds of this thread, before the search ends: the machine is far too slow then."""
 
 
 class Status(Enum):
@@ -313,8 +313,8 @@ def _greedy_in_python(problem: PlacementProblem, progress: Progress, capacity: i
 
 
 def _clock(seconds: float) -> Callable[[], bool]:
-    until = perf_counter() + seconds * _GUARD
-    return lambda: perf_counter() < until
+    until = thread_time() + seconds * _GUARD
+    return lambda: thread_time() < until
 
 
 def _status(progress: Progress, capacity: int | None) -> Status:
