@@ -55,6 +55,21 @@ def test_too_many_row_steps_for_the_search_are_planned_by_whole_tensors_and_it_s
     assert type(made).from_json(made.to_json()) == made
 
 
+def test_hundreds_of_thousands_of_row_steps_are_planned_and_validated_without_looking_at_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No rows are asked for step by step: not by lifetimes, nor by rows in place, nor by the validator."""
+    asked: list[int] = []
+    for name in ("needs", "positions"):
+        monkeypatch.setattr(RowAccess, name, lambda _, y: asked.append(y))
+    graph = _chain([1, 300_000, 1, 2], 3)
+    made = kibi.plan(graph)
+    validate(graph, made)
+    assert "900,000 row steps" in made.limited
+    assert made.arena_bytes == 600_000
+    assert not asked
+
+
 def test_rows_that_a_window_needs_are_those_inside_however_large_it_is() -> None:
     """The same rows as from every position, for windows that reach over both ends, with strides, dilations and parts."""
     for start in (-7, -1, 0, 3):

@@ -6,6 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
 from kibi.ir.operator import KernelCall, Operator
@@ -284,6 +287,23 @@ class NodeView:
     def every_made_rows(self, output: int = 0) -> tuple[range, ...]:
         """`made_rows` of each step."""
         return tuple(self.made_rows(step, output) for step in range(self.steps))
+
+    def made_before(self, output: int = 0) -> NDArray[np.int64]:
+        """Returns how many rows of an output are made before each step, and at last after all of them: `[steps + 1]`."""
+        return self._made[output][0]
+
+    def made_by(self, output: int = 0) -> NDArray[np.int64]:
+        """Returns the step that makes each row of an output: `[rows]`."""
+        return self._made[output][1]
+
+    @cached_property
+    def _made(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
+        """For each output `made_before` and `made_by`."""
+        found, count = [], np.arange(self.steps + 1)
+        for rows in self._output_rows:
+            before = np.where(count < self.steps, 0, rows) if self.accumulates else count * rows // self.steps
+            found.append((before, np.repeat(count[:-1], np.diff(before))))
+        return tuple(found)
 
     @cached_property
     def _output_rows(self) -> tuple[int, ...]:

@@ -2,6 +2,11 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+_Ints = NDArray[np.int64]
+
 
 @dataclass(frozen=True, slots=True)
 class RowAccess:
@@ -56,6 +61,45 @@ class RowAccess:
         high = max(low, min(self.count, -((first - self.rows) // dilation)))
         first += 0 if self.is_shared else batch * self.rows
         return range(first, first + dilation * self.count, dilation), low, high
+
+    def last_rows(self, steps: int) -> _Ints:
+        """The last whole row that each of so many steps needs, `[steps]`; -1 where it needs none."""
+        first, low, high = self._all_inside(np.arange(steps))
+        last: _Ints = np.where(low < high, (first + self.dilation * (high - 1)) // self.parts, -1)
+        return last
+
+    def first_rows(self, steps: ArrayLike, begin: ArrayLike, end: ArrayLike) -> _Ints:
+        """The first whole row from `begin` to before `end` that each step needs; -1 where it needs none. Arrays broadcast."""
+        first, low, high = self._all_inside(np.asarray(steps, np.int64))
+        reached = -((first - np.asarray(begin, np.int64) * self.parts) // self.dilation)
+        taken = np.maximum(low, reached)
+        row = (first + self.dilation * taken) // self.parts
+        found: _Ints = np.where((taken < high) & (row < end), row, -1)
+        return found
+
+    def last_steps(self, rows: int, steps: int) -> _Ints:
+        """The last of so many steps that needs each of so many whole rows, `[rows]`; -1 where none does."""
+        asking = np.arange(steps)
+        if self.stride == 0:  # all steps of a batch read the same: the last one settles it
+            asking = asking[((asking + 1) % self.output_rows == 0) | (asking + 1 == steps)]
+        first, low, high = self._all_inside(asking)
+        found = np.full(rows, -1, np.int64)
+        if len(asking) < self.count:
+            for step, begin, at, end in zip(asking.tolist(), first.tolist(), low.tolist(), high.tolist(), strict=True):
+                found[(begin + self.dilation * np.arange(at, end)) // self.parts] = step
+            return found
+        for place in range(self.count):
+            inside = (low <= place) & (place < high)
+            np.maximum.at(found, (first[inside] + self.dilation * place) // self.parts, asking[inside])
+        return found
+
+    def _all_inside(self, steps: _Ints) -> tuple[_Ints, _Ints, _Ints]:
+        """Of each step the first row (or part), inside or not, and what `_inside` says of how many lie inside."""
+        batch, inner = np.divmod(steps, self.output_rows)
+        first = self.start + self.stride * inner
+        low = np.clip(-(first // self.dilation), 0, self.count)
+        high = np.maximum(low, np.minimum(self.count, -((first - self.rows) // self.dilation)))
+        return first if self.is_shared else first + batch * self.rows, low, high
 
     @property
     def stays_inside(self) -> bool:

@@ -4,21 +4,24 @@ Kernels declare how far below an input row their output must begin for that (`Ke
 leave for pairs of buffers to share bytes, which placement may use or not.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.ir import Graph, Tensor
+from kibi.ir import Graph, RowAccess, Tensor
+from kibi.planner.lifetimes import places_of
 from kibi.planner.placement.items import PairRule
 from kibi.planner.plan import Buffer, Run
 
-_MOST_WORK = 1 << 19
-"""Pairs of buffers, with the rows and the steps of each, that are looked at in one order; further pairs do not share bytes."""
-_Steps = list[tuple[int, int]]
-"""The steps of a node: (place in the order, number among the node's steps)."""
+_Ints: TypeAlias = NDArray[np.int64]
+_MOST_WORK = 1 << 22
+"""Pairs of buffers, and row steps of each, that are looked at in one order; further pairs do not share bytes."""
+_AT_ONCE = 1 << 18
+"""Row steps of pairs that are looked at together, unless one pair has more."""
+_NEVER = 1 << 62
 
 
 def in_place_rules(
@@ -35,19 +38,18 @@ def in_place_rules(
     Returns:
         A rule for each pair that can gain: `first` holds rows that are read, `second` those that are made.
     """
-    order = [(run.node, run.first_step + k) for run in runs for k in range(run.steps)]
-    steps: dict[int, _Steps] = {}
-    for place, (node, number) in enumerate(order):
-        steps.setdefault(node, []).append((place, number))
-    lives = _Lives.of(graph, steps, buffers)
+    lives = _Lives.of(graph, places_of(graph, runs), buffers)
     rules: list[PairRule] = []
-    work = 0
-    for node, its in steps.items():
-        for rule, looked in _rules_of(graph, node, its, lives):
-            work += looked
-            if work > effort * _MOST_WORK:
+    work = effort * _MOST_WORK
+    for node in sorted(range(len(graph.nodes)), key=lambda node: int(lives.places[node][0])):
+        for turn in _turns(graph, node, lives):
+            pairs = turn.pairs(work)
+            work -= pairs.looked
+            for part in pairs.parts(work):
+                work -= int(part.steps.sum())
+                rules += turn.rules(part)
+            if work <= 0:
                 return tuple(rules)
-            rules += [rule] if rule is not None else []
     return tuple(rules)
 
 
@@ -56,28 +58,29 @@ class _Lives:
     """What is known of buffers.
 
     Attributes:
-        buffers: of each tensor that is not pinned, with their positions in the list.
-        finished: for each tensor, the last step that makes one of its rows; -1 for a stored input.
+        places: for each node, when its steps come.
+        buffers: of each tensor that is not pinned.
         reads: for each tensor, when it is read.
     """
 
-    buffers: dict[int, list[tuple[int, Buffer]]]
-    finished: dict[int, int]
+    places: Sequence[_Ints]
+    buffers: "dict[int, _Buffers]"
     reads: "dict[int, _Reads]"
 
     @staticmethod
-    def of(graph: Graph, steps: dict[int, _Steps], buffers: Sequence[Buffer]) -> "_Lives":
+    def of(graph: Graph, places: Sequence[_Ints], buffers: Sequence[Buffer]) -> "_Lives":
         found: dict[int, list[tuple[int, Buffer]]] = {}
-        for place, buffer in enumerate(buffers):
+        for number, buffer in enumerate(buffers):
             if buffer.tensor is not None and not buffer.is_pinned:
-                found.setdefault(buffer.tensor, []).append((place, buffer))
-        finished = dict.fromkeys(graph.given, -1)
-        readers: dict[int, list[tuple[int, int]]] = {}
-        for node, its in steps.items():
-            finished |= dict.fromkeys(graph.nodes[node].outputs, its[-1][0])
-            for tensor in graph.views[node].row_tensors:
-                readers.setdefault(tensor.index, []).extend((place, node) for place, _ in its)
-        return _Lives(found, finished, {tensor: _Reads.of(reads) for tensor, reads in readers.items()})
+                found.setdefault(buffer.tensor, []).append((number, buffer))
+        finished = {out: int(its[-1]) for node, its in zip(graph.nodes, places, strict=True) for out in node.outputs}
+        readers: dict[int, list[int]] = {}
+        for node, view in enumerate(graph.views):
+            for tensor in view.row_tensors:
+                readers.setdefault(tensor.index, []).append(node)
+        tensors = {index: graph.tensors[index] for index in found}
+        held = {index: _Buffers.of(its, tensors[index], finished.get(index, -1)) for index, its in found.items()}
+        return _Lives(places, held, {index: _Reads.of(nodes, places) for index, nodes in readers.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,118 +90,110 @@ class _Reads:
     Attributes:
         places: of the readings, ascending.
         nodes: which read there.
-        following: for each reading, the position of the next reading by another node; after the last one, `len(nodes)`.
+        following: for each reading, the place of the next reading by another node.
     """
 
-    places: list[int]
-    nodes: list[int]
-    following: list[int]
+    places: _Ints
+    nodes: _Ints
+    following: _Ints
 
     @staticmethod
-    def of(reads: list[tuple[int, int]]) -> "_Reads":
-        """From pairs (place, node)."""
-        places, nodes = map(list, zip(*sorted(reads), strict=True))
-        following = [len(nodes)] * len(nodes)
-        for k in range(len(nodes) - 2, -1, -1):
-            following[k] = following[k + 1] if nodes[k] == nodes[k + 1] else k + 1
-        return _Reads(places, nodes, following)
+    def of(readers: Sequence[int], places: Sequence[_Ints]) -> "_Reads":
+        """Of nodes with the places of each node's steps."""
+        when = np.concatenate([places[node] for node in readers])
+        order = np.argsort(when, kind="stable")
+        when, nodes = when[order], np.repeat(readers, [len(places[node]) for node in readers])[order]
+        changes = np.where(nodes[:-1] != nodes[1:], when[1:], _NEVER)
+        following = np.minimum.accumulate(np.append(changes, _NEVER)[::-1])[::-1]
+        return _Reads(when, nodes, following)
 
-    def other_from(self, place: int, node: int) -> int | None:
-        """The first place from one on at which another node than that reads; None where none does."""
-        at = bisect_left(self.places, place)
-        if at < len(self.nodes) and self.nodes[at] == node:
-            at = self.following[at]
-        return self.places[at] if at < len(self.places) else None
-
-
-def _rules_of(graph: Graph, node: int, steps: _Steps, lives: _Lives) -> Iterator[tuple[PairRule | None, int]]:
-    """For each pair of buffers of one node that live at once, the rule, if there is one; and how much was looked at."""
-    view = graph.views[node]
-    for output in range(len(view.outputs)):
-        yield from _rules_of_output(graph, node, output, steps, lives)
-
-
-def _rules_of_output(
-    graph: Graph, node: int, number: int, steps: _Steps, lives: _Lives
-) -> Iterator[tuple[PairRule | None, int]]:
-    """The same for one output, by its number."""
-    view = graph.views[node]
-    overlaps = graph.calls[node].inplace_distance_bytes
-    made_bytes = view.outputs[number].type.row_bytes
-    made = [range(rows.start * made_bytes, rows.stop * made_bytes) for rows in view.every_made_rows(number)]
-    for tensor, access, overlap in zip(view.row_tensors, view.accesses, overlaps, strict=False):
-        if overlap is None or tensor.index in graph.outputs:
-            continue
-        if view.row_tensors.count(tensor) > 1:
-            continue  # one tensor at two inputs: no rule says how the two reads meet
-        turn = _Turn.of(overlap, steps, made, [access.needs(step) for step in range(view.steps)])
-        reads = lives.reads[tensor.index]
-        held = _Held.of(lives.buffers.get(tensor.index, []), tensor, lives)
-        for second, output in lives.buffers.get(view.outputs[number].index, []):
-            other = reads.other_from(output.start, node)
-            alive = held.alive(output)
-            passed = 0
-            skipped = output.first_row * made_bytes
-            is_one_step = turn.is_one_step(output, skipped)
-            for place in np.flatnonzero(held.may_share(alive, output, other, is_one_step=is_one_step)).tolist():
-                first, rows = held.buffers[alive[place]]
-                distance, looked = turn.distance(rows, output, skipped)
-                rule = PairRule(first, second, distance) if distance < output.size_bytes else None
-                yield rule, looked + place - passed
-                passed = place + 1
-            yield None, len(alive) - passed
+    def others_from(self, places: _Ints, node: int) -> _Ints:
+        """For each place the first from there on at which another node than that reads."""
+        at = np.searchsorted(self.places, places)
+        is_any = at < len(self.places)
+        at = np.minimum(at, len(self.places) - 1)
+        found = np.where(self.nodes[at] == node, self.following[at], self.places[at])
+        return np.where(is_any, found, _NEVER)
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """The buffers of a tensor that a node reads.
+class _Buffers:
+    """The buffers of a tensor, `[buffers]` each.
 
     Attributes:
-        buffers: with their positions in the list of all.
-        starts, ends: of their lives: `[buffers]`.
-        reached: the last end of each life and of those before it: `[buffers]`.
-        made: the last step that makes some of their rows, as far as that is known: `[buffers]`.
-        rows: how many each holds: `[buffers]`.
+        numbers: their positions in the list of all.
+        starts, ends: of their lives.
+        made: the last step that makes some of their rows, as far as that is known.
+        first_rows, rows: which rows they hold.
+        size_bytes: their sizes.
     """
 
-    buffers: list[tuple[int, Buffer]]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    reached: NDArray[np.int64]
-    made: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    numbers: _Ints
+    starts: _Ints
+    ends: _Ints
+    made: _Ints
+    first_rows: _Ints
+    rows: _Ints
+    size_bytes: _Ints
 
     @staticmethod
-    def of(buffers: list[tuple[int, Buffer]], tensor: Tensor, lives: _Lives) -> "_Held":
+    def of(buffers: Sequence[tuple[int, Buffer]], tensor: Tensor, finished: int) -> "_Buffers":
         """From a tensor's buffers; one that holds all rows is made when the tensor is."""
-        whole = lives.finished.get(tensor.index, -1)  # a constant has no buffers
         facts = [
-            (rows.start, rows.end, rows.start if rows.rows < tensor.type.rows else whole, rows.rows)
-            for _, rows in buffers
-        ]
-        starts, ends, made, counts = np.array(facts, np.int64).reshape(-1, 4).T
-        return _Held(buffers, starts, ends, np.maximum.accumulate(ends), made, counts)
+            (
+                number, each.start, each.end, each.start if each.rows < tensor.type.rows else finished, each.first_row,
+                each.rows, each.size_bytes,
+            )
+            for number, each in buffers
+        ]  # fmt: skip
+        return _Buffers(*np.array(facts, np.int64).reshape(-1, len(fields(_Buffers))).T)
 
-    def alive(self, output: Buffer) -> NDArray[np.int64]:
-        """Those that live with an output, ascending. Rows are made in order, so that starts ascend."""
-        low, high = np.searchsorted(self.reached, output.start, "right"), np.searchsorted(self.starts, output.end)
-        found: NDArray[np.int64] = low + np.flatnonzero(output.start < self.ends[low:high])
-        return found
 
-    def may_share(
-        self, alive: NDArray[np.int64], output: Buffer, other: int | None, *, is_one_step: bool
-    ) -> NDArray[np.bool_]:
-        """Which of some that live with an output are only read from then on, and by no other node.
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Pairs of an input's buffer and an output's, `[pairs]` each.
 
-        `other` is the first place at which another node reads the tensor once the output is begun. Where one step makes all of
-        the output, a single row that is read after it would be lost: there is no use in looking at it.
-        """
-        fits: NDArray[np.bool_] = self.made[alive] < output.start
-        if other is not None:
-            fits &= other >= self.ends[alive]
-        if is_one_step:
-            fits &= (self.rows[alive] > 1) | (self.ends[alive] == output.start + 1)
-        return fits
+    Attributes:
+        inputs, outputs: positions among the buffers of their tensors.
+        begin: the first step of the node that matters: one that makes bytes of the output.
+        steps: how many steps from there on do.
+        looked: how many pairs were weighed to find these.
+    """
+
+    inputs: _Ints
+    outputs: _Ints
+    begin: _Ints
+    steps: _Ints
+    looked: int
+
+    def parts(self, work: int) -> "Iterator[_Pairs]":
+        """The same in parts of not too many steps, until so many steps are reached."""
+        total = np.cumsum(self.steps)
+        kept = int(np.searchsorted(total, work, "right"))
+        cuts = np.flatnonzero(np.diff(total[:kept] // _AT_ONCE)) + 1
+        for first, end in zip([0, *cuts.tolist()], [*cuts.tolist(), kept], strict=True):
+            if first < end:
+                part = slice(first, end)
+                yield _Pairs(self.inputs[part], self.outputs[part], self.begin[part], self.steps[part], 0)
+
+
+def _turns(graph: Graph, node: int, lives: _Lives) -> "Iterator[_Turn]":
+    """The outputs of a node, each with the inputs that it may overwrite."""
+    view = graph.views[node]
+    overlaps = graph.calls[node].inplace_distance_bytes
+    for number, made in enumerate(view.outputs):
+        output = lives.buffers.get(made.index)
+        for tensor, access, overlap in zip(view.row_tensors, view.accesses, overlaps, strict=False):
+            held = lives.buffers.get(tensor.index)
+            if overlap is None or tensor.index in graph.outputs or output is None or held is None:
+                continue
+            if view.row_tensors.count(tensor) > 1:
+                continue  # one tensor at two inputs: no rule says how the two reads meet
+            others = lives.reads[tensor.index].others_from(output.starts, node)
+            last_steps = access.last_steps(tensor.type.rows, view.steps)
+            made_bytes = view.made_before(number) * made.type.row_bytes
+            places = lives.places[node]
+            yield _Turn(access, tensor.type.row_bytes, last_steps, overlap, made_bytes, held, output, others, places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,71 +201,107 @@ class _Turn:
     """How a node turns rows of one tensor into those of another.
 
     Attributes:
+        access: which rows of the input a step reads.
+        row_bytes: of a row of the input.
+        last_steps: for each row of the input, the last step that reads it; -1: none does.
         overlap: the kernel's distance within a step.
-        steps: of the node.
-        made: for each step, the bytes of the output tensor that it makes.
-        needs: for each step, the rows of the input that it reads.
-        reading: for each row of the input, the steps that read it, as positions in `steps`.
-        making: the positions of the steps, ascending by the first byte that they make, and these bytes.
+        made: the bytes of the output that are made before each step, and after all: `[steps + 1]`.
+        held: the input's buffers.
+        output: the output's.
+        others: for each of the output's buffers, when another node reads the input once that buffer is begun.
+        places: when the node's steps come.
     """
 
+    access: RowAccess
+    row_bytes: int
+    last_steps: _Ints
     overlap: int
-    steps: _Steps
-    made: Sequence[range]
-    needs: Sequence[tuple[int, ...]]
-    reading: dict[int, list[int]]
-    making: tuple[list[int], list[int]]
+    made: _Ints
+    held: _Buffers
+    output: _Buffers
+    others: _Ints
+    places: _Ints
 
-    @staticmethod
-    def of(overlap: int, steps: _Steps, made: Sequence[range], needs: Sequence[tuple[int, ...]]) -> "_Turn":
-        """From what each step, by its number, makes and reads."""
-        reading: dict[int, list[int]] = {}
-        for position, (_, number) in enumerate(steps):
-            for row in needs[number]:
-                reading.setdefault(row, []).append(position)
-        makers = [position for position, (_, number) in enumerate(steps) if made[number]]
-        makers.sort(key=lambda position: made[steps[position][1]].start)
-        return _Turn(overlap, steps, made, needs, reading, (makers, [made[steps[each][1]].start for each in makers]))
+    def pairs(self, most: int) -> _Pairs:
+        """The pairs that live at once and that placement may gain from, among the first `most` that are looked at."""
+        held, output = self.held, self.output
+        # Rows are made in order, so that starts ascend.
+        low = np.searchsorted(np.maximum.accumulate(held.ends), output.starts, "right")
+        counts = np.maximum(np.searchsorted(held.starts, output.ends) - low, 0)
+        counts = counts[: np.searchsorted(np.cumsum(counts), most, "right")]
+        outputs = np.repeat(np.arange(len(counts)), counts)
+        inputs = low[outputs] + _ramps(counts)
+        starts, ends = output.starts[outputs], held.ends[inputs]
+        fits = (starts < ends) & (held.made[inputs] < starts) & (self.others[outputs] >= ends)
+        # Where one step makes all of the output, a single row that is read after it would be lost.
+        fits &= ~self._is_one_step()[outputs] | (held.rows[inputs] > 1) | (ends == starts + 1)
+        inputs, outputs = inputs[fits], outputs[fits]
+        begin = np.searchsorted(self.places, output.starts)[outputs]
+        end = np.maximum(self._made_until()[outputs], self._read_until()[inputs])
+        is_met = begin < end
+        begin, end = begin[is_met], end[is_met]
+        return _Pairs(inputs[is_met], outputs[is_met], begin, end - begin, len(fits))
 
-    def is_one_step(self, output: Buffer, skipped: int) -> bool:
-        """Whether one step makes all bytes of an output, which begins `skipped` bytes behind the start of its tensor."""
-        makers, starts = self.making
-        place = bisect_left(starts, skipped)
-        made = self.made[self.steps[makers[place]][1]] if place < len(makers) else range(0)
-        return made == range(skipped, skipped + output.size_bytes)
+    def _is_one_step(self) -> NDArray[np.bool_]:
+        """For each buffer of the output, whether one step makes all of it."""
+        skipped = self.output.first_rows * self._made_row_bytes
+        step = np.searchsorted(self.made, skipped, "right") - 1
+        stop = self.made[np.minimum(step + 1, len(self.made) - 1)]
+        found: NDArray[np.bool_] = (self.made[step] == skipped) & (stop == skipped + self.output.size_bytes)
+        return found
 
-    def _met(self, rows: Buffer, output: Buffer, skipped: int) -> list[int]:
-        """The positions of the steps that read some of the rows, or make some of the output; the others do not matter."""
-        makers, starts = self.making
-        low, high = bisect_left(starts, skipped), bisect_left(starts, skipped + output.size_bytes)
-        met = set(makers[low:high])
-        for row in range(rows.first_row, rows.first_row + rows.rows):
-            met.update(self.reading.get(row, ()))
-        return sorted(met, reverse=True)
+    @property
+    def _made_row_bytes(self) -> int:
+        return int(self.output.size_bytes[0] // max(1, self.output.rows[0]))
 
-    def distance(self, rows: Buffer, output: Buffer, skipped: int) -> tuple[int, int]:
-        """The least distance from the output's offset to that of the rows such that nothing is overwritten that is needed.
+    def _made_until(self) -> _Ints:
+        """For each buffer of the output, one behind the last step that makes some of it."""
+        return np.searchsorted(self.made, self.output.first_rows * self._made_row_bytes + self.output.size_bytes)
 
-        The output's buffer begins `skipped` bytes behind the start of its tensor. Beside the distance, how many rows and steps
-        were looked at.
+    def _read_until(self) -> _Ints:
+        """For each buffer of the input, one behind the last step that reads some of it."""
+        ends = self.held.first_rows + self.held.rows
+        edges = np.column_stack((self.held.first_rows, ends)).reshape(-1)
+        padded = np.append(self.last_steps, -1)
+        return np.maximum.reduceat(padded, edges)[::2] + 1
+
+    def rules(self, pairs: _Pairs) -> Iterator[PairRule]:
+        """The rules of pairs that gain.
+
+        A distance is the least from the output's offset to that of the rows such that nothing is overwritten that is needed.
         """
-        met = self._met(rows, output, skipped)
-        row_bytes = rows.size_bytes // rows.rows
-        last_row = rows.first_row + rows.rows
-        distance = -rows.size_bytes
-        later = rows.size_bytes  # the lowest byte of the rows that a later step reads
-        for position in met:
-            place, number = self.steps[position]
-            if place < output.start:
-                break
-            read = [
-                (row - rows.first_row) * row_bytes for row in self.needs[number] if rows.first_row <= row < last_row
-            ]
-            made = self.made[number]
-            if made and skipped <= made.start < skipped + output.size_bytes:
-                if later < rows.size_bytes:
-                    distance = max(distance, made.stop - skipped - later)
-                apart = min(self.overlap, len(made))  # what lies below the rows altogether is in nobody's way
-                distance = max([distance, *(made.start - skipped + apart - low for low in read)])
-            later = min([later, *read])
-        return distance, rows.rows + len(met)
+        held, output = self.held, self.output
+        pair = np.repeat(np.arange(len(pairs.steps)), pairs.steps)
+        step = pairs.begin[pair] + _ramps(pairs.steps)
+        begin = held.first_rows[pairs.inputs]
+        size = held.size_bytes[pairs.inputs][pair]
+        row = self.access.first_rows(step, begin[pair], (begin + held.rows[pairs.inputs])[pair])
+        is_read = row >= 0
+        low = np.where(is_read, (row - begin[pair]) * self.row_bytes, size)
+        later = _later(low, pair, size)
+        skipped = (output.first_rows * self._made_row_bytes)[pairs.outputs][pair]
+        start, stop = self.made[step] - skipped, self.made[step + 1] - skipped
+        makes = (start < stop) & (start >= 0) & (start < output.size_bytes[pairs.outputs][pair])
+        distance = np.where(makes & (later < size), stop - later, -size)
+        # What is below the rows altogether is in nobody's way.
+        apart = np.where(makes & is_read, start + np.minimum(self.overlap, stop - start) - low, -size)
+        firsts = np.cumsum(pairs.steps) - pairs.steps
+        distances = np.maximum.reduceat(np.maximum(distance, apart), firsts)
+        gains = np.flatnonzero(distances < output.size_bytes[pairs.outputs])
+        first, second = held.numbers[pairs.inputs[gains]], output.numbers[pairs.outputs[gains]]
+        for facts in zip(first.tolist(), second.tolist(), distances[gains].tolist(), strict=True):
+            yield PairRule(*facts)
+
+
+def _ramps(counts: _Ints) -> _Ints:
+    """0, 1, 2 … for each count, one after another."""
+    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _later(low: _Ints, group: _Ints, otherwise: _Ints) -> _Ints:
+    """For each element the least of those after it in its group; what `otherwise` says for the last."""
+    apart = int(low.max(initial=0)) + 1
+    least = np.minimum.accumulate((low + group * apart)[::-1])[::-1] - group * apart
+    found = np.append(least[1:], 0)
+    is_last = np.append(group[1:] != group[:-1], [True] * min(1, len(group)))
+    return np.where(is_last, otherwise, found)

@@ -5,15 +5,20 @@ with rows in order. A tensor whose making and reading interleave has a buffer fo
 die while its last ones are not made yet.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kibi.errors import PlanError
 from kibi.ir import Graph, NodeView, RowAccess, Tensor, overwrites
 from kibi.planner.limits import check_limits
 from kibi.planner.plan import Buffer, Run
 
+_Ints: TypeAlias = NDArray[np.int64]
 _INPUT_STEP = -1
 """Model inputs are made before step 0."""
 
@@ -103,9 +108,9 @@ class Followed:
         return self._made[key]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _History:
-    """What happens to a tensor, filled in while the order is followed.
+    """What happens to a tensor.
 
     Attributes:
         made: for each row, the step that makes it.
@@ -113,55 +118,80 @@ class _History:
         first_read: the first step that reads any row, or None.
     """
 
-    made: list[int] = field(default_factory=list)
-    last_used: list[int] = field(default_factory=list)
-    first_read: int | None = None
-
-    def make_row(self, step: int) -> None:
-        self.made.append(step)
-        self.last_used.append(step)
-
-    def read_row(self, row: int, step: int) -> None:
-        self.last_used[row] = step
-        if self.first_read is None:
-            self.first_read = step
+    made: _Ints
+    last_used: _Ints
+    first_read: int | None
 
     @property
     def is_whole(self) -> bool:
         """Whether all rows are made before any is read."""
-        return self.first_read is None or self.made[-1] < self.first_read
+        return self.first_read is None or bool(self.made[-1] < self.first_read)
+
+
+def places_of(graph: Graph, runs: Sequence[Run]) -> list[_Ints]:
+    """For each node, when in an order of all row steps its steps come."""
+    nodes = np.repeat(np.array([run.node for run in runs], np.int64), np.array([run.steps for run in runs], np.int64))
+    return np.split(np.argsort(nodes, kind="stable"), np.cumsum([view.steps for view in graph.views])[:-1])
 
 
 def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dict[int, tuple[int, int]]]:
     """The history of each tensor in the arena, and the first and last step of each node."""
-    computed = (*graph.given, *(out for node in graph.nodes for out in node.outputs))
-    histories = {index: _History() for index in computed}
-    for index in graph.given:
-        for _ in range(graph.tensors[index].type.rows):
-            histories[index].make_row(_INPUT_STEP)
-    spans: dict[int, tuple[int, int]] = {}
-    reads = [tuple(_reads(view)) for view in graph.views]
-    overwritten, done = overwrites(graph), [0] * len(graph.nodes)
-    for step, (node, row) in enumerate(_steps(graph, runs)):
-        for other, wanted in overwritten[node]:
-            if done[other] < wanted[row]:
-                where = f"step {step}, row {row} of {graph.nodes[node].label},"
+    _check_runs(graph, runs)
+    places = places_of(graph, runs)
+    made = {index: np.full(graph.tensors[index].type.rows, _INPUT_STEP, np.int64) for index in graph.given}
+    for node, view, its_places in zip(graph.nodes, graph.views, places, strict=True):
+        made |= {index: its_places[view.made_by(output)] for output, index in enumerate(node.outputs)}
+    last_used = {index: rows.copy() for index, rows in made.items()}
+    first_read: dict[int, int] = {}
+    problems = list(_overwritten_too_early(graph, places))
+    for number, view in enumerate(graph.views):
+        for tensor, access in _reads(view):
+            index, wanted = tensor.index, access.last_rows(view.steps)
+            reading = np.flatnonzero(wanted >= 0)
+            if not len(reading):
+                continue
+            is_early = made[index][wanted[reading]] >= places[number][reading]
+            if is_early.any():
+                problems.append(_read_too_early(graph, number, int(reading[is_early.argmax()]), places, made))
+                continue
+            used = access.last_steps(len(made[index]), view.steps)
+            is_used = used >= 0
+            last_used[index][is_used] = np.maximum(last_used[index][is_used], places[number][used[is_used]])
+            first = int(places[number][reading[0]])
+            first_read[index] = min(first_read.get(index, first), first)
+    if problems:
+        raise PlanError(min(problems)[1])
+    spans = {number: (int(its[0]), int(its[-1])) for number, its in enumerate(places)}
+    return {index: _History(rows, last_used[index], first_read.get(index)) for index, rows in made.items()}, spans
+
+
+def _overwritten_too_early(graph: Graph, places: Sequence[_Ints]) -> Iterator[tuple[int, str]]:
+    """For nodes that overwrite what is still used the first step that does, and what is wrong."""
+    for number, others in enumerate(overwrites(graph)):
+        for other, wanted in others:
+            done = np.searchsorted(places[other], places[number])
+            rows = np.flatnonzero(done < np.array(wanted, np.int64))
+            if len(rows):
+                step, row = int(places[number][rows[0]]), int(rows[0])
+                where = f"step {step}, row {row} of {graph.nodes[number].label},"
                 what = f"overwrites a variable that {graph.nodes[other].label} still uses"
-                raise PlanError(f"{where} {what}. Let that run further before.")
-        done[node] += 1
-        for tensor, access in reads[node]:
-            history = histories[tensor.index]
-            for needed in access.needs(row):
-                if needed >= len(history.made):
-                    where = f"step {step}, row {row} of {graph.nodes[node].label},"
-                    what = f"reads row {needed} of tensor {tensor.name!r}, which is not made yet"
-                    raise PlanError(f"{where} {what}. Let the operator that makes it run further before.")
-                history.read_row(needed, step)
-        for output, index in enumerate(graph.nodes[node].outputs):
-            for _ in graph.views[node].made_rows(row, output):
-                histories[index].make_row(step)
-        spans[node] = (spans.get(node, (step, step))[0], step)
-    return histories, spans
+                yield step, f"{where} {what}. Let that run further before."
+
+
+def _read_too_early(
+    graph: Graph, number: int, row: int, places: Sequence[_Ints], made: Mapping[int, _Ints]
+) -> tuple[int, str]:
+    """A step that reads what is not made yet, and what is wrong."""
+    step = int(places[number][row])
+    tensor, needed = next(
+        (tensor, needed)
+        for tensor, access in _reads(graph.views[number])
+        for needed in access.needs(row)
+        if made[tensor.index][needed] >= step
+    )
+    where = f"step {step}, row {row} of {graph.nodes[number].label},"
+    what = f"reads row {needed} of tensor {tensor.name!r}, which is not made yet"
+    return step, f"{where} {what}. Let the operator that makes it run further before."
 
 
 def _reads(view: NodeView) -> Iterator[tuple[Tensor, RowAccess]]:
@@ -171,8 +201,8 @@ def _reads(view: NodeView) -> Iterator[tuple[Tensor, RowAccess]]:
             yield tensor, access
 
 
-def _steps(graph: Graph, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
-    """Every step as (node, its number there), checked: each node's row steps once, ascending, all of them."""
+def _check_runs(graph: Graph, runs: Sequence[Run]) -> None:
+    """Raise an error where not each node's row steps run once, ascending, all of them."""
     totals = [view.steps for view in graph.views]
     done = [0] * len(graph.nodes)
     if not graph.nodes:
@@ -182,15 +212,14 @@ def _steps(graph: Graph, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
     for place, run in enumerate(runs):
         if not 0 <= run.node < len(graph.nodes):
             raise PlanError(f"run {place} names node {run.node}, but there are {len(graph.nodes)}. Remove the run.")
-        where = (
-            f"run {place} computes {run.steps} row steps from step {run.first_step} of {graph.nodes[run.node].label}"
-        )
-        if run.steps < 1 or run.first_step + run.steps > totals[run.node]:
-            raise PlanError(f"{where}, which has {totals[run.node]}. Let runs have at least one each.")
-        if run.first_step != done[run.node]:
+        is_outside = run.steps < 1 or run.first_step + run.steps > totals[run.node]
+        if is_outside or run.first_step != done[run.node]:
+            label = graph.nodes[run.node].label
+            where = f"run {place} computes {run.steps} row steps from step {run.first_step} of {label}"
+            if is_outside:
+                raise PlanError(f"{where}, which has {totals[run.node]}. Let runs have at least one each.")
             what = "a second time" if run.first_step < done[run.node] else "before those above it"
             raise PlanError(f"{where} {what}. Continue with step {done[run.node]}: each runs once, in order.")
-        yield from ((run.node, run.first_step + k) for k in range(run.steps))
         done[run.node] += run.steps
     for node, total, count in zip(graph.nodes, totals, done, strict=True):
         if count < total:
@@ -198,30 +227,31 @@ def _steps(graph: Graph, runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
 
 
 def _whole(tensor: Tensor, history: _History, alignment: int, end: int) -> Buffer:
-    start = max(0, min(history.made, default=0))
-    end = max(end, start + 1, max(history.last_used, default=0) + 1)
-    return Buffer(tensor.index, None, 0, tensor.type.rows, 0, tensor.type.size_bytes, alignment, start, end)
+    start = int(history.made.min()) if len(history.made) else 0
+    end = max(end, max(0, start) + 1, int(history.last_used.max(initial=0)) + 1)
+    return Buffer(tensor.index, None, 0, tensor.type.rows, 0, tensor.type.size_bytes, alignment, max(0, start), end)
 
 
 def _by_row(tensor: Tensor, history: _History, alignment: int) -> Iterator[Buffer]:
     """A buffer for each step that makes rows: mostly one row."""
-    row = 0
-    for made, group in groupby(history.made):
-        rows = sum(1 for _ in group)
-        end = max(history.last_used[row : row + rows]) + 1
-        yield Buffer(tensor.index, None, row, rows, 0, rows * tensor.type.row_bytes, alignment, made, end)
-        row += rows
+    made, last_used = history.made.tolist(), history.last_used.tolist()
+    for row, after in _alike(history.made):
+        size_bytes, end = (after - row) * tensor.type.row_bytes, max(last_used[row:after]) + 1
+        yield Buffer(tensor.index, None, row, after - row, 0, size_bytes, alignment, made[row], end)
 
 
 def _pinned(tensor: Tensor, history: _History, alignment: int, offset: int) -> Iterator[Buffer]:
     """The rows of a model input, in order from an offset; neighbours that die together are one buffer."""
-    row = 0
-    for last_used, group in groupby(history.last_used):
-        rows = sum(1 for _ in group)
-        size_bytes, end = rows * tensor.type.row_bytes, max(last_used, 0) + 1
+    last_used = history.last_used.tolist()
+    for row, after in _alike(history.last_used):
+        size_bytes, end = (after - row) * tensor.type.row_bytes, max(last_used[row], 0) + 1
         place = offset + row * tensor.type.row_bytes
-        yield Buffer(tensor.index, None, row, rows, place, size_bytes, alignment, 0, end, is_pinned=True)
-        row += rows
+        yield Buffer(tensor.index, None, row, after - row, place, size_bytes, alignment, 0, end, is_pinned=True)
+
+
+def _alike(rows: _Ints) -> Iterator[tuple[int, int]]:
+    """From which to before which row neighbours have the same number."""
+    return pairwise([0, *(np.flatnonzero(np.diff(rows)) + 1).tolist(), len(rows)]) if len(rows) else iter(())
 
 
 def _scratch(graph: Graph, spans: dict[int, tuple[int, int]]) -> Iterator[Buffer]:

@@ -6,14 +6,14 @@ rows is planned by whole tensors, and the plan says so.
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
-from kibi.ir.verify import MOST_STEPS
 
 _MOST_BYTES = 1 << 25
-_MOST_ROWS = 1 << 17
-_MOST_USES = 1 << 21
+_MOST_ROWS = 1_000_000
+_MOST_STEPS = 1_000_000
+_MOST_USES = 1 << 26
 _MOST_POINTERS = 1 << 16
-"""Of a tensor; of a tensor; of a graph; of a step; and `MOST_STEPS` of a graph. Far beyond any microcontroller: what is larger
-comes from a broken file, and would only take forever."""
+"""Of a tensor; of a tensor; of a graph; of a graph; of a step. Far beyond any microcontroller: what is larger comes from a
+broken file, and would only take forever."""
 _ORDERED_STEPS = 1 << 15
 _ORDERED_USES = 1 << 17
 """Row steps, and rows that they read, that are ordered and placed by rows: six times those of the largest models we know."""
@@ -36,9 +36,9 @@ def check_limits(graph: Graph) -> None:
             what = f"{view.node.label} of {graph.source} reads {pointers} rows in one step"
             raise PlanError(f"{what}; at most {_MOST_POINTERS} are planned. Check its window and its shapes.")
     steps, uses = row_work(graph)
-    if steps > MOST_STEPS or uses > _MOST_USES:
+    if steps > _MOST_STEPS or uses > _MOST_USES:
         what = f"{graph.source} takes {steps} row steps, which read {uses} rows"
-        raise PlanError(f"{what}; at most {MOST_STEPS} and {_MOST_USES} are planned. Check its shapes.")
+        raise PlanError(f"{what}; at most {_MOST_STEPS} and {_MOST_USES} are planned. Check its shapes.")
 
 
 def row_work(graph: Graph) -> tuple[int, int]:

@@ -4,6 +4,7 @@ It is meant to be believed because it is simple, and shares no code with what ma
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 import numpy as np
 
@@ -211,10 +212,10 @@ def _rows(graph: Graph, buffer: Buffer) -> str:
 
 def _ranges(rows: list[int]) -> str:
     """Rows as people write them: `0 to 3, 5`."""
-    parts: list[str] = []
-    ordered = sorted(rows)
-    while ordered:
-        count = next((k for k in range(1, len(ordered)) if ordered[k] != ordered[0] + k), len(ordered))
-        parts.append(str(ordered[0]) if count == 1 else f"{ordered[0]} to {ordered[count - 1]}")
-        ordered = ordered[count:]
+    ordered = np.sort(np.array(rows, np.int64))
+    cuts = [0, *(np.flatnonzero(np.diff(ordered) != 1) + 1).tolist(), len(ordered)] if len(ordered) else [0]
+    parts = [
+        str(ordered[first]) if end == first + 1 else f"{ordered[first]} to {ordered[end - 1]}"
+        for first, end in pairwise(cuts)
+    ]
     return ", ".join(parts) or "none"

@@ -10,7 +10,7 @@ from math import isqrt
 
 import numpy as np
 
-from kibi.planner.order.min_cut_bound import least_context
+from kibi.planner.order.min_cut_bound import Context, least_context
 from kibi.planner.order.order_search import Stretch
 from kibi.planner.order.row_levels import live_levels
 from kibi.planner.order.row_precedence import row_precedence
@@ -33,15 +33,7 @@ def row_bound(steps: RowSteps, order: Sequence[int], floor: int = 0, effort: int
         floor: a bound that is known.
         effort: how many times the usual work may be done.
     """
-    bound = max(floor, _direct_bound(steps))
-    costs = live_levels(steps, order, is_scratch_held=False)
-    numbers = _numbers(steps, order)
-    cuts = _Cuts(steps, effort)
-    for place in np.argsort(-costs, kind="stable").tolist():
-        if costs[place] <= bound or cuts.is_done:
-            break
-        bound = max(bound, cuts.least(order[place], numbers[place]))
-    return bound
+    return RowBounds(steps, effort).best(order, floor)
 
 
 def _direct_bound(steps: RowSteps) -> int:
@@ -67,35 +59,46 @@ def _numbers(steps: RowSteps, order: Sequence[int]) -> list[int]:
     return numbers
 
 
-class _Cuts:
-    """Minimum cuts at steps, in the graph or a part of it around them."""
+class RowBounds:
+    """Bounds from several orders of the same row steps: what was found at a step for one order is known for the others."""
 
-    def __init__(self, steps: RowSteps, effort: int) -> None:
+    def __init__(self, steps: RowSteps, effort: int = 1) -> None:
+        """Begin; `effort` is how many times the usual work may be done for each order."""
         self.steps = steps
         self._effort = effort
         self._most_steps = isqrt(effort * _MOST_STEPS**2)  # the sets of steps before each take memory in their square
-        self._work = self._flow_work = 0
         self._known: dict[tuple[int, int], Stretch] = {}
+        self._contexts: dict[tuple[int, int], tuple[Context, int]] = {}
 
-    @property
-    def is_done(self) -> bool:
-        """Whether as much work was done as may be."""
-        return self._work > self._effort * _CUT_WORK or self._flow_work > self._effort * _FLOW_WORK
+    def best(self, order: Sequence[int], floor: int = 0) -> int:
+        """The bound; arguments as of `row_bound`."""
+        bound = max(floor, _direct_bound(self.steps))
+        costs = live_levels(self.steps, order, is_scratch_held=False)
+        numbers = _numbers(self.steps, order)
+        work = flow_work = 0
+        for place in np.argsort(-costs, kind="stable").tolist():
+            # What is known counts as if it was found again: so a bound does not depend on what was asked for before.
+            if costs[place] <= bound or work > self._effort * _CUT_WORK or flow_work > self._effort * _FLOW_WORK:
+                break
+            node = order[place]
+            if self.steps.steps[node] <= self._most_steps:
+                found, steps = self._context(node, numbers[place])
+                work, flow_work = work + steps, flow_work + found.work
+                bound = max(bound, found.least_bytes)
+        return bound
 
-    def least(self, node: int, step: int) -> int:
-        """The fewest bytes that can live while a step runs; 0 where the node alone has too many steps."""
-        if self.steps.steps[node] > self._most_steps:
-            return 0
-        begin, end = self._around(node)
-        if (begin, end) not in self._known:
-            part = self.steps if end - begin == len(self.steps.steps) else self.steps.only(range(begin, end))
-            problem = row_precedence(part)
-            self._known[begin, end] = Stretch(problem, 0, problem.everything, problem.first_bytes)
-        self._work += sum(self.steps.steps[begin:end])
-        number = sum(self.steps.steps[begin:node]) + step
-        found = least_context(self._known[begin, end], number, self._effort)
-        self._flow_work += found.work
-        return found.least_bytes
+    def _context(self, node: int, step: int) -> tuple[Context, int]:
+        """The fewest bytes that can live while a step runs, by the nodes around it; and how many steps these have."""
+        if (node, step) not in self._contexts:
+            begin, end = self._around(node)
+            if (begin, end) not in self._known:
+                part = self.steps if end - begin == len(self.steps.steps) else self.steps.only(range(begin, end))
+                problem = row_precedence(part)
+                self._known[begin, end] = Stretch(problem, 0, problem.everything, problem.first_bytes)
+            number = sum(self.steps.steps[begin:node]) + step
+            found = least_context(self._known[begin, end], number, self._effort)
+            self._contexts[node, step] = found, sum(self.steps.steps[begin:end])
+        return self._contexts[node, step]
 
     def _around(self, node: int) -> tuple[int, int]:
         """The nodes around a node that together have few enough steps."""

@@ -15,8 +15,8 @@ from kibi.planner.order.row_stretches import StretchPeaks, drivers, live_at_cuts
 
 _STEP_WORK = 300_000
 """Row steps in the orders of all longest stretches."""
-_PEAK_WORK = 10_000
-"""How many stretches are weighed at most in one order of nodes and one way: all of up to 140 nodes."""
+_PEAK_WORK = 6_400
+"""How many stretches are weighed at most in one order of nodes and one way: all of up to 112 nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,8 @@ class CutSearch:
             low = max(0, end - self._reach)
             is_same = (end, not eager) in self._ends and len(drivers(self._steps, low, end)) == 1
             if is_same:
-                return self._ends[end, not eager]
+                self._ends[end, eager] = self._ends[end, not eager]
+                return self._ends[end, eager]
             order = pulled(self._steps, low, end, eager=eager)
             self._ends[end, eager] = _End(self._steps, low, end, order, int(self._live[end]))
         return self._ends[end, eager]

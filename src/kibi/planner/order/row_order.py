@@ -11,7 +11,7 @@ from functools import cached_property
 
 from kibi.ir import Graph
 from kibi.planner.order.orders import file_order
-from kibi.planner.order.row_bound import row_bound
+from kibi.planner.order.row_bound import RowBounds, row_bound
 from kibi.planner.order.row_cuts import CutSearch
 from kibi.planner.order.row_levels import live_levels
 from kibi.planner.order.row_search import best_order, better_order
@@ -75,12 +75,12 @@ class OrderSearch:
             return (RowOrder((), (), 0, 0),)
         steps, effort = self._steps, self.effort
         first = self._cut_order(self._own, 0, is_eager=True)
-        bound = row_bound(steps, first.nodes, 0, effort)
+        bound = self._bounds.best(first.nodes)
         found = {first.nodes: first}
         if first.peak_bytes > bound:
             found |= {order.nodes: order for order in self._cut_orders(bound)}
             best = min(found.values(), key=_rank)
-            bound = row_bound(steps, best.nodes, bound, effort)
+            bound = self._bounds.best(best.nodes, bound)
             exact, bound = best_order(steps, best.nodes, bound, effort)
             for start in dict.fromkeys((best.nodes, exact)):
                 for nodes in (start, better_order(steps, start, bound, effort)):
@@ -92,12 +92,16 @@ class OrderSearch:
         """The order from cuts with the fewest runs among those that are found with a peak of at most so many bytes."""
         found = [order for order in self._cut_orders(peak_bytes) if order.peak_bytes <= peak_bytes]
         best = min(found, key=lambda order: len(order.runs), default=None)
-        bound = 0 if best is None else row_bound(self._steps, best.nodes, 0, self.effort)
+        bound = 0 if best is None else self._bounds.best(best.nodes)
         return None if best is None else RowOrder(best.runs, best.cuts, best.peak_bytes, bound)
 
     @cached_property
     def _steps(self) -> RowSteps:
         return row_steps(self.graph)
+
+    @cached_property
+    def _bounds(self) -> RowBounds:
+        return RowBounds(self._steps, self.effort)
 
     @property
     def _own(self) -> tuple[int, ...]:

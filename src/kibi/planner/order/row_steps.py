@@ -4,7 +4,7 @@ Rows that one step makes live and die as one, as `lifetimes` holds them where ev
 slice. A model output is one slice, made by the first step that makes any of its rows, and kept to the end.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -12,10 +12,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.ir import Graph, NodeView, Tensor, overwrites
+from kibi.ir import Graph, NodeView, RowAccess, Tensor, overwrites
 from kibi.planner.plan import Run
 
 Ints: TypeAlias = NDArray[np.int64]
+_Reader: TypeAlias = tuple[int, int, RowAccess]
+"""A node that reads a tensor, its steps, and which rows these read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,31 +144,28 @@ def row_steps(graph: Graph) -> RowSteps:
     views = graph.views
     steps = tuple(view.steps for view in views)
     makers = {index: number for number, node in enumerate(graph.nodes) for index in node.outputs}
-    made = {index: view.every_made_rows(output) for view in views for output, index in enumerate(view.node.outputs)}
-    reads = [_reads(view) for view in views]
+    made = {index: view.made_by(output) for view in views for output, index in enumerate(view.node.outputs)}
     overwritten = overwrites(graph)
-    readers: dict[int, list[tuple[int, tuple[tuple[int, ...], ...]]]] = {}
+    readers: dict[int, list[_Reader]] = {}
     waits = []
-    for number, found in enumerate(reads):
-        its_waits: dict[int, list[int]] = {}
-        for tensor, needs in found:
-            readers.setdefault(tensor.index, []).append((number, needs))
+    for number, view in enumerate(views):
+        its_waits: dict[int, Ints] = {}
+        for tensor, access in _reads(view):
+            readers.setdefault(tensor.index, []).append((number, view.steps, access))
             if tensor.index in makers:
                 maker = makers[tensor.index]
-                wanted = _wanted(needs, made[tensor.index], tensor.type.rows)
-                known = its_waits.get(maker, wanted)
-                its_waits[maker] = [max(pair) for pair in zip(wanted, known, strict=True)]
+                wanted = _wanted(access.last_rows(view.steps), made[tensor.index])
+                its_waits[maker] = np.maximum(wanted, its_waits.get(maker, wanted))
         for other, needed in overwritten[number]:
-            known = its_waits.get(other, list(needed))
-            its_waits[other] = [max(pair) for pair in zip(needed, known, strict=True)]
-        waits.append(tuple((maker, tuple(wanted)) for maker, wanted in its_waits.items()))
+            wanted = np.array(needed, np.int64)
+            its_waits[other] = np.maximum(wanted, its_waits.get(other, wanted))
+        waits.append(tuple((maker, tuple(wanted.tolist())) for maker, wanted in its_waits.items()))
     slices = []
     for index in sorted({*graph.inputs, *makers}):
         tensor, maker = graph.tensors[index], makers.get(index, -1)  # a model input that streams has a maker
         if tensor.type.size_bytes and tensor.is_planned:
             is_kept = index in graph.outputs
-            rows = _made_slices(tensor, made.get(index), is_kept=is_kept)
-            slices.append(_slices(tensor, maker, rows, readers.get(index, []), is_kept=is_kept))
+            slices.append(_slices(tensor, maker, made.get(index), readers.get(index, []), is_kept=is_kept))
     return RowSteps(
         steps,
         tuple(waits),
@@ -178,61 +177,45 @@ def row_steps(graph: Graph) -> RowSteps:
 
 def runs_of(order: Sequence[int]) -> tuple[Run, ...]:
     """An order, given as each step's node, as runs, as few as possible."""
+    if not order:
+        return ()
+    nodes = np.asarray(order, np.int64)
+    begins = np.flatnonzero(np.diff(nodes, prepend=-1))
+    rows = np.diff(np.append(begins, len(nodes)))
     runs: list[Run] = []
     done: dict[int, int] = {}
-    begin = 0
-    for end in range(1, len(order) + 1):
-        if end == len(order) or order[end] != order[begin]:
-            node, rows = order[begin], end - begin
-            runs.append(Run(node, done.get(node, 0), rows))
-            done[node] = done.get(node, 0) + rows
-            begin = end
+    for node, count in zip(nodes[begins].tolist(), rows.tolist(), strict=True):
+        first = done.get(node, 0)
+        runs.append(Run(node, first, count))
+        done[node] = first + count
     return tuple(runs)
 
 
-def _reads(view: NodeView) -> tuple[tuple[Tensor, tuple[tuple[int, ...], ...]], ...]:
-    """The computed tensors that a node reads, each with the rows that each of its steps reads."""
-    accesses = view.accesses
-    return tuple(
-        (tensor, tuple(access.needs(step) for step in range(view.steps)))
-        for tensor, access in zip(view.row_tensors, accesses, strict=True)
-        if not tensor.is_constant
-    )
+def _reads(view: NodeView) -> Iterator[tuple[Tensor, RowAccess]]:
+    """The computed tensors that a node reads, and how."""
+    for tensor, access in zip(view.row_tensors, view.accesses, strict=True):
+        if not tensor.is_constant:
+            yield tensor, access
 
 
-def _wanted(needs: Sequence[Sequence[int]], made: Sequence[range], rows: int) -> list[int]:
-    """How many steps of the maker each step waits for."""
-    step_of = [0] * rows
-    for step, its_rows in enumerate(made):
-        for row in its_rows:
-            step_of[row] = step
-    return [step_of[max(rows_read)] + 1 if rows_read else 0 for rows_read in needs]
+def _wanted(last_rows: Ints, made_by: Ints) -> Ints:
+    """How many steps of the maker each step waits for that needs rows up to a last one."""
+    wanted: Ints = np.where(last_rows >= 0, made_by[last_rows] + 1, 0)
+    return wanted
 
 
-def _made_slices(tensor: Tensor, made: Sequence[range] | None, *, is_kept: bool) -> list[tuple[int, range]]:
-    """The slices of a tensor as (maker's step, rows)."""
+def _slices(tensor: Tensor, maker: int, made_by: Ints | None, readers: Sequence[_Reader], *, is_kept: bool) -> Slices:
+    """The slices of a tensor whose rows are made by these steps; None: all of them are there from the beginning."""
     rows = tensor.type.rows
-    if made is None:
-        return [(0, range(rows))] if is_kept else [(0, range(row, row + 1)) for row in range(rows)]
-    found = [(step, its_rows) for step, its_rows in enumerate(made) if len(its_rows)]
-    return [(found[0][0], range(rows))] if is_kept else found
-
-
-def _slices(
-    tensor: Tensor,
-    maker: int,
-    rows: Sequence[tuple[int, range]],
-    readers: Sequence[tuple[int, tuple[tuple[int, ...], ...]]],
-    *,
-    is_kept: bool,
-) -> Slices:
-    slice_of = np.repeat(np.arange(len(rows)), [len(its_rows) for _, its_rows in rows])
+    if is_kept:
+        made, slice_of = np.zeros(1, np.int64) if made_by is None else made_by[:1], np.zeros(rows, np.int64)
+    elif made_by is None:
+        made, slice_of = np.zeros(rows, np.int64), np.arange(rows)
+    else:
+        made, slice_of = np.unique(made_by, return_inverse=True)
     uses: dict[int, Ints] = {}
-    for node, needs in readers:
-        last = uses.setdefault(node, np.full(len(rows), -1, np.int64))
-        for step, rows_read in enumerate(needs):
-            for row in rows_read:
-                last[slice_of[row]] = max(last[slice_of[row]], step)
-    sizes = [len(its_rows) * tensor.type.row_bytes for _, its_rows in rows]
-    made = np.array([step for step, _ in rows], np.int64)
-    return Slices(maker, made, np.array(sizes, np.int64), tuple(uses), tuple(uses.values()), is_kept)
+    for node, steps, access in readers:
+        last = uses.setdefault(node, np.full(len(made), -1, np.int64))
+        np.maximum.at(last, slice_of, access.last_steps(rows, steps))
+    sizes = np.bincount(slice_of, minlength=len(made)) * tensor.type.row_bytes
+    return Slices(maker, made, sizes, tuple(uses), tuple(uses.values()), is_kept)
