@@ -164,7 +164,7 @@ GRAPHS: Mapping[str, Callable[[], Graph]] = {
     "residuals_2000_16": lambda: residuals(2000, 16, 200),
     "residuals_2000_500": lambda: residuals(2000, 500, 7),
     "conformer_140_256": lambda: conformer(7, 256),
-    "conformer_140_2449": lambda: conformer(7, 2449),
+    "conformer_140_2048": lambda: conformer(7, 2048),
     "layer_1000000": lambda: chain(1, 1_000_000),
     "layers_4_250000": lambda: chain(4, 250_000),
 }

@@ -111,12 +111,13 @@ class _Rows:
                 facts[0, its_rows] = highest + np.arange(kind.rows) * kind.row_bytes
                 facts[1, its_rows] = kind.row_bytes
             highest += graph.tensors[variable].type.size_bytes
-        return _Rows(first, *facts, highest)  # type: ignore[misc]  # four arrays
+        return _Rows(first, facts[0], facts[1], facts[2], facts[3], highest)
 
     @cached_property
     def facts(self) -> list[list[int]]:
         """Offset, size, start and end of each, for steps by themselves."""
-        return np.column_stack((self.offsets, self.sizes, self.starts, self.ends)).tolist()
+        found: list[list[int]] = np.column_stack((self.offsets, self.sizes, self.starts, self.ends)).tolist()
+        return found
 
     @property
     def count(self) -> int:
