@@ -10,9 +10,11 @@ import kibi
 import kibi.demo
 from kibi.engines.host import HostEngine
 from kibi.errors import InputError, PlanError
+from kibi.ir import KernelCall
 from kibi.planner import PlannedModel, validate
 from kibi.runtime import Interpreter, seeded_inputs
-from kibi.selection import Goal, select
+from kibi.selection import Goal, choice, select
+from kibi.selection.variant import Variant
 from kibi.targets import target
 from tests.ops.comparison import assert_same
 from tests.support.zoo import model_path, requires_zoo
@@ -86,6 +88,21 @@ def test_kernels_that_are_named_run(glyphs: kibi.Graph) -> None:
     assert select(glyphs, core, Goal.BALANCED, chosen.kernels).calls == chosen.calls
     assert select(glyphs, core, Goal.BALANCED, ()).calls == glyphs.general_calls
     assert select(glyphs, core, Goal.BALANCED) is chosen
+
+
+def test_each_variant_packs_a_layer_once(glyphs: kibi.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one variant gives way to another, those that were asked before are not asked again."""
+    packed: list[tuple[str, int]] = []
+    original = choice._packed
+
+    def counting(variant: Variant, call: KernelCall, goal: Goal) -> KernelCall | None:
+        packed.append((variant.kernel, id(call)))
+        return original(variant, call, goal)
+
+    monkeypatch.setattr(choice, "_packed", counting)
+    chosen = choice.choose(glyphs.general_calls, target("cortex-m4"), Goal.BALANCED)
+    assert len(packed) == len(set(packed)) > 0
+    assert chosen == select(glyphs, target("cortex-m4"), Goal.BALANCED).calls
 
 
 @pytest.mark.parametrize(

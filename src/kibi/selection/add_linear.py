@@ -4,7 +4,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
 from kibi.kernels.params.binary import AddLinearParams, ScaledSumParams
@@ -16,17 +15,19 @@ _BYTES = np.arange(-128, 128)
 _LEFT_SHIFT = 20
 """Bits by which the general kernel shifts its inputs."""
 _FRACTION_BITS = 20
-"""Bits of a sum behind the point."""
+"""Fraction bits of a sum."""
 _FACTOR_BITS = 8
 """More bits of a factor: they are shifted out of the products."""
 _LIMIT = 1 << 31
+_ROWS = 32
+"""Bytes of the first input that are tried at once: what is computed of them fits the fastest cache."""
 
 
 def pack_add(call: KernelCall) -> KernelCall | None:
-    """From a call of `kibi_add_s8`; None for inputs that broadcast, for clamps, or where some sum would be another.
+    """Packs a call of `kibi_add_s8`; returns None for inputs that broadcast, for clamps, or if some sum would differ.
 
-    TFLM rounds each input, the sum and the output. One rounding gives the same outputs for all 256 * 256 pairs of inputs or it
-    does not: that is tried.
+    TFLM rounds each input, the sum and the output. This kernel rounds once; the function tries all 256 * 256 pairs of inputs to
+    find out whether the outputs are equal.
     """
     layer = call.params_as(ScaledSumParams)
     is_plain = layer.pieces == layer.step1 == layer.step2 == 1
@@ -44,7 +45,7 @@ def pack_add(call: KernelCall) -> KernelCall | None:
 
 
 def _factor(own: Multiplier, output: Multiplier) -> int:
-    """Returns what an input is multiplied by on its way to the output, in units of the last bit, rounded."""
+    """Returns the factor from an input to the output, in units of the last bit, rounded."""
     product = Fraction(own.value, 1 << (31 - own.shift)) * Fraction(output.value, 1 << (31 - output.shift))
     return round(product * (1 << (_LEFT_SHIFT + _FRACTION_BITS + _FACTOR_BITS)))
 
@@ -56,36 +57,30 @@ def _start(
     zero_points: tuple[int, int, int],
     factors: tuple[int, ...],
 ) -> int | None:
-    """What added to each sum leaves its output after the shift and the cut: the middle of all that does; None: nothing.
+    """Returns the middle of the constants that, added to each sum before shift and clamp, give its output; None if none does.
 
     It depends on the scales and zero points alone: layers that have the same are tried once.
     """
     if max(factors) >= _LIMIT:
         return None
-    terms = [_BYTES * factor >> _FACTOR_BITS for factor in factors]
-    sums = terms[0][:, None] + terms[1]
-    outputs = _outputs(inputs, output, zero_points)
-    # What a sum lacks of its output, in units of the last bit, and what it lacks of the next one less one bit.
-    missing = (outputs << _FRACTION_BITS) - sums
-    least = int(np.where(outputs > -128, missing, -_LIMIT).max())
-    most = min(_LIMIT, int(np.where(outputs < 127, missing, _LIMIT).min()) + (1 << _FRACTION_BITS)) - 1
-    start = (least + most) // 2
-    if least > most or not -_LIMIT <= start + sums[0, 0] <= start + sums[-1, -1] < _LIMIT:
-        return None
-    return start
-
-
-def _outputs(
-    inputs: tuple[Multiplier, Multiplier], output: Multiplier, zero_points: tuple[int, int, int]
-) -> NDArray[np.int64]:
-    """Returns the outputs `[256, 256]` by the rule, for each byte of the first input and each of the second."""
-    first, second = (
+    first, second = (_BYTES * factor >> _FACTOR_BITS for factor in factors)
+    rows, columns = (
         requantize((_BYTES - zero_point) << _LEFT_SHIFT, each.value, each.shift)
         for each, zero_point in zip(inputs, zero_points, strict=False)
     )
-    total = requantize(first[:, None] + second, output.value, output.shift)
-    total += zero_points[2]
-    return np.clip(total, -128, 127, out=total)
+    least, most = list[int](), list[int]()
+    for part in (slice(begin, begin + _ROWS) for begin in range(0, len(_BYTES), _ROWS)):
+        outputs = requantize(rows[part, None] + columns, output.value, output.shift) + zero_points[2]
+        outputs = np.clip(outputs, -128, 127, out=outputs)
+        # What a sum lacks of its output, in units of the last bit, and what it lacks of the next one less one bit.
+        missing = (outputs << _FRACTION_BITS) - (first[part, None] + second)
+        least.append(int(np.where(outputs > -128, missing, -_LIMIT).max()))
+        most.append(int(np.where(outputs < 127, missing, _LIMIT).min()) + (1 << _FRACTION_BITS))
+    lowest, highest = max(least), min(_LIMIT, *most) - 1
+    start = (lowest + highest) // 2
+    if lowest > highest or not -_LIMIT <= start + first[0] + second[0] <= start + first[-1] + second[-1] < _LIMIT:
+        return None
+    return start
 
 
 ADD_LINEAR = Variant(_KERNEL, "kibi_add_s8", "armv7em", frozenset(Goal), pack_add)

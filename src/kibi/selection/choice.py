@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from kibi.errors import InputError, InternalError
 from kibi.ir import KernelCall
@@ -63,14 +64,13 @@ def choose(calls: Sequence[KernelCall], target: Target, goal: Goal) -> tuple[Ker
 
     Balanced code has one kernel of each kind: if one layer takes a variant, no layer takes another that gives way to it.
     """
-    first = [next(_fitting(call, target, goal)) for call in calls]
+    fitting = [_fitting(call, target, goal) for call in calls]
+    first = [next(each) for each in fitting]
     taken = {call.kernel for call in first if call.kernel}
     yielding = {each.kernel for each in VARIANTS if goal is Goal.BALANCED and each.gives_way_to in taken}
     return tuple(
-        next(each for each in _fitting(call, target, goal) if each.kernel not in yielding)
-        if chosen.kernel in yielding
-        else chosen
-        for call, chosen in zip(calls, first, strict=True)
+        next(each for each in chain([chosen], others) if each.kernel not in yielding)
+        for chosen, others in zip(first, fitting, strict=True)
     )
 
 
@@ -91,7 +91,7 @@ def _is_for(variant: Variant, call: KernelCall, target: Target) -> bool:
 def _packed(variant: Variant, call: KernelCall, goal: Goal) -> KernelCall | None:
     """Returns the variant's call, after a check of its scratch and steps; None if the variant refuses the layer."""
     most_bytes = max(call.scratch_bytes, variant.scratch_bytes(call, goal))
-    packed = variant.pack(replace(call, scratch_bytes=most_bytes))
+    packed = variant.pack(call if most_bytes == call.scratch_bytes else replace(call, scratch_bytes=most_bytes))
     if packed is None:
         return None
     if packed.scratch_bytes > most_bytes or packed.takes_step != call.takes_step:

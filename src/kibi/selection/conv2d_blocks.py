@@ -66,20 +66,24 @@ def _in_order(weights: NDArray[np.int8], rows: int, *, is_whole: bool) -> NDArra
     """
     runs = weights.reshape(len(weights), rows, -1)
     whole = runs.shape[2] if is_whole else runs.shape[2] // 4 * 4
-    parts = (runs[:, :, :whole].reshape(len(runs), -1), runs[:, :, whole:].reshape(len(runs), -1))
-    return np.pad(np.hstack(parts), ((0, 0), (0, -weights.shape[1] % 4)))
+    filled = np.zeros((len(runs), weights.shape[1] + -weights.shape[1] % 4), np.int8)
+    filled[:, : rows * whole] = runs[:, :, :whole].reshape(len(runs), -1)
+    filled[:, rows * whole : weights.shape[1]] = runs[:, :, whole:].reshape(len(runs), -1)
+    return filled
 
 
 def paired_words(packed: NDArray[np.int64]) -> NDArray[np.int32]:
     """Halves `[O, 2 * groups]` as `[pairs, groups, 2]` words of four weights; zeros fill up pairs."""
-    even = words(np.pad(packed, ((0, len(packed) % 2), (0, 0))))
+    even = words(np.pad(packed, ((0, 1), (0, 0))) if len(packed) % 2 else packed)
     return np.ascontiguousarray(even.reshape(len(even) // 2, 2, -1).transpose(0, 2, 1)).reshape(-1)
 
 
 def paired_channels(sums: SimpleSums) -> NDArray[np.int32]:
     """Biases, multipliers and shifts `[O]` as `[pairs, 5]` words: two of each, and both inverted shifts in two bytes."""
-    columns = [each.astype(np.int64) for each in (sums.bias, sums.multiplier, ~sums.shift)]
-    bias, multiplier, inverted = (np.pad(each, (0, len(each) % 2)).reshape(-1, 2) for each in columns)
+    count = len(sums.bias)
+    columns = np.zeros((3, count + count % 2), np.int64)
+    columns[:, :count] = sums.bias, sums.multiplier, ~sums.shift
+    bias, multiplier, inverted = columns.reshape(3, -1, 2)
     exponents = (inverted[:, :1] & 0xFF) | (inverted[:, 1:] & 0xFF) << 8
     return np.hstack([bias, multiplier, exponents]).astype(np.int32).reshape(-1)
 

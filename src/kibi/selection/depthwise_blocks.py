@@ -1,6 +1,7 @@
 """Shared parts of the depthwise kernels: constants in blocks of four channels, and the proofs about them."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +49,9 @@ class Depthwise:
         return bool(scaled.max() < _MOST_HALF)
 
 
+@lru_cache(maxsize=1)
 def depthwise(call: KernelCall) -> Depthwise | None:
-    """The layer of a call of `kibi_depthwise_conv2d_s8`, or None.
+    """The layer of a call of `kibi_depthwise_conv2d_s8`, or None; kept while variants ask one after another.
 
     None where there are fewer than four channels, where a channel is not shifted to the right, and where its sums are not
     simple.

@@ -50,12 +50,16 @@ def simple_sums(
     """
     sums = SimpleSums(bias.astype(np.int32), multiplier.astype(np.int32), shift.astype(np.int8))
     # A channel without weights has one sum, however large: a small one with the same scaled value replaces it.
-    scaled = requantize(sums.bias, sums.multiplier, sums.shift.astype(np.int32))
-    empty = ~weights.any(axis=1) & (abs(scaled) < _MOST_MAGNITUDE)
-    sums.bias[empty] = 4 * np.clip(scaled[empty], -512, 512)
-    sums.multiplier[empty], sums.shift[empty] = _QUARTER, -1
-    wide = weights.astype(np.int64)
-    most = np.where(wide > 0, 127 * wide, -128 * wide).sum(axis=1) + sums.bias
-    least = np.where(wide > 0, -128 * wide, 127 * wide).sum(axis=1) + sums.bias
+    empty = np.flatnonzero(~weights.any(axis=1))
+    if len(empty):
+        scaled = requantize(sums.bias[empty], sums.multiplier[empty], sums.shift[empty].astype(np.int32))
+        is_small = abs(scaled) < _MOST_MAGNITUDE
+        empty, scaled = empty[is_small], scaled[is_small]
+        sums.bias[empty] = 4 * np.clip(scaled, -512, 512)
+        sums.multiplier[empty], sums.shift[empty] = _QUARTER, -1
+    above = np.maximum(weights, 0).sum(axis=1, dtype=np.int64)
+    below = np.minimum(weights, 0).sum(axis=1, dtype=np.int64)
+    most = 127 * above - 128 * below + sums.bias
+    least = -128 * above + 127 * below + sums.bias
     is_small = (most < limit) & (least > -limit)
     return sums if np.all(is_small & (sums.shift < 0) & (sums.multiplier >= 0)) else None
