@@ -34,3 +34,5 @@ def test_rows_and_steps_in_arrays_are_those_of_needs_step_by_step(seed: int) -> 
     assert access.first_rows(np.arange(steps), begin, end).tolist() == [min(found, default=-1) for found in inside]
     last = [max((step for step in range(steps) if row in needs[step]), default=-1) for row in range(rows)]
     assert access.last_steps(rows, steps).tolist() == last
+    assert not access.last_rows(steps).flags.writeable
+    assert not access.last_steps(rows, steps).flags.writeable

@@ -1,11 +1,14 @@
 """Declares which input rows an output row reads, for the planner, the runtime and the code generator alike."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 _Ints = NDArray[np.int64]
+_FEW = 2048
+"""Rows and steps of an access whose answers are kept: many layers of a model read alike, and each is asked several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +66,12 @@ class RowAccess:
         return range(first, first + dilation * self.count, dilation), low, high
 
     def last_rows(self, steps: int) -> _Ints:
-        """The last whole row that each of so many steps needs, `[steps]`; -1 where it needs none."""
-        first, low, high = self._all_inside(np.arange(steps))
-        last: _Ints = np.where(low < high, (first + self.dilation * (high - 1)) // self.parts, -1)
-        return last
+        """The last whole row that each of so many steps needs, `[steps]`, read-only; -1 where it needs none."""
+        return _few_last_rows(self, steps) if steps <= _FEW else _last_rows(self, steps)
 
     def first_rows(self, steps: ArrayLike, begin: ArrayLike, end: ArrayLike) -> _Ints:
         """The first whole row from `begin` to before `end` that each step needs; -1 where it needs none. Arrays broadcast."""
-        first, low, high = self._all_inside(np.asarray(steps, np.int64))
+        first, low, high = _all_inside(self, np.asarray(steps, np.int64))
         reached = -((first - np.asarray(begin, np.int64) * self.parts) // self.dilation)
         taken = np.maximum(low, reached)
         row = (first + self.dilation * taken) // self.parts
@@ -78,28 +79,8 @@ class RowAccess:
         return found
 
     def last_steps(self, rows: int, steps: int) -> _Ints:
-        """The last of so many steps that needs each of so many whole rows, `[rows]`; -1 where none does."""
-        asking = np.arange(steps)
-        if self.stride == 0:  # all steps of a batch read the same: the last one settles it
-            asking = asking[((asking + 1) % self.output_rows == 0) | (asking + 1 == steps)]
-        first, low, high = self._all_inside(asking)
-        found = np.full(rows, -1, np.int64)
-        if len(asking) < self.count:
-            for step, begin, at, end in zip(asking.tolist(), first.tolist(), low.tolist(), high.tolist(), strict=True):
-                found[(begin + self.dilation * np.arange(at, end)) // self.parts] = step
-            return found
-        for place in range(self.count):
-            inside = (low <= place) & (place < high)
-            np.maximum.at(found, (first[inside] + self.dilation * place) // self.parts, asking[inside])
-        return found
-
-    def _all_inside(self, steps: _Ints) -> tuple[_Ints, _Ints, _Ints]:
-        """Of each step the first row (or part), inside or not, and what `_inside` says of how many lie inside."""
-        batch, inner = np.divmod(steps, self.output_rows)
-        first = self.start + self.stride * inner
-        low = np.clip(-(first // self.dilation), 0, self.count)
-        high = np.maximum(low, np.minimum(self.count, -((first - self.rows) // self.dilation)))
-        return first if self.is_shared else first + batch * self.rows, low, high
+        """The last of so many steps that needs each of so many whole rows, `[rows]`, read-only; -1 where none does."""
+        return _few_last_steps(self, rows, steps) if rows + steps <= _FEW else _last_steps(self, rows, steps)
 
     @property
     def stays_inside(self) -> bool:
@@ -116,3 +97,44 @@ class RowAccess:
     def every(rows: int, output_rows: int, parts: int = 1) -> "RowAccess":
         """Each output row reads all rows (or parts) of its batch."""
         return RowAccess(rows=rows, output_rows=output_rows, count=rows, stride=0, parts=parts)
+
+
+def _all_inside(access: RowAccess, steps: _Ints) -> tuple[_Ints, _Ints, _Ints]:
+    """Returns of each step the first row (or part), inside or not, and from which to before which of its rows lie inside."""
+    batch, inner = np.divmod(steps, access.output_rows)
+    first = access.start + access.stride * inner
+    low = np.minimum(np.maximum(-(first // access.dilation), 0), access.count)
+    high = np.maximum(low, np.minimum(access.count, -((first - access.rows) // access.dilation)))
+    return first if access.is_shared else first + batch * access.rows, low, high
+
+
+def _last_rows(access: RowAccess, steps: int) -> _Ints:
+    """Returns what `RowAccess.last_rows` says."""
+    first, low, high = _all_inside(access, np.arange(steps))
+    return _read_only(np.where(low < high, (first + access.dilation * (high - 1)) // access.parts, -1))
+
+
+def _last_steps(access: RowAccess, rows: int, steps: int) -> _Ints:
+    """Returns what `RowAccess.last_steps` says."""
+    asking = np.arange(steps)
+    if access.stride == 0:  # all steps of a batch read the same: the last one settles it
+        asking = asking[((asking + 1) % access.output_rows == 0) | (asking + 1 == steps)]
+    first, low, high = _all_inside(access, asking)
+    found = np.full(rows, -1, np.int64)
+    if len(asking) < access.count:
+        for step, begin, at, end in zip(asking.tolist(), first.tolist(), low.tolist(), high.tolist(), strict=True):
+            found[(begin + access.dilation * np.arange(at, end)) // access.parts] = step
+        return _read_only(found)
+    for place in range(access.count):
+        inside = (low <= place) & (place < high)
+        np.maximum.at(found, (first[inside] + access.dilation * place) // access.parts, asking[inside])
+    return _read_only(found)
+
+
+_few_last_rows = lru_cache(maxsize=512)(_last_rows)
+_few_last_steps = lru_cache(maxsize=512)(_last_steps)
+
+
+def _read_only(numbers: _Ints) -> _Ints:
+    numbers.setflags(write=False)
+    return numbers

@@ -18,8 +18,8 @@ from kibi.ir.text.printing import node_text
 _MOST_BODIES = 1024
 _MOST_BODY_OPERATORS = 16_384
 """Graphs inside of operators, and the operators in these, each counted as often as it is run: a plan lists them so."""
-MOST_STEPS = 1 << 17
-"""Row steps that a plan may have; so a node in a graph with variables has no more, as each step is compared with other nodes'."""
+_MOST_STEPS = 1 << 17
+"""Row steps of a node in a graph with variables, and rows that it reads: each step is compared with those of other nodes."""
 _REMEDY = "Quantize the model again with representative data"
 
 
@@ -47,8 +47,8 @@ def _long_nodes(graph: Graph) -> Iterator[Problem]:
         return
     for view in graph.views:
         most = max((view.steps, *(tensor.type.rows for tensor in view.row_tensors)))
-        if most > MOST_STEPS:
-            what = f"{view.op.name}: {most} row steps or rows, in a model with variables; at most {MOST_STEPS} are supported"
+        if most > _MOST_STEPS:
+            what = f"{view.op.name}: {most} row steps or rows, in a model with variables; at most {_MOST_STEPS} are supported"
             yield Problem(what, "Check its shapes", view.node.source, view.output.name)
 
 
