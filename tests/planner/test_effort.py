@@ -11,7 +11,7 @@ from kibi.ir import Graph
 from kibi.planner import Granularity, Plan, effort, file_order, lifetimes, limits, plan, validate
 from kibi.planner.effort import best_of_efforts
 from kibi.planner.lifetimes import Followed
-from kibi.planner.order import min_cut_bound, row_cuts
+from kibi.planner.order import min_cut_bound, row_cuts, row_order
 from kibi.planner.order.row_order import OrderSearch
 from kibi.planner.order.row_steps import row_steps
 from kibi.planner.order.row_stretches import pulled
@@ -144,6 +144,20 @@ def test_orders_of_one_graph_are_searched_once_for_all_limits_of_ram(monkeypatch
         orders.within(peak)
     orders.by_row()
     assert len(begun) <= 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cuts_are_looked_for_in_further_ways_until_the_work_is_done(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any work left, the file's order alone is searched; its peak is true, and so is the bound beside it."""
+    net = random_network(Seeded(seed), 8, 9)
+    full = OrderSearch(net)
+    orders = full.by_row()
+    monkeypatch.setattr(row_order, "_MOST_WEIGHED", 0)
+    limited = OrderSearch(net)
+    found = limited.by_row()
+    assert {nodes for nodes, _ in limited._tried} == {tuple(range(len(net.nodes)))}
+    assert limited._tried <= full._tried
+    assert found[0].lower_bound_bytes <= orders[0].peak_bytes <= found[0].peak_bytes
 
 
 def test_flow_along_a_chain_takes_work_in_proportion_to_its_length() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import kibi
 import kibi.demo
-from kibi.ir import Graph
+from kibi.ir import Graph, Operator
 from kibi.planner import Plan, plan, simulation
 from kibi.planner.order.orders import file_order
 from kibi.targets import target
@@ -21,8 +21,8 @@ M4 = target("cortex-m4")
 def _drawn(rng: random.Random) -> Graph:
     """A chain of windows, some in place, with scratch, accumulators and a sum over both ends."""
     rows = rng.randrange(6, 12)
-    shape = (1, rows, rng.randrange(1, 5), 1)
-    nodes, shapes = [], [shape]
+    shape: tuple[int, ...] = (1, rows, rng.randrange(1, 5), 1)
+    nodes, shapes = list[tuple[Operator, tuple[int, ...], int]](), [shape]
     for index in range(rng.randrange(1, 4)):
         height = rng.randrange(1, 4)
         above, scratch_bytes = rng.randrange(height), rng.choice((0, 0, 4))

@@ -123,7 +123,7 @@ class _Buffers:
     Attributes:
         numbers: their positions in the list of all.
         starts, ends: of their lives.
-        made: the last step that makes some of their rows, as far as that is known.
+        made: the last step that makes some of their rows; the first one where the others are not known.
         first_rows, rows: which rows they hold.
         size_bytes: their sizes.
     """
@@ -168,6 +168,8 @@ class _Pairs:
 
     def parts(self, work: int) -> "Iterator[_Pairs]":
         """The same in parts of not too many steps, until so many steps are reached."""
+        if not len(self.steps):
+            return
         total = np.cumsum(self.steps)
         kept = int(np.searchsorted(total, work, "right"))
         cuts = np.flatnonzero(np.diff(total[:kept] // _AT_ONCE)) + 1
@@ -235,15 +237,17 @@ class _Turn:
         fits = (starts < ends) & (held.made[inputs] < starts) & (self.others[outputs] >= ends)
         # Where one step makes all of the output, a single row that is read after it would be lost.
         fits &= ~self._is_one_step()[outputs] | (held.rows[inputs] > 1) | (ends == starts + 1)
-        inputs, outputs = inputs[fits], outputs[fits]
+        looked, inputs, outputs = len(fits), inputs[fits], outputs[fits]
+        if not len(inputs):
+            return _Pairs(inputs, outputs, inputs, inputs, looked)
         begin = np.searchsorted(self.places, output.starts)[outputs]
         end = np.maximum(self._made_until()[outputs], self._read_until()[inputs])
         is_met = begin < end
         begin, end = begin[is_met], end[is_met]
-        return _Pairs(inputs[is_met], outputs[is_met], begin, end - begin, len(fits))
+        return _Pairs(inputs[is_met], outputs[is_met], begin, end - begin, looked)
 
     def _is_one_step(self) -> NDArray[np.bool_]:
-        """For each buffer of the output, whether one step makes all of it."""
+        """For each buffer of the output, True if one step makes all of it."""
         skipped = self.output.first_rows * self._made_row_bytes
         step = np.searchsorted(self.made, skipped, "right") - 1
         stop = self.made[np.minimum(step + 1, len(self.made) - 1)]
@@ -255,14 +259,14 @@ class _Turn:
         return int(self.output.size_bytes[0] // max(1, self.output.rows[0]))
 
     def _made_until(self) -> _Ints:
-        """For each buffer of the output, one behind the last step that makes some of it."""
+        """For each buffer of the output, the step after the last one that makes some of it."""
         return np.searchsorted(self.made, self.output.first_rows * self._made_row_bytes + self.output.size_bytes)
 
     def _read_until(self) -> _Ints:
-        """For each buffer of the input, one behind the last step that reads some of it."""
-        ends = self.held.first_rows + self.held.rows
-        edges = np.column_stack((self.held.first_rows, ends)).reshape(-1)
-        padded = np.append(self.last_steps, -1)
+        """For each buffer of the input, the step after the last one that reads some of it."""
+        edges = np.repeat(self.held.first_rows, 2)
+        edges[1::2] += self.held.rows
+        padded = np.concatenate((self.last_steps, [-1]))
         return np.maximum.reduceat(padded, edges)[::2] + 1
 
     def rules(self, pairs: _Pairs) -> Iterator[PairRule]:
@@ -300,8 +304,8 @@ def _ramps(counts: _Ints) -> _Ints:
 
 def _later(low: _Ints, group: _Ints, otherwise: _Ints) -> _Ints:
     """For each element the least of those after it in its group; what `otherwise` says for the last."""
-    apart = int(low.max(initial=0)) + 1
-    least = np.minimum.accumulate((low + group * apart)[::-1])[::-1] - group * apart
-    found = np.append(least[1:], 0)
-    is_last = np.append(group[1:] != group[:-1], [True] * min(1, len(group)))
-    return np.where(is_last, otherwise, found)
+    offset = group * (int(low.max(initial=0)) + 1)
+    least = np.minimum.accumulate((low + offset)[::-1])[::-1] - offset
+    found = otherwise.copy()
+    np.copyto(found[:-1], least[1:], where=group[1:] == group[:-1])
+    return found

@@ -7,7 +7,7 @@ die while its last ones are not made yet.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -131,7 +131,8 @@ class _History:
 def places_of(graph: Graph, runs: Sequence[Run]) -> list[_Ints]:
     """For each node, when in an order of all row steps its steps come."""
     nodes = np.repeat(np.array([run.node for run in runs], np.int64), np.array([run.steps for run in runs], np.int64))
-    return np.split(np.argsort(nodes, kind="stable"), np.cumsum([view.steps for view in graph.views])[:-1])
+    places = np.argsort(nodes, kind="stable")
+    return [places[begin:end] for begin, end in pairwise([0, *accumulate(view.steps for view in graph.views)])]
 
 
 def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dict[int, tuple[int, int]]]:

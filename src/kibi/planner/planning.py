@@ -26,6 +26,8 @@ from kibi.targets import Target
 
 _SEARCH_SECONDS = 1.0
 """About how long placement of whole tensors may search with the usual effort; an amount of work."""
+_LARGE_SECONDS = 0.35
+"""The same for graphs that are too large to be ordered by rows."""
 _SHARES = (1.0, 0.95, 0.85)
 """Of the bytes that are allowed, what may live at once: placement may need a little more."""
 
@@ -243,7 +245,7 @@ class _Asked:
         """The plan by the row, unless whole tensors, which are faster, need no more or fit as well, or rows are too many."""
         limited = why_whole(self.graph, orders.effort)
         if limited:
-            return replace(self._by_tensor(orders, self.ram_bytes), limited=limited)
+            return replace(self._by_tensor(orders, self.ram_bytes, _LARGE_SECONDS), limited=limited)
         if self.ram_bytes is not None:
             fast = self._fastest_first(orders, self.ram_bytes)
             fitting = next((plan for plan in fast if plan.arena_bytes <= self.ram_bytes), None)
@@ -263,14 +265,14 @@ class _Asked:
             if order is not None:
                 yield plan_by_row(self.graph, self.target, runs=order.runs, floor=allowed, effort=orders.effort)
 
-    def _by_tensor(self, orders: OrderSearch, capacity: int | None = None) -> Plan:
+    def _by_tensor(self, orders: OrderSearch, capacity: int | None = None, seconds: float = _SEARCH_SECONDS) -> Plan:
         """The plan of whole tensors, in the order that is asked for or the best one."""
         graph, effort = self.graph, orders.effort
         best = None if self.runs is not None else orders.whole
         order = tuple(self.runs or ()) if best is None else completed(graph, best.nodes)
         buffers = lifetimes(graph, order, scratch=self.scratch)
         rules = in_place_rules(graph, order, buffers, effort)
-        placement = place(buffers, rules=rules, capacity=capacity, time_limit_seconds=effort * _SEARCH_SECONDS)
+        placement = place(buffers, rules=rules, capacity=capacity, time_limit_seconds=effort * seconds)
         bound = 0 if best is None else best.lower_bound_bytes
         return placement.plan(graph.name, self.target.name, order, order_bound_bytes=bound)
 

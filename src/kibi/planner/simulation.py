@@ -82,7 +82,7 @@ class _Rows:
 
     @staticmethod
     def of(graph: Graph, plan: Plan) -> "_Rows":
-        """The rows of a plan's buffers, and behind them those of variables and of their next versions, in the same bytes."""
+        """The rows of a plan's buffers, then those of variables and of their next versions, which share bytes."""
         held = dict.fromkeys(buffer.tensor for buffer in plan.buffers if buffer.tensor is not None)
         states = [
             each.index for each in graph.tensors if each.is_state and graph.variable_of(each.index) in graph.variables
@@ -135,7 +135,7 @@ class _Arena:
         top = max((buffer.offset + buffer.size_bytes for buffer in plan.buffers), default=0)
         self.owner = np.full(max(self.rows.bytes, top), _NOBODY, np.int32)
         self.intact = np.zeros(self.rows.count + len(graph.nodes), np.bool_)
-        """Whether all bytes hold what was written there: kept so that what is read often is not looked at again."""
+        """For each number, True if all its bytes hold what was written there: what is read often is not looked at again."""
         self.accesses = [view.accesses for view in graph.views]
         self.overlaps = [call.inplace_distance_bytes for call in graph.calls]
         self.outputs = [
@@ -161,7 +161,7 @@ class _Arena:
                 self._write(number)
 
     def _write_in_order(self, numbers: range) -> bool:
-        """The same of rows of one size that lie one behind the other; False, and nothing done, where they do not."""
+        """The same for adjacent rows of one size, in order; returns False, and does nothing, where they are not adjacent."""
         if not numbers:
             return True
         its = slice(numbers.start, numbers.stop)
@@ -208,7 +208,7 @@ class _Arena:
         return all(self._write_in_order(numbers) for numbers in made.values())
 
     def _lie_apart(self, blocks: Sequence[range]) -> bool:
-        """Whether blocks of rows, each one behind the other, share no byte."""
+        """True if blocks of adjacent rows share no byte."""
         spans = sorted(
             (int(self.rows.offsets[each.start]), int(self.rows.offsets[each.stop - 1] + self.rows.sizes[each.start]))
             for each in blocks
@@ -223,7 +223,7 @@ class _Arena:
         return range(first + view.made_rows(run.first_step, output).start, first + last.stop)
 
     def _is_apart(self, scratch: Buffer, view: NodeView, run: Run, step: int) -> bool:
-        """Whether scratch lives all the run, holds what was added up before it, and shares no byte with what the node uses."""
+        """True if scratch lives during the run, holds what was added up before, and shares no byte with what the node uses."""
         if not scratch.start <= step <= step + run.steps <= scratch.end:
             return False
         if view.accumulates and run.first_step > 0 and not self.intact[self._scratch_number(run.node)]:
@@ -237,7 +237,7 @@ class _Arena:
         return True
 
     def _is_made_in_time(self, tensor: int, numbers: range, view: NodeView, run: Run, step: int) -> bool:
-        """Whether rows lie one behind the other, and each is made while its buffer lives."""
+        """True if rows are adjacent, in order, and each is made while its buffer lives."""
         if not numbers:
             return True
         its = slice(numbers.start, numbers.stop)
@@ -248,14 +248,14 @@ class _Arena:
         return bool(in_time.all() and (np.diff(self.rows.offsets[its]) == self.rows.sizes[numbers.start]).all())
 
     def _is_read_in_time(self, tensor: int, last: _Ints, step: int) -> bool:
-        """Whether all rows of a tensor that are read from a step on are there then, and each lives until it is read last."""
+        """True if all rows of a tensor that are read from a step on are there then, and each lives until its last reading."""
         its = self.rows.first[tensor] + np.flatnonzero(last >= step)
         last = last[last >= step]
         in_time = (self.rows.starts[its] <= step) & (last < self.rows.ends[its])
         return bool((self.intact[its] & in_time).all())
 
     def _is_lost(self, tensor: int, last: _Ints, output: int, made: range, view: NodeView, overlap: int | None) -> bool:
-        """Whether rows that are made, one behind the other, overwrite some of a tensor before its last reading by the node.
+        """True if adjacent rows that are made overwrite some of a tensor before its last reading by the node.
 
         `last` has for each row the node's last step that reads it. In that step itself the output may begin `overlap` bytes
         below the row or more; None: it never may.
@@ -367,7 +367,7 @@ class _Arena:
                 yield f"rows {row} and {row + 1} of {name!r} are made together but lie apart"
 
     def _is_there(self, number: int, step: int) -> bool:
-        """Whether `_check` finds nothing wrong."""
+        """True if `_check` finds nothing wrong."""
         _, _, start, end = self.rows.facts[number]
         return start <= step < end and bool(self.intact[number])
 

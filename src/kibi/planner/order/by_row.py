@@ -11,7 +11,7 @@ from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import Followed
 from kibi.planner.order.row_order import OrderSearch
 from kibi.planner.order.row_steps import Ints
-from kibi.planner.placement.placing import Placement, Task
+from kibi.planner.placement.placing import Solution, Task
 from kibi.planner.plan import Buffer, Plan, Run
 from kibi.targets import Target
 
@@ -43,28 +43,28 @@ class _Layout:
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A layout, its buffers to be placed with the pairs that may share bytes, and the best placement so far."""
+    """A layout, its buffers to be placed with the pairs that may share bytes, and the best offsets so far."""
 
     layout: _Layout
     task: Task
-    placement: Placement
+    solution: Solution
 
     @property
     def peak_bytes(self) -> int:
         """The arena."""
-        return self.placement.peak_bytes
+        return self.solution.peak_bytes
 
     @staticmethod
     def of(graph: Graph, layout: _Layout, effort: int) -> "_Placed":
         """A layout placed by greedy orders."""
         rules = in_place_rules(graph, layout.runs, layout.buffers, effort)
         task = Task.of(layout.buffers, rules)
-        return _Placed(layout, task, task.place(None, 0.0))
+        return _Placed(layout, task, task.solved(None, 0.0))
 
     def searched(self, seconds: float) -> "_Placed":
         """The same with the better placement that search may find in about that time."""
-        found = self.task.place(None, seconds)
-        return replace(self, placement=found) if found.peak_bytes <= self.peak_bytes else self
+        found = self.task.solved(None, seconds)
+        return replace(self, solution=found) if found.peak_bytes <= self.peak_bytes else self
 
 
 def plan_by_row(
@@ -90,11 +90,11 @@ def plan_by_row(
         PlanError: the order is impossible, or there is nothing to order.
     """
     found = () if runs is not None else (orders or OrderSearch(graph, effort)).by_row()
-    listed = [tuple(runs)] if runs is not None else [order.runs for order in found]
-    layouts = (layout for order in listed for layout in _layouts(graph, order, floor))
-    best = _best(graph, list(islice(layouts, effort * _MOST_LAYOUTS)), effort)
+    listed = [(tuple(runs), 0)] if runs is not None else [(order.runs, order.peak_bytes) for order in found]
+    best = _best(graph, listed, floor, effort)
     bound = max((order.lower_bound_bytes for order in found), default=0)
-    return best.placement.plan(graph.name, target.name, best.layout.runs, order_bound_bytes=bound)
+    placement = best.task.placed(best.solution)
+    return placement.plan(graph.name, target.name, best.layout.runs, order_bound_bytes=bound)
 
 
 def worth_splitting(graph: Graph, runs: Sequence[Run], floor: int = 0) -> frozenset[int]:
@@ -139,19 +139,37 @@ def _layouts(graph: Graph, runs: tuple[Run, ...], floor: int) -> Iterator[_Layou
         yield _Layout(runs, buffers, choice != split, int(np.cumsum(change)[:-1].max()))
 
 
-def _best(graph: Graph, layouts: Sequence[_Layout], effort: int) -> _Placed:
-    """The layout with the smallest arena: greedy placement of all that may win, then search for the best of each kind."""
+def _greedy(graph: Graph, orders: Sequence[tuple[tuple[Run, ...], int]], floor: int, effort: int) -> list[_Placed]:
+    """The layouts that may win, placed by greedy orders: all of the first order, and of the others those with less to hold.
+
+    Args:
+        graph: a verified graph.
+        orders: the orders, each with the bytes that live at once at the least; these ascend.
+        floor: as for `plan_by_row`.
+        effort: how many times the usual work may be done.
+    """
     found: list[_Placed] = []
-    for layout in layouts:
-        # Rows in place can make a whole input shrink as it is read: what lives at once says little then.
-        if layout.runs == layouts[0].runs or layout.live_bytes < min(each.peak_bytes for each in found):
-            found.append(_Placed.of(graph, layout, effort))
+    left = effort * _MOST_LAYOUTS
+    for runs, peak_bytes in orders:
+        if found and peak_bytes >= min(each.peak_bytes for each in found):
+            break
+        for layout in islice(_layouts(graph, runs, floor), left):
+            left -= 1
+            # Rows in place can make a whole input shrink as it is read: what lives at once says little then.
+            if runs == orders[0][0] or layout.live_bytes < min(each.peak_bytes for each in found):
+                found.append(_Placed.of(graph, layout, effort))
+    return found
+
+
+def _best(graph: Graph, orders: Sequence[tuple[tuple[Run, ...], int]], floor: int, effort: int) -> _Placed:
+    """The layout with the smallest arena: search goes on for the best greedy placement of each kind; arguments as of `_greedy`."""
+    found = _greedy(graph, orders, floor, effort)
     best = min(found, key=lambda each: each.peak_bytes)
     for is_whole in (True, False):  # what is easier to place comes first, and may save the other search
         kind = [each for each in found if each.layout.has_whole_inputs is is_whole]
         for each in sorted(kind, key=lambda each: each.peak_bytes)[:1]:
-            gap = best.peak_bytes - each.placement.lower_bound_bytes
-            if gap > 0 and not each.placement.proven_optimal:
+            gap = best.peak_bytes - each.solution.lower_bound_bytes
+            if gap > 0 and not each.solution.proven_optimal:
                 share = 1.0 if gap > _SMALL_GAP * best.peak_bytes else _SMALL_SHARE
                 best = min(best, each.searched(effort * _SEARCH_SECONDS * share), key=lambda each: each.peak_bytes)
     return best

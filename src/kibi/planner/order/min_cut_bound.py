@@ -51,7 +51,7 @@ def least_context(stretch: Stretch, node: int, effort: int = 1) -> Context:
         for waits in members(problem.before[other] & ~below):
             flow.add_edge(vertex[other], vertex[waits], _UNBOUNDED)
     constant = 0
-    for maker, size, users in problem.tensors:
+    for maker, size, users in stretch.tensors:
         if maker >= 0 and above >> maker & 1:
             continue
         tail = _SOURCE if maker < 0 or below >> maker & 1 else vertex[maker]
@@ -61,7 +61,7 @@ def least_context(stretch: Stretch, node: int, effort: int = 1) -> Context:
             else:
                 flow.add_edge(tail, _SINK, size)
             continue
-        heads = [vertex[user] for user in members(users & ~below)]
+        heads = [vertex[user] for user in members(users & ~below)] if users & ~below else []
         if len(heads) == 1:
             flow.add_edge(tail, heads[0], size)
         elif heads:
@@ -132,8 +132,8 @@ class _Flow:
         path: list[int] = []
         vertex, total = _SOURCE, 0
         edges, head, room = self.edges, self.head, self.room
-        while self.work < self.most_work:
-            self.work += 1
+        for work in range(self.work + 1, self.most_work + 1):
+            self.work = work
             if vertex == _SINK:
                 pushed = min(room[edge] for edge in path)
                 total += pushed

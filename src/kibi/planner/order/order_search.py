@@ -8,6 +8,7 @@ The bytes that live while v runs after D are L(D) + need(v).
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import heappop, heappush, nsmallest
 from typing import NamedTuple, TypeAlias
 
@@ -17,7 +18,7 @@ _MOST_MOVES = 150_000
 """That a beam tries; models that we know are ordered without. Beyond are graphs with very many nodes side by side."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stretch:
     """What lies between two closed sets, one within the other, through both of which the order goes.
 
@@ -36,6 +37,12 @@ class Stretch:
     def nodes(self) -> tuple[int, ...]:
         """The nodes in between, in the graph's order."""
         return tuple(members(self.end & ~self.begin))
+
+    @cached_property
+    def tensors(self) -> tuple[tuple[int, int, int], ...]:
+        """The problem's tensors that are made before the end and read after the beginning, in the problem's order."""
+        made, left = self.end, ~self.begin
+        return tuple(each for each in self.problem.tensors if each[2] & left and (each[0] < 0 or made >> each[0] & 1))
 
     @property
     def live_after(self) -> int:

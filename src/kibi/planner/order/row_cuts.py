@@ -46,7 +46,11 @@ def best_cuts(steps: RowSteps, floor: int, *, eager: bool = True) -> Stretches:
 
 
 class CutSearch:
-    """The search for cuts in one order of nodes, which remembers the orders of stretches and what they need."""
+    """The search for cuts in one order of nodes, which remembers the orders of stretches and what they need.
+
+    Attributes:
+        weighed: how many stretches have been weighed.
+    """
 
     def __init__(self, steps: RowSteps, effort: int = 1) -> None:
         """Begin; `effort` is how many times the usual work may be done."""
@@ -54,6 +58,7 @@ class CutSearch:
         self._live = live_at_cuts(steps)
         self._reach = _reach(steps, effort)
         self._ends: dict[tuple[int, bool], _End] = {}
+        self.weighed = 0
 
     def best(self, floor: int, *, eager: bool = True) -> Stretches:
         """The best cuts; arguments as of `best_cuts`."""
@@ -67,6 +72,7 @@ class CutSearch:
             least = -1
             for begin in range(end - 1, ends[-1].low - 1, -1):
                 if least < 0 or best[begin] < least:
+                    self.weighed += begin not in ends[-1].known
                     found[begin] = ends[-1].peak(begin)
                     whole = max(best[begin], found[begin])
                     least = whole if least < 0 else min(least, whole)
@@ -97,6 +103,7 @@ class _End:
     Attributes:
         low: the first node of the longest.
         order: its order, as each step's node.
+        known: for the first node of a stretch, what it needs.
     """
 
     def __init__(self, steps: RowSteps, low: int, end: int, order: list[int], live: int) -> None:
@@ -105,19 +112,19 @@ class _End:
         self._begun = partial(StretchPeaks.of, steps, low, end, order, live)
         self._reached = end
         self._peaks: StretchPeaks | None = None
-        self._known: dict[int, int] = {}
+        self.known: dict[int, int] = {}
 
     def peak(self, begin: int) -> int:
         """The most bytes that live at once in the stretch from a node on; asked for from the end down it costs the least."""
-        if begin not in self._known:
+        if begin not in self.known:
             if self._peaks is None or self._reached <= begin:
                 self._peaks = self._begun()
                 self._reached = self._peaks.end
             for node in range(self._reached - 1, begin - 1, -1):
                 self._peaks.extend(node)
             self._reached = begin
-            self._known[begin] = self._peaks.peak()
-        return self._known[begin]
+            self.known[begin] = self._peaks.peak()
+        return self.known[begin]
 
 
 def _reach(steps: RowSteps, effort: int) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kibi.planner.order.row_steps import Ints, RowSteps, Slices
+from kibi.planner.order.row_steps import Ints, RowSteps, Slices, parted
 
 
 def live_levels(steps: RowSteps, order: Sequence[int], *, is_scratch_held: bool = True) -> Ints:
@@ -71,4 +71,4 @@ def _places(steps: Sequence[int], order: Sequence[int]) -> list[Ints]:
     """For each node, the places of its steps in an order."""
     nodes = np.asarray(order, np.int64)
     by_node = np.argsort(nodes, kind="stable")
-    return np.split(by_node, np.cumsum(steps)[:-1])
+    return parted(by_node, steps)

@@ -5,7 +5,7 @@ by dynamic programming (`row_cuts`, `row_stretches`); exact search and local sea
 is not met (`row_bound`, `row_search`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,6 +18,9 @@ from kibi.planner.order.row_search import best_order, better_order
 from kibi.planner.order.row_steps import RowSteps, row_steps, runs_of
 from kibi.planner.order.topological import TopologicalOrder, smallest_peak_order
 from kibi.planner.plan import Run
+
+_MOST_WEIGHED = 8_000
+"""Stretches between cuts after which no further way of looking for cuts is begun; models that we know take fewer in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class OrderSearch:
     graph: Graph
     effort: int = 1
     _begun: dict[tuple[int, ...], CutSearch] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _tried: set[tuple[tuple[int, ...], bool]] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @cached_property
     def whole(self) -> TopologicalOrder:
@@ -107,16 +111,23 @@ class OrderSearch:
     def _own(self) -> tuple[int, ...]:
         return tuple(range(len(self.graph.nodes)))
 
-    def _cut_orders(self, floor: int) -> Iterator["_Candidate"]:
-        """Orders from cuts, in the file's order of nodes and in the best one of whole operators."""
-        for nodes in dict.fromkeys((self._own, self.whole.nodes)):
-            for is_eager in (True, False):
-                yield self._cut_order(nodes, floor, is_eager=is_eager)
+    def _cut_orders(self, floor: int) -> "list[_Candidate]":
+        """Returns orders from cuts in the file's order of nodes and in the best one of operators, until the work is done."""
+        orders = dict.fromkeys((self._own, self.whole.nodes))
+        ways = [(nodes, is_eager) for nodes in orders for is_eager in (True, False)]
+        found = {}
+        # Once the file's order has been tried, the other one promises more than a second way in the same.
+        for way in (ways[0], *ways[2:], ways[1]):
+            weighed = sum(search.weighed for search in self._begun.values())
+            if way in self._tried or weighed < self.effort * _MOST_WEIGHED:
+                found[way] = self._cut_order(way[0], floor, is_eager=way[1])
+        return [found[way] for way in ways if way in found]
 
     def _cut_order(self, nodes: tuple[int, ...], floor: int, *, is_eager: bool) -> "_Candidate":
         """The best cuts in an order of nodes."""
         if nodes not in self._begun:
             self._begun[nodes] = CutSearch(self._steps.in_order(nodes), self.effort)
+        self._tried.add((nodes, is_eager))
         found = self._begun[nodes].best(floor, eager=is_eager)
         order, cuts = [nodes[place] for place in found.order], tuple(nodes[cut] for cut in found.cuts)
         return _Candidate.of(self._steps, order, cuts)

@@ -7,6 +7,7 @@ slice. A model output is one slice, made by the first step that makes any of its
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -96,6 +97,11 @@ class RowSteps:
         return tuple(tuple(nodes) for nodes in found)
 
     @cached_property
+    def first_followers(self) -> tuple[int, ...]:
+        """For each node, the first node that waits for it; the number of nodes where none does."""
+        return tuple(min(nodes, default=len(self.steps)) for nodes in self.followers)
+
+    @cached_property
     def unread_bytes(self) -> int:
         """Bytes of model inputs that no node reads; they live while the first step runs."""
         unread = 0
@@ -109,6 +115,8 @@ class RowSteps:
 
     def in_order(self, nodes: Sequence[int]) -> "RowSteps":
         """The same with nodes renumbered: at place `k` stands what was node `nodes[k]`."""
+        if list(nodes) == list(range(len(self.steps))):
+            return self
         place = {node: where for where, node in enumerate(nodes)} | {-1: -1}
         return RowSteps(
             tuple(self.steps[node] for node in nodes),
@@ -173,6 +181,11 @@ def row_steps(graph: Graph) -> RowSteps:
         tuple(call.scratch_bytes for call in graph.calls),
         tuple(view.accumulates for view in views),
     )
+
+
+def parted(numbers: Ints, counts: Sequence[int]) -> list[Ints]:
+    """Returns an array in parts of so many elements each."""
+    return [numbers[begin:end] for begin, end in pairwise([0, *accumulate(counts)])]
 
 
 def runs_of(order: Sequence[int]) -> tuple[Run, ...]:

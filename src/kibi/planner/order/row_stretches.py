@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.planner.order.row_steps import Ints, RowSteps
+from kibi.planner.order.row_steps import Ints, RowSteps, parted
 
 
 def pulled(steps: RowSteps, begin: int, end: int, *, eager: bool = True) -> list[int]:
@@ -41,7 +41,7 @@ def pulled(steps: RowSteps, begin: int, end: int, *, eager: bool = True) -> list
 
 def drivers(steps: RowSteps, begin: int, end: int) -> list[int]:
     """The nodes of a stretch that nobody in it waits for, ascending: its last node is one of them."""
-    return [node for node in range(begin, end) if not any(other < end for other in steps.followers[node])]
+    return [node for node in range(begin, end) if steps.first_followers[node] >= end]
 
 
 def _drive(steps: RowSteps, driver: int, others: Sequence[int], done: list[int], order: list[int]) -> None:
@@ -124,7 +124,7 @@ class StretchPeaks:
     def of(steps: RowSteps, begin: int, end: int, order: Sequence[int], live: int) -> "StretchPeaks":
         """From an order of the stretch's steps; `live` bytes live behind it."""
         nodes = np.asarray(order, np.int64)
-        parts = np.split(np.argsort(nodes, kind="stable"), np.cumsum(steps.steps[begin:end])[:-1])
+        parts = parted(np.argsort(nodes, kind="stable"), steps.steps[begin:end])
         places = dict(zip(range(begin, end), parts, strict=True))
         return StretchPeaks(steps, end, places, len(order), live, np.zeros(len(order) + 1, np.int64))
 
@@ -134,7 +134,7 @@ class StretchPeaks:
             each = self.steps.slices[number]
             known = self.spans.get(number)
             if known is None:
-                self.base -= int(each.size_bytes[self._is_read_later(number)].sum())
+                self.base -= int(each.size_bytes @ self._is_read_later(number))
             else:
                 self._add(known, -each.size_bytes)
             self.spans[number] = self._lives(number, begin)

@@ -55,6 +55,11 @@ class Solution:
     lower_bound_bytes: int
     status: Status
 
+    @property
+    def proven_optimal(self) -> bool:
+        """True if no placement has a lower peak."""
+        return self.peak_bytes == self.lower_bound_bytes
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -137,6 +142,8 @@ class Task:
     def of(buffers: Sequence[Buffer], rules: Sequence[PairRule]) -> "Task":
         """The task; arguments and errors as of `place`."""
         groups = _groups(buffers)
+        if len(groups) == len(buffers):
+            return Task(tuple(buffers), groups, _Items.of([_item([buffer]) for buffer in buffers], rules))
         number = {index: place for place, group in enumerate(groups) for index in group}
         kept = [PairRule(number[r.first], number[r.second], r.minimum_distance_bytes) for r in rules]
         return Task(
@@ -145,7 +152,14 @@ class Task:
 
     def place(self, capacity: int | None, time_limit_seconds: float) -> Placement:
         """Place them; arguments and errors as of `place`."""
-        found = self.items.place(capacity, time_limit_seconds)
+        return self.placed(self.solved(capacity, time_limit_seconds))
+
+    def solved(self, capacity: int | None, time_limit_seconds: float) -> Solution:
+        """Returns the offsets of the groups; arguments and errors as of `place`."""
+        return self.items.place(capacity, time_limit_seconds)
+
+    def placed(self, found: Solution) -> Placement:
+        """Returns the buffers at the offsets of their groups."""
         placed = list(self.buffers)
         for group, base in zip(self.groups, found.offsets or (), strict=True):
             lowest = min(self.buffers[index].offset for index in group)
@@ -165,6 +179,9 @@ def _groups(buffers: Sequence[Buffer]) -> list[list[int]]:
 
 def _item(group: Sequence[Buffer]) -> Item:
     """One item for buffers that lie in order; what is left of it, as its parts die, is a window of its bytes."""
+    if len(group) == 1:
+        only = group[0]
+        return Item(only.start, only.end, only.size_bytes, only.alignment)
     lowest = min(buffer.offset for buffer in group)
     size = max(buffer.offset + buffer.size_bytes for buffer in group) - lowest
     dying = sorted(group, key=lambda buffer: buffer.end, reverse=True)
