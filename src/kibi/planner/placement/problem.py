@@ -218,7 +218,8 @@ def _window_distances(
     for one in (index for index, item in enumerate(items) if any(gap.window for gap in item.gaps)):
         starts, ends, lows, highs = np.array([(x.start, x.end, x.low, x.high) for x in pieces[one]], np.int64).T
         for other, its_pieces in enumerate(pieces):
-            if other == one or (other, one) in distances:
+            is_apart = its_pieces[-1].end <= starts[0] or ends[-1] <= its_pieces[0].start
+            if is_apart or other == one or (other, one) in distances:
                 continue
             met = [slice(*_meeting(starts, ends, its)) for its in its_pieces]
             least = np.concatenate([lows[part] - its.high for part, its in zip(met, its_pieces, strict=True)])
