@@ -8,8 +8,8 @@ _QUANT = (
     Mutation(
         "quant.negative-halves-go-up",
         "quant/rounding.py",
-        "threshold = (mask >> 1) + (x < 0)",
-        "threshold = mask >> 1",
+        "(half - ((x < 0) & (e > 0)))",
+        "half",
         "A division by a power of two rounds negative halves up.",
         ("tests/quant/test_rounding.py",),
     ),
