@@ -31,6 +31,7 @@ _COUNTS = Path(__file__).resolve().parent.parent / "benchmarks" / "counts.json"
 _MOST_NUMBERED = 8
 """Operands with a number in their name that a table lists one by one."""
 _NOTE = "<!-- Written by `make docs`; change docs/tables.py or the code that it reads, not this file. -->\n"
+_NAME = re.compile(r"\b[A-Za-z_]\w*")
 _RULE = re.compile(r"\b[Rr]ule (N\d+)")
 _ATTRIBUTE = re.compile(r"^ +(?P<name>[\w, ]+): (?P<text>.+)$", re.MULTILINE)
 
@@ -110,17 +111,25 @@ def _attribute(name: str, default: object) -> str:
 
 
 def _rules(operator: type[Operator]) -> set[str]:
-    """The rules that an operator's file names, and those of the functions and classes that it imports."""
+    """Returns the rules that an operator's class names, and those of what it uses: all of its own file, and what that imports."""
     module = sys.modules[operator.__module__]
-    taken = [
-        value
-        for value in vars(module).values()
-        if (inspect.isfunction(value) or inspect.isclass(value))
-        and value.__module__.startswith(("kibi.ops", "kibi.quant"))
-        and value.__module__ != "kibi.ops.registry"
-    ]
-    texts = [inspect.getsource(module), *map(inspect.getsource, taken)]
+    used, left = {operator.__name__}, [operator.__name__]
+    texts = []
+    while left:
+        value = vars(module)[left.pop()]
+        texts.append(inspect.getsource(value))
+        if value.__module__ == module.__name__:
+            names = {name for name in _NAME.findall(texts[-1]) if _has_rules(vars(module).get(name))} - used
+            used |= names
+            left += names
     return {rule for text in texts for rule in _RULE.findall(text)}
+
+
+def _has_rules(value: object) -> bool:
+    """True if a value is a function or a class whose text may name rules."""
+    is_code = inspect.isfunction(value) or inspect.isclass(value)
+    where = getattr(value, "__module__", "")
+    return is_code and where.startswith(("kibi.ops", "kibi.quant")) and where != "kibi.ops.registry"
 
 
 def _types(operator: type[Operator]) -> str:

@@ -1,11 +1,10 @@
 """Operators: one file each, and the registry."""
 
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
-from kibi.ops.control.assign_variable import AssignVariable
 from kibi.ops.control.circular_buffer import CircularBuffer
 from kibi.ops.control.conditional import If
 from kibi.ops.control.control_flow import as_body
-from kibi.ops.control.read_variable import ReadVariable
+from kibi.ops.control.variables import AssignVariable, ReadVariable
 from kibi.ops.control.while_loop import While
 from kibi.ops.custom.custom_operator import CustomOperator, CustomOptions
 from kibi.ops.detection_postprocess import DetectionPostProcess
@@ -13,88 +12,56 @@ from kibi.ops.elementwise.abs import Abs
 from kibi.ops.elementwise.add import Add
 from kibi.ops.elementwise.add_n import AddN
 from kibi.ops.elementwise.cast import Cast
-from kibi.ops.elementwise.ceil import Ceil
-from kibi.ops.elementwise.cos import Cos
+from kibi.ops.elementwise.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
 from kibi.ops.elementwise.dequantize import Dequantize
 from kibi.ops.elementwise.div import Div
 from kibi.ops.elementwise.elu import Elu
-from kibi.ops.elementwise.equal import Equal
-from kibi.ops.elementwise.exp import Exp
-from kibi.ops.elementwise.floor import Floor
-from kibi.ops.elementwise.floor_div import FloorDiv
-from kibi.ops.elementwise.floor_mod import FloorMod
-from kibi.ops.elementwise.greater import Greater
-from kibi.ops.elementwise.greater_equal import GreaterEqual
+from kibi.ops.elementwise.floor_division import FloorDiv, FloorMod
 from kibi.ops.elementwise.hard_swish import HardSwish
 from kibi.ops.elementwise.leaky_relu import LeakyRelu
-from kibi.ops.elementwise.less import Less
-from kibi.ops.elementwise.less_equal import LessEqual
-from kibi.ops.elementwise.log import Log
-from kibi.ops.elementwise.logical_and import LogicalAnd
-from kibi.ops.elementwise.logical_not import LogicalNot
-from kibi.ops.elementwise.logical_or import LogicalOr
+from kibi.ops.elementwise.logical import LogicalAnd, LogicalNot, LogicalOr
 from kibi.ops.elementwise.logistic import Logistic
-from kibi.ops.elementwise.maximum import Maximum
-from kibi.ops.elementwise.minimum import Minimum
+from kibi.ops.elementwise.maximum_minimum import Maximum, Minimum
 from kibi.ops.elementwise.mul import Mul
-from kibi.ops.elementwise.neg import Neg
-from kibi.ops.elementwise.not_equal import NotEqual
 from kibi.ops.elementwise.prelu import Prelu
 from kibi.ops.elementwise.quantize import Quantize
-from kibi.ops.elementwise.relu import Relu
-from kibi.ops.elementwise.relu6 import Relu6
-from kibi.ops.elementwise.round import Round
+from kibi.ops.elementwise.relu import Relu, Relu6
 from kibi.ops.elementwise.rsqrt import Rsqrt
 from kibi.ops.elementwise.select_v2 import SelectV2
-from kibi.ops.elementwise.sin import Sin
-from kibi.ops.elementwise.sqrt import Sqrt
-from kibi.ops.elementwise.square import Square
 from kibi.ops.elementwise.squared_difference import SquaredDifference
 from kibi.ops.elementwise.sub import Sub
 from kibi.ops.elementwise.tanh import Tanh
+from kibi.ops.elementwise.unary import Ceil, Cos, Exp, Floor, Log, Neg, Round, Sin, Sqrt, Square
 from kibi.ops.linear.batch_matmul import BatchMatmul
 from kibi.ops.linear.fully_connected import FullyConnected
-from kibi.ops.movement.batch_to_space_nd import BatchToSpaceNd
-from kibi.ops.movement.broadcast_args import BroadcastArgs
-from kibi.ops.movement.broadcast_to import BroadcastTo
+from kibi.ops.movement.batch_to_space_nd import BatchToSpaceNd, SpaceToBatchNd
+from kibi.ops.movement.broadcast_to import BroadcastArgs, BroadcastTo
 from kibi.ops.movement.concatenation import Concatenation
-from kibi.ops.movement.depth_to_space import DepthToSpace
+from kibi.ops.movement.depth_to_space import DepthToSpace, SpaceToDepth
 from kibi.ops.movement.dynamic_update_slice import DynamicUpdateSlice
 from kibi.ops.movement.embedding_lookup import EmbeddingLookup
-from kibi.ops.movement.expand_dims import ExpandDims
-from kibi.ops.movement.fill import Fill
-from kibi.ops.movement.gather import Gather
-from kibi.ops.movement.gather_nd import GatherNd
+from kibi.ops.movement.fill import Fill, ZerosLike
+from kibi.ops.movement.gather import Gather, GatherNd
 from kibi.ops.movement.mirror_pad import MirrorPad
 from kibi.ops.movement.pack import Pack
-from kibi.ops.movement.pad import Pad
-from kibi.ops.movement.padv2 import PadV2
-from kibi.ops.movement.reshape import Reshape
+from kibi.ops.movement.pad import Pad, PadV2
+from kibi.ops.movement.reshape import ExpandDims, Reshape, Squeeze
 from kibi.ops.movement.resize_nearest_neighbor import ResizeNearestNeighbor
 from kibi.ops.movement.reverse_v2 import ReverseV2
 from kibi.ops.movement.shape import Shape
-from kibi.ops.movement.slice import Slice
-from kibi.ops.movement.space_to_batch_nd import SpaceToBatchNd
-from kibi.ops.movement.space_to_depth import SpaceToDepth
-from kibi.ops.movement.split import Split
-from kibi.ops.movement.split_v import SplitV
-from kibi.ops.movement.squeeze import Squeeze
-from kibi.ops.movement.strided_slice import StridedSlice
+from kibi.ops.movement.slice import Slice, StridedSlice
+from kibi.ops.movement.split import Split, SplitV, Unpack
 from kibi.ops.movement.transpose import Transpose
-from kibi.ops.movement.unpack import Unpack
-from kibi.ops.movement.zeros_like import ZerosLike
 from kibi.ops.normalization.l2_normalization import L2Normalization
 from kibi.ops.normalization.log_softmax import LogSoftmax
 from kibi.ops.normalization.softmax import Softmax
 from kibi.ops.recurrent.svdf import Svdf
 from kibi.ops.recurrent.unidirectional_sequence_lstm import UnidirectionalSequenceLstm
-from kibi.ops.reductions.arg_max import ArgMax
-from kibi.ops.reductions.arg_min import ArgMin
+from kibi.ops.reductions.arg_extreme import ArgMax, ArgMin
 from kibi.ops.reductions.cumsum import Cumsum
+from kibi.ops.reductions.extremes import ReduceMax, ReduceMin
 from kibi.ops.reductions.mean import Mean
 from kibi.ops.reductions.reduce_all import ReduceAll
-from kibi.ops.reductions.reduce_max import ReduceMax
-from kibi.ops.reductions.reduce_min import ReduceMin
 from kibi.ops.reductions.sum import Sum
 from kibi.ops.registry import (
     custom_operators,

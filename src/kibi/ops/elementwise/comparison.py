@@ -1,7 +1,8 @@
 """What EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS and LESS_EQUAL share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from kibi.ir import KernelCall, NodeView, OperatorError, Rows
 from kibi.kernels.params.binary import CompareParams, CompareS8Params
 from kibi.ops import checks
 from kibi.ops.elementwise.broadcast import Broadcast2, Numbers
+from kibi.ops.registry import register
 from kibi.quant import Multiplier, quantize_multiplier, requantize
 
 LESS, EQUAL, GREATER, UNORDERED = 1, 2, 4, 8
@@ -104,3 +106,92 @@ def _scaled(view: NodeView, operand: str, values: Numbers) -> Numbers:
     """Rule N33."""
     factor = _factor(view, operand)
     return requantize((values - view[operand].quantization.zero_point) << _LEFT_SHIFT, factor.value, factor.shift)
+
+
+@dataclass(frozen=True, slots=True)
+class Equal(Equality):
+    """Whether a == b, for two inputs that broadcast.
+
+    Source: TFLM `kernels/internal/reference/comparisons.h`, `EqualFn`.
+    """
+
+    name: ClassVar[str] = "EQUAL"
+    relation: ClassVar[int] = EQUAL
+
+
+register(Equal)
+
+
+@dataclass(frozen=True, slots=True)
+class NotEqual(Equality):
+    """Whether a != b, which a NaN always is, for two inputs that broadcast.
+
+    Source: TFLM `kernels/internal/reference/comparisons.h`, `NotEqualFn`.
+    """
+
+    name: ClassVar[str] = "NOT_EQUAL"
+    relation: ClassVar[int] = LESS | GREATER | UNORDERED
+
+
+register(NotEqual)
+
+
+@dataclass(frozen=True, slots=True)
+class Greater(Comparison):
+    """Whether a > b, for two inputs that broadcast.
+
+    Of the comparisons TFLM runs only this one on s16, in `GreaterEval`. `ComparisonsPrepare` sets zero points and multipliers
+    for s8 alone, so that what lay in the arena before decides, and Kibi refuses s16.
+    Source: TFLM `kernels/internal/reference/comparisons.h`, `GreaterFn`.
+    """
+
+    name: ClassVar[str] = "GREATER"
+    relation: ClassVar[int] = GREATER
+    undefined: ClassVar[Mapping[DType, str]] = MappingProxyType(
+        {DType.S16: "it compares int16 by zero points and multipliers that it never sets"}
+    )
+
+
+register(Greater)
+
+
+@dataclass(frozen=True, slots=True)
+class GreaterEqual(Comparison):
+    """Whether a >= b, for two inputs that broadcast.
+
+    Source: TFLM `kernels/internal/reference/comparisons.h`, `GreaterEqualFn`.
+    """
+
+    name: ClassVar[str] = "GREATER_EQUAL"
+    relation: ClassVar[int] = GREATER | EQUAL
+
+
+register(GreaterEqual)
+
+
+@dataclass(frozen=True, slots=True)
+class Less(Comparison):
+    """Whether a < b, for two inputs that broadcast.
+
+    Source: TFLM `kernels/internal/reference/comparisons.h`, `LessFn`.
+    """
+
+    name: ClassVar[str] = "LESS"
+    relation: ClassVar[int] = LESS
+
+
+register(Less)
+
+
+@dataclass(frozen=True, slots=True)
+class LessEqual(Comparison):
+    """Whether a <= b, for two inputs that broadcast.
+
+    Source: TFLM `kernels/internal/reference/comparisons.h`, `LessEqualFn`.
+    """
+
+    name: ClassVar[str] = "LESS_EQUAL"
+    relation: ClassVar[int] = LESS | EQUAL
+
+
+register(LessEqual)

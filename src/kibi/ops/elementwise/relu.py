@@ -1,4 +1,4 @@
-"""RELU."""
+"""RELU and RELU6."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from kibi.dtypes import DType
 from kibi.ir import NodeView
 from kibi.kernels.params import Params
-from kibi.kernels.params.unary import ScaleParams
+from kibi.kernels.params.unary import Relu6S16Params, ScaleParams
 from kibi.ops import checks
+from kibi.ops.attributes import Activation
 from kibi.ops.elementwise.table import ALL_S8
 from kibi.ops.elementwise.unary import Numbers, Unary, elements_params
 from kibi.ops.registry import register
@@ -59,3 +60,47 @@ def _factor(view: NodeView) -> Multiplier:
 
 
 register(Relu)
+
+
+@dataclass(frozen=True, slots=True)
+class Relu6(Unary):
+    """min(max(x, 0), 6): input s8, s16 or f32 → output of that type.
+
+    Only the input's scale counts: nothing is rescaled. Source: TFLM `micro/kernels/activations_common.cc`, `Relu6Prepare`.
+    """
+
+    name: ClassVar[str] = "RELU6"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_table_s8", "kibi_relu6_s16", "kibi_relu6_f32")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+
+    def table(self, view: NodeView) -> NDArray[np.int8]:
+        """Rule N13: clamp to the input's zero point and its 6."""
+        return _clamped(ALL_S8, *_limits(view)).astype(np.int8)
+
+    def params(self, view: NodeView) -> Params:
+        """The size of a row, and the bounds of s16."""
+        if view.output.type.dtype is DType.F32:
+            return elements_params(view)
+        checks.per_tensor(view, "input")
+        zero_point, six = _limits(view)
+        return Relu6S16Params(elements=view.output.type.row_elements, zero_point=zero_point, six=six)
+
+    def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
+        """As the table; of f32, the clamp, which leaves -0 and NaN as they are."""
+        if view.output.type.dtype is DType.F32:
+            return lambda values: _clamped(values, 0.0, 6.0)
+        limits = _limits(view)
+        return lambda values: _clamped(values, *limits)
+
+
+def _limits(view: NodeView) -> tuple[int, int]:
+    """The input's zero point and its 6, cut to the type."""
+    source = view["input"].quantization
+    return source.zero_point, Activation.RELU6.limits(view["input"].type.dtype, source)[1]
+
+
+def _clamped(values: Numbers, low: float, high: float) -> Numbers:
+    return np.where(values > high, high, np.where(values < low, low, values))
+
+
+register(Relu6)

@@ -1,4 +1,4 @@
-"""Elementwise operators on one input of more types than s8: s8 by a table, the others by a kernel of their own."""
+"""Functions of one element: CEIL, COS, EXP, FLOOR, LOG, NEG, ROUND, SIN, SQRT, SQUARE, and what other functions share with them."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -14,6 +14,8 @@ from kibi.kernels.params import Params
 from kibi.kernels.params.unary import ElementsParams
 from kibi.ops import checks
 from kibi.ops.elementwise.table import TableOperator
+from kibi.ops.registry import register
+from kibi.quant import cos_f32, exp_f32, log_f32, sin_f32
 
 Numbers = NDArray[Any]
 """Elements of s64 or f32."""
@@ -113,3 +115,194 @@ def elements_params(view: NodeView) -> ElementsParams:
 def unary_call(view: NodeView, params: Params) -> KernelCall:
     """The call of `kibi_<name>_<type>`, which may work in place."""
     return KernelCall(f"kibi_{view.op.name.lower()}_{view.output.type.dtype}", params, inplace_distance_bytes=(0,))
+
+
+@dataclass(frozen=True, slots=True)
+class Ceil(RealUnary):
+    """The least integer that is not below x: input f32 → output f32.
+
+    Source: TFLM `kernels/internal/reference/ceil.h`.
+    """
+
+    name: ClassVar[str] = "CEIL"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_ceil_f32",)
+
+    def real(self, values: Real) -> Real:
+        """Element by element."""
+        return np.ceil(values)
+
+
+register(Ceil)
+
+
+@dataclass(frozen=True, slots=True)
+class Cos(RealUnary):
+    """The cosine: input f32 → output f32; TFLM has no other type.
+
+    Source: TFLM `micro/kernels/elementwise.cc`.
+    """
+
+    name: ClassVar[str] = "COS"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_cos_f32",)
+    ulps: ClassVar[int] = 1
+
+    def real(self, values: Real) -> Real:
+        """Rule N31."""
+        return cos_f32(values)
+
+
+register(Cos)
+
+
+@dataclass(frozen=True, slots=True)
+class Exp(RealUnary):
+    """The exponential function: input f32 → output f32; TFLM has no other type.
+
+    Source: TFLM `kernels/internal/reference/exp.h`.
+    """
+
+    name: ClassVar[str] = "EXP"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_exp_f32_each",)
+    ulps: ClassVar[int] = 1
+
+    def real(self, values: Real) -> Real:
+        """Rule N23."""
+        return exp_f32(values)
+
+    def kernel_call(self, view: NodeView) -> KernelCall:
+        """The one kernel."""
+        return KernelCall("kibi_exp_f32_each", elements_params(view), inplace_distance_bytes=(0,))
+
+
+register(Exp)
+
+
+@dataclass(frozen=True, slots=True)
+class Floor(RealUnary):
+    """The largest integer that is not above x: input f32 → output f32.
+
+    Source: TFLM `kernels/internal/reference/floor.h`.
+    """
+
+    name: ClassVar[str] = "FLOOR"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_floor_f32",)
+
+    def real(self, values: Real) -> Real:
+        """Element by element."""
+        return np.floor(values)
+
+
+register(Floor)
+
+
+@dataclass(frozen=True, slots=True)
+class Log(RealUnary):
+    """The natural logarithm; of what is negative it is no number: input f32 → output f32; TFLM has no other type.
+
+    Source: TFLM `micro/kernels/elementwise.cc`.
+    """
+
+    name: ClassVar[str] = "LOG"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_log_f32",)
+    ulps: ClassVar[int] = 1
+
+    def real(self, values: Real) -> Real:
+        """Rule N30."""
+        return log_f32(values)
+
+
+register(Log)
+
+
+@dataclass(frozen=True, slots=True)
+class Neg(RealUnary):
+    """-x: input f32 → output f32; TFLM has no other type.
+
+    Source: TFLM `kernels/internal/reference/neg.h`.
+    """
+
+    name: ClassVar[str] = "NEG"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_neg_f32",)
+
+    def real(self, values: Real) -> Real:
+        """Element by element."""
+        return np.negative(values)
+
+
+register(Neg)
+
+
+@dataclass(frozen=True, slots=True)
+class Round(RealUnary):
+    """The nearest integer, halves to the even one: input f32 → output f32; what rounds up to zero is +0.
+
+    Source: TFLM `kernels/internal/reference/round.h`, `RoundToNearest`.
+    """
+
+    name: ClassVar[str] = "ROUND"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_round_f32",)
+
+    def real(self, values: Real) -> Real:
+        """The integer below, or the next one."""
+        below = np.floor(values)
+        rest = values - below
+        is_below = (rest < 0.5) | ((rest == 0.5) & (below % 2 == 0))
+        return np.where(is_below, below, below + np.float32(1))
+
+
+register(Round)
+
+
+@dataclass(frozen=True, slots=True)
+class Sin(RealUnary):
+    """The sine: input f32 → output f32; TFLM has no other type.
+
+    Source: TFLM `micro/kernels/elementwise.cc`.
+    """
+
+    name: ClassVar[str] = "SIN"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_sin_f32",)
+    ulps: ClassVar[int] = 1
+
+    def real(self, values: Real) -> Real:
+        """Rule N31."""
+        return sin_f32(values)
+
+
+register(Sin)
+
+
+@dataclass(frozen=True, slots=True)
+class Sqrt(RealUnary):
+    """The square root: input f32 → output f32; TFLM has no other type.
+
+    Source: TFLM `micro/kernels/elementwise.cc`.
+    """
+
+    name: ClassVar[str] = "SQRT"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_sqrt_f32",)
+
+    def real(self, values: Real) -> Real:
+        """Rounded to nearest, as IEEE 754 has it."""
+        return np.sqrt(values)
+
+
+register(Sqrt)
+
+
+@dataclass(frozen=True, slots=True)
+class Square(RealUnary):
+    """x * x: input f32 → output f32; TFLM has no other type.
+
+    Source: TFLM `micro/kernels/elementwise.cc`.
+    """
+
+    name: ClassVar[str] = "SQUARE"
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_square_f32",)
+
+    def real(self, values: Real) -> Real:
+        """Element by element."""
+        return np.square(values)
+
+
+register(Square)

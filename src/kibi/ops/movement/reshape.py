@@ -1,4 +1,4 @@
-"""RESHAPE."""
+"""RESHAPE, SQUEEZE and EXPAND_DIMS."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.movement import CopyBytesParams, CopyParams
+from kibi.ops.movement.strided_copy import scalar
 from kibi.ops.overlap import pieces_distance
 from kibi.ops.registry import register
 
@@ -65,3 +66,57 @@ class Reshape(Operator):
 
 
 register(Reshape)
+
+
+@dataclass(frozen=True, slots=True)
+class Squeeze(Reshape):
+    """The same elements without axes of size 1: input of any type → output of that type.
+
+    `dims` are the axes that go, from the end where negative; none means all of size 1.
+
+    Source: TFLM `micro/kernels/squeeze.cc`.
+    """
+
+    name: ClassVar[str] = "SQUEEZE"
+    inputs: ClassVar[tuple[str, ...]] = ("input",)
+
+    dims: tuple[int, ...] = ()
+
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
+        """The input's shape without those axes."""
+        source = view["input"].type
+        rank = len(source.shape)
+        gone = {axis + rank if axis < 0 else axis for axis in self.dims}
+        if any(not 0 <= axis < rank or source.shape[axis] != 1 for axis in gone):
+            what = f"axes {list(self.dims)} of shape {list(source.shape)} are not all of size 1"
+            raise OperatorError(what, "Export the model again; the file is damaged", "input")
+        if not self.dims:
+            gone = {axis for axis, size in enumerate(source.shape) if size == 1}
+        return tuple(size for axis, size in enumerate(source.shape) if axis not in gone), source.dtype
+
+
+register(Squeeze)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandDims(Reshape):
+    """The same elements with a new axis of size 1: input s8, s16 or f32, axis s32 constant → output of the input's type.
+
+    Source: TFLM `micro/kernels/expand_dims.cc`.
+    """
+
+    name: ClassVar[str] = "EXPAND_DIMS"
+    inputs: ClassVar[tuple[str, ...]] = ("input", "axis")
+    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+
+    def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
+        """The input's shape with a 1 at the axis."""
+        source, axis = view["input"].type, scalar(view, "axis")
+        rank = len(source.shape) + 1
+        if not -rank <= axis < rank:
+            raise OperatorError(f"axis {axis} is none of the output's {rank} axes", operand="axis")
+        axis %= rank
+        return (*source.shape[:axis], 1, *source.shape[axis:]), source.dtype
+
+
+register(ExpandDims)

@@ -1,4 +1,4 @@
-"""What ARG_MAX and ARG_MIN share."""
+"""ARG_MAX and ARG_MIN."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.reductions import ArgExtremeParams
 from kibi.ops import checks
+from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +84,31 @@ def _loops(view: NodeView) -> tuple[int, int, int]:
     """Elements in front of the axis in one step, along it, and behind it."""
     shape, axis = view["input"].type.shape, _axis(view)
     return prod(shape[:axis]) // view.steps, shape[axis], prod(shape[axis + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
+class ArgMax(ArgExtreme):
+    """The place of the largest element along an axis.
+
+    Source: TFLM `kernels/internal/reference/arg_min_max.h`.
+    """
+
+    name: ClassVar[str] = "ARG_MAX"
+    is_max: ClassVar[bool] = True
+
+
+register(ArgMax)
+
+
+@dataclass(frozen=True, slots=True)
+class ArgMin(ArgExtreme):
+    """The place of the smallest element along an axis.
+
+    Source: TFLM `kernels/internal/reference/arg_min_max.h`.
+    """
+
+    name: ClassVar[str] = "ARG_MIN"
+    is_max: ClassVar[bool] = False
+
+
+register(ArgMin)

@@ -1,4 +1,4 @@
-"""What REDUCE_MAX and REDUCE_MIN share."""
+"""REDUCE_MAX and REDUCE_MIN."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,6 +11,7 @@ from kibi.ir import Accumulation, KernelCall, NodeView, OperatorError
 from kibi.kernels.params.reductions import ReduceExtremeParams
 from kibi.ops import checks
 from kibi.ops.reductions.reduction import Reduction, accumulation, loop_params
+from kibi.ops.registry import register
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +63,31 @@ class Extreme(Reduction):
         return KernelCall(
             f"kibi_reduce_extreme_{dtype}", params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceMax(Extreme):
+    """The largest element over axes.
+
+    Source: TFLM `micro/kernels/reduce.cc`.
+    """
+
+    name: ClassVar[str] = "REDUCE_MAX"
+    is_max: ClassVar[bool] = True
+
+
+register(ReduceMax)
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceMin(Extreme):
+    """The smallest element over axes.
+
+    Source: TFLM `micro/kernels/reduce.cc`.
+    """
+
+    name: ClassVar[str] = "REDUCE_MIN"
+    is_max: ClassVar[bool] = False
+
+
+register(ReduceMin)

@@ -13,8 +13,7 @@ from kibi.ops.elementwise.add import Add
 from kibi.ops.elementwise.logistic import Logistic
 from kibi.ops.elementwise.mul import Mul
 from kibi.ops.elementwise.quantize import Quantize
-from kibi.ops.elementwise.relu import Relu
-from kibi.ops.elementwise.relu6 import Relu6
+from kibi.ops.elementwise.relu import Relu, Relu6
 from kibi.ops.movement.pad import Pad
 from kibi.ops.movement.reshape import Reshape
 from kibi.ops.reductions.mean import Mean

@@ -15,8 +15,7 @@ from kibi.ir import Graph, NodeView, Tensor
 from kibi.ops.elementwise.add import Add
 from kibi.ops.elementwise.logistic import Logistic
 from kibi.ops.elementwise.quantize import Quantize
-from kibi.ops.elementwise.relu import Relu
-from kibi.ops.elementwise.relu6 import Relu6
+from kibi.ops.elementwise.relu import Relu, Relu6
 from kibi.ops.linear.fully_connected import FullyConnected
 from kibi.ops.movement.pad import Pad
 from kibi.ops.movement.reshape import Reshape

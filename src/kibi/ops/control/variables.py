@@ -1,4 +1,4 @@
-"""ASSIGN_VARIABLE."""
+"""ASSIGN_VARIABLE and READ_VARIABLE."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,3 +21,20 @@ class AssignVariable(Reshape):
 
 
 register(AssignVariable)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadVariable(Reshape):
+    """What a variable holds at this place of the model: input, the variable, of any type → output of that type.
+
+    A model has it as a node only where somebody needs the value when the variable holds another one already; else who reads
+    its output reads the variable itself.
+
+    Source: TFLM `micro/kernels/read_variable.cc`, `micro/micro_resource_variable.cc`.
+    """
+
+    name: ClassVar[str] = "READ_VARIABLE"
+    inputs: ClassVar[tuple[str, ...]] = ("input",)
+
+
+register(ReadVariable)
