@@ -135,6 +135,15 @@ def test_place_items_many_of_huge_sizes_are_searched_as_small_ones_are() -> None
     assert second.lower_bound_bytes == first.lower_bound_bytes * factor
 
 
+def test_place_items_upside_down_are_found_at_a_capacity_that_is_not_aligned() -> None:
+    """A window that dies from below, an alignment of 2, and the least peak of 5."""
+    items = [Item(0, 2, 1), Item(1, 2, 2, alignment=2), Item(0, 2, 3, gaps=(Gap(1, 2, window=(1, 3)),))]
+    found = place_items(items)
+    assert found.peak_bytes == optimum(items) == 5
+    assert found.status is Status.OPTIMAL
+    assert is_right(items, list(found.offsets or ()))
+
+
 def test_place_items_time_limit_that_is_no_number_is_refused() -> None:
     """NaN seconds are not a time; endless ones are as many as there can be."""
     with pytest.raises(PlanError, match="nan seconds"):

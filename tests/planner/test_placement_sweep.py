@@ -92,7 +92,7 @@ def test_mirror_search_equals_brute_force(data: st.DataObject) -> None:
     assert best is not None
     if not problem.is_exact or not is_better_mirrored(problem):
         return
-    mirror = Mirror(problem)
+    mirror = Mirror(problem, Native(problem))
     strategy = Strategy(data.draw(st.sampled_from(_SECTIONS)), data.draw(st.sampled_from(_RULES)))
     ending, offsets, _ = mirror.search(strategy, best, 1_000_000, lambda: True)
     assert ending in (Ending.FOUND, Ending.NOT_FOUND)

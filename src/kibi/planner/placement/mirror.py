@@ -15,23 +15,30 @@ from kibi.planner.placement.problem import Bytes, PlacementProblem
 from kibi.planner.placement.strategy import Ending, Strategy
 
 
+_LAST_RESORT = 8
+"""The part of the work that the search for what is between two aligned ceilings may take."""
+
+
 class Mirror:
     """A problem upside down, in the native code's hands."""
 
-    def __init__(self, problem: PlacementProblem) -> None:
-        """Take over a problem for which `is_better_mirrored`."""
+    def __init__(self, problem: PlacementProblem, upright: Native) -> None:
+        """Takes over a problem for which `is_better_mirrored`, and the same the other way up."""
         self._problem = problem
+        self._upright = upright
         self._native = Native(mirrored(problem))
         self._unit = lcm(*np.unique(problem.alignments).tolist())
 
     def search(self, how: Strategy, capacity: int, limit: int, go_on: Callable[[], bool]) -> tuple[Ending, Bytes, int]:
-        """As `Native.search`."""
+        """As `Native.search`. What is between the last aligned ceiling and the capacity is searched the other way up."""
         ceiling = capacity - capacity % self._unit
         if ceiling == 0:
-            return Ending.NOT_FOUND, np.zeros(self._problem.items, np.int64), 0
+            return self._upright.search(how, capacity, limit, go_on)
         ending, offsets, work = self._native.search(how, ceiling, limit, go_on)
         if ending is Ending.IMPOSSIBLE and ceiling < capacity:
-            ending = Ending.NOT_FOUND
+            # As a last resort, on top of the work that counts: it seldom finds anything in larger problems.
+            ending, offsets, _ = self._upright.search(how, capacity, limit // _LAST_RESORT, go_on)
+            return ending, offsets, work
         return ending, ceiling - offsets - self._problem.sizes, work
 
 

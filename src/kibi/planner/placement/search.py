@@ -146,7 +146,7 @@ class _Search:
         self._left = left
         self._winners: tuple[Strategy, ...] = ()
         self._ways = ways(problem, native)
-        self._exact = Mirror(problem) if is_better_mirrored(problem) else native
+        self._exact = Mirror(problem, native) if is_better_mirrored(problem) else native
 
     @property
     def is_over(self) -> bool:
