@@ -14,7 +14,6 @@ from kibi.planner.placement.native import Native
 from kibi.planner.placement.problem import Bytes, PlacementProblem
 from kibi.planner.placement.strategy import Ending, Strategy
 
-
 _LAST_RESORT = 8
 """The part of the work that the search for what is between two aligned ceilings may take."""
 
