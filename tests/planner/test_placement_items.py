@@ -200,8 +200,8 @@ def test_search_that_is_interrupted_ends_and_passes_the_interrupt_on() -> None:
 @pytest.mark.parametrize(
     ("items", "rules", "message"),
     [
-        ([Item(0, 1, 4, 4, offset=2)], [], "must lie at offset 2"),
-        ([Item(0, 1, 4, offset=-1)], [], "must lie at offset -1"),
+        ([Item(0, 1, 4, 4, offset=2)], [], "must be at offset 2"),
+        ([Item(0, 1, 4, offset=-1)], [], "must be at offset -1"),
         ([Item(0, 4, 4, gaps=(Gap(2, 5),))], [], "gap from 2 to 5"),
         ([Item(0, 4, 4, gaps=(Gap(1, 3), Gap(2, 4)))], [], "gap from 2 to 4"),
         ([Item(0, 4, 4, gaps=(Gap(1, 3, (0, 5)),))], [], r"window \(0, 5\)"),

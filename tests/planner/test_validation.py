@@ -225,7 +225,7 @@ def test_validate_input_rows_apart_are_refused() -> None:
     together = replace(made, buffers=(*rows, replace(made.buffers[1], offset=8)))
     validate(net, together)
     swapped = replace(together, buffers=(replace(rows[0], offset=4), replace(rows[1], offset=0), together.buffers[2]))
-    assert "row 1 of 't0' is at offset 0, not behind row 0" in _refusal(net, swapped)
+    assert "row 1 of 't0' is at offset 0, not after row 0" in _refusal(net, swapped)
 
 
 def test_validate_many_problems_are_counted() -> None:

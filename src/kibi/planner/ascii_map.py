@@ -26,14 +26,14 @@ def memory_ascii(planned: PlannedModel, *, columns: int = 80) -> str:
     """Draw a plan.
 
     First who is who: a line for each tensor with its letter, bytes, lowest offset, first and last step. Then a line for each
-    step; neighbouring steps during which the same buffers live share one. A column stands for as many bytes as the arena
+    step; neighbouring steps during which the same buffers live share one. A column represents as many bytes as the arena
     divided by `columns`, for one byte of a small arena. It shows the letter of its tensor, `*` for scratch, `!` where two
     share bytes because one is made in the place of the other, `.` where nobody is. What is too small for a column of its
     own has one where nobody is. Behind each line stand the KiB that live, rounded up. Letters come again after 62 tensors.
 
     Args:
         planned: the model with a valid plan.
-        columns: characters of a line that stand for bytes, at least 1.
+        columns: characters of a line that represent bytes, at least 1.
 
     Returns:
         Lines, each with its newline; of fused layers' names the first.
@@ -49,7 +49,7 @@ def print_memory_plan(planned: PlannedModel, *, columns: int = 80, stream: TextI
 
     Args:
         planned: the model with a valid plan.
-        columns: characters of a line that stand for bytes.
+        columns: characters of a line that represent bytes.
         stream: where to print; None: standard output.
     """
     (stream or sys.stdout).write(memory_ascii(planned, columns=columns))

@@ -2,7 +2,7 @@
 
 Each search has an amount of work at which it stops with the best that it found: states, row steps that are looked at, pairs of
 buffers, visits of an item. Effort 1 is that amount, chosen so that a plan takes a few seconds at most; effort N is N times as
-much, behind half of it, a quarter and so on: more effort never finds a worse plan.
+much, after half of it, a quarter and so on: more effort never finds a worse plan.
 """
 
 from collections.abc import Callable
@@ -69,10 +69,10 @@ def best_of_efforts(
 
 
 def is_finished(plan: Plan) -> bool:
-    """Whether no effort finds a better plan."""
+    """True if no effort finds a better plan."""
     return not plan.limited and plan.gain_bytes == 0
 
 
 def _is_time(started: float, seconds: float, took: float) -> bool:
-    """Whether a plan of twice the effort probably ends in time."""
+    """True if a plan of twice the effort probably ends in time."""
     return perf_counter() - started + _DOUBLED * took <= seconds

@@ -31,8 +31,8 @@ def lifetimes(
     Args:
         graph: a verified graph.
         runs: the order; each node computes each row of its output once, ascending.
-        scratch: whether to include the scratch of the nodes that need some.
-        split: tensors that are held row by row, though the rule would make them one buffer. The rows of a model input lie
+        scratch: true to include the scratch of the nodes that need some.
+        split: tensors that are held row by row, though the rule would make them one buffer. The rows of a model input are
             in order from the start of the arena, one input after the other, and die one by one; model outputs stay whole.
 
     Returns:
@@ -124,7 +124,7 @@ class _History:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all rows are made before any is read."""
+        """True if all rows are made before any is read."""
         return self.first_read is None or bool(self.made[-1] < self.first_read)
 
 

@@ -3,7 +3,7 @@
 The first line names the columns: `id`, `lower`, `upper`, `size` and, if wanted, `alignment`, `gaps` and `offset`. Lives go
 from `lower` to before `upper`; with columns `start` or `begin` and `end` instead, to `end` itself. Gaps are written
 `12-15`, or `12-15@64:128` where the bytes from 64 to before 128 stay in use, with blanks between them. An `offset` is where the
-buffer must lie; where it is empty, that is open.
+buffer must be; where it is empty, that is open.
 """
 
 import csv

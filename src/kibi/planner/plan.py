@@ -134,7 +134,7 @@ class Plan:
         buffers: rows of the tensors that live in the arena, and scratch.
         arena_bytes: bytes of the arena; the sum over the regions where there are some.
         lower_bound_bytes: no placement of these buffers in this order needs less.
-        proven_optimal: whether no placement of these buffers in this order is smaller than `arena_bytes`.
+        proven_optimal: true if no placement of these buffers in this order is smaller than `arena_bytes`.
         order_bound_bytes: in no order do fewer bytes live at once, of whole tensors or of rows as the plan has them, unless
             some are made in the place of others; 0 where the order was given.
         input, output: how model inputs are handed over, and outputs. Nodes are numbered as in the graph that
@@ -142,7 +142,7 @@ class Plan:
         external_buffers: further tensors that are stored in caller-owned buffers, ascending.
         goal: what its code is good at.
         kernels: the C name of the kernel that runs each node; empty: the general ones.
-        regions: the memories that buffers lie in, each with offsets of its own; empty for a plan with one arena.
+        regions: the memories that hold buffers, each with offsets of its own; empty for a plan with one arena.
         weight_regions: constants that are assigned to regions, as (tensor, name of the region); empty unless asked for.
         subgraphs: the plans of the nodes' subgraphs, in the order of nodes; their arenas are scratch of these nodes.
         cost_lower_bound: no assignment of the buffers and these constants to the regions has a lower `cost`.

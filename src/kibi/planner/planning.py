@@ -47,7 +47,7 @@ def handover_named(name: str, *, is_output: bool = False) -> Handover:
     """The way of handing over inputs, or of getting at outputs, of that name.
 
     Raises:
-        PlanError: there is none; the text lists those that exist.
+        PlanError: no such name exists; the text lists those that do.
     """
     name = renamed_value(name, {"supplied": "external"})
     known = [each for each in Handover if not (is_output and each is Handover.STREAMED)]
@@ -61,7 +61,7 @@ def granularity_named(name: str) -> Granularity:
     """The granularity of that name.
 
     Raises:
-        PlanError: there is none; the text lists those that exist.
+        PlanError: no such name exists; the text lists those that do.
     """
     try:
         return Granularity(name)
@@ -96,9 +96,9 @@ def plan(
         target: the processor that it is for.
         runs: the order of row steps; None for the best order of operators that each run to completion, or, by the row, for
             the best that is found.
-        scratch: whether the arena holds the kernels' scratch. A plan without it shows what activations alone need; it
+        scratch: true if the arena holds the kernels' scratch. A plan without it shows what activations alone need; it
             cannot run.
-        granularity: whether tensors or rows are placed; with `runs`, rows of tensors that interleave are placed in any case.
+        granularity: what is placed, tensors or rows; with `runs`, rows of tensors that interleave are placed in any case.
         inputs: how the caller hands over the model's inputs. Where they stream, `runs` counts the nodes of `with_handover`.
         outputs: how the caller gets at the outputs: stored or external.
         external_buffers: further tensors that are stored in caller-owned buffers, by index.
@@ -107,7 +107,7 @@ def plan(
         kernels: C names of the kernels, one for each node of the planned graph; None: the rules of the goal choose.
         ram_bytes: the most bytes that the arena may have: of the plans that fit, the fastest; None: no limit.
         regions: the memories of the board, among which buffers are shared out; None: one arena.
-        place_weights: whether constants are assigned to regions, too.
+        place_weights: true if constants are assigned to regions, too.
         subgraphs: the plans of the graphs inside of operators, where they are made already.
         effort: how many times the usual work may be done; the same effort gives the same plan on every machine.
         seconds: a time limit; larger efforts are tried while there is time. The plan depends on the machine then.

@@ -1,4 +1,4 @@
-"""Plans played step by step on a map of the arena, and of the state behind it, that says, for each byte, whose it is.
+"""Plans played step by step on a map of the arena, and of the state after it, that says, for each byte, whose it is.
 
 No lifetime is believed: which bytes must be where at each step follows from the order alone.
 """
@@ -33,7 +33,7 @@ def simulate(graph: Graph, plan: Plan) -> Iterator[str]:
 
     Args:
         graph: a verified graph.
-        plan: computes each row once; its buffers have the right sizes, lie in the arena, and hold each row once.
+        plan: computes each row once; its buffers have the right sizes, are in the arena, and hold each row once.
 
     Yields:
         What is wrong: rows that a step reads, has written, or leaves to the caller, but that are not there; uses
@@ -295,7 +295,7 @@ class _Arena:
             self._write(number)
         yield from self._scattered(node, made)
         if scratch is not None and not self.intact[self._scratch_number(node)]:
-            yield "the output lies in the scratch"
+            yield "the output is in the scratch"
         for number in made:
             if not self._is_there(number, step):
                 yield from self._check(number, step)
@@ -357,14 +357,14 @@ class _Arena:
         return [first + each for each in rows]
 
     def _scattered(self, node: int, made: Sequence[int]) -> Iterator[str]:
-        """Rows of one step that do not lie one behind the other, as its kernel writes them."""
+        """Rows of one step that are not one after the other, as its kernel writes them."""
         for number, after in pairwise(made):
             offset, size, _, _ = self.rows.facts[number]
             is_same = after not in (self.rows.first[index] for index in self.outputs[node])
             if is_same and after == number + 1 and self.rows.facts[after][0] != offset + size:
                 tensor, row = self._tensor_and_row(number)
                 name = self.graph.tensors[tensor].name
-                yield f"rows {row} and {row + 1} of {name!r} are made together but lie apart"
+                yield f"rows {row} and {row + 1} of {name!r} are made together but are apart"
 
     def _is_there(self, number: int, step: int) -> bool:
         """True if `_check` finds nothing wrong."""
@@ -390,7 +390,7 @@ class _Arena:
             yield f"{self._name(number)} is used, but its buffer declares to live from step {start} to {end}"
 
     def gaps(self, tensor: int) -> Iterator[str]:
-        """Where the rows of a model input or output do not lie one behind the other."""
+        """Where the rows of a model input or output are not one after the other."""
         if not self.graph.tensors[tensor].is_planned:
             return
         numbers = self.numbers(tensor)
@@ -398,7 +398,7 @@ class _Arena:
         apart = np.flatnonzero(np.diff(offsets) != self.graph.tensors[tensor].type.row_bytes)
         if len(apart):
             row, name = int(apart[0]) + 1, self.graph.tensors[tensor].name
-            where = f"row {row} of {name!r} is at offset {offsets[row]}, not behind row {row - 1}"
+            where = f"row {row} of {name!r} is at offset {offsets[row]}, not after row {row - 1}"
             yield f"{where}; callers see inputs and outputs as one array"
 
     def _tensor_and_row(self, number: int) -> tuple[int, int]:

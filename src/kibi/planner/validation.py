@@ -28,7 +28,7 @@ def validate(graph: Graph, plan: Plan, *, scratch: bool = True) -> PlannedModel:
     Args:
         graph: a verified graph.
         plan: any plan, from the planner, by hand or from a file.
-        scratch: whether the plan must hold the kernels' scratch; a plan without it cannot run.
+        scratch: true if the plan must hold the kernels' scratch; a plan without it cannot run.
 
     Returns:
         The model with its plan.

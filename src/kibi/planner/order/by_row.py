@@ -31,7 +31,7 @@ class _Layout:
     Attributes:
         runs: the order.
         buffers: its buffers.
-        has_whole_inputs: whether model inputs are held whole, though others gain by rows that die one by one.
+        has_whole_inputs: true if model inputs are held whole, though others gain by rows that die one by one.
         live_bytes: the most that live at once; only rows in place can make do with less.
     """
 
@@ -82,7 +82,7 @@ def plan_by_row(
         graph: a verified graph.
         target: the processor that it is for.
         runs: the order of row steps; None: of the best that are found the one with the smallest arena.
-        floor: tensors stay whole as far as what lives at once does not exceed so many bytes.
+        floor: tensors stay whole while the live bytes do not exceed this number.
         orders: what finds them; None: a search of its own.
         effort: how many times the usual work may be done.
 

@@ -93,7 +93,7 @@ class _Flow:
         return len(self.edges) - 1
 
     def add_edge(self, tail: int, head: int, capacity: int) -> None:
-        """An edge, and behind it the one that takes flow back."""
+        """An edge, and after it the one that takes flow back."""
         for start, end, room in ((tail, head, capacity), (head, tail, 0)):
             self.edges[start].append(len(self.head))
             self.head.append(end)
@@ -128,7 +128,7 @@ class _Flow:
         return level
 
     def _push(self, level: list[int], following: list[int]) -> int:
-        """All that can be pushed along ascending levels: behind each path the search goes on at its first full edge."""
+        """All that can be pushed along ascending levels: after each path the search goes on at its first full edge."""
         path: list[int] = []
         vertex, total = _SOURCE, 0
         edges, head, room = self.edges, self.head, self.room

@@ -20,7 +20,7 @@ _MOST_MOVES = 150_000
 
 @dataclass(frozen=True)
 class Stretch:
-    """What lies between two closed sets, one within the other, through both of which the order goes.
+    """What is between two closed sets, one within the other, through both of which the order goes.
 
     Attributes:
         problem: the graph's precedence.
@@ -50,7 +50,7 @@ class Stretch:
         return self.problem.live_after(self.begin, self.end, self.live)
 
     def within(self, first: Iterable[int], nodes: Iterable[int]) -> "Stretch":
-        """The part of the stretch that holds `nodes`, behind the nodes `first` of its beginning."""
+        """The part of the stretch that holds `nodes`, after the nodes `first` of its beginning."""
         begin = self.begin
         for node in first:
             begin |= 1 << node
@@ -121,7 +121,7 @@ def search(stretch: Stretch, floor: int, known: int, state_limit: int) -> Found:
 
 
 def beam(stretch: Stretch, floor: int, width: int, effort: int = 1) -> tuple[int, ...] | None:
-    """A good order: of all states with equally many moves behind them the `width` with the smallest peaks go on.
+    """A good order: of all states with equally many moves after them the `width` with the smallest peaks go on.
 
     None where so many nodes can run next that it takes more moves than `_MOST_MOVES`, times the effort.
     """
@@ -207,7 +207,7 @@ class Moves:
         return ready & ~done
 
     def forced(self, state: State, peak: int) -> tuple[State, tuple[int, ...]]:
-        """Run what can only help: the state behind it, and what was run.
+        """Run what can only help: the state after it, and what was run.
 
         The rule: let nodes v1, v2, … each wait for the one before it, run from D on without exceeding `peak`, and let X be
         the first set on their way with L(X) <= L(D). Then some best order that goes through D goes through X next.
@@ -234,7 +234,7 @@ class Moves:
     def _chain(self, state: State, peak: int, node: int) -> tuple[list[int], int, int]:
         """Nodes from `node` on, each waiting for the last, until no more bytes live than now; none where the way is shut.
 
-        With them the live bytes and the set behind them.
+        With them the live bytes and the set after them.
         """
         problem, chain = self.problem, []
         live, done, _ = state

@@ -49,7 +49,7 @@ class Precedence:
         return (1 << self.count) - 1
 
     def run(self, done: int, live: int, node: int) -> tuple[int, int]:
-        """The bytes that live while a node runs after the set `done`, in which `live` bytes live; and those behind it."""
+        """The bytes that live while a node runs after the set `done`, in which `live` bytes live; and those after it."""
         need = live + self.need_bytes[node] + (0 if done else self.unread_bytes)
         left = ~(done | 1 << node)
         live += self.kept_bytes[node]
@@ -94,7 +94,7 @@ def precedence(
 
     Args:
         graph: a verified graph.
-        scratch: whether kernels' scratch counts.
+        scratch: true if kernels' scratch counts.
         granule_bytes: sizes of tensors and scratch are rounded up to a multiple of it.
         before: pairs of nodes of which the first runs before the second, though no tensor says so.
 

@@ -98,7 +98,7 @@ class CutSearch:
 
 
 class _End:
-    """The stretches with one end: an order of the longest, and what each of them needs as far as that was asked for.
+    """The stretches with one end: an order of the longest, and what each of them needs where that was asked for.
 
     Attributes:
         low: the first node of the longest.

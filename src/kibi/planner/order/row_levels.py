@@ -13,7 +13,7 @@ def live_levels(steps: RowSteps, order: Sequence[int], *, is_scratch_held: bool 
     Args:
         steps: the row steps of a graph.
         order: an order of them.
-        is_scratch_held: whether scratch lives from its node's first step to its last, shared by nodes that interleave, as
+        is_scratch_held: true if scratch lives from its node's first step to its last, shared by nodes that interleave, as
             plans hold it; else it counts in its node's own steps only, but for accumulators.
     """
     places = _places(steps.steps, order)

@@ -97,7 +97,7 @@ class _Neighbours:
         self.work = 0
 
     def of(self, order: Sequence[int]) -> Iterator[tuple[int, ...]]:
-        """Ever larger changes, until there is none left or the work is done."""
+        """Ever larger changes, until none is left or the work is done."""
         numbers = self._numbers(order)
         levels = live_levels(self.steps, order)
         top = np.flatnonzero(levels == levels.max())

@@ -26,12 +26,12 @@ class Slices:
     """The slices of one tensor.
 
     Attributes:
-        maker: the node that makes them; -1 for a model input that lies there from the beginning.
+        maker: the node that makes them; -1 for a model input that is there from the beginning.
         made: for each slice, the maker's step that makes it; 0 for a model input.
         size_bytes: for each slice, its size.
         readers: the nodes that read the tensor.
         last_uses: for each reader and slice, the reader's last step that reads it; -1: it does not.
-        is_kept: whether it is a model output, which lives to the end.
+        is_kept: true if it is a model output, which lives to the end.
     """
 
     maker: int

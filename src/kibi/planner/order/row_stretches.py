@@ -1,6 +1,6 @@
 """Stretches between cuts: in which order their row steps run, and how many bytes live then.
 
-A cut is a moment at which every node before it has finished and none behind it has begun. Between two cuts the rows of all
+A cut is a moment at which every node before it has finished and none after it has begun. Between two cuts the rows of all
 nodes interleave: the last node asks for its next row, and each node computes only what it is asked for. So a row is made as
 late as possible, and dies as soon as its last reader has run.
 """
@@ -22,8 +22,8 @@ def pulled(steps: RowSteps, begin: int, end: int, *, eager: bool = True) -> list
     Args:
         steps: the row steps of a graph.
         begin: the first node of the stretch; those before have finished.
-        end: one behind its last node.
-        eager: whether other nodes that nobody in the stretch waits for follow as soon as rows allow: the sooner they read,
+        end: one after its last node.
+        eager: true if other nodes that nobody in the stretch waits for follow as soon as rows allow: the sooner they read,
             the sooner rows die. Else they run when the last one has finished.
     """
     done = [0] * len(steps.steps)
@@ -45,7 +45,7 @@ def drivers(steps: RowSteps, begin: int, end: int) -> list[int]:
 
 
 def _drive(steps: RowSteps, driver: int, others: Sequence[int], done: list[int], order: list[int]) -> None:
-    """Add to an order all steps of a node, before each those that it waits for, and behind each what others can run then."""
+    """Add to an order all steps of a node, before each those that it waits for, and after each what others can run then."""
     waits, followers, watched = steps.waits, steps.followers, frozenset(others)
     freed = others  # some may wait for nothing; from the first step on only those that wait for what has just run
     stack = [driver] * (steps.steps[driver] - done[driver])
@@ -79,7 +79,7 @@ def _run_ready(steps: RowSteps, nodes: Sequence[int], done: list[int]) -> list[i
 
 
 def live_at_cuts(steps: RowSteps) -> Ints:
-    """The bytes that live at the cut before each node, and behind the last."""
+    """The bytes that live at the cut before each node, and after the last."""
     count = len(steps.steps)
     change = np.zeros(count + 2, np.int64)
     for each in steps.slices:
@@ -98,15 +98,15 @@ class StretchPeaks:
 
     Attributes:
         steps: the row steps.
-        end: one behind the last node.
+        end: one after the last node.
         places: for each node of the longest stretch, the places of its steps in its order.
         count: steps of the longest stretch.
         base: bytes that live all the time and belong to no tensor that the stretch makes or reads.
         change: by place, how the bytes change that live there.
         shared: bytes of scratch that the nodes share.
         spans: for each tensor that the stretch makes or reads, from where to where each slice lives.
-        reads: for each of them, one behind the last place in the stretch that reads each slice; 0: none does.
-        later: for each of them, which slices live on behind the stretch.
+        reads: for each of them, one after the last place in the stretch that reads each slice; 0: none does.
+        later: for each of them, which slices live on after the stretch.
     """
 
     steps: RowSteps
@@ -122,7 +122,7 @@ class StretchPeaks:
 
     @staticmethod
     def of(steps: RowSteps, begin: int, end: int, order: Sequence[int], live: int) -> "StretchPeaks":
-        """From an order of the stretch's steps; `live` bytes live behind it."""
+        """From an order of the stretch's steps; `live` bytes live after it."""
         nodes = np.asarray(order, np.int64)
         parts = parted(np.argsort(nodes, kind="stable"), steps.steps[begin:end])
         places = dict(zip(range(begin, end), parts, strict=True))
@@ -159,7 +159,7 @@ class StretchPeaks:
         np.subtract.at(self.change, span[1], size_bytes)
 
     def _is_read_later(self, number: int) -> NDArray[np.bool_]:
-        """Which slices of a tensor live on behind the stretch."""
+        """Which slices of a tensor live on after the stretch."""
         if number not in self.later:
             later: NDArray[np.bool_] = self.steps.last_readers[number] >= self.end
             self.later[number] = later | self.steps.slices[number].is_kept

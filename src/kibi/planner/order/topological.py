@@ -1,6 +1,6 @@
 """The order of operators, each run to completion, whose peak of live bytes is the smallest.
 
-The graph falls into stretches at the nodes before or behind which all others lie: every order passes there. A stretch is
+The graph falls into stretches at the nodes before or after which all others come: every order passes there. A stretch is
 settled by known orders and a bound from minimum cuts where they meet, else by exact search over closed sets, and where that
 would take too long by the best order that beam and local search find, with the bound beside it.
 """
@@ -28,7 +28,7 @@ class TopologicalOrder:
         nodes: indices in the graph's nodes, in the order in which they run.
         peak_bytes: the most bytes of whole tensors (and of scratch, where it counts) that live while a node runs.
         lower_bound_bytes: no order has a smaller peak.
-        proven_optimal: whether the two are equal.
+        proven_optimal: true if the two are equal.
     """
 
     nodes: tuple[int, ...]
@@ -53,7 +53,7 @@ def smallest_peak_order(
 
     Args:
         graph: a verified graph.
-        scratch: whether kernels' scratch counts.
+        scratch: true if kernels' scratch counts.
         granule_bytes: sizes of tensors and scratch are rounded up to a multiple of it.
         before: pairs of nodes of which the first runs before the second, though no tensor says so (state that is read,
             then written).

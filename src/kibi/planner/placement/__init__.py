@@ -1,1 +1,1 @@
-"""Where in an arena each buffer lies."""
+"""The places of buffers in an arena."""

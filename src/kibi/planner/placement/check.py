@@ -10,13 +10,13 @@ from kibi.planner.placement.items import Item
 def check_offsets(items: Sequence[Item], offsets: Sequence[int], peak_bytes: int) -> None:
     """Check that no two items ever use the same byte, and everything else that was asked for.
 
-    Time is walked through, with the bytes in use in a sorted list: a stretch that comes into use must lie between its
+    Time is walked through, with the bytes in use in a sorted list: a stretch that comes into use must be between its
     neighbours.
 
     Args:
         items: what was placed; between them there are no rules.
-        offsets: where each lies, in bytes.
-        peak_bytes: what is claimed to be one behind the last byte in use.
+        offsets: where each is placed, in bytes.
+        peak_bytes: what is claimed to be one after the last byte in use.
 
     Raises:
         InternalError: the placement is wrong.

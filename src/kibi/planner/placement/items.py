@@ -31,7 +31,7 @@ class Item:
         start, end: the moments in which it lives, half-open.
         size_bytes: its size.
         alignment: its offset is a multiple of it.
-        offset: where it must lie; None: anywhere.
+        offset: where it must be; None: anywhere.
         gaps: when it leaves its place to others; ascending, apart from one another.
     """
 
@@ -47,7 +47,7 @@ class Item:
 class PairRule:
     """Leave for two items to share bytes although both live.
 
-    They may lie apart, as any two may, or else such that the offset of `first` minus that of `second` is at least a
+    They may be apart, as any two may, or else such that the offset of `first` minus that of `second` is at least a
     distance. A distance of `second`'s size or more allows nothing.
 
     Attributes:
@@ -76,7 +76,7 @@ def check_items(items: Sequence[Item], rules: Sequence[PairRule] = ()) -> None:
             )
         if item.offset is not None and (item.offset < 0 or item.offset % item.alignment):
             raise PlanError(
-                f"buffer {index} must lie at offset {item.offset}, with alignment {item.alignment}. Fixed offsets must "
+                f"buffer {index} must be at offset {item.offset}, with alignment {item.alignment}. Fixed offsets must "
                 "not be negative, and be multiples of the alignment."
             )
         _check_gaps(index, item)
@@ -111,7 +111,7 @@ def _check_gaps(index: int, item: Item) -> None:
         if not (free_from <= gap.start < gap.end <= item.end and 0 <= low <= high <= item.size_bytes):
             raise PlanError(
                 f"buffer {index}, which has {item.size_bytes} bytes and lives from {item.start} to {item.end}, has a gap "
-                f"from {gap.start} to {gap.end} with window {gap.window}. Gaps must ascend and lie within the lifetime, "
+                f"from {gap.start} to {gap.end} with window {gap.window}. Gaps must ascend and be within the lifetime, "
                 "windows within the size."
             )
         free_from = gap.end

@@ -42,7 +42,7 @@ class Mirror:
 
 
 def is_better_mirrored(problem: PlacementProblem) -> bool:
-    """Whether items die from below rather than from above, nothing is fixed, and aligned offsets remain so."""
+    """True if items die from below rather than from above, nothing is fixed, and aligned offsets remain so."""
     is_free = problem.lowest != problem.highest
     from_below = sum(problem.low.tolist()) > sum((problem.sizes[problem.owner] - problem.high).tolist())
     return from_below and bool(is_free.all()) and not np.any(problem.sizes % problem.alignments)
@@ -51,7 +51,7 @@ def is_better_mirrored(problem: PlacementProblem) -> bool:
 def mirrored(problem: PlacementProblem) -> PlacementProblem:
     """The same problem with addresses counted downwards from a ceiling: the offset of a byte there is that of its end here.
 
-    Where here an item must lie at least `d` above another, that one's end must there lie at least `d` above its own end.
+    Where here an item must be at least `d` above another, that one's end must there be at least `d` above its own end.
     """
     below = np.repeat(np.arange(problem.items), np.diff(problem.rule_start))
     above = problem.rule_above

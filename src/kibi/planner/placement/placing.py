@@ -41,11 +41,11 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Where items lie.
+    """Where items are placed.
 
     Attributes:
         offsets: of each item, in bytes; None if fixed offsets are in one another's way.
-        peak_bytes: one behind the last byte that any of them uses.
+        peak_bytes: one after the last byte that any of them uses.
         lower_bound_bytes: no placement has a lower peak; raised where the search proved it.
         status: what is known.
     """
@@ -67,7 +67,7 @@ class Placement:
 
     Attributes:
         buffers: the buffers in the order in which they were given, each at its offset.
-        peak_bytes: one behind the last byte that any of them uses.
+        peak_bytes: one after the last byte that any of them uses.
         lower_bound_bytes: no placement has a lower peak; raised where the search proved it.
         status: what is known.
     """
@@ -79,7 +79,7 @@ class Placement:
 
     @property
     def proven_optimal(self) -> bool:
-        """Whether no placement has a lower peak."""
+        """True if no placement has a lower peak."""
         return self.peak_bytes == self.lower_bound_bytes
 
     def plan(self, model: str, target: str, runs: tuple[Run, ...], *, order_bound_bytes: int = 0) -> Plan:
@@ -110,7 +110,7 @@ def place(
     Args:
         buffers: sizes, alignments and lifetimes; their offsets are ignored; pinned ones of a tensor keep their distances.
         rules: pairs of them that may share bytes, under a condition each.
-        capacity: stop at a placement whose peak does not exceed it, or at the proof that there is none; None: find the
+        capacity: stop at a placement whose peak does not exceed it, or at the proof that none exists; None: find the
             lowest peak.
         time_limit_seconds: about how long the search may take. It is turned into an amount of work, so that the same
             buffers get the same offsets on every machine.
@@ -170,7 +170,7 @@ class Task:
 
 
 def _groups(buffers: Sequence[Buffer]) -> list[list[int]]:
-    """The buffers that are placed as one: the pinned rows of a tensor, which lie in order; all others alone."""
+    """The buffers that are placed as one: the pinned rows of a tensor, which are in order; all others alone."""
     groups: dict[object, list[int]] = {}
     for index, buffer in enumerate(buffers):
         groups.setdefault(("rows", buffer.tensor) if buffer.is_pinned else index, []).append(index)
@@ -178,7 +178,7 @@ def _groups(buffers: Sequence[Buffer]) -> list[list[int]]:
 
 
 def _item(group: Sequence[Buffer]) -> Item:
-    """One item for buffers that lie in order; what is left of it, as its parts die, is a window of its bytes."""
+    """One item for buffers that are in order; what is left of it, as its parts die, is a window of its bytes."""
     if len(group) == 1:
         only = group[0]
         return Item(only.start, only.end, only.size_bytes, only.alignment)
@@ -224,7 +224,7 @@ class _Items:
     """Items to place.
 
     Attributes:
-        fixed: the offset of each; 0 where it may lie anywhere.
+        fixed: the offset of each; 0 where it may be anywhere.
         solid: the positions of those that take room.
         problem: what these are.
     """
@@ -313,7 +313,7 @@ class _Begun:
 
 
 def _takes_room(item: Item) -> bool:
-    """Whether the item has bytes, and does not leave all of them to others all its life."""
+    """True if the item has bytes, and does not leave all of them to others all its life."""
     if item.size_bytes == 0:
         return False
     free = sum(gap.end - gap.start for gap in item.gaps if gap.window is None or gap.window[0] == gap.window[1])

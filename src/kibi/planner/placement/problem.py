@@ -47,9 +47,9 @@ class PlacementProblem:
         low, high: which of the item's bytes are in use in each piece, half-open, counted from its offset: `[pieces]`.
         sections: number of sections.
         rule_start: the rules of item i are those from `rule_start[i]` to before `rule_start[i + 1]`: `[items + 1]`.
-        rule_above, rule_distances: an item, and by how much its offset must exceed that of item i if it lies above;
+        rule_above, rule_distances: an item, and by how much its offset must exceed that of item i if it is above;
             between two items without a rule it is the size of the lower one: `[rules]`.
-        is_exact: whether the distances say exactly what is allowed; else they forbid a little more.
+        is_exact: true if the distances say exactly what is allowed; else they forbid a little more.
     """
 
     sizes: Bytes
@@ -97,18 +97,18 @@ class PlacementProblem:
 
     @cached_property
     def hull(self) -> tuple[Counts, Counts]:
-        """The first section of each item, and one behind its last: `[items]` each."""
+        """The first section of each item, and one after its last: `[items]` each."""
         return self.first[self.piece_start[:-1]], self.last[self.piece_start[1:] - 1]
 
     @cached_property
     def granularity_bytes(self) -> int:
-        """Every peak worth looking at is a multiple of it: pushed down, items lie at sums of sizes."""
+        """Every peak worth looking at is a multiple of it: pushed down, items are at sums of sizes."""
         fixed = self.lowest[self.lowest == self.highest]
         return int(np.gcd.reduce(np.concatenate((self.sizes, fixed, self.rule_distances)), initial=0)) or 1
 
     @property
     def is_aligned_anyway(self) -> bool:
-        """Whether alignments follow from the granularity."""
+        """True if alignments follow from the granularity."""
         return not np.any(self.granularity_bytes % self.alignments)
 
     @cached_property
@@ -142,7 +142,7 @@ class PlacementProblem:
         return int(self.summed(self.high - self.low).max(initial=0))
 
     def peak_bytes(self, offsets: NDArray[np.int64]) -> int:
-        """One behind the last byte that these offsets use."""
+        """One after the last byte that these offsets use."""
         return int((offsets + self.sizes).max(initial=0))
 
     @staticmethod
@@ -192,7 +192,7 @@ def _pieces(item: Item) -> Iterator[Piece]:
 
 
 def _sections(start: Bytes, end: Bytes) -> tuple[Counts, Counts, int]:
-    """The first section of each life, one behind its last, and the number of sections."""
+    """The first section of each life, one after its last, and the number of sections."""
     count = len(start)
     moments = np.concatenate((end, start))
     is_start = np.arange(2 * count) >= count
@@ -208,7 +208,7 @@ def _sections(start: Bytes, end: Bytes) -> tuple[Counts, Counts, int]:
 def _window_distances(
     items: Sequence[Item], pieces: Sequence[tuple[Piece, ...]]
 ) -> tuple[dict[tuple[int, int], int], bool]:
-    """What must lie between items of which one is in use in part; and whether that is all there is to say.
+    """What must be between items of which one is in use in part; and whether that is all there is to say.
 
     At each moment, the bytes in use forbid a range of differences of offsets. The distances forbid the smallest range
     that holds all these, which is more than needed if they leave a hole.

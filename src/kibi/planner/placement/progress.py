@@ -11,7 +11,7 @@ class Progress:
 
     Attributes:
         offsets: the best placement, or None.
-        peak_bytes: its peak; beyond all offsets if there is none.
+        peak_bytes: its peak; beyond all offsets if none is known.
         lower_bound_bytes: no placement has a lower peak.
     """
 
@@ -25,7 +25,7 @@ class Progress:
             self.offsets, self.peak_bytes = offsets, peak_bytes
 
     def is_done(self, capacity: int | None) -> bool:
-        """Whether there is nothing left to find out: optimal; fits the capacity; nothing fits the capacity."""
+        """True if there is nothing left to find out: optimal; fits the capacity; nothing fits the capacity."""
         if self.offsets is None or self.lower_bound_bytes >= self.peak_bytes:
             return self.offsets is not None
         return capacity is not None and (self.peak_bytes <= capacity or self.lower_bound_bytes > capacity)
@@ -60,7 +60,7 @@ class Capacity:
             progress: what is known, read whenever a capacity is asked for.
             capacity: the only one of interest, or None.
             coarse: the share of the lower bound.
-            is_above: whether to leave out the lower bound itself.
+            is_above: true to leave out the lower bound itself.
         """
         self.step = step_bytes(problem)
         self._least = int(progress.lower_bound_bytes * coarse)

@@ -150,7 +150,7 @@ class _Search:
 
     @property
     def is_over(self) -> bool:
-        """Whether there is nothing left to find out, or no work left to do it."""
+        """True if there is nothing left to find out, or no work left to do it."""
         return self._left <= 0 or self._progress.is_done(self._capacity) or not self._go_on()
 
     def improve_orders(self, starts: Sequence[Greedy], share: float) -> None:
@@ -204,7 +204,7 @@ class _Search:
                 target.give_up(at)
 
     def _sweep_at(self, at: int, width: int, seed: int) -> bool:
-        """Whether a sweep, in one of some ways, finds a placement within a capacity."""
+        """True if a sweep, in one of some ways, finds a placement within a capacity."""
         width = max(1, min(width, _MOST_STEPS // self._problem.items))
         for way in self._ways:
             if self.is_over:
@@ -215,7 +215,7 @@ class _Search:
         return False
 
     def _search_at(self, at: int, strategies: Sequence[Strategy], luck: int, seed: int) -> bool:
-        """Whether exact search, by some strategy, finds a placement within a capacity, or proves that there is none."""
+        """True if exact search, by some strategy, finds a placement within a capacity, or proves that none exists."""
         for strategy in strategies:
             if self.is_over:
                 return False

@@ -67,7 +67,7 @@ class Sweep:
 
     Attributes:
         order: the items: fixed ones first, the others ascending by their first section: `[items]`.
-        bottom_end, top_end: one behind the last section in which an item's lowest, and highest, bytes are in use: `[items]`.
+        bottom_end, top_end: one after the last section in which an item's lowest, and highest, bytes are in use: `[items]`.
         cost: what a hole costs from the first section to before this one: `[sections + 1]`.
         width: how many placements are made side by side.
         noise: by what cost scores are changed at random.

@@ -72,7 +72,7 @@ def _sweeps(problem: PlacementProblem) -> Iterator[Sweep]:
 
 
 def _end(problem: PlacementProblem, is_used: NDArray[np.bool_]) -> Counts:
-    """One behind the last of those pieces of each item; the item's first section if there are none."""
+    """One after the last of those pieces of each item; the item's first section if there are none."""
     found = problem.hull[0].copy()
     np.maximum.at(found, problem.owner[is_used], problem.last[is_used])
     return found

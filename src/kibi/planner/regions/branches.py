@@ -19,8 +19,8 @@ class Branches:
 
     Attributes:
         best: the best assignment.
-        first_bound: no assignment that fits has a lower cost, as far as is known before the search.
-        is_complete: whether nothing was left out for want of work.
+        first_bound: no assignment that fits has a lower cost, as known before the search.
+        is_complete: true if nothing was left out for want of work.
         open_bound: the least cost of what was left out because no placement was found nor excluded; None: nothing was.
     """
 
@@ -111,7 +111,7 @@ class Branches:
         return sorted(found, key=lambda choice: choice[:2])
 
     def _is_excluded(self, at: int, members: int, bound: int) -> bool:
-        """Whether a region holds units that could not be placed there before."""
+        """True if a region holds units that could not be placed there before."""
         for bad, is_proven in self.excluded[at]:
             if bad & members == bad:
                 if not is_proven:

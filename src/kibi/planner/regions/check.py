@@ -13,7 +13,7 @@ from kibi.targets import target
 
 
 def region_sizes(plan: Plan) -> dict[str, int]:
-    """The bytes that buffers may lie in, of each region."""
+    """The bytes that buffers may use, of each region."""
     return {use.name: use.used_bytes for use in plan.regions} or {"arena": plan.arena_bytes}
 
 
@@ -36,7 +36,7 @@ def check_region_uses(graph: Graph, plan: Plan) -> Iterator[str]:
 
 
 def side_by_side(plan: Plan) -> Plan:
-    """The same with all regions in one arena, one behind the other, a byte that nobody owns between them."""
+    """The same with all regions in one arena, one after the other, a byte that nobody owns between them."""
     if not plan.regions:
         return plan
     starts, bottom = {}, 0
@@ -48,7 +48,7 @@ def side_by_side(plan: Plan) -> Plan:
 
 
 def _weights(graph: Graph, plan: Plan) -> Iterator[str]:
-    """Each constant lies in one region that is there, and with the buffers they fit."""
+    """Each constant is in one region that is there, and with the buffers they fit."""
     sizes, alignment = _constant_sizes(graph, plan)
     taken = Counter[str]()
     seen = set()
@@ -104,14 +104,14 @@ def _accessed(graph: Graph, plan: Plan) -> Iterator[str]:
 
 
 def _scattered(graph: Graph, plan: Plan) -> Iterator[str]:
-    """Tensors whose rows lie in several regions."""
+    """Tensors whose rows are in several regions."""
     regions: dict[int, set[str]] = {}
     for buffer in plan.buffers:
         if buffer.tensor is not None:
             regions.setdefault(buffer.tensor, set()).add(buffer.region)
     for index, names in regions.items():
         if len(names) > 1 and 0 <= index < len(graph.tensors):
-            yield f"{graph.tensors[index].name}: its rows lie in several regions: {', '.join(sorted(names))}"
+            yield f"{graph.tensors[index].name}: its rows are in several regions: {', '.join(sorted(names))}"
 
 
 def _constant_sizes(graph: Graph, plan: Plan) -> tuple[dict[int, int], int]:

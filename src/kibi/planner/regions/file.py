@@ -32,8 +32,8 @@ class Region:
         name: a C identifier.
         size_bytes: its capacity, at least 1.
         cost: of reading or writing one byte, in any unit: 0 to 1,000,000, with at most six decimals.
-        holds_buffers: whether rows of tensors and scratch may be placed there.
-        holds_weights: whether constants may be placed there.
+        holds_buffers: true if rows of tensors and scratch may be placed there.
+        holds_weights: true if constants may be placed there.
 
     Raises:
         PlanError: a field has no such value.

@@ -1,4 +1,4 @@
-"""Regions: a plan whose buffers, and if asked constants, lie in the memories of a board, at the least cost of their use."""
+"""Regions: a plan whose buffers, and if asked constants, are in the memories of a board, at the least cost of their use."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ _PLACE_SECONDS = 0.25
 def cheapest_in_regions(
     graph: Graph, target: Target, made: Sequence[Plan], regions: Sequence[Region], *, place_weights: bool = False
 ) -> Plan:
-    """The cheapest of several plans with one arena, when their buffers lie in regions; of equally cheap ones the smallest.
+    """The cheapest of several plans with one arena, when their buffers are in regions; of equally cheap ones the smallest.
 
     Args:
         graph: the graph that the plans' numbers mean.
@@ -52,14 +52,14 @@ def assign_regions(
 
     The cost is the sum, over buffers and assigned constants, of the bytes that one inference reads and writes there, times
     the region's cost of a byte; `region_access` says how bytes are counted. All rows of a tensor go to one region. Where all
-    buffers fit the cheapest region together, they lie there as in the plan that is given.
+    buffers fit the cheapest region together, they are there as in the plan that is given.
 
     Args:
         graph: the graph that the plan's numbers mean.
         target: the processor that it is for.
         made: a plan with one arena.
         regions: the memories.
-        place_weights: whether the constants that kernels read are assigned, too, to regions that hold weights.
+        place_weights: true if the constants that kernels read are assigned, too, to regions that hold weights.
 
     Returns:
         The plan with regions, its cost, and a lower bound of the cost of any assignment of these buffers.

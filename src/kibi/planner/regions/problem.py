@@ -135,7 +135,7 @@ class RegionProblem:
 
 @dataclass(slots=True)
 class Fits:
-    """What fits where, remembered. Sets of units are numbers whose bit `k` stands for unit `k`.
+    """What fits where, remembered. Sets of units are numbers whose bit `k` is for unit `k`.
 
     Attributes:
         problem: whose units.
@@ -154,11 +154,11 @@ class Fits:
         return Fits(problem, {})
 
     def status(self, region: int, members: int) -> Status:
-        """Whether these units fit a region: INFEASIBLE where it is proven that they do not."""
+        """True if these units fit a region: INFEASIBLE where it is proven that they do not."""
         return self.look(region, members)[0]
 
     def holds(self, region: int, members: int) -> bool:
-        """Whether a placement of these units in a region was found."""
+        """True if a placement of these units in a region was found."""
         return self.status(region, members) in (Status.OPTIMAL, Status.FEASIBLE)
 
     def look(self, region: int, members: int) -> tuple[Status, Placement | None]:

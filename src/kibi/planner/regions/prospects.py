@@ -19,7 +19,7 @@ _MOST_CELLS = 1 << 24
 _State = tuple[int, tuple[int, ...]]
 """How many units are taken, and the regions of those of them that live."""
 _Layer = dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]]
-"""For each state, the costs of the next unit, and the states behind it."""
+"""For each state, the costs of the next unit, and the states after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Prospects:
     """Least costs to come.
 
     Attributes:
-        order: the units with buffers, in the order in which they are taken; constants come behind them.
+        order: the units with buffers, in the order in which they are taken; constants come after them.
         alive: for each number of units taken, those of them that live when the next one begins.
         least: by number of units taken and the regions of those alive: the least cost of the others; infinite where they
             do not fit.
@@ -38,7 +38,7 @@ class Prospects:
     least: dict[_State, float]
 
     def to_come(self, depth: int, assigned: Sequence[int]) -> float:
-        """The least cost of the units behind the first `depth`, which are assigned."""
+        """The least cost of the units after the first `depth`, which are assigned."""
         return self.least.get((depth, tuple(assigned[unit] for unit in self.alive[depth])), np.inf)
 
 

@@ -28,7 +28,7 @@ class Assignment:
     Attributes:
         regions: the region of each unit; None where none was found.
         bound: no assignment that fits has a lower cost.
-        is_proven: whether the search ended by itself: the cost is the least, or there is no assignment that fits.
+        is_proven: true if the search ended by itself: the cost is the least, or there is no assignment that fits.
     """
 
     regions: tuple[int, ...] | None
@@ -141,7 +141,7 @@ def _filled(problem: RegionProblem, order: Sequence[int], share: float, spared: 
 
 
 def is_placed(problem: RegionProblem, fits: Fits, assigned: Sequence[int]) -> bool:
-    """Whether a placement was found for every region."""
+    """True if a placement was found for every region."""
     return all(fits.holds(at, members_of(assigned, at)) for at in range(len(problem.regions)))
 
 

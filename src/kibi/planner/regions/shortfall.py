@@ -18,7 +18,7 @@ def shortfall(graph: Graph, problem: RegionProblem, *, is_proven: bool) -> str:
     Args:
         graph: names tensors and operators.
         problem: what does not fit.
-        is_proven: whether it is proven that nothing fits.
+        is_proven: true if it is proven that nothing fits.
     """
     head = f"{graph.name} does not fit its memory regions" + (
         "" if is_proven else ", as far as a limited search can tell"

@@ -38,7 +38,7 @@ static void clear(kibi_search_state *state, int32_t begin, int32_t end, kibi_ext
     state->crossing[extent->last] = 0;
 }
 
-/* Add up each section from its highest bound downwards; 0 if what must lie above some bound has no room there. */
+/* Add up each section from its highest bound downwards; 0 if what must be above some bound has no room there. */
 static int add_up(kibi_search_state *state, int32_t begin, int32_t end)
 {
     const kibi_problem *p = state->problem;
@@ -65,7 +65,7 @@ static int add_up(kibi_search_state *state, int32_t begin, int32_t end)
     return 1;
 }
 
-/* Whether no other open item fits below this one while it lies at its bound. */
+/* True if no other open item fits below this one while it is at its bound. */
 static int is_settled_at(const kibi_search_state *state, int32_t item)
 {
     const kibi_problem *p = state->problem;
@@ -130,9 +130,9 @@ int kibi_bounds(kibi_search_state *state, int32_t begin, int32_t end, kibi_exten
     return 1;
 }
 
-/* Whether `other` need not count among the items that `item` would have to rest on if it does not lie at its bound.
+/* True if `other` need not count among the items that `item` would have to rest on if it is not at its bound.
  *
- * Suppose that all that lies below `item`, and above its bound, lives within its life. Then `item` can change places with
+ * Suppose that all that is below `item`, and above its bound, lives within its life. Then `item` can change places with
  * it: `item` goes down to its bound, and the rest up by its size. So there would be a placement with `item` at its bound.
  */
 static int is_exchangeable(const kibi_search_state *state, int32_t item, int32_t other)
@@ -143,7 +143,7 @@ static int is_exchangeable(const kibi_search_state *state, int32_t item, int32_t
            state->problem->size[item] % state->problem->alignment[other] == 0;
 }
 
-/* The bound of a settled item, given that it does not lie at its present bound; KIBI_NEVER if nothing could hold it up. */
+/* The bound of a settled item, given that it is not at its present bound; KIBI_NEVER if nothing could hold it up. */
 int64_t kibi_next_bound(const kibi_search_state *state, int32_t begin, int32_t end, int32_t item)
 {
     const kibi_problem *p = state->problem;

@@ -75,7 +75,7 @@ static int has_rules(const kibi_problem *problem, int32_t item)
     return problem->rule_start[item] < problem->rule_start[item + 1];
 }
 
-/* The lowest offset from `offset` on where no item of a level is in the way; the level lies below the item's end. */
+/* The lowest offset from `offset` on where no item of a level is in the way; the level is below the item's end. */
 static int64_t lift(const kibi_problem *problem, const level *here, const placed_item *own, int64_t offset)
 {
     const int ruled = has_rules(problem, own->item);

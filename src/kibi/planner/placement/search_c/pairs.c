@@ -1,6 +1,6 @@
 #include "placement.h"
 
-/* The first piece of an item that lives behind the start of a section; one behind its last where none does. */
+/* The first piece of an item that lives after the start of a section; one after its last where none does. */
 static int32_t piece_behind(const kibi_problem *problem, int32_t item, int32_t section)
 {
     int32_t low = problem->piece_start[item];

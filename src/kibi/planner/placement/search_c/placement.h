@@ -18,7 +18,7 @@ typedef struct {
     int32_t sections;
     const int32_t *piece_start;   /* [items + 1]: item i has the pieces piece_start[i] to piece_start[i + 1] - 1, at least one */
     const int32_t *first;         /* [pieces]: first section; ascending within an item */
-    const int32_t *last;          /* [pieces]: one behind the last section; above first */
+    const int32_t *last;          /* [pieces]: one after the last section; above first */
     const int64_t *weight;        /* [pieces]: bytes to count in those sections; sums of them bound what the items take */
     const int64_t *size;          /* [items]: at least 1 */
     const int64_t *alignment;     /* [items]: at least 1; the offset is a multiple of it */
@@ -39,7 +39,7 @@ typedef struct {
 
 typedef enum {
     KIBI_SEARCH_FOUND = 0,      /* offsets hold a placement within the capacity */
-    KIBI_SEARCH_IMPOSSIBLE = 1, /* there is none: everything was tried or excluded */
+    KIBI_SEARCH_IMPOSSIBLE = 1, /* none exists: everything was tried or excluded */
     KIBI_SEARCH_NOT_FOUND = 2,  /* none was found; rules with negative distances kept the search from being complete */
     KIBI_SEARCH_STOPPED = 3,    /* the work limit was reached, or `go_on` said so */
     KIBI_SEARCH_NO_MEMORY = 4   /* the host has no memory left */
@@ -59,7 +59,7 @@ kibi_search_result kibi_search(const kibi_problem *problem, const kibi_strategy 
 /* How to sweep through time. */
 typedef struct {
     const int32_t *order;      /* [items]: each item once, fixed ones first, the others ascending by their first section */
-    const int32_t *bottom_end; /* [items]: one behind the last section in which the item's lowest bytes are in use */
+    const int32_t *bottom_end; /* [items]: one after the last section in which the item's lowest bytes are in use */
     const int32_t *top_end;    /* [items]: ... its highest bytes */
     const int64_t *cost;       /* [sections + 1]: what a hole costs from the first section to before this one; ascending */
     int32_t width;             /* at least 1: how many placements are made side by side */
@@ -80,7 +80,7 @@ kibi_search_result kibi_sweep(const kibi_problem *problem, const kibi_sweep_plan
  */
 int64_t kibi_first_fit(const kibi_problem *problem, const int32_t *order, int64_t *offsets);
 
-/* Whether two items share a section. */
+/* True if two items share a section. */
 int kibi_overlap(const kibi_problem *problem, int32_t one, int32_t other);
 
 /* By how much the offset of `above` must exceed that of `below`, which it overlaps. */

@@ -1,12 +1,12 @@
 /* The search's state; private to the files of this folder.
  *
- * A state of the search is a set of open items, each with a least offset, its bound. It stands for all placements of those
+ * A state of the search is a set of open items, each with a least offset, its bound. It represents all placements of those
  * items that respect the bounds. A step picks an open item b and splits them in two:
  *
- *   - b lies at its bound. Then it is placed: the bounds of all open items that overlap it rise above it.
- *   - b lies higher. Push all items down as far as they go; then b rests on another open item, so its bound rises.
+ *   - b is at its bound. Then it is placed: the bounds of all open items that overlap it rise above it.
+ *   - b is higher. Push all items down as far as they go; then b rests on another open item, so its bound rises.
  *
- * The first half is only taken for an item that no other fits below while it lies at its bound ("settled"); the item with
+ * The first half is only taken for an item that no other fits below while it is at its bound ("settled"); the item with
  * the least bound is one, unless rules have distances of 0 or less.
  */
 #ifndef KIBI_PLACEMENT_SEARCH_H

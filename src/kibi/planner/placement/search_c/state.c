@@ -102,7 +102,7 @@ void kibi_state_free(kibi_search_state *state)
     free(state->failed);
 }
 
-/* Raise an item's bound, and remember what it was; 0 if the item cannot lie that high, or if there is no memory: then the
+/* Raise an item's bound, and remember what it was; 0 if the item cannot be that high, or if there is no memory: then the
  * search ends. */
 int kibi_raise(kibi_search_state *state, int32_t item, int64_t bound)
 {

@@ -71,7 +71,7 @@ static void retire(kibi_sweep_state *state, int32_t sketch)
     state->work += (uint64_t)count;
 }
 
-/* Note that the item could lie at an offset, directly above the first `place` items of a sketch. */
+/* Note that the item could be at an offset, directly above the first `place` items of a sketch. */
 static void add_child(kibi_sweep_state *state, int32_t sketch, int32_t place, int32_t item, int64_t offset)
 {
     const kibi_problem *p = state->problem;

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-/* Sketches: of each the number of items in it, its score (what its holes cost, now and later), a digest of what lies
+/* Sketches: of each the number of items in it, its score (what its holes cost, now and later), a digest of what is
  * where, and `room` places for items with their offsets, from the bottom to the top. */
 typedef struct {
     int32_t *count;
@@ -35,7 +35,7 @@ typedef struct {
     int32_t place;
 } kibi_range;
 
-/* From which sketch one came, and where its last item lies. */
+/* From which sketch one came, and where its last item is. */
 typedef struct {
     int64_t offset;
     int32_t before;
@@ -48,7 +48,7 @@ typedef struct {
     uint64_t work, seed, spread;
     const int32_t *bottom_end, *top_end;
     const int64_t *cost;
-    int32_t *last;           /* [items]: one behind the last section */
+    int32_t *last;           /* [items]: one after the last section */
     unsigned char *is_plain; /* [items]: free, one piece, no rules */
     kibi_sketches sketches, spare;
     kibi_child *child; /* [2 * width * (room + 1)] */
