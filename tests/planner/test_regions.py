@@ -403,7 +403,7 @@ def test_validate_rows_of_a_tensor_in_two_regions_are_caught() -> None:
     wrong = replace(
         _changed(made, index, region="slow", offset=0), regions=(fast, slow), arena_bytes=made.arena_bytes + 4
     )
-    with pytest.raises(PlanError, match=f"t{tensor}: its rows lie in several regions: fast, slow"):
+    with pytest.raises(PlanError, match=f"t{tensor}: its rows are in several regions: fast, slow"):
         validate(net, replace(wrong, proven_optimal=False))
 
 

@@ -44,7 +44,7 @@ class Sides:
     """Elements outside the input along one axis; the methods are those of `Padding`.
 
     Attributes:
-        front, back: in front of the first element, and behind the last.
+        front, back: in front of the first element, and after the last.
     """
 
     front: int
@@ -66,7 +66,7 @@ class ExplicitPadding:
     """How far windows reach beyond each border. No scheme of model files says it; passes make it, of a PAD.
 
     Attributes:
-        height, width: of each axis, elements in front of the input and behind it; 0 or more.
+        height, width: of each axis, elements in front of the input and after it; 0 or more.
     """
 
     height: tuple[int, int]

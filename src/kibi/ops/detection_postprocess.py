@@ -30,7 +30,7 @@ class DetectionPostProcess(Operator):
         max_detections: M.
         max_classes_per_detection: of each box, without `use_regular_nms`; 1.
         detections_per_class: the most of a class, with `use_regular_nms`.
-        use_regular_nms: whether overlaps are looked for in each class by itself, or among the boxes' best classes.
+        use_regular_nms: true if overlaps are looked for in each class by itself, or among the boxes' best classes.
         num_classes: C, without the background, which comes first where it is there.
         nms_score_threshold: the least score.
         nms_iou_threshold: the most intersection over union of two detections; above 0, at most 1.

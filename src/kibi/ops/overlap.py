@@ -65,7 +65,7 @@ def convolution_distance(window: Window, output_channels: int, depth: int, *, us
         window: its geometry.
         output_channels: of all groups.
         depth: input channels of each group.
-        uses_im2col: whether windows are copied into scratch before their outputs are written.
+        uses_im2col: true if windows are copied into scratch before their outputs are written.
     """
     alone = _convolution_reads(window, output_channels, depth, uses_im2col=uses_im2col)
     return least_distance((*alone, *_block_reads(window, output_channels, depth)))
@@ -104,7 +104,7 @@ def _convolution_reads(
 
 
 def _pairs(window: Window, x: int, groups: int) -> bool:
-    """Whether the kernel computes pixels x and x + 1 together where it does not gather: both windows lie inside."""
+    """True if the kernel computes pixels x and x + 1 together where it does not gather: both windows lie inside."""
     start = x * window.stride_width - window.pad_width
     last = window.input_width - window.kernel_width
     return groups == window.dilation_width == 1 and start >= 0 and start + window.stride_width <= last

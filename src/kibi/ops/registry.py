@@ -36,7 +36,7 @@ def operators() -> Mapping[str, type[Operator]]:
 
 
 def is_custom(operator: Operator) -> bool:
-    """Whether an operator is not Kibi's own, so that TensorFlow Lite Micro does not have it either."""
+    """True if an operator is not Kibi's own, so that TensorFlow Lite Micro does not have it either."""
     return operator.name not in _OPERATORS and not operator.receives
 
 

@@ -68,7 +68,7 @@ KIBI_NAKED void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const i
         "ldr r5, [r3, #12]\n"
         "lsls r6, r5, #2\n"
         "adds r4, r4, r6\n"
-        "mov r12, r4\n" /* behind the last row */
+        "mov r12, r4\n" /* after the last row */
         "ldr r6, [r3, #16]\n"
         "muls r5, r6, r5\n"
         "adds r1, r0, r5\n"

@@ -81,7 +81,7 @@ static void clamp_all(int8_t *output, int32_t count, int32_t low, int32_t high)
     }
 }
 
-/* Whether an input is scaled by exactly one half: of the two in every model, that with the larger scale. */
+/* True if an input is scaled by exactly one half: of the two in every model, that with the larger scale. */
 static int is_halved(int32_t multiplier, int32_t shift) { return multiplier == (int32_t)1 << 30 && shift == 0; }
 
 void kibi_add_s8(int8_t *output, const int8_t *const *rows, const kibi_scaled_sum_params *params, void *scratch)

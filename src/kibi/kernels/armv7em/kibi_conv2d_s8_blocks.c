@@ -72,7 +72,7 @@ static inline int8_t *copy(int8_t *to, const int8_t *from, int32_t count)
     return to;
 }
 
-/* Whether a block has that size, 4 or 3, as far as there are others. */
+/* True if a block has that size, 4 or 3, as far as there are others. */
 static inline int is_size(int32_t size, int32_t pixels)
 {
     if (size == 4) {
@@ -100,7 +100,7 @@ static inline int16_t *widen(int16_t *to, const int8_t *from, int32_t distance, 
     return widen_from(to, all, count, pixels);
 }
 
-/* Whether a window lies inside its rows in one piece each. */
+/* True if a window lies inside its rows in one piece each. */
 static inline int is_inside(const task *t, int32_t start)
 {
     return t->params->dilation == 1 && start >= 0 && start + t->params->kernel_width <= t->params->input_width;

@@ -85,7 +85,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
  *   sp + 48    r4 … r11, lr of the caller
  * Stack: 84 bytes. */
 
-/* Copies the task to the stack; there the loop is entered at the address behind the windows, so that the last of its four
+/* Copies the task to the stack; there the loop is entered at the address after the windows, so that the last of its four
  * steps is the last group; sums are requantized at that behind `rounding`, and stored at that behind `end`. */
 #define KIBI_PIXELS_BEGIN(step_bytes)                                      \
     ".syntax unified\n"                                                    \
@@ -158,7 +158,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     KIBI_SCALE(second, "lr") KIBI_SHIFT(second, "r1")                      \
     "bfi " first ", " second ", #8, #8\n"
 
-/* The three ways behind the loop: numbers of the labels are those that KIBI_PIXELS_BEGIN knows. */
+/* The three ways after the loop: numbers of the labels are those that KIBI_PIXELS_BEGIN knows. */
 #define KIBI_PIXELS_FINISH ".p2align 2\n 12:\n"
 #define KIBI_PIXELS_FINISH_RELU "ldr pc, [sp, #36]\n .p2align 2\n 13:\n"
 #define KIBI_PIXELS_CLAMP "ldr pc, [sp, #36]\n .p2align 2\n 14:\n ldrd r12, lr, [sp, #40]\n"

@@ -19,7 +19,7 @@ typedef struct {
     int32_t activation_min;        /* -128 … 127 */
     int32_t activation_max;        /* -128 … 127 */
     const int8_t *const *rows;     /* one pointer for each piece */
-    const int8_t *const *rows_end; /* behind the last of these */
+    const int8_t *const *rows_end; /* after the last of these */
     int32_t offset;                /* elements from such a pointer to a piece of the first window */
     int32_t distance;              /* elements from there to that of the second */
     int32_t groups;                /* elements of a piece in whole groups of four */

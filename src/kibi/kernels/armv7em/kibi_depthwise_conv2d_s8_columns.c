@@ -11,7 +11,7 @@ typedef struct {
     int32_t rounding;    /* twice the output's zero point, plus 1 */
     uint32_t output;     /* from the offset of a block's last column to its output */
     uint32_t next;       /* from there to the next block's first column */
-    uint32_t end;        /* the offset of the last column behind the last block */
+    uint32_t end;        /* the offset of the last column after the last block */
     const int8_t *const *rows;
     uint32_t is_outside; /* whether a column may lie outside */
     uint32_t row_bytes;

@@ -5,7 +5,7 @@
 #include "kibi_dot_1x1_s8.h"
 #include "kibi_requantize.h"
 
-/* The channels behind the last block of four, of one vector. */
+/* The channels after the last block of four, of one vector. */
 static inline void rest(int8_t *output, const kibi_conv2d_s8_windows *at, int32_t first,
                         const kibi_fully_connected_s8_params *p)
 {

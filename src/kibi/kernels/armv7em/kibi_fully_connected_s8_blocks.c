@@ -205,7 +205,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "bne 1b\n"
         "add sp, sp, #100\n"
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
-        "15:\n" /* the last one to three elements of a piece, zeros behind them */
+        "15:\n" /* the last one to three elements of a piece, zeros after them */
         "movs r3, #0\n"
         "str r3, [sp, #4]\n"
         "16:\n"
@@ -222,7 +222,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "add r3, r0, #32\n"
         "str r3, [sp]\n"
         "b 12b\n"
-        "3:\n" /* the channels behind the last eight, two by two */
+        "3:\n" /* the channels after the last eight, two by two */
         "ldr r5, [sp, #84]\n"
         "adr.w r3, 7f\n"
         "lsrs r5, r5, #2\n"

@@ -56,7 +56,7 @@ KIBI_NAKED void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const i
         "ldrd r10, r8, [r3, #12]\n"   /* pieces, count */
         "mul r1, r10, r8\n"
         "add r10, lr, r10, lsl #2\n"
-        "str r10, [sp, #40]\n"        /* behind the last row */
+        "str r10, [sp, #40]\n"        /* after the last row */
         "1:\n"
         "ldr r10, [sp, #4]\n"
         "ldr r2, [lr], #4\n"

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Arrays go on with zeros behind the last channel: up to a multiple of 16. */
+/* Arrays go on with zeros after the last channel: up to a multiple of 16. */
 typedef struct {
     const int8_t *filter;      /* [channels / 16][kernel_rows][kernel_width][16] */
     const int32_t *bias;       /* [channels], which includes -input_zero_point * the sum of the channel's filter */

@@ -21,7 +21,7 @@ typedef struct {
 } task;
 
 /* Finds the columns that can be read as one from kernel column `k` on: neighbours inside the input, or outside. Sets rows,
- * offset and count of the inputs; returns the kernel column behind them. */
+ * offset and count of the inputs; returns the kernel column after them. */
 static KIBI_NOINLINE int32_t find_columns(task *t, int32_t k)
 {
     const kibi_conv2d_s8_params *const p = t->params;

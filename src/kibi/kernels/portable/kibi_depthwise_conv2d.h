@@ -150,7 +150,7 @@ typedef struct {
 /* DEPTHWISE_CONV_2D with multiplier 1 and any window: one output row, four channels at a time.
  * A block: four biases, with -input_zero_point * sum of the channel's filter in them; for each column of the window, left to
  * right, and each two rows of it, the weights of the first and, in the upper half of the same word, of the second, for each
- * channel; behind them, for an odd last row, its weights for channels 0 and 2, and for 1 and 3; four multipliers, doubled,
+ * channel; after them, for an odd last row, its weights for channels 0 and 2, and for 1 and 3; four multipliers, doubled,
  * less 2**32 (they are 2**30 … 2**31 - 1); four times ~shift, all shifts being to the right by at least 1.
  * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
  * four channels are written in order, and of a window they are read right before.

@@ -22,7 +22,7 @@ typedef struct {
     int32_t pad;
 } kibi_depthwise_row;
 
-/* The weight of a tap for channel `lane` of the block. Words behind the biases: first two rows of the left column; third row
+/* The weight of a tap for channel `lane` of the block. Words after the biases: first two rows of the left column; third row
  * of the left and the middle one; first two rows of the middle, then of the right one; third row of the right one. */
 static inline int32_t kibi_depthwise_weight_3x3(const int32_t *block, int32_t ky, int32_t kx, int32_t lane)
 {

@@ -14,7 +14,7 @@ static inline int32_t half(int32_t word, int32_t upper)
 }
 
 /* Adds the products of a window, which begins at column `start`, to the sums of a block whose first channel is c. Returns
- * what is behind the weights. */
+ * what is after the weights. */
 static const int32_t *add_window(int32_t *sums, const int32_t *w, const int8_t *const *rows,
                                  const kibi_depthwise_conv2d_s8_columns_params *p, int32_t start, int32_t c)
 {

@@ -1,4 +1,4 @@
-/* The arithmetic of transforms of int16: 15 bits behind the point; sums wrap, products are rounded (rule N41). */
+/* The arithmetic of transforms of int16: 15 bits after the point; sums wrap, products are rounded (rule N41). */
 #ifndef KIBI_FFT_S16_H
 #define KIBI_FFT_S16_H
 

@@ -1,4 +1,4 @@
-/* The arithmetic of transforms of int32: 31 bits behind the point; sums wrap, products are rounded (rule N41). */
+/* The arithmetic of transforms of int32: 31 bits after the point; sums wrap, products are rounded (rule N41). */
 #ifndef KIBI_FFT_S32_H
 #define KIBI_FFT_S32_H
 

@@ -156,7 +156,7 @@ void kibi_fully_connected_s8_accumulate(int8_t *output, const int8_t *const *row
 
 /* Kernels in assembly know where each field lies.
  * Channels come in blocks of eight, the last ones in blocks of two, a channel of zeros behind an odd one. Of a block lie one
- * after another: a word for each channel to start its sum from; then, for each four elements of each piece, zeros behind the
+ * after another: a word for each channel to start its sum from; then, for each four elements of each piece, zeros after the
  * last, a word for each channel of packed pairs, as kibi_packed_pairs_s8.h adds them up. So a channel starts from 256
  * times its bias, with -input zero point * sum of its weights in it, minus 127 times the sum of its second weights. */
 typedef struct {

@@ -12,7 +12,7 @@ static void finish(int8_t *output, const int32_t *sums, const kibi_fully_connect
                              p->output_zero_point, p->activation_min, p->activation_max);
 }
 
-/* Sums of four output channels, or of one, over an input vector in pieces; the first starts `offset` elements behind its
+/* Sums of four output channels, or of one, over an input vector in pieces; the first starts `offset` elements after its
  * pointer. */
 static inline void sum_pieces(int32_t sums[4], int32_t block, int32_t o, const int8_t *const *pieces, int32_t offset,
                               const kibi_fully_connected_s8_params *p)

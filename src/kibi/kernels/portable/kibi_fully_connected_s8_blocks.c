@@ -4,7 +4,7 @@
 #include "kibi_packed_pairs_s8.h"
 #include "kibi_requantize.h"
 
-/* Sums of a block's channels over an input vector; the first piece starts `offset` elements behind its pointer. Returns the
+/* Sums of a block's channels over an input vector; the first piece starts `offset` elements after its pointer. Returns the
  * next block. */
 static const int32_t *sum_block(uint32_t *sums, int32_t block, const int32_t *from, const int8_t *const *pieces,
                                 int32_t offset, const kibi_fully_connected_s8_blocks_params *p)

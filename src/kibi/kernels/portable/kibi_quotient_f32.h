@@ -4,7 +4,7 @@
 
 #include "kibi.h"
 
-/* Whether clang calls a function to divide, because the processor has no instruction for it. The function that comes with zig
+/* True if clang calls a function to divide, because the processor has no instruction for it. The function that comes with zig
  * cuts quotients below 2**-126 where it should round them. That of GCC rounds. */
 #if defined(__clang__) &&                                                                                             \
     (defined(__SOFTFP__) || (defined(__arm__) && !defined(__ARM_FP)) || (defined(__riscv) && !defined(__riscv_flen)) ||  \

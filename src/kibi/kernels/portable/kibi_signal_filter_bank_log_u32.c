@@ -3,7 +3,7 @@
 
 enum { LN_2 = 45426, HALF = 1 << 15 };
 
-/* With 16 bits behind the point; the value is not 0. */
+/* With 16 bits after the point; the value is not 0. */
 static uint32_t log2_of(uint32_t value, const int16_t *curve)
 {
     uint32_t whole = 0;

@@ -11,7 +11,7 @@ static void advance(int16_t *samples, int32_t count, const int16_t *input, int32
     memcpy(samples + old, input + (step - (count - old)), (size_t)(count - old) * sizeof *samples);
 }
 
-/* One frame; how many samples there are behind it. */
+/* One frame; how many samples there are after it. */
 static int32_t make(uint8_t *output, int16_t *samples, int32_t count, const int16_t *input,
                     const kibi_signal_framer_s16_params *params)
 {

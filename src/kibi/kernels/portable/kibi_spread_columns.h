@@ -6,7 +6,7 @@
 
 typedef struct {
     int32_t first;
-    int32_t end; /* behind the last */
+    int32_t end; /* after the last */
 } kibi_spread_columns;
 
 /* Of columns 0 … input_width - 1, those ix with 0 <= place - ix * stride < kernel_width.

@@ -18,7 +18,7 @@ class CircularBuffer(StatefulOperator):
     """The newest slots of a stream: input [1, 1, W, C] s8, memory [1, S, W, C] s8 → output [1, S, W, C] s8, rule N38.
 
     The output is the next version of the memory: each inference drops the oldest slot, and the input becomes the newest. Only
-    every `cycles`-th inference goes on behind it; of the others it is the end. `countdown` [1] s32 says how many are still to
+    every `cycles`-th inference goes on after it; of the others it is the end. `countdown` [1] s32 says how many are still to
     come. Source: TFLM `micro/kernels/circular_buffer.cc` and `circular_buffer_common.cc`.
     """
 

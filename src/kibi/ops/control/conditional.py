@@ -23,7 +23,7 @@ from kibi.ops.registry import register
 class If(ControlFlow):
     """One of two graphs: condition bool of one element, any inputs → what the chosen graph gives.
 
-    Both graphs take the inputs behind the condition, and give the same shapes and types. Source: TFLM `micro/kernels/if.cc`.
+    Both graphs take the inputs after the condition, and give the same shapes and types. Source: TFLM `micro/kernels/if.cc`.
 
     Attributes:
         then_body: runs where the condition holds.

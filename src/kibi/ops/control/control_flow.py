@@ -25,7 +25,7 @@ NOTHING = Graph("nothing", "nothing", (), (), (), ())
 
 
 def operand_names(first: str) -> tuple[str, ...]:
-    """A required first input, and names for those behind it."""
+    """A required first input, and names for those after it."""
     return (first, *(f"input{number}?" for number in range(1, MOST_OPERANDS + (first == "condition"))))
 
 

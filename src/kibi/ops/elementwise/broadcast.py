@@ -56,11 +56,11 @@ class Pairing:
         return Pairing(access, width, channels)
 
     def is_whole(self, plane: tuple[int, int]) -> bool:
-        """Whether a row of it is one piece, and has an element for each of the output's row."""
+        """True if a row of it is one piece, and has an element for each of the output's row."""
         return self.access.count == 1 and (self.width, self.channels) == plane
 
     def is_flat(self, plane: tuple[int, int]) -> bool:
-        """Whether one pointer and one stride reach all elements of a row."""
+        """True if one pointer and one stride reach all elements of a row."""
         return self.access.count == 1 and (self.width, self.channels) in (plane, (1, 1))
 
 
@@ -75,7 +75,7 @@ def _aligned(source: TensorType, output: TensorType) -> tuple[int, ...]:
 
 
 def _plane(shape: tuple[int, ...], split: int) -> tuple[int, int]:
-    """The axes behind the row axis as `(width, channels)`."""
+    """The axes after the row axis as `(width, channels)`."""
     return prod(shape[:split]), prod(shape[split:])
 
 
@@ -293,5 +293,5 @@ class Elementwise2(Broadcast2):
 
 
 def is_quantized(dtype: DType) -> bool:
-    """Whether elements stand for real numbers by scale and zero point."""
+    """True if elements stand for real numbers by scale and zero point."""
     return dtype in (DType.S8, DType.S16)

@@ -22,7 +22,7 @@ _TO = (*_NUMBERS, DType.BOOL)
 class Cast(Operator):
     """Stored numbers in another type: input s8, u8, s16, s32, u32, f32 or bool of any shape → output of one but u8.
 
-    Quantization does not matter. Integers wrap. Floats lose what is behind the point and saturate, and NaN becomes 0, as
+    Quantization does not matter. Integers wrap. Floats lose what is after the point and saturate, and NaN becomes 0, as
     TFLM's Python build has it; its published source leaves both undefined. A bool says whether a number is not 0; NaN is not.
     TFLM refuses u8, whose numbers are here what they are in TensorFlow Lite. Source: TFLM `micro/kernels/cast.cc`.
     """

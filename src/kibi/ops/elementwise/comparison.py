@@ -110,7 +110,7 @@ def _scaled(view: NodeView, operand: str, values: Numbers) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Equal(Equality):
-    """Whether a == b, for two inputs that broadcast.
+    """True if a == b, for two inputs that broadcast.
 
     Source: TFLM `kernels/internal/reference/comparisons.h`, `EqualFn`.
     """
@@ -124,7 +124,7 @@ register(Equal)
 
 @dataclass(frozen=True, slots=True)
 class NotEqual(Equality):
-    """Whether a != b, which a NaN always is, for two inputs that broadcast.
+    """True if a != b, which a NaN always is, for two inputs that broadcast.
 
     Source: TFLM `kernels/internal/reference/comparisons.h`, `NotEqualFn`.
     """
@@ -138,7 +138,7 @@ register(NotEqual)
 
 @dataclass(frozen=True, slots=True)
 class Greater(Comparison):
-    """Whether a > b, for two inputs that broadcast.
+    """True if a > b, for two inputs that broadcast.
 
     Of the comparisons TFLM runs only this one on s16, in `GreaterEval`. `ComparisonsPrepare` sets zero points and multipliers
     for s8 alone, so that what lay in the arena before decides, and Kibi refuses s16.
@@ -157,7 +157,7 @@ register(Greater)
 
 @dataclass(frozen=True, slots=True)
 class GreaterEqual(Comparison):
-    """Whether a >= b, for two inputs that broadcast.
+    """True if a >= b, for two inputs that broadcast.
 
     Source: TFLM `kernels/internal/reference/comparisons.h`, `GreaterEqualFn`.
     """
@@ -171,7 +171,7 @@ register(GreaterEqual)
 
 @dataclass(frozen=True, slots=True)
 class Less(Comparison):
-    """Whether a < b, for two inputs that broadcast.
+    """True if a < b, for two inputs that broadcast.
 
     Source: TFLM `kernels/internal/reference/comparisons.h`, `LessFn`.
     """
@@ -185,7 +185,7 @@ register(Less)
 
 @dataclass(frozen=True, slots=True)
 class LessEqual(Comparison):
-    """Whether a <= b, for two inputs that broadcast.
+    """True if a <= b, for two inputs that broadcast.
 
     Source: TFLM `kernels/internal/reference/comparisons.h`, `LessEqualFn`.
     """

@@ -39,7 +39,7 @@ class Logical(Broadcast2):
 
 @dataclass(frozen=True, slots=True)
 class LogicalAnd(Logical):
-    """Whether both inputs are true: two inputs bool that broadcast → output bool.
+    """True if both inputs are true: two inputs bool that broadcast → output bool.
 
     Source: TFLM `micro/kernels/logical_common.cc`.
     """
@@ -58,7 +58,7 @@ register(LogicalAnd)
 
 @dataclass(frozen=True, slots=True)
 class LogicalOr(Logical):
-    """Whether at least one input is true: two inputs bool that broadcast → output bool.
+    """True if at least one input is true: two inputs bool that broadcast → output bool.
 
     Source: TFLM `micro/kernels/logical_common.cc`.
     """
@@ -77,7 +77,7 @@ register(LogicalOr)
 
 @dataclass(frozen=True, slots=True)
 class LogicalNot(Operator):
-    """Whether the input is false: input bool of any shape → output bool of the same shape.
+    """True if the input is false: input bool of any shape → output bool of the same shape.
 
     Source: TFLM `micro/kernels/elementwise.cc`, `LogicalNotEval`.
     """

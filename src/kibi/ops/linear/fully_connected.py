@@ -186,7 +186,7 @@ class FullyConnected(Operator):
 
 
 def _is_by_row(view: NodeView) -> bool:
-    """Whether output row `y` is made of input row `y`."""
+    """True if output row `y` is made of input row `y`."""
     source, output, depth = view["input"].type, view.output.type, view["filter"].type.shape[1]
     return source.rows == output.rows and source.row_elements % depth == 0
 

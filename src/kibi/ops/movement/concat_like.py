@@ -19,7 +19,7 @@ MOST_INPUTS = 64
 
 @dataclass(frozen=True, slots=True)
 class ConcatLike(Operator):
-    """Up to 64 inputs of one type, by the row; those behind the last one that is there are left out."""
+    """Up to 64 inputs of one type, by the row; those after the last one that is there are left out."""
 
     inputs: ClassVar[tuple[str, ...]] = ("input0", *(f"input{number}?" for number in range(1, MOST_INPUTS)))
     row_inputs: ClassVar[tuple[str, ...]] = tuple(f"input{number}" for number in range(MOST_INPUTS))
@@ -113,7 +113,7 @@ def _present(pieces: object) -> list[Array]:
 
 
 def _is_inside(view: NodeView, axis: int) -> bool:
-    """Whether the axis lies within the output's rows."""
+    """True if the axis lies within the output's rows."""
     row_axis = view.output.type.row_axis
     return row_axis is None or axis > row_axis
 

@@ -70,7 +70,7 @@ register(Gather)
 class GatherNd(Gathering):
     """Slices at several indices: input s8 or f32, indices [..., K] s32 → output of the same type.
 
-    The output's shape is that of the indices without the last axis, and that of the input behind its first K axes, at most 5.
+    The output's shape is that of the indices without the last axis, and that of the input after its first K axes, at most 5.
     TFLM looks only whether the slice lies inside the input; of a constant, here each index must lie in its axis. Indices may be
     computed; a slice outside the input then gives zeros, where TFLM stops the inference. Source: TFLM
     `micro/kernels/gather_nd.cc`.
@@ -93,7 +93,7 @@ class GatherNd(Gathering):
         return (*positions[:-1], *shape[depth:]), dtype
 
     def items(self, view: NodeView) -> NumberedItems:
-        """The slices behind the axes that are named."""
+        """The slices after the axes that are named."""
         shape, depth = view["input"].type.shape, view["indices"].type.shape[-1]
         strides = tuple(prod(shape[axis + 1 : depth]) for axis in range(depth))
         return NumberedItems("input", "indices", 1, 1, prod(shape[:depth]), strides)

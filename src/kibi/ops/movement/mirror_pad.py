@@ -14,9 +14,9 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class MirrorPad(IndexMap):
-    """Padding with what lies behind the border: input s8 or f32, paddings [rank, 2] s32 or s64 constant → output.
+    """Padding with what lies after the border: input s8 or f32, paddings [rank, 2] s32 or s64 constant → output.
 
-    Where the padding behind the input is longer than the input, its first element is repeated, as in TFLM. Source: TFLM
+    Where the padding after the input is longer than the input, its first element is repeated, as in TFLM. Source: TFLM
     `micro/kernels/mirror_pad.cc`.
     """
 
@@ -28,7 +28,7 @@ class MirrorPad(IndexMap):
     index_inputs: ClassVar[tuple[str, ...]] = ("paddings",)
 
     is_reflecting: bool = True
-    """Whether the element at the border is not mirrored itself (REFLECT), or is (SYMMETRIC)."""
+    """True if the element at the border is not mirrored itself (REFLECT), or is (SYMMETRIC)."""
 
     def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The input's shape with the paddings added, the input's type."""

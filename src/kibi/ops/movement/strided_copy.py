@@ -241,7 +241,7 @@ def _by_row(source: TensorType, output: TensorType, selection: Selection) -> Wal
 
 
 def _keeps_batches(source: TensorType, selection: Selection) -> bool:
-    """Whether each batch of the output is made of the same batch of the input."""
+    """True if each batch of the output is made of the same batch of the input."""
     return selection.first[0] == 0 and selection.axes[0] == Axis(0, 1, source.shape[0])
 
 

@@ -81,7 +81,7 @@ def _axis(view: NodeView) -> int:
 
 
 def _loops(view: NodeView) -> tuple[int, int, int]:
-    """Elements in front of the axis in one step, along it, and behind it."""
+    """Elements in front of the axis in one step, along it, and after it."""
     shape, axis = view["input"].type.shape, _axis(view)
     return prod(shape[:axis]) // view.steps, shape[axis], prod(shape[axis + 1 :])
 

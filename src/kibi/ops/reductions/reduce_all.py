@@ -16,7 +16,7 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class ReduceAll(Reduction):
-    """Whether all elements over axes are true: input bool of rank 1 to 4, axes s32 constant → output bool.
+    """True if all elements over axes are true: input bool of rank 1 to 4, axes s32 constant → output bool.
 
     Source: TFLM `micro/kernels/reduce_common.cc`, `EvalAllHelper`.
     """

@@ -42,7 +42,7 @@ class RealTransform:
     Attributes:
         dtype: s16, s32 or f32.
         points: of the complex transform.
-        is_inverse: whether it leads from the spectrum to the numbers.
+        is_inverse: true if it leads from the spectrum to the numbers.
     """
 
     dtype: DType

@@ -66,7 +66,7 @@ class SignalFilterBankLog(Vectors):
 
 
 def log2(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The logarithm to base 2 of numbers from 1 to `2**32 - 1`, with 16 bits behind the point."""
+    """The logarithm to base 2 of numbers from 1 to `2**32 - 1`, with 16 bits after the point."""
     whole = np.frexp(values.astype(np.float64))[1].astype(np.int64) - 1
     rest = values - (np.int64(1) << whole)
     fraction = np.where(whole < 16, rest << np.maximum(0, 16 - whole), rest >> np.maximum(0, whole - 16))
@@ -79,7 +79,7 @@ def log2(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def curve() -> NDArray[np.int16]:
-    """By how much `log2(1 + k / 128)` exceeds `k / 128`, `0 <= k <= 128`, with 16 bits behind the point."""
+    """By how much `log2(1 + k / 128)` exceeds `k / 128`, `0 <= k <= 128`, with 16 bits after the point."""
     places = np.arange((1 << _SEGMENT_BITS) + 1) / (1 << _SEGMENT_BITS)
     return np.floor((np.log2(1 + places) - places) * (1 << _FRACTION_BITS) + 0.5).astype(np.int16)
 

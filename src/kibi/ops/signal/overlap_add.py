@@ -18,7 +18,7 @@ from kibi.ops.signal.checks import StatefulLines, apart, whole, within
 class SignalOverlapAdd(StatefulLines):
     """Frames added where they overlap: input [..., F, S] s16 or f32 → output [..., F * frame_step] of that type.
 
-    Each frame begins `frame_step` elements behind the one before, also those of the inference before. Sums of s16 are cut.
+    Each frame begins `frame_step` elements after the one before, also those of the inference before. Sums of s16 are cut.
 
     Source: TFLM `signal/micro/kernels/overlap_add.cc`, `signal/src/overlap_add.cc`.
     """

@@ -35,7 +35,7 @@ class ScalingS16:
         multiplier, shift: `[O]` s32 each.
         zero_point: added after scaling; 0 but of FULLY_CONNECTED.
         low, high: the closed range that outputs are clamped to.
-        is_wide: whether sums have 64 bits (rule N26); else they wrap in 32 (rule N4).
+        is_wide: true if sums have 64 bits (rule N26); else they wrap in 32 (rule N4).
     """
 
     bias: Int64
@@ -85,7 +85,7 @@ class ScalingS16:
 
 
 def is_s16(view: NodeView) -> bool:
-    """Whether a layer is one of s16 elements, by its input."""
+    """True if a layer is one of s16 elements, by its input."""
     return view["input"].type.dtype is DType.S16
 
 
@@ -117,7 +117,7 @@ def check_layer(
         activation: the fused activation.
         biases: the types that a bias may have.
         narrow_sums: as in `is_wide`.
-        always_wide: whether sums have 64 bits, whatever the type of the bias.
+        always_wide: true if sums have 64 bits, whatever the type of the bias.
 
     Raises:
         OperatorError: one is not as it must be.

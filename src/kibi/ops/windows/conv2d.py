@@ -120,7 +120,7 @@ class Conv2D(Operator):
 
 
 def is_float(view: NodeView) -> bool:
-    """Whether a layer is one of floats, by its input."""
+    """True if a layer is one of floats, by its input."""
     return view["input"].type.dtype is DType.F32
 
 
@@ -260,7 +260,7 @@ def _codebook_call(call: KernelCall, found: Codebook, window: Window, shape: tup
 
 
 def _uses_im2col(window: Window, weights: NDArray[np.int8]) -> bool:
-    """Whether windows are copied into scratch, once for all output channels, before they are multiplied.
+    """True if windows are copied into scratch, once for all output channels, before they are multiplied.
 
     Read in place they take no scratch, but each piece of neighbouring elements costs some instructions again for every
     two channels, or, where the columns are apart, for every four channels of each pixel. The limits are where that became a

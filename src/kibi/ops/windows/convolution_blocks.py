@@ -47,7 +47,7 @@ def block_pixels(output_width: int, elements: int, *, is_whole: bool, most_bytes
     Args:
         output_width: pixels of an output row.
         elements: of a window.
-        is_whole: whether the input's channels are a multiple of four.
+        is_whole: true if the input's channels are a multiple of four.
         most_bytes: of scratch.
     """
     sizes = (_FOUR, *_sizes(output_width)) if _FOUR in block_sizes(output_width, _FOUR) else _sizes(output_width)
@@ -120,7 +120,7 @@ def tiles_bytes(tiles: int, kernel_rows: int, depth: int) -> int:
 
 
 def shares_columns(window: Window, depth: int) -> bool:
-    """Whether the layer is one for `shared_columns` and tiles."""
+    """True if the layer is one for `shared_columns` and tiles."""
     is_plain = window.stride_width == window.dilation_width == 1 and depth == window.channels
     return is_plain and window.kernel_width == _THREE and depth % 4 == 0
 

@@ -127,7 +127,7 @@ class Pool2D(Operator):
 
 
 def is_float(view: NodeView) -> bool:
-    """Whether a node pools floats."""
+    """True if a node pools floats."""
     return view["input"].type.dtype is DType.F32
 
 

@@ -76,7 +76,7 @@ class ResizeBilinear(Operator):
             size = view["input"].type.shape[axis]
             if self._places(size, shape[axis])[0][-1] >= _ONE * size:
                 raise OperatorError(
-                    f"rounded weights lead out of an axis of {size}; TFLM reads behind it", operand="size"
+                    f"rounded weights lead out of an axis of {size}; TFLM reads after it", operand="size"
                 )
 
     @property

@@ -53,7 +53,7 @@ def axes(view: NodeView, centers: Centers) -> tuple[Axis, Axis]:
 
 
 def check(shape: tuple[int, ...], view: NodeView, centers: Centers) -> None:
-    """Check that no place lies behind the input.
+    """Check that no place lies after the input.
 
     Raises:
         OperatorError: one does, through rounding.
@@ -61,7 +61,7 @@ def check(shape: tuple[int, ...], view: NodeView, centers: Centers) -> None:
     for axis in (1, 2):
         size = view["input"].type.shape[axis]
         if int(_axis(size, shape[axis], centers).neighbours.max()) >= size:
-            raise OperatorError(f"rounded places lead out of an axis of {size}; TFLM reads behind it", operand="size")
+            raise OperatorError(f"rounded places lead out of an axis of {size}; TFLM reads after it", operand="size")
 
 
 def access(view: NodeView) -> RowAccess:

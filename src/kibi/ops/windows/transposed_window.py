@@ -29,8 +29,8 @@ class TransposedWindow:
         output_width: of the output.
         kernel_rows, kernel_width, stride_rows, stride_width: of the window.
         pad: columns of the window of column 0 before the output.
-        is_swapped: whether rows lie along the width; the filter's axes are swapped then.
-        is_apart: whether each pixel of the input is a row of its own, beside the rows of the output.
+        is_swapped: true if rows lie along the width; the filter's axes are swapped then.
+        is_apart: true if each pixel of the input is a row of its own, beside the rows of the output.
     """
 
     steps: int

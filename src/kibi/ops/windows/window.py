@@ -19,7 +19,7 @@ class Window:
         output_rows, output_width: of one batch of the output.
         kernel_rows, kernel_width, stride_rows, stride_width, dilation_rows, dilation_width: of the window.
         pad_rows, pad_width: padding in front of the first row, and of the first element of a row.
-        is_swapped: whether rows lie along the width.
+        is_swapped: true if rows lie along the width.
     """
 
     batches: int
