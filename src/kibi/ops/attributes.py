@@ -29,7 +29,7 @@ class Padding(Enum):
         return (size + stride - effective) // stride
 
     def before(self, size: int, kernel: int, stride: int, dilation: int, output: int) -> int:
-        """Padding in front of the first element along one axis.
+        """Padding before the first element along one axis.
 
         Source: TFLM `kernels/padding.h`, `ComputePaddingWithOffset`: the total is halved and rounded down.
         """
@@ -44,7 +44,7 @@ class Sides:
     """Elements outside the input along one axis; the methods are those of `Padding`.
 
     Attributes:
-        front, back: in front of the first element, and after the last.
+        front, back: before the first element, and after the last.
     """
 
     front: int
@@ -56,7 +56,7 @@ class Sides:
         return (self.front + size + self.back + stride - effective) // stride
 
     def before(self, size: int, kernel: int, stride: int, dilation: int, output: int) -> int:
-        """Padding in front of the first element, whatever the sizes."""
+        """Padding before the first element, whatever the sizes."""
         del size, kernel, stride, dilation, output
         return self.front
 
@@ -66,7 +66,7 @@ class ExplicitPadding:
     """How far windows reach beyond each border. No scheme of model files says it; passes make it, of a PAD.
 
     Attributes:
-        height, width: of each axis, elements in front of the input and after it; 0 or more.
+        height, width: of each axis, elements before the input and after it; 0 or more.
     """
 
     height: tuple[int, int]

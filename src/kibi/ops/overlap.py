@@ -59,7 +59,7 @@ def multiplied_distance(window: Window, output_channels: int) -> int:
 
 
 def convolution_distance(window: Window, output_channels: int, depth: int, *, uses_im2col: bool) -> int:
-    """For `kibi_conv2d_s8` and what may stand for it, one byte for each element.
+    """For `kibi_conv2d_s8` and what may replace it, one byte for each element.
 
     Args:
         window: its geometry.
@@ -104,7 +104,7 @@ def _convolution_reads(
 
 
 def _pairs(window: Window, x: int, groups: int) -> bool:
-    """True if the kernel computes pixels x and x + 1 together where it does not gather: both windows lie inside."""
+    """True if the kernel computes pixels x and x + 1 together where it does not gather: both windows are inside."""
     start = x * window.stride_width - window.pad_width
     last = window.input_width - window.kernel_width
     return groups == window.dilation_width == 1 and start >= 0 and start + window.stride_width <= last

@@ -6,7 +6,7 @@
 
 #include "kibi_requantize.h"
 
-/* The columns of window `x` that lie inside the input: the first, and how many. */
+/* The columns of window `x` that are inside the input: the first, and how many. */
 static inline int32_t columns_inside(int32_t x, const kibi_pool_accumulate_params *p, int32_t *first)
 {
     const int32_t start = x * p->stride - p->pad;

@@ -4,7 +4,7 @@
 
 #include "kibi.h"
 
-/* `count` pointers to the columns from `start` on; all that lie outside the row, 0 … width - 1, to the padding.
+/* `count` pointers to the columns from `start` on; all that are outside the row, 0 … width - 1, to the padding.
  * channels: elements of a column. */
 static inline void kibi_column_pointers(const int8_t **columns, int32_t count, const int8_t *row, int32_t start, int32_t width,
                                         int32_t channels, const int8_t *padding)

@@ -18,7 +18,7 @@ typedef struct {
     int32_t channel; /* output channels of the group that are not computed yet, up to `end` */
     int32_t end;
     int32_t start;
-    int32_t is_found;          /* whether the windows lie in pieces of the same size */
+    int32_t is_found;          /* true if the windows are in pieces of the same size */
     kibi_conv2d_s8_windows at; /* if so, where; if not, what find_columns found */
     const int8_t *columns[MOST_COLUMNS];
 } task;

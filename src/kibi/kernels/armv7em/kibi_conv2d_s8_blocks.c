@@ -40,19 +40,19 @@ typedef struct {
     int32_t pixels;
     int32_t run;    /* neighbouring elements of a window's row */
     int32_t size;   /* a window's elements, rounded up to whole fours */
-    int stays_inside; /* whether all windows of the row lie inside */
+    int stays_inside; /* true if all windows of the row are inside */
     int8_t *staged; /* where windows are gathered that reach outside, and the rests of their rows */
     int16_t *windows;
     kibi_conv2d_s8_pixels block;
 } task;
 
-/* The first element of a column, which may lie outside. */
+/* The first element of a column, which may be outside. */
 static inline const int8_t *column_of(const kibi_conv2d_s8_blocks_params *p, const int8_t *row, int32_t column)
 {
     return column >= 0 && column < p->input_width ? row + column * p->input_channels : p->padding;
 }
 
-/* Copies elements: shorter than to call memcpy, which is large. Returns what is behind. */
+/* Copies elements: shorter than to call memcpy, which is large. Returns what is after them. */
 static inline int8_t *copy(int8_t *to, const int8_t *from, int32_t count)
 {
     const int8_t *const end = from + count;
@@ -100,7 +100,7 @@ static inline int16_t *widen(int16_t *to, const int8_t *from, int32_t distance, 
     return widen_from(to, all, count, pixels);
 }
 
-/* True if a window lies inside its rows in one piece each. */
+/* True if a window is inside its rows in one piece each. */
 static inline int is_inside(const task *t, int32_t start)
 {
     return t->params->dilation == 1 && start >= 0 && start + t->params->kernel_width <= t->params->input_width;
@@ -186,7 +186,7 @@ static KIBI_NOINLINE void widen_bytes(const task *t, int is_at_edge)
     }
 }
 
-/* Widens the block's windows row by row, where all lie inside and pixels are whole words. */
+/* Widens the block's windows row by row, where all are inside and pixels are whole words. */
 static inline void widen_rows(const task *t)
 {
     const kibi_conv2d_s8_blocks_params *const p = t->params;

@@ -39,7 +39,7 @@ static inline int16_t *widen(int16_t *to, const int8_t *const *rows, const kibi_
     return to;
 }
 
-/* Computes the last one of an odd number of channels, behind `paired` others, and throws its neighbour away. */
+/* Computes the last one of an odd number of channels, after `paired` others, and throws its neighbour away. */
 static KIBI_NOINLINE void odd_channel(kibi_conv2d_s8_columns_task *b, int32_t paired)
 {
     int8_t *const output = b->output + paired;

@@ -16,7 +16,7 @@ enum {
     KIBI_PASS_THREE = 8      /* three pixels */
 };
 
-/* A block and the channels to compute of it; the kernel, in assembly, knows where each field lies. */
+/* A block and the channels to compute of it; the kernel, in assembly, knows where each field is. */
 typedef struct {
     int8_t *output;         /* of the first pixel */
     int32_t second;         /* bytes from there to the second pixel's */

@@ -11,7 +11,7 @@
 #error "this file was generated for a little-endian core: compile for that core, or generate for another target"
 #endif
 
-/* The windows of neighbouring pixels and the channels to compute of them; kernels in assembly know where each field lies, and
+/* The windows of neighbouring pixels and the channels to compute of them; kernels in assembly know where each field is, and
  * work on a copy. */
 typedef struct {
     const int32_t *channels;    /* as in kibi_conv2d_s8_blocks_params */

@@ -1,4 +1,4 @@
-/* What is left to compute of one pixel or two of a convolution: where inputs, constants and outputs lie. */
+/* What is left to compute of one pixel or two of a convolution: where inputs, constants and outputs are. */
 #ifndef KIBI_CONV2D_S8_WINDOWS_H
 #define KIBI_CONV2D_S8_WINDOWS_H
 

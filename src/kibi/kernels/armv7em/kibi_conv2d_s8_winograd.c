@@ -34,7 +34,7 @@ static KIBI_NOINLINE void transform(int16_t *to, const int8_t *const *rows, cons
     } while (++rows != end);
 }
 
-/* Says where the pixels of a block lie whose pixels are `distance` bytes apart; of the last tile there may be but one. */
+/* Says where the pixels of a block are whose pixels are `distance` bytes apart; of the last tile there may be but one. */
 static void place(kibi_conv2d_s8_winograd_task *b, int32_t distance, int has_half)
 {
     const int is_full = b->tiles == MOST_TILES;
@@ -44,7 +44,7 @@ static void place(kibi_conv2d_s8_winograd_task *b, int32_t distance, int has_hal
     b->fifth = (is_full ? 4 : 2) * distance;
 }
 
-/* Computes the last one of an odd number of channels, behind `paired` others, and throws its neighbour away. */
+/* Computes the last one of an odd number of channels, after `paired` others, and throws its neighbour away. */
 static KIBI_NOINLINE void odd_channel(kibi_conv2d_s8_winograd_task *b, int32_t paired, int32_t distance, int has_half)
 {
     int8_t *const output = b->output;

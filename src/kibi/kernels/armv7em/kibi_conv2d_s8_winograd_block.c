@@ -36,7 +36,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, high, 56);
     KIBI_THREE_WIDE_SCALE(second, "r11", "lr")       \
     "bfi " first ", " second ", #8, #8\n"
 
-/* Goes through the plane whose end, and what follows, lie at `place` on the stack. */
+/* Goes through the plane whose end, and what follows, are at `place` on the stack. */
 #define THROUGH_PLANE(place)                         \
     "ldrd r2, r3, [sp, #" place "]\n"                \
     "strd r2, r3, [sp, #52]\n"                       \

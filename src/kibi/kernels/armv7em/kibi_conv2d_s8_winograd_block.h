@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* A block and the channels to compute of it; the kernel, in assembly, knows where each field lies. Each tile is two
+/* A block and the channels to compute of it; the kernel, in assembly, knows where each field is. Each tile is two
  * neighbouring pixels. What is no pixel of the row is written first where a pixel is written later. */
 typedef struct {
     int8_t *output;         /* of the first pixel */

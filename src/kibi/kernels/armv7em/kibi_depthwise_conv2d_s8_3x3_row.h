@@ -11,8 +11,8 @@ enum { BLOCK = 4, LEFT_IS_OUTSIDE = 1, RIGHT_IS_OUTSIDE = 2 };
 typedef struct {
     uint32_t rounding;   /* of the output, as the requantization wants it */
     uint32_t output;     /* from where the first pointer is after a block to the block's output */
-    uint32_t end;        /* where the first pointer is after the first pixel; 0 if columns lie outside */
-    uint32_t last;       /* where it is after the last one; if columns lie outside, there is one pixel */
+    uint32_t end;        /* where the first pointer is after the first pixel; 0 if columns are outside */
+    uint32_t last;       /* where it is after the last one; if columns are outside, there is one pixel */
     uint32_t outside;    /* LEFT_IS_OUTSIDE, RIGHT_IS_OUTSIDE */
     uint32_t fill;       /* the input's zero point, in both halves */
     uint32_t fill_bytes; /* and in all bytes */

@@ -13,7 +13,7 @@ typedef struct {
     uint32_t next;       /* from there to the next block's first column */
     uint32_t end;        /* the offset of the last column after the last block */
     const int8_t *const *rows;
-    uint32_t is_outside; /* whether a column may lie outside */
+    uint32_t is_outside; /* whether a column may be outside */
     uint32_t row_bytes;
     int32_t kernel_rows;
     uint32_t fill; /* the input's zero point, in both halves */
@@ -173,7 +173,7 @@ void kibi_depthwise_conv2d_s8_columns(int8_t *output, const int8_t *const *rows,
         run(&at, to, (uint32_t)whole, 0);
         to += whole;
         if (count != 0) {
-            /* The last channels with those in front of them, which are written already. */
+            /* The last channels with those before them, which are written already. */
             int8_t values[BLOCK];
             at.blocks += whole / BLOCK * words;
             run(&at, values, BLOCK, (uint32_t)(BLOCK - count));

@@ -5,7 +5,7 @@
 #include "kibi_largest4.h"
 #include "kibi_requantize.h"
 
-/* The columns of a window that lie inside the input: where the first begins in a row, and how many. */
+/* The columns of a window that are inside the input: where the first begins in a row, and how many. */
 typedef struct {
     int32_t offset;
     int32_t columns;

@@ -8,7 +8,7 @@
 /* Parameters are read from their registers, which the compiler does not see. */
 #define IN_REGISTER __attribute__((unused))
 
-/* Four elements of two columns, whose pointers lie at `place` on the stack, from byte r12 on: even and odd ones widened. */
+/* Four elements of two columns, whose pointers are at `place` on the stack, from byte r12 on: even and odd ones widened. */
 #define COLUMNS(place, even1, odd1, even2, odd2)     \
     "ldrd " odd1 ", " odd2 ", [sp, #" place "]\n"    \
     "ldr " odd1 ", [" odd1 ", r12]\n"                \

@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/* Tiles of the columns a, b, c, d, each of which begins with the last two of that in front of it. Four planes, of b + c, c - b,
+/* Tiles of the columns a, b, c, d, each of which begins with the last two of that before it. Four planes, of b + c, c - b,
  * d - b and a - c, each [groups of four elements][tiles][4] with 16 bits: of each four first the even, then the odd ones.
  * Returns where the next row's first plane begins.
- * to: the first plane; each of the others lies plane_bytes after the one before.
+ * to: the first plane; each of the others is plane_bytes after the one before.
  * from: the first column, which the others follow at that distance in bytes; or, where the distance is 0, eight pointers, of
  * which two tiles use six.
  * count: elements of each, a positive multiple of 4. */

@@ -16,7 +16,7 @@
 
 typedef kibi_conv2d_s8_lanes_params params_type;
 
-/* Copies the window that starts at that column, widened, with a zero behind. */
+/* Copies the window that starts at that column, widened, with a zero after it. */
 static void gather(int16_t *to, const int8_t *const *rows, const params_type *p, int32_t start)
 {
     const int32_t depth = p->input_channels;

@@ -173,7 +173,7 @@ void kibi_sub_s16(int16_t *output, const int16_t *const *rows, const kibi_scaled
 void kibi_sub_s8(int8_t *output, const int8_t *const *rows, const kibi_scaled_sum_params *params, void *scratch);
 
 /* An output is floor(a * factor1 / 2**8) + floor(b * factor2 / 2**8) + start, shifted to the right by 20 and cut to int8; for
- * any two int8 the sum fits 32 bits. Kernels in assembly know where each field lies. */
+ * any two int8 the sum fits 32 bits. Kernels in assembly know where each field is. */
 typedef struct {
     int32_t factor1;
     int32_t factor2;

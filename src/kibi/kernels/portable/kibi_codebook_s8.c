@@ -1,4 +1,4 @@
-/* Values behind packed indices, portable. Source of the encoding: TFLM, decompress_common.cc. */
+/* Values of packed indices, portable. Source of the encoding: TFLM, decompress_common.cc. */
 #include "kibi_codebook_s8.h"
 
 /* Indices of four bits, from a whole byte on: two in each byte. */

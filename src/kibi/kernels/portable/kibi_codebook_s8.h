@@ -1,4 +1,4 @@
-/* Values behind packed indices. A function of its own, so that its loop has all registers. */
+/* Values of packed indices. A function of its own, so that its loop has all registers. */
 #ifndef KIBI_CODEBOOK_S8_H
 #define KIBI_CODEBOOK_S8_H
 

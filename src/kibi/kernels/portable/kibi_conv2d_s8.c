@@ -17,7 +17,7 @@ typedef struct {
     int32_t channel; /* output channels of the group that are not computed yet, up to `end` */
     int32_t end;
     int32_t start;
-    kibi_dot_2x2_s8_inputs inputs; /* the windows, where they lie in pieces of the same size */
+    kibi_dot_2x2_s8_inputs inputs; /* the windows, where they are in pieces of the same size */
 } task;
 
 /* Finds the columns that can be read as one from kernel column `k` on: neighbours inside the input, or outside. Sets rows,

@@ -3,7 +3,7 @@
 
 #include "kibi_float.h"
 
-/* The sum of an output channel over the columns `first` … `end` - 1 of a window; column 0 would lie at `place` in each row. */
+/* The sum of an output channel over the columns `first` … `end` - 1 of a window; column 0 would be at `place` in each row. */
 static float sum_of(const float *const *rows, const float *w, int32_t place, int32_t first, int32_t end,
                     const kibi_depthwise_conv2d_f32_params *p)
 {

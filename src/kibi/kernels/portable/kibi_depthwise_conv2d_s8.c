@@ -19,7 +19,7 @@ typedef struct {
     const int8_t *const *row;
     const int8_t *const *rows;
     const int8_t *const *rows_end;
-    int32_t has_more; /* whether the window has more taps than are listed at once */
+    int32_t has_more; /* true if the window has more taps than are listed at once */
     int8_t outside[4];
     const int8_t *taps[MOST_TAPS];
 } window;

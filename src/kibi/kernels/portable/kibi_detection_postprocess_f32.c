@@ -7,7 +7,7 @@
 
 typedef kibi_detection_postprocess_f32_params detection_params;
 
-/* What lies in scratch. */
+/* What is in scratch. */
 typedef struct {
     float *corners;     /* [boxes][4]: y and x of the lower, then of the upper corner */
     float *scores;      /* [planes][boxes] */
@@ -111,7 +111,7 @@ static int32_t select_boxes(const float *scores, int32_t most, const detection_p
     return selected;
 }
 
-/* A detection into its place behind those that are as good, or nowhere if all places are taken by such. */
+/* A detection into its place after those that are as good, or nowhere if all places are taken by such. */
 static void add(int32_t box, int32_t box_class, float score, const detection_params *params, work *at)
 {
     int32_t place = at->count;

@@ -22,7 +22,7 @@ typedef struct {
 
 /* output: [pointers][row_bytes]; may overlap a row of the tensor where no row is written over one that is still to be copied.
  * rows: pointers to [row_bytes], then update_pointers to [update_row_bytes], then one to [axes] numbers, where the update
- * begins along each axis; it is moved until it lies inside.
+ * begins along each axis; it is moved until it is inside.
  * scratch: none. */
 void kibi_dynamic_update_slice_any(void *output, const void *const *rows,
                                    const kibi_dynamic_update_slice_any_params *params, void *scratch);

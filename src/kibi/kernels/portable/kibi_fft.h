@@ -167,7 +167,7 @@ static inline void kibi_fft_five(
     kibi_fft_store(data, 4 * m, kibi_fft_plus(near, near_side));
 }
 
-/* One part of a stage: `radix` transforms of m points, one behind another, become one. */
+/* One part of a stage: `radix` transforms of m points, one after another, become one. */
 static inline void kibi_fft_join(
     kibi_fft_scalar *data, int32_t radix, int32_t m, const kibi_fft_scalar *twiddles, int32_t stride, int32_t is_inverse)
 {
@@ -188,7 +188,7 @@ static inline void kibi_fft_join(
     }
 }
 
-/* Where element k lies before the first stage. */
+/* Where element k is before the first stage. */
 static inline int32_t kibi_fft_place(const kibi_fft_plan *plan, int32_t k)
 {
     int32_t place = 0;

@@ -38,9 +38,9 @@ typedef struct {
     float activation_max;
 } kibi_fully_connected_f32_accumulate_params;
 
-/* FULLY_CONNECTED of float vectors that lie over several rows: row after row is added up; the last call writes the output.
+/* FULLY_CONNECTED of float vectors that are spread over several rows: row after row is added up; the last call writes the output.
  * output: [vectors][output_channels], written by the last call; may overlap the input row, which is read before.
- * rows: one pointer to [piece], the row `step` of the vectors, which lie one after another.
+ * rows: one pointer to [piece], the row `step` of the vectors, which are stored one after another.
  * Products are added in the vector's order; the bias comes last.
  * scratch: 4 * vectors * output_channels bytes, aligned as float; it keeps its contents from the first call to the last.
  * step: 0 … vectors * pieces - 1, ascending. */
@@ -93,10 +93,10 @@ typedef struct {
     int32_t activation_max;
 } kibi_fully_connected_s16_accumulate_params;
 
-/* FULLY_CONNECTED of 16-bit vectors that lie over several rows: row after row is added up; the last call writes the output.
+/* FULLY_CONNECTED of 16-bit vectors that are spread over several rows: row after row is added up; the last call writes the output.
  * output: [vectors][output_channels], written by the last call; may overlap the input row, which is read
  * before.
- * rows: one pointer to [piece], the row `step` of the vectors, which lie one after another.
+ * rows: one pointer to [piece], the row `step` of the vectors, which are stored one after another.
  * scratch: 8 * vectors * output_channels bytes, of any alignment; it keeps its contents from the first call to the last.
  * step: 0 … vectors * pieces - 1, ascending. */
 void kibi_fully_connected_s16_accumulate(int16_t *output, const int16_t *const *rows,
@@ -144,18 +144,18 @@ typedef struct {
     int32_t activation_max;
 } kibi_fully_connected_s8_accumulate_params;
 
-/* FULLY_CONNECTED of vectors that lie over several rows: row after row is added up; the last call writes the output.
+/* FULLY_CONNECTED of vectors that are spread over several rows: row after row is added up; the last call writes the output.
  * output: [vectors][output_channels], written by the last call; may overlap the input row, which is read
  * before.
- * rows: one pointer to [piece], the row `step` of the vectors, which lie one after another.
+ * rows: one pointer to [piece], the row `step` of the vectors, which are stored one after another.
  * scratch: 4 * vectors * output_channels bytes, aligned as int32_t; it keeps its contents from the first call to the last.
  * step: 0 … vectors * pieces - 1, ascending. */
 void kibi_fully_connected_s8_accumulate(int8_t *output, const int8_t *const *rows,
                                         const kibi_fully_connected_s8_accumulate_params *params, void *scratch,
                                         int32_t step);
 
-/* Kernels in assembly know where each field lies.
- * Channels come in blocks of eight, the last ones in blocks of two, a channel of zeros behind an odd one. Of a block lie one
+/* Kernels in assembly know where each field is.
+ * Channels come in blocks of eight, the last ones in blocks of two, a channel of zeros after an odd one. Of a block lie one
  * after another: a word for each channel to start its sum from; then, for each four elements of each piece, zeros after the
  * last, a word for each channel of packed pairs, as kibi_packed_pairs_s8.h adds them up. So a channel starts from 256
  * times its bias, with -input zero point * sum of its weights in it, minus 127 times the sum of its second weights. */

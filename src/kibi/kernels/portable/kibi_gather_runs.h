@@ -18,7 +18,7 @@ typedef struct {
 /* Operators that only move elements: what one step makes, from places in input rows that are the sums of two tables.
  * output: [outer_count][inner_count][elements][bytes]; may overlap an input row where no run is written over one that is still
  * to be read: they are written in order, each as if it had been read before.
- * rows: as many pointers as the tables name; the runs behind a null pointer are filled.
+ * rows: as many pointers as the tables name; the runs of a null pointer are filled.
  * scratch: none. */
 void kibi_gather_runs_any(void *output, const void *const *rows, const kibi_gather_runs_any_params *params,
                           void *scratch);
@@ -36,7 +36,7 @@ typedef struct {
 /* Operators that only move elements: what one step makes, from places in input rows that are the sums of two tables.
  * output: [outer_count][inner_count][elements]; may overlap an input row where no run is written over one that is still to be
  * read: they are written in order, each as if it had been read before.
- * rows: as many pointers as the tables name; the runs behind a null pointer are filled.
+ * rows: as many pointers as the tables name; the runs of a null pointer are filled.
  * scratch: none. */
 void kibi_gather_runs_f32(float *output, const float *const *rows, const kibi_gather_runs_f32_params *params,
                           void *scratch);
@@ -54,7 +54,7 @@ typedef struct {
 /* Operators that only move elements: what one step makes, from places in input rows that are the sums of two tables.
  * output: [outer_count][inner_count][elements]; may overlap an input row where no run is written over one that is still to be
  * read: they are written in order, each as if it had been read before.
- * rows: as many pointers as the tables name; the runs behind a null pointer are filled.
+ * rows: as many pointers as the tables name; the runs of a null pointer are filled.
  * scratch: none. */
 void kibi_gather_runs_s16(int16_t *output, const int16_t *const *rows, const kibi_gather_runs_s16_params *params,
                           void *scratch);
@@ -72,7 +72,7 @@ typedef struct {
 /* Operators that only move elements: what one step makes, from places in input rows that are the sums of two tables.
  * output: [outer_count][inner_count][elements]; may overlap an input row where no run is written over one that is still to be
  * read: they are written in order, each as if it had been read before.
- * rows: as many pointers as the tables name; the runs behind a null pointer are filled.
+ * rows: as many pointers as the tables name; the runs of a null pointer are filled.
  * scratch: none. */
 void kibi_gather_runs_s32(int32_t *output, const int32_t *const *rows, const kibi_gather_runs_s32_params *params,
                           void *scratch);
@@ -90,7 +90,7 @@ typedef struct {
 /* Operators that only move elements: what one step makes, from places in input rows that are the sums of two tables.
  * output: [outer_count][inner_count][elements]; may overlap an input row where no run is written over one that is still to be
  * read: they are written in order, each as if it had been read before.
- * rows: as many pointers as the tables name; the runs behind a null pointer are filled.
+ * rows: as many pointers as the tables name; the runs of a null pointer are filled.
  * scratch: none. */
 void kibi_gather_runs_s8(int8_t *output, const int8_t *const *rows, const kibi_gather_runs_s8_params *params,
                          void *scratch);

@@ -13,7 +13,7 @@ static inline uint32_t kibi_add_packed_pair_s8(uint32_t sum, uint32_t half, int3
     return sum + (uint32_t)(both * x0 + second * (256 * x1 - x0 + 127));
 }
 
-/* The same of up to four elements and a word of two halves; zeros stand for what is after the last. */
+/* The same of up to four elements and a word of two halves; zeros replace what is after the last. */
 static inline uint32_t kibi_add_word_s8(uint32_t sum, int32_t word, const int8_t *x, int32_t count)
 {
     sum = kibi_add_packed_pair_s8(sum, (uint32_t)word, x[0], count > 1 ? x[1] : 0);

@@ -14,7 +14,7 @@ typedef struct {
     int32_t end;      /* first element after those that are computed; from it on all are 0 */
 } kibi_signal_energy_s16_params;
 
-/* output: [elements]; may be the input, or lie below it.
+/* output: [elements]; may be the input, or begin below it.
  * rows: one pointer to [end][2] at least.
  * scratch: none. */
 void kibi_signal_energy_s16(uint32_t *output, const int16_t *const *rows,

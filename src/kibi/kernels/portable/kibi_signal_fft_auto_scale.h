@@ -12,7 +12,7 @@ void kibi_signal_fft_auto_scale_bits_s16(int32_t *output, const int16_t *const *
                                          const kibi_elements_params *params, void *scratch);
 
 /* SignalFftAutoScale, the samples: all at once.
- * output: [elements]; may be the input, or lie below it.
+ * output: [elements]; may be the input, or begin below it.
  * rows: one pointer to [elements].
  * scratch: none. */
 void kibi_signal_fft_auto_scale_s16(int16_t *output, const int16_t *const *rows, const kibi_elements_params *params,

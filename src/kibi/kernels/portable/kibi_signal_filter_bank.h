@@ -12,7 +12,7 @@ typedef struct {
 } kibi_signal_filter_bank_log_u32_params;
 
 /* SignalFilterBankLog: all at once.
- * output: [elements]; may be the input, or lie below it.
+ * output: [elements]; may be the input, or begin below it.
  * rows: one pointer to [elements].
  * scratch: none. */
 void kibi_signal_filter_bank_log_u32(int16_t *output, const uint32_t *const *rows,
@@ -28,14 +28,14 @@ typedef struct {
 } kibi_signal_filter_bank_u32_params;
 
 /* SignalFilterBank: all at once.
- * output: [channels]; lies apart from the input.
- * rows: one pointer to the energies; every stretch lies within them, and within the weights.
+ * output: [channels]; is apart from the input.
+ * rows: one pointer to the energies; every stretch is within them, and within the weights.
  * scratch: none. */
 void kibi_signal_filter_bank_u32(uint64_t *output, const uint32_t *const *rows,
                                  const kibi_signal_filter_bank_u32_params *params, void *scratch);
 
 /* SignalFilterBankSquareRoot: all at once.
- * output: [elements] uint32_t; may be an input, or lie below it.
+ * output: [elements] uint32_t; may be an input, or begin below it.
  * rows: two pointers: to [elements] uint64_t, and to one int32_t, of which the lowest five bits count.
  * scratch: none. */
 void kibi_signal_filter_bank_square_root_u64(void *output, const void *const *rows, const kibi_elements_params *params,

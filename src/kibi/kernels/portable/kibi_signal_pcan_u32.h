@@ -14,7 +14,7 @@ typedef struct {
     const int16_t *gain_lut; /* [125] */
 } kibi_signal_pcan_u32_params;
 
-/* output: [elements]; may be an input, or lie below it.
+/* output: [elements]; may be an input, or begin below it.
  * rows: two pointers to [elements]: the signal, and the estimate of the noise.
  * scratch: none. */
 void kibi_signal_pcan_u32(uint32_t *output, const uint32_t *const *rows,

@@ -15,7 +15,7 @@ typedef struct {
     const int16_t *weights; /* [size] */
 } kibi_signal_window_s16_params;
 
-/* output: [elements]; may be the input row, or lie below it.
+/* output: [elements]; may be the input row, or begin below it.
  * rows: one pointer to [elements].
  * scratch: none. */
 void kibi_signal_window_s16(int16_t *output, const int16_t *const *rows,

@@ -40,7 +40,7 @@ static inline float kibi_square_root(float value)
             root >>= 1;
         }
     }
-    /* The root has 25 or 26 bits, and no root lies half-way between two floats. */
+    /* The root has 25 or 26 bits, and no root is half-way between two floats. */
     const uint32_t found = (uint32_t)root;
     const int32_t extra = found >> 25 != 0u ? 2 : 1;
     const uint32_t rounded = (found + (1u << (extra - 1))) >> extra;

@@ -19,7 +19,7 @@ typedef struct {
 
 /* output: [steps of axis 0]…[steps of the last axis][bytes]; may overlap an input row where no piece is written over one
  * that is still to be read: they are written in order, each as if it had been read before.
- * rows: pointers to rows or parts of rows; each piece lies in one of them.
+ * rows: pointers to rows or parts of rows; each piece is in one of them.
  * scratch: none. */
 void kibi_strided_copy_any(void *output, const void *const *rows, const kibi_strided_copy_any_params *params, void *scratch);
 

@@ -4,7 +4,7 @@
 
 #include "kibi.h"
 
-/* What stands in front of the point, cut to low … high; 0 for NaN. */
+/* What is before the point, cut to low … high; 0 for NaN. */
 static inline int32_t kibi_truncate(float value, int32_t low, int32_t high)
 {
     if (value != value) {
@@ -16,7 +16,7 @@ static inline int32_t kibi_truncate(float value, int32_t low, int32_t high)
     return value >= (float)high ? high : (int32_t)value;
 }
 
-/* What stands in front of the point, cut to 0 … UINT32_MAX; 0 for NaN. */
+/* What is before the point, cut to 0 … UINT32_MAX; 0 for NaN. */
 static inline uint32_t kibi_truncate_u32(float value)
 {
     if (!(value > 0.0f)) {

@@ -1,4 +1,4 @@
-/* The columns of a convolution's window that lie inside the input. */
+/* The columns of a convolution's window that are inside the input. */
 #ifndef KIBI_WINDOW_COLUMNS_H
 #define KIBI_WINDOW_COLUMNS_H
 

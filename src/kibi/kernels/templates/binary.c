@@ -303,7 +303,7 @@ static inline int32_t bits_of(int32_t value)
     return count;
 }
 
-/* a / b in the output's scale; b == 0 gives what lies beyond the range, on the side of a. */
+/* a / b in the output's scale; b == 0 gives what is beyond the range, on the side of a. */
 static inline int32_t quotient(int32_t a, int32_t b, const PARAMS *p)
 {
     if (b == 0) {

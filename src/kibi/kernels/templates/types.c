@@ -46,7 +46,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
  *  AVERAGE_POOL_2D of integers, a row of the window at a time. Source of the rule: TFLM, integer_ops/pooling.h, AveragePool. */
 #include "kibi_requantize.h"
 
-/* The columns of window `x` that lie inside the input: the first, and how many. */
+/* The columns of window `x` that are inside the input: the first, and how many. */
 static inline int32_t columns_inside(int32_t x, const PARAMS *p, int32_t *first)
 {
     const int32_t start = x * p->stride - p->pad;

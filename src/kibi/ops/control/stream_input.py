@@ -13,7 +13,7 @@ from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
 class StreamInput(Operator):
     """The next row of a model input that streams: nothing → output of any type.
 
-    No model file holds it, and so it is not registered: the pass `stream_inputs` puts one in front of each input. Its steps
+    No model file holds it, and so it is not registered: the pass `stream_inputs` puts one before each input. Its steps
     are the moments at which `push_row` copies a row into the arena. That is all that streaming needs: orders, lifetimes and
     places follow as for any other operator.
     """

@@ -45,10 +45,10 @@ class _Reader:
         """The value in a field.
 
         Args:
-            place: where the field lies.
+            place: where the field is.
             parent_width: its bytes.
             packed: the type, and the width of what it refers to.
-            depth: how many vectors it lies in.
+            depth: how many vectors it is in.
         """
         kind, width = packed >> 2, 1 << (packed & 3)
         if kind == 0:
@@ -64,7 +64,7 @@ class _Reader:
             raw = self._bytes(target, self._unsigned(target - width, width))
             return raw if kind == _BLOB else raw.decode("utf-8")
         if depth == _DEEPEST:
-            raise ValueError(f"vectors lie in one another more than {_DEEPEST} deep")
+            raise ValueError(f"vectors are nested more than {_DEEPEST} deep")
         return self._composite(kind, target, width, depth + 1)
 
     def _composite(self, kind: int, place: int, width: int, depth: int) -> FlexValue:
@@ -86,7 +86,7 @@ class _Reader:
         return self._map(place, width, values)
 
     def _map(self, place: int, width: int, values: tuple[FlexValue, ...]) -> Mapping[str, FlexValue]:
-        """A map is a vector with a vector of keys: in front of its size stand where that lies, and its width."""
+        """A map is a vector with a vector of keys: before its size stand where that lies, and its width."""
         keys = place - 3 * width - self._unsigned(place - 3 * width, width)
         key_width = self._unsigned(place - 2 * width, width)
         count = self._unsigned(keys - key_width, key_width)
@@ -129,7 +129,7 @@ class _Reader:
 
     def _bytes(self, place: int, count: int) -> bytes:
         if not 0 <= place <= len(self._data) - count:
-            raise ValueError(f"{count} bytes at byte {place} lie outside the buffer of {len(self._data)}")
+            raise ValueError(f"{count} bytes at byte {place} are outside the buffer of {len(self._data)}")
         self._left_bytes -= count + 1
         if self._left_bytes < 0:
             raise ValueError("its parts overlap many times over")

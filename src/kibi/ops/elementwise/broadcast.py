@@ -293,5 +293,5 @@ class Elementwise2(Broadcast2):
 
 
 def is_quantized(dtype: DType) -> bool:
-    """True if elements stand for real numbers by scale and zero point."""
+    """True if elements represent real numbers by scale and zero point."""
     return dtype in (DType.S8, DType.S16)

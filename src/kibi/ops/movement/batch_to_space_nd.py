@@ -19,7 +19,7 @@ class Blocks:
 
     Attributes:
         sizes: of a block along each spatial axis.
-        pairs: for each spatial axis what is added or cut off in front and behind.
+        pairs: for each spatial axis what is added or cut off before and after.
     """
 
     sizes: tuple[int, ...]

@@ -32,7 +32,7 @@ class ConcatLike(Operator):
         """How much of the output each input takes along the axis."""
 
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
-        """For each input the pieces of its rows that lie one after another in an output row; null where it has no part in it."""
+        """For each input the pieces of its rows that follow one another in an output row; null where it has no part in it."""
         output, axis, sizes = view.output.type, self._axis(view), self.sizes(view)
         if _is_inside(view, axis):
             blocks = [tensor.type.elements // output.rows for tensor in view.row_tensors]
@@ -83,7 +83,7 @@ class ConcatLike(Operator):
         return self.axis % rank
 
     def _repeats(self, view: NodeView) -> int:
-        """How often the inputs take turns in an output row: once for each index of the row's axes in front of the axis."""
+        """How often the inputs take turns in an output row: once for each index of the row's axes before the axis."""
         axis, row_axis = self._axis(view), view.output.type.row_axis
         if not _is_inside(view, axis):
             return 1
@@ -91,7 +91,7 @@ class ConcatLike(Operator):
 
 
 def given_inputs(view: NodeView) -> tuple[Tensor, ...]:
-    """The inputs of one type, none of which is left out in front of another.
+    """The inputs of one type, none of which is left out before another.
 
     Raises:
         OperatorError: they are not.
@@ -113,7 +113,7 @@ def _present(pieces: object) -> list[Array]:
 
 
 def _is_inside(view: NodeView, axis: int) -> bool:
-    """True if the axis lies within the output's rows."""
+    """True if the axis is within the output's rows."""
     row_axis = view.output.type.row_axis
     return row_axis is None or axis > row_axis
 
@@ -125,7 +125,7 @@ def _access(row_elements: int, block: int, rows: int, before: int, output_rows: 
         row_elements: of a row of the input.
         block: elements that one output row has of it.
         rows: output rows that have any, of one batch.
-        before: output rows in front of those.
+        before: output rows before those.
         output_rows: of one batch.
     """
     piece = gcd(row_elements, block)

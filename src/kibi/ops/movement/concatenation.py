@@ -14,7 +14,7 @@ _MOST_AXES = 6
 
 @dataclass(frozen=True, slots=True)
 class Concatenation(ConcatLike):
-    """Inputs one behind another along an axis: up to 64 of one type (s8, s16, s32, s64, f32 or bool) → output of that type.
+    """Inputs one after another along an axis: up to 64 of one type (s8, s16, s32, s64, f32 or bool) → output of that type.
 
     Nothing is rescaled: s8 inputs have the output's scale and zero point, s16 tensors the zero point 0. TFLM refuses more than ten
     inputs; here they are laid side by side as ten are.

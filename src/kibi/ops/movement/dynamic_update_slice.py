@@ -21,7 +21,7 @@ _MOST_AXES = 6
 class DynamicUpdateSlice(Operator):
     """A tensor with a part of it replaced: input and update s8, s16, s32 or f32 of rank 1 to 6 → output like the input.
 
-    The start indices [rank] s32 or s64 may be computed; they are moved until the update lies inside. Elements are copied as they
+    The start indices [rank] s32 or s64 may be computed; they are moved until the update is inside. Elements are copied as they
     are, whatever the scales. Source: TFLM `micro/kernels/dynamic_update_slice.cc`.
     """
 
@@ -82,7 +82,7 @@ class DynamicUpdateSlice(Operator):
             bytes=source.dtype.size_bytes,
             index_bytes=view["start_indices"].type.dtype.size_bytes,
         )
-        # Each row of the input is read from its first byte on while those in front of it have been written.
+        # Each row of the input is read from its first byte on while those before it have been written.
         distances = ((source.rows - 1) * source.row_bytes, None, None)
         return KernelCall("kibi_dynamic_update_slice_any", params, is_untyped=True, inplace_distance_bytes=distances)
 

@@ -71,7 +71,7 @@ class GatherNd(Gathering):
     """Slices at several indices: input s8 or f32, indices [..., K] s32 → output of the same type.
 
     The output's shape is that of the indices without the last axis, and that of the input after its first K axes, at most 5.
-    TFLM looks only whether the slice lies inside the input; of a constant, here each index must lie in its axis. Indices may be
+    TFLM looks only whether the slice is inside the input; of a constant, here each index must be in its axis. Indices may be
     computed; a slice outside the input then gives zeros, where TFLM stops the inference. Source: TFLM
     `micro/kernels/gather_nd.cc`.
     """
@@ -89,7 +89,7 @@ class GatherNd(Gathering):
         depth = positions[-1]
         indices = self.known(view).reshape(-1, depth)
         if (indices < 0).any() or (indices >= np.array(shape[:depth])).any():
-            raise OperatorError(f"an index lies outside the axes {list(shape[:depth])}", operand="indices")
+            raise OperatorError(f"an index is outside the axes {list(shape[:depth])}", operand="indices")
         return (*positions[:-1], *shape[depth:]), dtype
 
     def items(self, view: NodeView) -> NumberedItems:

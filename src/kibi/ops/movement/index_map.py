@@ -21,7 +21,7 @@ Numbers = tuple[tuple[int, ...], tuple[int, ...]]
 """A constant of integers: its shape, and its elements in order."""
 
 FILLED = -1
-"""In a map, what stands for an element that no element of the input gives."""
+"""In a map, what replaces an element that no element of the input gives."""
 _ANY = "kibi_gather_runs_any"
 """The kernel of types that an operator names no other for."""
 _NOWHERE = -(1 << 28)
@@ -101,7 +101,7 @@ class IndexMap(Operator):
         return row
 
     def kernel_call(self, view: NodeView) -> KernelCall:
-        """One kernel for each type, or that for any, with two tables: runs of elements lie at the sums of their entries."""
+        """One kernel for each type, or that for any, with two tables: runs of elements are at the sums of their entries."""
         dtype = view.output.type.dtype
         kernel, runs, filler = f"kibi_gather_runs_{dtype}", runs_of(self.pattern(view)), self.fill(view)
         tables: dict[str, Any] = {
@@ -123,7 +123,7 @@ class IndexMap(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Runs of neighbouring elements: run `o * len(inner) + i` lies at `outer[o] + inner[i]`.
+    """Runs of neighbouring elements: run `o * len(inner) + i` is at `outer[o] + inner[i]`.
 
     Attributes:
         outer, inner: `[entries, 2]`: pointer, and place in its row; below 0 where the run is filled.

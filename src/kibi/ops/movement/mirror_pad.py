@@ -14,7 +14,7 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class MirrorPad(IndexMap):
-    """Padding with what lies after the border: input s8 or f32, paddings [rank, 2] s32 or s64 constant → output.
+    """Padding with what is after the border: input s8 or f32, paddings [rank, 2] s32 or s64 constant → output.
 
     Where the padding after the input is longer than the input, its first element is repeated, as in TFLM. Source: TFLM
     `micro/kernels/mirror_pad.cc`.

@@ -176,7 +176,7 @@ _MAP = _Filled()
 
 
 def _is_map(view: NodeView) -> bool:
-    """True if a map of indices stands for the loops: of what has five axes, or a batch that is padded."""
+    """True if a map of indices replaces the loops: of what has five axes, or a batch that is padded."""
     paddings = view.constant("paddings")
     return len(paddings) > 4 or (len(paddings) > 2 and bool(paddings[0].any()))
 

@@ -69,7 +69,7 @@ class Walk:
         access: the rows, or parts of rows, that a step reads.
         part: elements of each.
         steps: of the node: one for each output row, or one for all.
-        first: pointer and element at which the first element lies.
+        first: pointer and element at which the first element is.
         loops: the outermost first.
         run: neighbouring elements that are copied at a time.
     """

@@ -49,7 +49,7 @@ class LogSoftmax(Operator):
         return shape, view["input"].type.dtype
 
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
-        """Row by row; vectors along the last axis lie inside rows."""
+        """Row by row; vectors along the last axis are inside rows."""
         return (RowAccess.same(view.output.type.rows),)
 
     def reference(self, view: NodeView) -> Callable[[Rows], Array]:

@@ -75,7 +75,7 @@ class Softmax(Operator):
             raise OperatorError(what, operand="input")
 
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
-        """Row by row; vectors along the last axis lie inside rows."""
+        """Row by row; vectors along the last axis are inside rows."""
         return (RowAccess.same(view.output.type.rows),)
 
     def _real_multiplier(self, scale: float) -> float:

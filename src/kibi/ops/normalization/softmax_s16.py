@@ -41,7 +41,7 @@ def check(view: NodeView, beta: float) -> None:
 
 
 def _factor(view: NodeView, beta: float) -> Multiplier:
-    """Rule N29: from differences of elements to units in which 65535 stands for 10.
+    """Rule N29: from differences of elements to units in which 65535 is 10.
 
     Differences to the largest element are at most 0. With a negative factor they are at least 0 and end at the table's upper end,
     where a factor of 0 leaves them, too.

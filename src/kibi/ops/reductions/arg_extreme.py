@@ -63,7 +63,7 @@ class ArgExtreme(Operator):
         return step
 
     def kernel_call(self, view: NodeView) -> KernelCall:
-        """One kernel for each type; its output lies apart from the input."""
+        """One kernel for each type; its output is apart from the input."""
         outer, size, inner = _loops(view)
         params = ArgExtremeParams(
             outer=outer,
@@ -81,7 +81,7 @@ def _axis(view: NodeView) -> int:
 
 
 def _loops(view: NodeView) -> tuple[int, int, int]:
-    """Elements in front of the axis in one step, along it, and after it."""
+    """Elements before the axis in one step, along it, and after it."""
     shape, axis = view["input"].type.shape, _axis(view)
     return prod(shape[:axis]) // view.steps, shape[axis], prod(shape[axis + 1 :])
 

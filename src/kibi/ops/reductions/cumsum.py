@@ -42,7 +42,7 @@ class Cumsum(Operator):
         return view["input"].type.shape, dtype
 
     def steps(self, view: NodeView) -> int:
-        """Row by row where the axis lies within the rows; else one."""
+        """Row by row where the axis is within the rows; else one."""
         source = view["input"].type
         goes_by_row = source.row_axis is not None and _axis(view) > source.row_axis
         return source.rows if goes_by_row else 1
@@ -74,7 +74,7 @@ class Cumsum(Operator):
         return counted[:, ::-1] if self.reverse else counted
 
     def kernel_call(self, view: NodeView) -> KernelCall:
-        """One kernel for each type; its output lies apart from the input."""
+        """One kernel for each type; its output is apart from the input."""
         outer, size, inner = _loops(view)
         dtype = view.output.type.dtype
         params = CumsumParams(
@@ -95,7 +95,7 @@ def _axis(view: NodeView) -> int:
 
 
 def _loops(view: NodeView) -> tuple[int, int, int]:
-    """Elements in front of the axis in one step, along it, and after it."""
+    """Elements before the axis in one step, along it, and after it."""
     shape, axis = view["input"].type.shape, _axis(view)
     return prod(shape[:axis]) // view.steps, shape[axis], prod(shape[axis + 1 :])
 

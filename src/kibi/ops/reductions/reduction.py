@@ -93,7 +93,7 @@ def loop_params(view: NodeView) -> dict[str, int]:
 
 
 def _two_loops(axes: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Axes as two nested loops of (size, step); of all axes in front of or after the row axis, at most two exceed 1."""
+    """Axes as two nested loops of (size, step); of all axes before or after the row axis, at most two exceed 1."""
     loops = [(size, step) for size, step in axes if size > 1]
     return (*[(1, 0)] * (2 - len(loops)), *loops)
 

@@ -18,7 +18,7 @@ from kibi.ops.sums.integer_sums import ScaledSums
 
 @dataclass(frozen=True, slots=True)
 class Sum(Reduction):
-    """Sum over axes, in the order in which elements lie: input f32 of rank 1 to 4, axes s32 constant → output f32.
+    """Sum over axes, in the order in which elements are stored: input f32 of rank 1 to 4, axes s32 constant → output f32.
 
     Or input and output are s8 or s16, and the sum is brought into the output's scale. Source: TFLM
     `micro/kernels/reduce_common.cc`, `EvalSumHelper`, and `kernels/internal/reference/reduce.h`, `QuantizedMeanOrSum`.

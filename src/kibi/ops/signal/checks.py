@@ -64,14 +64,14 @@ def within(name: str, value: int, low: int, high: int) -> None:
     """Check an attribute against a closed range.
 
     Raises:
-        OperatorError: it lies outside.
+        OperatorError: it is outside.
     """
     if not low <= value <= high:
         raise OperatorError(f"{name} is {value}, but {low} to {high} are possible")
 
 
 def lines_of(view: NodeView, operand: str) -> tuple[tuple[int, ...], int]:
-    """The axes of an operand in front of its last, which must be there, and the last.
+    """The axes of an operand before its last, which must be there, and the last.
 
     Raises:
         OperatorError: it has no axis.

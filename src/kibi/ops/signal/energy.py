@@ -19,7 +19,7 @@ class SignalEnergy(Vectors):
     """The energy of each frequency: input [2 * N] s16, pairs of real and imaginary parts → output [M] u32.
 
     The sum of both squares, of the frequencies from `start_index` up to, not with, `end_index`. TFLM leaves the others as
-    they lie in memory; here they are 0.
+    they are in memory; here they are 0.
 
     Source: TFLM `signal/micro/kernels/energy.cc`, `signal/src/energy.cc`.
     """

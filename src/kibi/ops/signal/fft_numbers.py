@@ -15,7 +15,7 @@ Values = NDArray[Any]
 
 @dataclass(frozen=True)
 class Numbers:
-    """The scalars of one type: integers stand for fractions of `2**bits`.
+    """The scalars of one type: integers represent fractions of `2**bits`.
 
     Attributes:
         dtype: s16, s32 or f32.
@@ -111,7 +111,7 @@ class Complex:
 
     @staticmethod
     def stacked(parts: Sequence["Complex"]) -> "Complex":
-        """Along a new axis in front of the last."""
+        """Along a new axis before the last."""
         reals, imaginaries = (np.stack([part.pair[k] for part in parts], axis=-2) for k in (0, 1))
         return Complex(reals, imaginaries, parts[0].numbers)
 

@@ -108,7 +108,7 @@ def check_layer(
     narrow_sums: bool = False,
     always_wide: bool = False,
 ) -> None:
-    """The types and scales of a layer with `channels` output channels, which lie along an axis of the filter.
+    """The types and scales of a layer with `channels` output channels, which are along an axis of the filter.
 
     Args:
         view: the node.

@@ -22,7 +22,7 @@ from kibi.ops.sums.sums_s16 import ScalingS16, check_layer, check_symmetric, is_
 from kibi.ops.windows.window import Window, output_shape
 
 _LEAST_RUN = 16
-"""Neighbouring elements of a window's row that are worth reading where they lie, for any number of output channels."""
+"""Neighbouring elements of a window's row that are worth reading in place, for any number of output channels."""
 _LEAST_APART = 32
 """The same for a single column, where the columns do not touch."""
 _DECODED_BYTES = 2304
@@ -125,7 +125,7 @@ def is_float(view: NodeView) -> bool:
 
 
 def check_integer_layer(view: NodeView, channels: int, axis: int, activation: Activation) -> None:
-    """The types and scales of an s8 layer with `channels` output channels, which lie along an axis of the filter.
+    """The types and scales of an s8 layer with `channels` output channels, which are along an axis of the filter.
 
     Raises:
         OperatorError: one is not as it must be.

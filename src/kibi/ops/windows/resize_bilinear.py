@@ -91,7 +91,7 @@ class ResizeBilinear(Operator):
         return np.arange(output_size, dtype=np.int64) * scale + front, scale
 
     def _neighbours(self, size: int, output_size: int) -> NDArray[np.int64]:
-        """For each output the two input places between which it lies, and the weight of the second; inside the input."""
+        """For each output the two input places between which it is, and the weight of the second; inside the input."""
         taps = _taps(self._places(size, output_size)[0])
         taps[:, :2] = np.clip(taps[:, :2], 0, size - 1)
         return taps
@@ -102,7 +102,7 @@ class ResizeBilinear(Operator):
         (batches, height, width, channels), (_, out_height, out_width, _) = source.shape, output.shape
         steps = (out_width * channels, channels)
         unit = np.array([channels, channels, 1])
-        if source.row_axis == 2:  # the image is one row high, and its rows lie along the width
+        if source.row_axis == 2:  # the image is one row high, and its rows are along the width
             rows, columns = self._neighbours(width, out_width), self._neighbours(1, out_height)
             return Geometry(RowAccess.every(width, 1), batches, rows, columns * unit, *steps[::-1])
         columns = self._neighbours(width, out_width) * unit
@@ -127,7 +127,7 @@ class ResizeBilinear(Operator):
         return self.geometry(view).steps
 
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
-        """The rows between which those of a step lie."""
+        """The rows between which those of a step are."""
         if view["input"].type.dtype is DType.F32:
             return (resize_bilinear_f32.access(view),)
         return (self.geometry(view).access,)

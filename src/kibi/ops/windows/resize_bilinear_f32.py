@@ -26,7 +26,7 @@ class Axis:
     """Along one axis, for each place of the output.
 
     Attributes:
-        neighbours: `[places, 2]`, the two places of the input between which it lies.
+        neighbours: `[places, 2]`, the two places of the input between which it is.
         weights: `[places]`, of the second; below 0 at a border.
     """
 
@@ -53,7 +53,7 @@ def axes(view: NodeView, centers: Centers) -> tuple[Axis, Axis]:
 
 
 def check(shape: tuple[int, ...], view: NodeView, centers: Centers) -> None:
-    """Check that no place lies after the input.
+    """Check that no place is after the input.
 
     Raises:
         OperatorError: one does, through rounding.
@@ -95,7 +95,7 @@ def call_of(view: NodeView, centers: Centers) -> KernelCall:
     """The call of `kibi_resize_bilinear_f32`, with the pointers and places of the neighbours in two tables."""
     height, width = axes(view, centers)
     channels, row_axis = view.output.type.shape[3], view["input"].type.row_axis
-    # Where the image is one row high, its rows lie along the width.
+    # Where the image is one row high, its rows are along the width.
     units = ((1, 0), (0, channels)) if row_axis == 1 else ((0, 0), (1, 0))
     tables = (
         (axis.neighbours[:, :, None] * np.array(unit)).reshape(-1)

@@ -25,7 +25,7 @@ _BIASES_S16 = (DType.S64, DType.S32, DType.S16)
 class TransposeConv(Operator):
     """Transposed convolution: input [N, H, W, C] s8, filter [O, KH, KW, C] s8, bias [O] s32 → output [N, OH, OW, O] s8.
 
-    Each input pixel is spread over a window of the output, windows lie `stride` apart, and what they have in common is added
+    Each input pixel is spread over a window of the output, windows are `stride` apart, and what they have in common is added
     up. The filter is symmetric, per tensor or per output channel. Or input and output are s16, and the bias is s64, s32 or s16;
     TFLM reads one of s32 as if it were s64, beyond its end, and here it counts as what it is. Or all four are f32. The file's
     tensor of the output's shape is not looked at: TFLM goes by the output itself. Source: TFLM
@@ -164,7 +164,7 @@ def _products(rows: Rows, spread: TransposedWindow, weights: Array) -> Iterator[
             if not 0 <= made < spread.rows_made:
                 continue
             for kx in reversed(range(spread.kernel_width)):
-                # Columns ix of the input whose output ix * stride + kx - pad lies inside.
+                # Columns ix of the input whose output ix * stride + kx - pad is inside.
                 first = max(0, -((kx - spread.pad) // spread.stride_width))
                 end = min(spread.input_width, (spread.output_width - 1 - kx + spread.pad) // spread.stride_width + 1)
                 if first < end:

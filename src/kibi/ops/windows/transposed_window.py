@@ -13,7 +13,7 @@ from kibi.ops.overlap import least_distance
 
 @dataclass(frozen=True, slots=True)
 class TransposedWindow:
-    """Where windows lie on the output, with `y` along its rows and `x` across; `y` and `x` of the input are those of pixels.
+    """The places of windows on the output, with `y` along its rows and `x` across; `y` and `x` of the input are those of pixels.
 
     Pixel `(iy, ix)` adds its product with weight `(ky, kx)` to output `(iy * stride_rows + ky - pad of rows, ix * stride_width +
     kx - pad)`. A step makes `rows_made` rows. From its row `j`, and row `r` of those that it reads, follows `ky = j + row_offset
@@ -29,7 +29,7 @@ class TransposedWindow:
         output_width: of the output.
         kernel_rows, kernel_width, stride_rows, stride_width: of the window.
         pad: columns of the window of column 0 before the output.
-        is_swapped: true if rows lie along the width; the filter's axes are swapped then.
+        is_swapped: true if rows are along the width; the filter's axes are swapped then.
         is_apart: true if each pixel of the input is a row of its own, beside the rows of the output.
     """
 

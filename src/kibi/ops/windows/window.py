@@ -8,9 +8,9 @@ from kibi.ops.attributes import ExplicitPadding, Padding
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Where a window lies on its input, with `y` along the rows of the input and `x` across.
+    """The place of a window on its input, with `y` along the rows of the input and `x` across.
 
-    Rows lie along the height, or, where input and output are one high, along the width: then the kernel's axes are swapped
+    Rows are along the height, or, where input and output are one high, along the width: then the kernel's axes are swapped
     (`is_swapped`), and a `[O, KH, KW, C]` filter must be transposed to `[O, KW, KH, C]`.
 
     Attributes:
@@ -18,8 +18,8 @@ class Window:
         input_rows, input_width, channels: of one batch of the input.
         output_rows, output_width: of one batch of the output.
         kernel_rows, kernel_width, stride_rows, stride_width, dilation_rows, dilation_width: of the window.
-        pad_rows, pad_width: padding in front of the first row, and of the first element of a row.
-        is_swapped: true if rows lie along the width.
+        pad_rows, pad_width: padding before the first row, and of the first element of a row.
+        is_swapped: true if rows are along the width.
     """
 
     batches: int
@@ -70,7 +70,7 @@ class Window:
         return range(max(0, -self.pad_rows), min(self.input_rows, self.kernel_rows - self.pad_rows))
 
     def first_inside(self, x: int) -> int:
-        """The first column of the input that lies under the window of output column `x`."""
+        """The first column of the input that is under the window of output column `x`."""
         start = x * self.stride_width - self.pad_width
         outside = max(0, -(start // self.dilation_width))
         return start + outside * self.dilation_width
@@ -99,7 +99,7 @@ def output_shape(
     """The output's shape `[N, OH, OW, channels]`.
 
     Raises:
-        OperatorError: the window does not fit into the input, or lies outside; or rows would lie across those of the input.
+        OperatorError: the window does not fit into the input, or is outside; or rows would be across those of the input.
     """
     batches, height, width, _ = view["input"].type.shape
     sizes = zip((height, width), kernel, stride, dilation, strict=True)
