@@ -58,6 +58,8 @@ KIBI_NAKED void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const i
         "mov r7, r11\n"
         "push {r0, r3, r4, r5, r6, r7}\n"
         "ldm r1!, {r4, r5}\n"
+        /* both inputs start from the biases of both rows: r8, r9 are sums of the first input, r10, r11 of the
+           second */
         "mov r8, r4\n"
         "mov r9, r5\n"
         "mov r10, r4\n"
@@ -71,8 +73,9 @@ KIBI_NAKED void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const i
         "mov r12, r4\n" /* after the last row */
         "ldr r6, [r3, #16]\n"
         "muls r5, r6, r5\n"
+        /* all pieces of a row of weights, and then those of the second row */
         "adds r1, r0, r5\n"
-        "1:\n"
+        "1:\n" /* the next piece */
         "ldr r7, [sp, #4]\n"
         "mov r4, lr\n"
         "ldm r4!, {r2}\n"
@@ -85,11 +88,13 @@ KIBI_NAKED void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const i
         "adds r3, r2, r6\n"
         "adds r0, r0, r4\n"
         "adds r1, r1, r4\n"
+        /* one index, from -count up to 0, serves all four pointers, which stand at the ends */
         "rsbs r4, r4, #0\n"
         "lsls r5, r4, #31\n"
         "bmi 3f\n"
-        "2:\n" STEP
-        "3:\n" STEP
+        "2:\n" STEP /* two elements an iteration */
+        "3:\n" STEP /* enter with an odd number */
+        /* flags are those of the step's last addition: the index has come to 0 */
         "bne 2b\n"
         "cmp lr, r12\n"
         "bne 1b\n"

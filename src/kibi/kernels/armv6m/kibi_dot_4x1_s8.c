@@ -62,11 +62,13 @@ KIBI_NAKED void kibi_dot_4x1_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const i
         "adds r1, r0, r6\n"
         "adds r2, r1, r6\n"
         "adds r3, r2, r6\n"
+        /* one index, from -count up to 0, serves all five pointers, which stand at the ends */
         "rsbs r5, r5, #0\n"
         "lsls r6, r5, #31\n"
         "bmi 2f\n"
-        "1:\n" STEP
-        "2:\n" STEP
+        "1:\n" STEP /* two elements an iteration */
+        "2:\n" STEP /* enter with an odd number */
+        /* flags are those of the step's last addition: the index has come to 0 */
         "bne 1b\n"
         "pop {r0}\n"
         "mov r4, r8\n"

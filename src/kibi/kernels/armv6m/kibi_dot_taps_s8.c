@@ -63,12 +63,12 @@ KIBI_NAKED const int8_t *kibi_dot_taps_s8(IN_REGISTER int32_t sums[4], IN_REGIST
         "movs r6, #2\n"
         "movs r7, #3\n"
         "push {r3, r4}\n" /* outside, end */
-        "1:\n"
+        "1:\n" /* the next tap */
         "ldm r0!, {r1}\n"
         "cmp r1, #0\n"
         "beq 3f\n"
         "add r1, r12\n"
-        "2:\n"
+        "2:\n" /* r1: its four inputs */
         "movs r3, #0\n"
         CHANNEL("r3", "r8")
         CHANNEL("r5", "r9")
@@ -92,7 +92,7 @@ KIBI_NAKED const int8_t *kibi_dot_taps_s8(IN_REGISTER int32_t sums[4], IN_REGIST
         "mov r11, r7\n"
         "movs r0, r2\n"
         "pop {r4, r5, r6, r7, pc}\n"
-        "3:\n"
+        "3:\n" /* a tap outside of the input */
         "ldr r1, [sp]\n"
         "b 2b\n");
 }

@@ -46,9 +46,10 @@ KIBI_NAKED void kibi_add_s8_linear(IN_REGISTER int8_t *output, IN_REGISTER const
         "mov r10, #0xFF00FF00\n"
         "subs lr, lr, #4\n"
         "blo 2f\n"
-        "1:\n"
+        "1:\n" /* the next four elements */
         "ldr r6, [r1], #4\n"
         "ldr r8, [r2], #4\n"
+        /* Elements become the upper bytes of halves, so 256 times themselves: 0 and 2 in r7, r9, 1 and 3 in r6, r8. */
         "and r7, r10, r6, lsl #8\n"
         "and r9, r10, r8, lsl #8\n"
         "and r6, r6, r10\n"
@@ -63,18 +64,19 @@ KIBI_NAKED void kibi_add_s8_linear(IN_REGISTER int8_t *output, IN_REGISTER const
         "strb r12, [r0, #-1]\n"
         "subs lr, lr, #4\n"
         "bhs 1b\n"
-        "2:\n"
+        "2:\n" /* fewer than four are left */
         "adds lr, lr, #4\n"
         "beq 4f\n"
-        "3:\n"
+        "3:\n" /* the next element */
         "ldrsb r6, [r1], #1\n"
         "ldrsb r8, [r2], #1\n"
+        /* 256 times the element, as above */
         "lsl r6, r6, #8\n"
         "lsl r8, r8, #8\n"
         SUM("b", "r6", "r8")
         "strb r12, [r0], #1\n"
         "subs lr, lr, #1\n"
         "bne 3b\n"
-        "4:\n"
+        "4:\n" /* the end */
         "pop {r4, r5, r6, r7, r8, r9, r10, pc}\n");
 }

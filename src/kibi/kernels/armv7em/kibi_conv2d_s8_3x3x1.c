@@ -74,8 +74,9 @@ static KIBI_NOINLINE KIBI_NAKED void compute(__attribute__((unused)) const pixel
         "ldm r0!, {r1, r2, r3, r4, r5, r6, r7}\n"
         "push {r1, r2, r3, r4, r5, r6, r7}\n"
         "ldm r0, {r0, r3}\n"
-        "10:\n"
+        "10:\n" /* the next pixel */
         "ldm sp, {r9, r10, r11, r12}\n" /* rows, stride */
+        /* The window in pairs, in the order of its nine elements: r4 to r7 hold two each, r8 holds the last one. */
         "ldrsb r4, [r9]\n"
         "ldrsb lr, [r9, #1]\n"
         "pkhbt r4, r4, lr, lsl #16\n"
@@ -89,6 +90,7 @@ static KIBI_NOINLINE KIBI_NAKED void compute(__attribute__((unused)) const pixel
         "ldrsb lr, [r11, #1]\n"
         "pkhbt r7, r7, lr, lsl #16\n"
         "ldrsb r8, [r11, #2]\n"
+        /* The three rows go on by the stride. */
         "add r9, r9, r12\n"
         "add r10, r10, r12\n"
         "add r11, r11, r12\n"
@@ -97,8 +99,8 @@ static KIBI_NOINLINE KIBI_NAKED void compute(__attribute__((unused)) const pixel
         "lsls r9, r2, #31\n"
         "add r2, r2, r0\n"
         "bmi 12f\n" /* an odd number */
-        "11:\n" CHANNEL
-        "12:\n" CHANNEL
+        "11:\n" CHANNEL /* two channels an iteration */
+        "12:\n" CHANNEL /* enter with an odd number */
         "cmp r0, r2\n"
         "bne 11b\n"
         "ldr r9, [sp, #24]\n" /* last */

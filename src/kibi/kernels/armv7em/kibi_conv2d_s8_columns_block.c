@@ -90,6 +90,7 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_THREE_WIDE_IN_REGIST
         "sub sp, sp, #52\n"
         "str r0, [sp, #48]\n"
         "ldm r0!, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
+        /* r1 is 8 bytes before a group's columns: the group's last load (`!`) leaves it so for the next group. */
         "sub r8, r8, #8\n"
         "sub r9, r9, #8\n"
         "stm sp, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
@@ -103,23 +104,25 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_THREE_WIDE_IN_REGIST
         "adr.w r6, 31f\n"
         "tst r2, #1\n"
         "beq 2f\n"
+        /* 216 bytes: one GROUP3, three times 3 instructions for weights and 3 * 5 for pixels */
         "add r4, r4, #216\n"
-        "2:\n"
+        "2:\n" /* r4: the loop, r6: what follows it */
         "adr.w r5, 10f\n"
         "tst r3, #2\n"
         "beq 3f\n"
         "adr.w r5, 11f\n"
         "adr.w r6, 60f\n"
-        "3:\n"
+        "3:\n" /* r5: how a pair begins */
         "tst r3, #1\n"
         "beq 4f\n"
         "adr.w r5, 12f\n"
-        "4:\n"
+        "4:\n" /* the same, from earlier sums */
         "adr.w r7, 71f\n"
         "tst r3, #4\n"
         "beq 5f\n"
         "adr.w r7, 70f\n"
-        "5:\n"
+        "5:\n" /* r7: what follows scaling */
+        /* Addresses that are loaded to pc have the lowest bit set: Thumb. */
         "orr r4, r4, #1\n"
         "orr r5, r5, #1\n"
         "orr r6, r6, #1\n"
@@ -128,46 +131,48 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_THREE_WIDE_IN_REGIST
         "stm r12, {r4, r5, r6, r7}\n"
         "bx r5\n"
         /* A pair begins: before its sums are kept, from those of earlier rows, or from biases. */
-        "11:\n"
+        "11:\n" /* a pair whose sums are kept for later rows */
         "ldr r12, [sp, #28]\n"
+        /* Past the six sums, which are stored downwards from there after the loop, as label 12 leaves it, too. */
         "add r12, r12, #24\n"
         "str r12, [sp, #28]\n"
         "b 10f\n"
-        "12:\n"
+        "12:\n" /* a pair from sums of earlier rows */
         "ldr r12, [sp, #28]\n"
         "ldm r12!, {r4, r5, r6, r7, r8, r9}\n"
         "str r12, [sp, #28]\n"
         "b 13f\n"
-        "10:\n"
+        "10:\n" /* a pair from biases, the same for all pixels */
         "ldrd r4, r5, [r0], #8\n"
         "mov r6, r4\n"
         "mov r7, r5\n"
         "mov r8, r4\n"
         "mov r9, r5\n"
-        "13:\n"
+        "13:\n" /* a pair's columns */
         "ldr r1, [sp, #16]\n"
         "ldr pc, [sp, #32]\n");
     /* Two pixels. */
     __asm__ volatile(
         ".p2align 2\n"
-        "20:\n"
+        "20:\n" /* the loop of two pixels */
         GROUP2
         "ldr r12, [sp, #20]\n"
         "cmp r1, r12\n"
         "bne.w 20b\n"
         "ldr pc, [sp, #40]\n"
-        "60:\n"
+        "60:\n" /* keep the sums */
         "ldr r12, [sp, #28]\n"
         "stmdb r12, {r4, r5, r6, r7, r8, r9}\n"
         "ldm sp, {r1, r2, r3, r12}\n"
+        /* No output is written, but the place of one moves on: it tells when the pairs are done. */
         "add r1, r1, #2\n"
         "b 72f\n"
-        "50:\n"
+        "50:\n" /* scale two pixels */
         CONSTANTS
         "b 51f\n");
     /* Three pixels. */
     __asm__ volatile(
-        "30:\n"
+        "30:\n" /* the loop of three pixels */
         ".rept 2\n"
         GROUP3
         ".endr\n"
@@ -175,27 +180,27 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_THREE_WIDE_IN_REGIST
         "cmp r1, r12\n"
         "bne.w 30b\n"
         "ldr pc, [sp, #40]\n"
-        "31:\n"
+        "31:\n" /* scale three pixels */
         CONSTANTS
         REQUANTIZE_PIXEL("r8", "r9"));
     __asm__ volatile(
-        "51:\n"
+        "51:\n" /* scale the first two pixels */
         REQUANTIZE_PIXEL("r4", "r5")
         REQUANTIZE_PIXEL("r6", "r7")
         "ldr pc, [sp, #44]\n"
-        "70:\n"
+        "70:\n" /* cut to the activation's range */
         "ldr r12, [sp, #48]\n"
         "ldrd r10, r11, [r12, #44]\n"
         KIBI_THREE_WIDE_CLAMP("r4")
         KIBI_THREE_WIDE_CLAMP("r6")
         KIBI_THREE_WIDE_CLAMP("r8")
         /* Where there is no third pixel, the second is written over what is stored as such. */
-        "71:\n"
+        "71:\n" /* store */
         "ldm sp, {r1, r2, r3, r12}\n"
         "strh r8, [r1, r3]\n"
         "strh r6, [r1, r2]\n"
         "strh r4, [r1], #2\n"
-        "72:\n"
+        "72:\n" /* the next pair, if there is one */
         "str r1, [sp]\n"
         "cmp r1, r12\n"
         "it ne\n"

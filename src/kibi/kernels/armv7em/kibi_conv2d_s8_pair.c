@@ -129,35 +129,36 @@ KIBI_NAKED void kibi_conv2d_s8_pair(IN_REGISTER kibi_conv2d_s8_windows *windows)
         "mov r12, r0\n"
         "ldr r0, [r12, #28]\n" /* filter */
         "ldr r1, [r12, #68]\n" /* size */
-        "10:\n"
+        "10:\n" /* the next two channels */
         "ldr r2, [r12, #24]\n" /* bias */
         "ldr r8, [r12, #44]\n" /* rows */
         "ldrd r4, r5, [r2], #8\n"
         "str r2, [r12, #24]\n"
         "mov r6, r4\n"
         "mov r7, r5\n"
-        "11:\n"
+        "11:\n" /* the next piece */
         "ldr r2, [r8], #4\n"
         "str r8, [sp, #8]\n"
         "ldrd r9, r3, [r12, #52]\n"   /* offset, distance */
         "ldrd r10, r11, [r12, #60]\n" /* groups, count */
         "add r2, r2, r9\n"
+        /* Elements in whole fours, over 8: pairs of fours. The carry says whether one is left over. */
         "lsrs r9, r10, #3\n"
         "add.w r10, r0, r10\n"
         "add.w r11, r0, r11\n"
         "strd r10, r11, [sp]\n"
         "bcs 24f\n" /* an odd number of groups */
         "beq 13f\n"
-        "12:\n" STEP
-        "24:\n" STEP
+        "12:\n" STEP /* two fours an iteration */
+        "24:\n" STEP /* enter with an odd number */
         "ldr r12, [sp]\n"
         "cmp r0, r12\n"
         "bne 12b\n"
-        "13:\n"
+        "13:\n" /* whole fours are done */
         "ldr r8, [sp, #4]\n"
         "cmp r0, r8\n"
         "beq 15f\n"
-        "14:\n"
+        "14:\n" /* the next element */
         "ldrsb r10, [r0, r1]\n"
         "ldrsb r9, [r0], #1\n"
         "ldrsb r12, [r2, r3]\n"
@@ -168,7 +169,7 @@ KIBI_NAKED void kibi_conv2d_s8_pair(IN_REGISTER kibi_conv2d_s8_windows *windows)
         "mla r7, r12, r10, r7\n"
         "cmp r0, r8\n"
         "bne 14b\n"
-        "15:\n"
+        "15:\n" /* the piece is done */
         "ldrd r8, r12, [sp, #8]\n"
         "ldr r9, [r12, #48]\n" /* rows_end */
         "cmp r8, r9\n"
@@ -182,19 +183,20 @@ KIBI_NAKED void kibi_conv2d_s8_pair(IN_REGISTER kibi_conv2d_s8_windows *windows)
         REQUANTIZE("r5", "r7", "r11", "21", "17")
         "ldrd r2, r3, [r12, #16]\n" /* output_channels, clamps */
         "cbnz r3, 22f\n"
-        "18:\n"
+        "18:\n" /* store */
         "strb r6, [r8, r2]\n"
         "strb r4, [r8], #1\n"
         "strb r7, [r8, r2]\n"
         "strb r5, [r8], #1\n"
         "str r8, [r12, #8]\n"
         "ldr r2, [r12, #32]\n" /* end */
+        /* r0 stands at the end of the first channel's row: past the second one, too. */
         "add r0, r0, r1\n"
         "cmp r8, r2\n"
         "bne 10b\n"
         "add sp, sp, #16\n"
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
-        "22:\n"
+        "22:\n" /* cut to the activation's range */
         "ldrd r2, r3, [r12, #36]\n" /* activation_min, activation_max */
         CLAMP("r4") CLAMP("r5") CLAMP("r6") CLAMP("r7")
         "ldr r2, [r12, #16]\n"

@@ -94,28 +94,30 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     "ldm r0, {r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"        \
     "stm sp, {r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"        \
     "ldr r0, [r0, #48]\n"                                                  \
+    /* Steps that the first iteration leaves out: what is missing from the groups to a multiple of four. */ \
     "rsb r4, r4, #0\n"                                                     \
     "and r4, r4, #3\n"                                                     \
     "mov r1, #" step_bytes "\n"                                            \
     "mul r4, r4, r1\n"                                                     \
     "adr r1, 11f\n"                                                        \
     "add r4, r4, r1\n"                                                     \
+    /* Addresses that are loaded to pc have the lowest bit set: Thumb. */  \
     "orr r4, r4, #1\n"                                                     \
     "str r4, [sp, #12]\n"                                                  \
     "adr.w r1, 12f\n"                                                      \
     "cbz r6, 1f\n"                                                         \
     "adr.w r1, 13f\n"                                                      \
-    "1:\n"                                                                 \
+    "1:\n" /* where sums are requantized */                                \
     "orr r1, r1, #1\n"                                                     \
     "str r1, [sp, #20]\n"                                                  \
     "adr.w r1, 15f\n"                                                      \
     "cmp r10, #0\n"                                                        \
     "beq 2f\n"                                                             \
     "adr.w r1, 14f\n"                                                      \
-    "2:\n"                                                                 \
+    "2:\n" /* what follows */                                              \
     "orr r1, r1, #1\n"                                                     \
     "str r1, [sp, #36]\n"                                                  \
-    "10:\n"                                                                \
+    "10:\n" /* the next two channels */                                    \
     "ldr r12, [sp]\n"                                                      \
     "ldrd r4, r5, [r12]\n"                                                 \
     "ldr r1, [sp, #8]\n"
@@ -124,7 +126,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
 #define KIBI_PIXELS_LOOP                                                   \
     "ldr pc, [sp, #12]\n"                                                  \
     ".p2align 2\n"                                                         \
-    "11:\n"
+    "11:\n" /* four steps an iteration */
 
 /* Ends the loop, then takes the constants of both channels: multipliers to r12 and lr, exponents to r2, in the two lowest
  * bytes, what is added to r3. */
@@ -138,6 +140,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     "adds r1, r1, #20\n"                                                   \
     "str r1, [sp]\n"                                                       \
     "ldr r3, [sp, #16]\n"                                                  \
+    /* A shift by a register looks at its lowest byte alone: r2 serves the first channel, r1 the second. */ \
     "lsrs r1, r2, #8\n"                                                    \
     "ldr pc, [sp, #20]\n"
 

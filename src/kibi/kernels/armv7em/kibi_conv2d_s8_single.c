@@ -72,31 +72,32 @@ KIBI_NAKED void kibi_conv2d_s8_single(IN_REGISTER kibi_conv2d_s8_windows *window
         "mov r12, r0\n"
         "ldr r0, [r12, #28]\n" /* filter */
         "ldr r1, [r12, #68]\n" /* size */
-        "10:\n"
+        "10:\n" /* the next four channels */
         "ldr r2, [r12, #24]\n" /* bias */
         "ldr r8, [r12, #44]\n" /* rows */
         "ldm r2!, {r4, r5, r6, r7}\n"
         "str r2, [r12, #24]\n"
         "add r3, r1, r1, lsl #1\n"
-        "11:\n"
+        "11:\n" /* the next piece */
         "ldr r2, [r8], #4\n"
         "str r8, [sp, #16]\n"
         "ldr r9, [r12, #52]\n"       /* offset */
         "ldrd r11, lr, [r12, #60]\n" /* groups, count */
         "add r2, r2, r9\n"
+        /* Elements in whole fours, over 8: pairs of fours. The carry says whether one is left over. */
         "lsrs r9, r11, #3\n"
         "add.w r11, r0, r11\n"
         "add.w lr, r0, lr\n"
         "bcs 13f\n" /* an odd number of groups */
         "beq 14f\n"
-        "12:\n" STEP
-        "13:\n" STEP
+        "12:\n" STEP /* two fours an iteration */
+        "13:\n" STEP /* enter with an odd number */
         "cmp r0, r11\n"
         "bne 12b\n"
-        "14:\n"
+        "14:\n" /* whole fours are done */
         "cmp r0, lr\n"
         "beq 16f\n"
-        "15:\n"
+        "15:\n" /* the next element */
         "ldrsb r8, [r2], #1\n"
         "ldrsb r9, [r0, r1]\n"
         "ldrsb r10, [r0, r1, lsl #1]\n"
@@ -108,31 +109,35 @@ KIBI_NAKED void kibi_conv2d_s8_single(IN_REGISTER kibi_conv2d_s8_windows *window
         "mla r4, r8, r12, r4\n"
         "cmp r0, lr\n"
         "bne 15b\n"
-        "16:\n"
+        "16:\n" /* the piece is done */
         "ldrd r8, r12, [sp, #16]\n"
         "ldr r9, [r12, #48]\n" /* rows_end */
         "cmp r8, r9\n"
         "bne 11b\n"
         "stm sp, {r4, r5, r6, r7}\n"
+        /* r0 stands at the end of the first of four rows: past the other three, too. */
         "add r0, r0, r3\n"
         "mov r7, sp\n"
         "ldm r12, {r2, r3, r8, r9}\n"  /* multiplier, shift, output, rounding */
         "ldrd r10, r11, [r12, #36]\n"  /* activation_min, activation_max */
         "add r6, r8, #4\n"
-        "17:\n"
+        "17:\n" /* the next channel's sum */
         "ldr r4, [r7], #4\n"
         "ldr r5, [r2], #4\n"
         "ldrsb lr, [r3], #1\n"
         "lsl r5, r5, #1\n"
         "mvns lr, lr\n"
         "bmi 20f\n"
+        /* A doubled multiplier, read as a signed number, may be 2**32 too small: the sum is added then. */
         "and r12, r4, r5, asr #31\n"
         "smmlar r4, r4, r5, r12\n"
+        /* 1 is taken from what is negative, so that half up is half away from zero. */
         "add r4, r4, r4, asr #31\n"
         "asr r4, r4, lr\n"
+        /* One bit is left to shift out: r9 adds half of it, and twice the zero point. */
         "qadd r4, r4, r9\n"
         "asr r4, r4, #1\n"
-        "18:\n"
+        "18:\n" /* cut and store */
         "cmp r4, r10\n"
         "it lt\n"
         "movlt r4, r10\n"
@@ -150,11 +155,12 @@ KIBI_NAKED void kibi_conv2d_s8_single(IN_REGISTER kibi_conv2d_s8_windows *window
         "bne 10b\n"
         "add sp, sp, #24\n"
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
-        "20:\n"
+        "20:\n" /* the shift is to the left */
         "mvn lr, lr\n"
         "lsl r4, r4, lr\n"
         "and r12, r4, r5, asr #31\n"
         "smmlar r4, r4, r5, r12\n"
+        /* Nothing is left to shift out: of r9, the zero point alone. */
         "add r4, r4, r9, asr #1\n"
         "b 18b\n");
 }

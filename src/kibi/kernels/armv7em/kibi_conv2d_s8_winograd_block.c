@@ -87,24 +87,27 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_winograd_block(
         "and r2, r2, #3\n"
         "adr.w r4, 20f\n"
         "adr.w r5, 51f\n"
+        /* Bytes of a step: 4 of WEIGHTS, 20 of each TILE. */
         "mov r6, #44\n"
         "cmp r3, #3\n"
         "bne 1f\n"
         "adr.w r4, 30f\n"
         "adr.w r5, 50f\n"
         "mov r6, #64\n"
-        "1:\n"
+        "1:\n" /* r4: into the loop, r5: scaling */
         "mla r4, r2, r6, r4\n"
         "adr.w r6, 71f\n"
         "cmp r12, #0\n"
         "beq 2f\n"
         "adr.w r6, 70f\n"
-        "2:\n"
+        "2:\n" /* r6: what follows scaling */
+        /* Addresses that are loaded to pc have the lowest bit set: Thumb. */
         "orr r4, r4, #1\n"
         "orr r5, r5, #1\n"
         "orr r6, r6, #1\n"
         "strd r4, r5, [sp, #40]\n"
         "str r6, [sp, #92]\n"
+        /* Where each of the four planes ends, and what follows it. */
         "add r2, r10, r11\n"
         "adr.w r3, 11f\n"
         "orr r3, r3, #1\n"
@@ -119,9 +122,13 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_winograd_block(
         "orr r9, r9, #1\n"
         "add r12, sp, #60\n"
         "stm r12, {r2, r3, r4, r5, r6, r7, r8, r9}\n");
-    /* A pair: the product of sums, that of differences; half the sum and half the difference of these, doubled like all. */
+    /* A pair of channels. With inputs x0 … x3 and weights a, b, c, the planes are x1 + x2, x2 - x1, x3 - x1 and x0 - x2, and
+     *   P = (x1 + x2) * (a + b + c)
+     *   Q = (x2 - x1) * (a - b + c)
+     *   P + Q + (x0 - x2) * 2 * a    is twice the first pixel,
+     *   P - Q + (x3 - x1) * 2 * c    is twice the second one. */
     __asm__ volatile(
-        "10:\n"
+        "10:\n" /* the next pair, from biases: the first plane */
         "ldrd r4, r5, [r0], #8\n"
         "mov r6, r4\n"
         "mov r7, r5\n"
@@ -129,7 +136,8 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_winograd_block(
         "mov r9, r5\n"
         "ldr r1, [sp, #24]\n"
         THROUGH_PLANE("60")
-        "11:\n"
+        "11:\n" /* the second plane */
+        /* P, with twice the bias, is kept; Q begins from 0. */
         "add r12, sp, #96\n"
         "stm r12, {r4, r5, r6, r7, r8, r9}\n"
         "mov r4, #0\n"
@@ -139,8 +147,9 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_winograd_block(
         "mov r8, #0\n"
         "mov r9, #0\n"
         THROUGH_PLANE("68")
-        "12:\n"
+        "12:\n" /* the third plane */
         "add r12, sp, #96\n"
+        /* P - Q in place of Q, for the second pixels, and P + Q in place of P, for the first ones. */
         "ldm r12, {r2, r3, r10, r11}\n"
         BOTH("r4", "r2")
         BOTH("r5", "r3")
@@ -153,10 +162,10 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_winograd_block(
         "stm r12, {r2, r3}\n"
         THROUGH_PLANE("76")
         /* The second pixels. */
-        "13:\n"
+        "13:\n" /* all products of the second pixels */
         "adr.w r12, 60f\n"
         "b.w 40f\n"
-        "60:\n"
+        "60:\n" /* store the second pixels */
         "ldm sp, {r2, r3, r10, r11}\n"
         "strh r8, [r2, r11]\n"
         "strh r6, [r2, r10]\n"
@@ -165,7 +174,7 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_winograd_block(
         "ldm r12, {r4, r5, r6, r7, r8, r9}\n"
         THROUGH_PLANE("84")
         /* The first pixels. */
-        "61:\n"
+        "61:\n" /* store the first pixels */
         "ldm sp, {r2, r3}\n"
         "ldrd r10, r11, [sp, #16]\n"
         "strh r8, [r2, r10]\n"
@@ -179,7 +188,7 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_winograd_block(
     /* Two tiles. */
     __asm__ volatile(
         ".p2align 2\n"
-        "20:\n"
+        "20:\n" /* the loop of two tiles */
         ".rept 4\n"
         WEIGHTS
         TILE("r4", "r5")
@@ -192,7 +201,7 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_winograd_block(
     /* Three tiles. */
     __asm__ volatile(
         ".p2align 2\n"
-        "30:\n"
+        "30:\n" /* the loop of three tiles */
         ".rept 4\n"
         WEIGHTS
         TILE("r4", "r5")
@@ -205,27 +214,27 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_winograd_block(
         "ldr pc, [sp, #56]\n");
     /* Exponents to r2 and lr, multipliers to r10 and r11, what is added to r3. */
     __asm__ volatile(
-        "14:\n"
+        "14:\n" /* all products of the first pixels */
         "adr.w r12, 61b\n"
-        "40:\n"
+        "40:\n" /* scale, then go to r12 */
         "str r12, [sp, #48]\n"
         "ldm r0!, {r2, r10, r11}\n"
         "ldr r3, [sp, #32]\n"
         "lsr lr, r2, #8\n"
         "ldr pc, [sp, #44]\n"
-        "50:\n"
+        "50:\n" /* scale three tiles */
         REQUANTIZE_TILE("r8", "r9")
-        "51:\n"
+        "51:\n" /* scale the first two tiles */
         REQUANTIZE_TILE("r4", "r5")
         REQUANTIZE_TILE("r6", "r7")
         "ldr pc, [sp, #92]\n"
-        "70:\n"
+        "70:\n" /* cut to the activation's range */
         "ldr r12, [sp, #36]\n"
         "ldrd r10, r11, [r12, #52]\n"
         KIBI_THREE_WIDE_CLAMP("r4")
         KIBI_THREE_WIDE_CLAMP("r6")
         KIBI_THREE_WIDE_CLAMP("r8")
-        "71:\n"
+        "71:\n" /* go on */
         "ldr r12, [sp, #48]\n"
         "mov pc, r12\n");
 }

@@ -84,15 +84,15 @@ typedef struct {
         "ldr r11, [sp, #8]\n" /* end */                        \
         "cmp r0, r11\n"                                        \
         "bhs 17f\n"                                            \
-        "11:\n"                                                \
+        "11:\n" /* the next block; no column is outside */     \
         "ldm r8!, {r4, r5, r6, r7}\n"                          \
-        "12:\n"                                                \
+        "12:\n" /* left column: first two rows */              \
         "ldr r9, [r0, r3, lsl #1]\n"                           \
         "ldr r10, [r1, r3, lsl #1]\n"                          \
         KIBI_TWO_TAPS                                          \
         "ldr r9, [r2, r3, lsl #1]\n"                           \
         "ldr r10, [r2, r3]\n"                                  \
-        "13:\n"                                                \
+        "13:\n" /* third row: left and middle */               \
         KIBI_TWO_TAPS                                          \
         "ldr r9, [r0, r3]\n"                                   \
         "ldr r10, [r1, r3]\n"                                  \
@@ -103,7 +103,7 @@ typedef struct {
         KIBI_TWO_TAPS                                          \
         "ldr r9, [r2], #4\n"                                   \
         KIBI_ONE_TAP                                           \
-        "14:\n"                                                \
+        "14:\n" /* requantize and store */                     \
         requantize("r9, r10, r11, r12")                        \
         "str r4, [r0, r10]\n"                                  \
         "cmp r0, r11\n"                                        \
@@ -111,26 +111,29 @@ typedef struct {
         "beq 16f\n"                                            \
         "cmp r0, r12\n"                                        \
         "beq 19f\n"                                            \
-        "17:\n"                                                \
+        "17:\n" /* the next block; a column is outside */      \
         "ldm r8!, {r4, r5, r6, r7}\n"                          \
         "ldrd r10, r9, [sp, #16]\n" /* outside, fill */        \
+        /* outside: 1 left, 2 right, 3 both. Carry, set from 2 on, later leads to 15. */ \
         "cmp r10, #2\n"                                        \
         "blo 18f\n"                                            \
+        /* The right column's weights are 48 bytes on, after three pairs of taps. */ \
         KIBI_TWO_TAPS_OUTSIDE(", #48]", ", #56]")              \
         KIBI_ONE_TAP_OUTSIDE(", #64]")                         \
         "beq 12b\n"                                            \
-        "18:\n"                                                \
+        "18:\n" /* the left column is outside */               \
         KIBI_TWO_TAPS_OUTSIDE("], #8", "], #8")                \
         "ldr r9, [sp, #24]\n" /* fill_bytes */                 \
         "ldr r10, [r2, r3]\n"                                  \
         "b 13b\n"                                              \
-        "15:\n"                                                \
+        "15:\n" /* the right column is outside */              \
         "add r0, r0, #4\n"                                     \
         "add r1, r1, #4\n"                                     \
         "add r2, r2, #4\n"                                     \
+        /* Past the right column's weights: 16 bytes of a pair of taps, 8 of one. */ \
         "add r8, r8, #24\n"                                    \
         "b 14b\n"                                              \
-        "16:\n"                                                \
+        "16:\n" /* the next pixel */                           \
         "cmp r0, r12\n"                                        \
         "beq 19f\n"                                            \
         "add r9, sp, #28\n"                                    \
@@ -142,10 +145,11 @@ typedef struct {
         "add r11, r11, r12\n"                                  \
         "strd r10, r11, [sp, #4]\n" /* output, end */          \
         "b 11b\n"                                              \
-        "19:\n"                                                \
+        "19:\n" /* all pixels are done */                      \
         "ldrd r9, r12, [sp, #40]\n" /* back, values */         \
         "cmp r9, #0\n"                                         \
         "beq 20f\n"                                            \
+        /* One more block ends at the last channel, and shares some with the block before it. */ \
         "sub r0, r0, r9\n"                                     \
         "sub r1, r1, r9\n"                                     \
         "sub r2, r2, r9\n"                                     \
@@ -155,6 +159,7 @@ typedef struct {
         "sub r12, r12, r11\n"                                  \
         "str r12, [sp, #4]\n" /* output */                     \
         "ldr r10, [sp, #8]\n" /* end */                        \
+        /* With no column outside, `end` is where this block ends; else it stays 0. */ \
         "cmp r10, #0\n"                                        \
         "it ne\n"                                              \
         "movne r10, r11\n"                                     \
@@ -162,7 +167,7 @@ typedef struct {
         "beq 17b\n"                                            \
         "cmp r0, r11\n"                                        \
         "b 11b\n"                                              \
-        "20:\n"                                                \
+        "20:\n" /* the end */                                  \
         "add sp, sp, #48\n"                                    \
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n" ::: "memory")
 

@@ -75,6 +75,7 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void compute(KIBI_IN
         "ldrd r10, r12, [sp, #20]\n" /* is_outside, row_bytes */
         "ldr r9, [sp, #28]\n"        /* kernel_rows */
         "adr.w r11, 21f\n"
+        /* Rows over 4: two pairs of rows at a time. The carry says whether one pair is left over. */
         "lsrs r9, r9, #2\n"
         "it eq\n"
         "adreq.w r11, 24f\n"
@@ -85,44 +86,46 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void compute(KIBI_IN
         "it ne\n"
         "adrne.w r11, 26f\n"
         "str r11, [sp, #20]\n"
-        "10:\n"
+        "10:\n" /* the next block */
         "ldm r8!, {r4, r5, r6, r7}\n"
-        "11:\n"
+        "11:\n" /* the next column */
         "ldrd r0, r9, [sp, #16]\n" /* rows, where to go */
         "mov pc, r9\n"
-        "21:\n" TWO_ROWS
-        "22:\n" TWO_ROWS
+        "21:\n" TWO_ROWS /* two pairs of rows an iteration */
+        "22:\n" TWO_ROWS /* enter with an odd number */
         "cmp r0, r2\n"
         "blo 21b\n"
+        /* One row is left if the next pointer is the last one; else it is past it. */
         "bne 25f\n"
-        "24:\n"
+        "24:\n" /* the last row of an odd number */
         "ldr r9, [r2]\n"
         "ldr r9, [r9, r1]\n"
         KIBI_ONE_TAP
-        "25:\n"
+        "25:\n" /* the column is done */
         "cmp r1, r3\n"
         "beq 30f\n"
         "ldr r9, [sp, #36]\n" /* step */
         "add r1, r1, r9\n"
         "b 11b\n"
-        "26:\n"
+        "26:\n" /* a column that may be outside */
         "ldrd r9, r10, [sp, #24]\n" /* row_bytes, where to go */
+        /* Offsets wrap: a column before the row is after its end, too. */
         "cmp r1, r9\n"
         "it lo\n"
         "movlo pc, r10\n"
         "ldr r9, [sp, #32]\n" /* fill */
         "cmp r0, r2\n"
         "bhs 28f\n"
-        "27:\n"
+        "27:\n" /* the next pair of rows, outside */
         KIBI_TWO_TAPS_OUTSIDE("], #8", "], #8")
         "add r0, r0, #8\n"
         "cmp r0, r2\n"
         "blo 27b\n"
-        "28:\n"
+        "28:\n" /* the last row of an odd number, outside */
         "bne 25b\n"
         KIBI_ONE_TAP_OUTSIDE("], #8")
         "b 25b\n"
-        "30:\n" KIBI_REQUANTIZE_BLOCK("r9, r10, r11, r12")
+        "30:\n" KIBI_REQUANTIZE_BLOCK("r9, r10, r11, r12") /* all columns are done */
         "str r4, [r10, r1]\n"
         "add r1, r1, r11\n"
         "add r3, r3, #4\n"

@@ -30,7 +30,7 @@ KIBI_NAKED int32_t kibi_dot_1x1_s8(IN_REGISTER int32_t start, IN_REGISTER const 
         "bics r3, r3, #3\n"
         "beq 4f\n"
         "add r3, r1, r3\n"
-        "1:\n"
+        "1:\n" /* the next four */
         "ldr r5, [r1], #4\n"
         "ldr r6, [r2], #4\n"
         "sxtb16 r4, r5\n"
@@ -41,15 +41,15 @@ KIBI_NAKED int32_t kibi_dot_1x1_s8(IN_REGISTER int32_t start, IN_REGISTER const 
         "smlad r0, r5, r6, r0\n"
         "cmp r1, r3\n"
         "bne 1b\n"
-        "4:\n"
+        "4:\n" /* whole fours are done */
         "cmp r1, lr\n"
         "beq 6f\n"
-        "5:\n"
+        "5:\n" /* the next element */
         "ldrsb r5, [r1], #1\n"
         "ldrsb r6, [r2], #1\n"
         "mla r0, r5, r6, r0\n"
         "cmp r1, lr\n"
         "bne 5b\n"
-        "6:\n"
+        "6:\n" /* the end */
         "pop {r4, r5, r6, pc}\n");
 }

@@ -62,14 +62,14 @@ KIBI_NAKED void kibi_dot_4x1_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const i
         "bne 2f\n"
         "cmp r0, r11\n"
         "beq 4f\n"
-        "1:\n" STEP
-        "2:\n" STEP
+        "1:\n" STEP /* two fours an iteration */
+        "2:\n" STEP /* enter with an odd number */
         "cmp r0, r11\n"
         "bne 1b\n"
-        "4:\n"
+        "4:\n" /* whole fours are done */
         "cmp r0, lr\n"
         "beq 6f\n"
-        "5:\n"
+        "5:\n" /* the next element */
         "ldrsb r8, [r2], #1\n"
         "ldrsb r9, [r0, r1]\n"
         "ldrsb r10, [r0, r1, lsl #1]\n"
@@ -81,7 +81,7 @@ KIBI_NAKED void kibi_dot_4x1_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const i
         "mla r4, r8, r12, r4\n"
         "cmp r0, lr\n"
         "bne 5b\n"
-        "6:\n"
+        "6:\n" /* the end */
         "pop {r0}\n"
         "stm r0, {r4, r5, r6, r7}\n"
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");

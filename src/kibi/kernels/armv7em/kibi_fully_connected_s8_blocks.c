@@ -96,12 +96,14 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "str r3, [sp, #88]\n"
         "lsrs r5, r4, #2\n"
         "adr.w r3, 10f\n"
+        /* Where a piece is begun: at 10, at 11 with an odd number of fours, at 13 with none. */
         "lsrs r6, r5, #1\n"
         "it eq\n"
         "adreq.w r3, 13f\n"
         "it cs\n" /* an odd number of fours */
         "adrcs.w r3, 11f\n"
         "orr r3, r3, #1\n"
+        /* A four of elements has a word of weights for each of eight channels: 32 bytes. */
         "lsls r5, r5, #5\n"
         "strd r3, r5, [sp, #80]\n"
         "ldrd r0, r3, [r2]\n" /* filter, scales */
@@ -112,7 +114,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "cmp r4, #8\n"
         "blo 3f\n"
         "ldm r0!, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
-        "5:\n"
+        "5:\n" /* a block's first piece */
         "ldr r3, [sp, #72]\n"
         "6:\n" /* the next piece */
         "ldr r1, [r3], #4\n"
@@ -123,15 +125,15 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "add r3, r3, r0\n"
         "strd r3, lr, [sp]\n"
         "ldr pc, [sp, #80]\n"
-        "10:\n"
+        "10:\n" /* two fours an iteration */
         "ldr r2, [r1], #4\n" EIGHT
-        "11:\n"
+        "11:\n" /* enter with an odd number */
         "ldr r2, [r1], #4\n"
-        "12:\n" EIGHT
+        "12:\n" EIGHT /* enter with elements in r2 */
         "ldr r3, [sp]\n"
         "cmp r0, r3\n"
         "bne 10b\n"
-        "13:\n"
+        "13:\n" /* whole fours of the piece are done */
         "ldr r2, [sp, #4]\n"
         "cmp r2, #0\n"
         "bne 15f\n"
@@ -148,16 +150,18 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "sub r10, r3, r2\n"
         "ldrd r3, lr, [sp, #48]\n"
         "ldrd r12, r11, [sp, #56]\n"
-        "21:\n"
+        "21:\n" /* the next two channels */
         "ldm r3, {r4, r8, r9}\n"
         "ldrd r6, r7, [r1], #8\n"
         "add r3, r3, r12\n"
+        /* From 256 times the sum to twice: the high half of the product is then that of twice the sum. */
         "asrs r6, r6, #7\n"
         "asrs r7, r7, #7\n"
         "smmulr r6, r6, r8\n"
         "smmulr r7, r7, r9\n"
         "add r6, r6, r6, asr #31\n"
         "add r7, r7, r7, asr #31\n"
+        /* A shift by a register looks at its lowest byte alone: both exponents are in r4. */
         "asrs r6, r6, r4\n"
         "lsrs r4, r4, #8\n"
         "asrs r7, r7, r4\n"
@@ -167,10 +171,11 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "ssat r7, #8, r7, asr #1\n"
         "subs r2, r2, #2\n"
         "strb r6, [lr], #1\n"
+        /* An odd number of channels: the pair's second one is padding. */
         "bmi 22f\n"
         "strb r7, [lr], #1\n"
         "bne 21b\n"
-        "22:\n"
+        "22:\n" /* the channels are stored */
         "strd r3, lr, [sp, #48]\n"
         "movs r4, r10\n"
         "bne 2b\n"
@@ -179,7 +184,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "cbz r3, 31f\n"
         "ldr r4, [r2, #28]\n"      /* output_channels */
         "ldrd r5, r6, [r2, #40]\n" /* activation_min, activation_max */
-        "30:\n"
+        "30:\n" /* the next output, from the last one back */
         "ldrsb r3, [lr, #-1]!\n"
         "cmp r3, r5\n"
         "it lt\n"
@@ -190,7 +195,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "strb r3, [lr]\n"
         "subs r4, r4, #1\n"
         "bne 30b\n"
-        "31:\n"
+        "31:\n" /* the vector is done */
         "ldrd r4, r5, [sp, #64]\n"
         "ldr r6, [r2, #12]\n" /* piece */
         "ldr r7, [r2, #24]\n" /* row_elements */
@@ -200,7 +205,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "bne 32f\n"
         "movs r5, #0\n"
         "ldr r1, [sp, #12]\n"
-        "32:\n"
+        "32:\n" /* r4: vectors left, r5: elements before the vector, r1: its rows */
         "subs r4, r4, #1\n"
         "bne 1b\n"
         "add sp, sp, #100\n"
@@ -208,7 +213,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "15:\n" /* the last one to three elements of a piece, zeros after them */
         "movs r3, #0\n"
         "str r3, [sp, #4]\n"
-        "16:\n"
+        "16:\n" /* the next byte, from the last one back */
         "subs r2, r2, #1\n"
         "ldrb r12, [r1, r2]\n"
         "orr r3, r12, r3, lsl #8\n"
@@ -217,6 +222,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "ldr r3, [sp, #76]\n"
         "cmp r3, #8\n"
         "itt lo\n"
+        /* One more step, of weights for two channels (8 bytes) or eight (32), then the loop ends. */
         "addlo r6, r0, #8\n"
         "blo 18f\n"
         "add r3, r0, #32\n"
@@ -225,6 +231,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "3:\n" /* the channels after the last eight, two by two */
         "ldr r5, [sp, #84]\n"
         "adr.w r3, 7f\n"
+        /* Weights of two channels take a quarter of the bytes that those of eight take. */
         "lsrs r5, r5, #2\n"
         "it eq\n"
         "adreq.w r3, 13b\n"
@@ -232,18 +239,18 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "strd r3, r5, [sp, #80]\n"
         "add r3, sp, #16\n"
         "str r3, [sp, #96]\n"
-        "4:\n"
+        "4:\n" /* the next two channels */
         "ldrd r4, r5, [r0], #8\n"
         "b 5b\n"
-        "7:\n"
+        "7:\n" /* whole fours of a piece, two channels */
         "mov r6, r3\n"
-        "17:\n"
+        "17:\n" /* the next four */
         "ldr r2, [r1], #4\n"
-        "18:\n" PREPARE TWO("r4", "r5")
+        "18:\n" PREPARE TWO("r4", "r5") /* enter with elements in r2 */
         "cmp r0, r6\n"
         "bne 17b\n"
         "b 13b\n"
-        "19:\n"
+        "19:\n" /* keep two sums */
         "ldr r2, [sp, #96]\n"
         "stm r2!, {r4, r5}\n"
         "str r2, [sp, #96]\n"

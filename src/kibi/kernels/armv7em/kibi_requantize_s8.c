@@ -21,20 +21,24 @@ static int32_t fours(int8_t *output, const int32_t *sums, int32_t count, const i
     if (output == end) {
         return 0;
     }
-    __asm__ volatile("1:\n\t"
+    __asm__ volatile("1:\n\t" /* the next four channels */
                      "ldr %[shifts], [%[shift]], #4\n\t"
+                     /* A shift to the right becomes one bit less; any other one becomes below 0. */
                      "mvn %[shifts], %[shifts]\n\t"
                      "tst %[shifts], #0x80808080\n\t"
                      "bne 2f\n\t"
                      "ldr %[a], [%[sums]], #4\n\t"
                      "ldr %[m], [%[multiplier]], #4\n\t"
+                     /* Read as a signed number, this may be 2**32 too small: then the sum is added. */
                      "lsl %[m], %[m], #1\n\t"
                      "and %[t], %[a], %[m], asr #31\n\t"
                      "smmlar %[a], %[a], %[m], %[t]\n\t"
                      "add %[a], %[a], %[a], asr #31\n\t"
+                     /* A shift by a register looks at its lowest byte alone. */
                      "asr %[a], %[a], %[shifts]\n\t"
                      "qadd %[a], %[a], %[moved]\n\t"
                      "ssat %[packed], #8, %[a], asr #1\n\t"
+                     /* The second channel. */
                      "ldr %[a], [%[sums]], #4\n\t"
                      "ldr %[m], [%[multiplier]], #4\n\t"
                      "lsl %[m], %[m], #1\n\t"
@@ -46,6 +50,7 @@ static int32_t fours(int8_t *output, const int32_t *sums, int32_t count, const i
                      "qadd %[a], %[a], %[moved]\n\t"
                      "ssat %[a], #8, %[a], asr #1\n\t"
                      "bfi %[packed], %[a], #8, #8\n\t"
+                     /* The third channel. */
                      "ldr %[a], [%[sums]], #4\n\t"
                      "ldr %[m], [%[multiplier]], #4\n\t"
                      "lsl %[m], %[m], #1\n\t"
@@ -57,6 +62,7 @@ static int32_t fours(int8_t *output, const int32_t *sums, int32_t count, const i
                      "qadd %[a], %[a], %[moved]\n\t"
                      "ssat %[a], #8, %[a], asr #1\n\t"
                      "bfi %[packed], %[a], #16, #8\n\t"
+                     /* The fourth channel. */
                      "ldr %[a], [%[sums]], #4\n\t"
                      "ldr %[m], [%[multiplier]], #4\n\t"
                      "lsl %[m], %[m], #1\n\t"
@@ -68,6 +74,7 @@ static int32_t fours(int8_t *output, const int32_t *sums, int32_t count, const i
                      "qadd %[a], %[a], %[moved]\n\t"
                      "ssat %[a], #8, %[a], asr #1\n\t"
                      "bfi %[packed], %[a], #24, #8\n\t"
+                     /* Cut to low … high: `sel` takes the first operand where no difference is below 0. */
                      "ssub8 %[t], %[packed], %[low]\n\t"
                      "sel %[packed], %[packed], %[low]\n\t"
                      "ssub8 %[t], %[high], %[packed]\n\t"
@@ -75,7 +82,7 @@ static int32_t fours(int8_t *output, const int32_t *sums, int32_t count, const i
                      "str %[packed], [%[output]], #4\n\t"
                      "cmp %[output], %[end]\n\t"
                      "bne 1b\n"
-                     "2:"
+                     "2:" /* four are done, or a shift is not to the right */
                      : [output] "+r"(output), [sums] "+r"(sums), [multiplier] "+r"(multiplier), [shift] "+r"(shift),
                        [packed] "=&r"(packed), [shifts] "=&r"(shifts), [a] "=&r"(a), [m] "=&r"(m), [t] "=&r"(t)
                      : [moved] "r"(2 * zero_point + 1), [low] "r"((uint32_t)(uint8_t)low * each),

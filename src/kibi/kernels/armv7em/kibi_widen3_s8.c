@@ -25,11 +25,12 @@ KIBI_NAKED int16_t *kibi_widen3_s8(IN_REGISTER int16_t *to, IN_REGISTER const in
         "mov r12, r2\n"
         "ldm r1, {r1, r2, r3}\n"
         "add r12, r12, r1\n"
-        "1:\n"
+        "1:\n" /* the next four of each */
         "ldr r5, [r1], #4\n"
         "ldr r7, [r2], #4\n"
         "ldr r9, [r3], #4\n"
         "sxtb16 r4, r5\n"
+        /* A half is 256 * odd + even, even without a sign: all but its highest bit flip, to 256 * odd - even + 127. */
         "eor r5, r5, #0x007F007F\n"
         "sxtb16 r6, r7\n"
         "eor r7, r7, #0x007F007F\n"

@@ -25,7 +25,7 @@ KIBI_NAKED int16_t *kibi_widen4_s8(IN_REGISTER int16_t *to, IN_REGISTER const in
         "mov lr, r2\n"
         "ldm r1, {r1, r2, r3, r12}\n"
         "add lr, lr, r1\n"
-        "1:\n"
+        "1:\n" /* the next four of each */
         "ldr r8, [r1], #4\n"
         "ldr r9, [r2], #4\n"
         "ldr r10, [r3], #4\n"
@@ -34,6 +34,7 @@ KIBI_NAKED int16_t *kibi_widen4_s8(IN_REGISTER int16_t *to, IN_REGISTER const in
         "sxtb16 r5, r9\n"
         "sxtb16 r6, r10\n"
         "sxtb16 r7, r11\n"
+        /* A half is 256 * odd + even, even without a sign: all but its highest bit flip, to 256 * odd - even + 127. */
         "eor r8, r8, #0x007F007F\n"
         "eor r9, r9, #0x007F007F\n"
         "eor r10, r10, #0x007F007F\n"

@@ -28,14 +28,16 @@ KIBI_NAKED int16_t *kibi_widen5_columns_s8(IN_REGISTER int16_t *to, IN_REGISTER 
         "cmp r2, #0\n"
         "add r2, r1, r2\n"
         "bne 2f\n"
+        /* No distance: `from` is an array of pointers. */
         "ldm r1, {r1, r2, r4, r5, r6}\n"
-        "2:\n"
+        "2:\n" /* the columns are known */
         "add r3, r3, r1\n"
-        "1:\n"
+        "1:\n" /* the next four of each */
         "ldr r8, [r1], #4\n"
         "ldr r10, [r2], #4\n"
         "ldr r12, [r4], #4\n"
         "sxtb16 r7, r8\n"
+        /* A half is 256 * odd + even, even without a sign: all but its highest bit flip, to 256 * odd - even + 127. */
         "eor r8, r8, #0x007F007F\n"
         "sxtb16 r9, r10\n"
         "eor r10, r10, #0x007F007F\n"

@@ -58,7 +58,7 @@ KIBI_NAKED int16_t *kibi_winograd_columns_s8(IN_REGISTER int16_t *to, IN_REGISTE
         "cmp r4, #3\n"
         "beq 1f\n"
         "adr.w r2, 3f\n"
-        "1:\n"
+        "1:\n" /* r2: where the second tile leads */
         "orr r2, r2, #1\n"
         "push {r2, r3}\n"
         "mov r4, r1\n"
@@ -71,24 +71,26 @@ KIBI_NAKED int16_t *kibi_winograd_columns_s8(IN_REGISTER int16_t *to, IN_REGISTE
         "add r11, r10, r12\n"
         "cmp r12, #0\n"
         "bne 4f\n"
+        /* No distance: `from` is an array of pointers. */
         "ldm r1, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
-        "4:\n"
+        "4:\n" /* the columns are known */
         "push {r4, r5, r6, r7, r8, r9, r10, r11}\n"
         "add r1, r0, r3\n"
         "add r2, r1, r3\n"
         "add r3, r2, r3\n"
         "mov r12, #0\n"
-        "5:\n"
+        "5:\n" /* the next four elements */
         COLUMNS("0", "r4", "r5", "r6", "r7")
         COLUMNS("8", "r8", "r9", "r10", "r11")
         TILE("r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11")
+        /* A tile begins two columns after the one before it: the registers of both that they share change roles. */
         COLUMNS("16", "r4", "r5", "r6", "r7")
         TILE("r8", "r9", "r10", "r11", "r4", "r5", "r6", "r7")
         "ldr pc, [sp, #32]\n"
-        "2:\n"
+        "2:\n" /* the third tile */
         COLUMNS("24", "r8", "r9", "r10", "r11")
         TILE("r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11")
-        "3:\n"
+        "3:\n" /* two or three tiles are done */
         "add r12, r12, #4\n"
         "cmp r12, lr\n"
         "bne.w 5b\n"

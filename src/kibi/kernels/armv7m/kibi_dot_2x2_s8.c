@@ -49,20 +49,23 @@ KIBI_NAKED void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const i
         ".syntax unified\n"
         "push {r0, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, lr}\n"
         "ldrd r4, r5, [r1]\n"
+        /* the biases of both rows: r4, r5 are sums of the first input, r6, r7 of the second */
         "mov r6, r4\n"
         "mov r7, r5\n"
         "mov r0, r2\n"
         "ldr lr, [r3]\n"              /* the next piece's row */
         "ldrd r10, r8, [r3, #12]\n"   /* pieces, count */
+        /* all pieces of a row of weights, and then those of the second row */
         "mul r1, r10, r8\n"
         "add r10, lr, r10, lsl #2\n"
         "str r10, [sp, #40]\n"        /* after the last row */
-        "1:\n"
+        "1:\n" /* the next piece */
         "ldr r10, [sp, #4]\n"
         "ldr r2, [lr], #4\n"
         "ldrd r9, r3, [r10, #4]\n"    /* offset, distance */
         "ldr r8, [r10, #16]\n"
         "add r2, r2, r9\n"
+        /* elements over whole fours come in the first iteration, which begins at a later step for them */
         "ands r9, r8, #3\n"
         "add r8, r8, r0\n"
         "beq 2f\n"
@@ -70,10 +73,10 @@ KIBI_NAKED void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const i
         "bhi 3f\n"
         "beq 4f\n"
         "b 5f\n"
-        "2:\n" STEP
-        "3:\n" STEP
-        "4:\n" STEP
-        "5:\n" STEP
+        "2:\n" STEP /* four elements an iteration */
+        "3:\n" STEP /* enter with three left over */
+        "4:\n" STEP /* with two */
+        "5:\n" STEP /* with one */
         "cmp r0, r8\n"
         "bne 2b\n"
         "ldr r10, [sp, #40]\n"

@@ -44,6 +44,7 @@ KIBI_NAKED void kibi_dot_4x1_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const i
         "mov r1, r3\n"
         "add r3, r3, r3, lsl #1\n"
         "ldrd r2, lr, [sp, #40]\n" /* x, count */
+        /* elements over whole fours come in the first iteration, which begins at a later step for them */
         "ands r12, lr, #3\n"
         "add lr, r0, lr\n"
         "beq 1f\n"
@@ -51,10 +52,10 @@ KIBI_NAKED void kibi_dot_4x1_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const i
         "bhi 2f\n"
         "beq 3f\n"
         "b 4f\n"
-        "1:\n" STEP
-        "2:\n" STEP
-        "3:\n" STEP
-        "4:\n" STEP
+        "1:\n" STEP /* four elements an iteration */
+        "2:\n" STEP /* enter with three left over */
+        "3:\n" STEP /* with two */
+        "4:\n" STEP /* with one */
         "cmp r0, lr\n"
         "bne 1b\n"
         "pop {r0}\n"

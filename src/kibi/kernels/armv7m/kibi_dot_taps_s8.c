@@ -43,11 +43,11 @@ KIBI_NAKED const int8_t *kibi_dot_taps_s8(IN_REGISTER int32_t sums[4], IN_REGIST
         "push {r0, r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
         "ldm r1, {r8, r9, r10, r11}\n"
         "ldm r3, {r0, r1, r3, r5, r12}\n" /* taps, end, channel, channels, outside */
-        "1:\n"
+        "1:\n" /* the next tap */
         "ldr r4, [r0], #4\n"
         "cbz r4, 3f\n"
         "add r4, r4, r3\n"
-        "2:\n"
+        "2:\n" /* r4: its four inputs */
         CHANNEL("0", "r8")
         CHANNEL("1", "r9")
         CHANNEL("2", "r10")
@@ -59,7 +59,7 @@ KIBI_NAKED const int8_t *kibi_dot_taps_s8(IN_REGISTER int32_t sums[4], IN_REGIST
         "stm r3, {r8, r9, r10, r11}\n"
         "mov r0, r2\n"
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
-        "3:\n"
+        "3:\n" /* a tap outside of the input */
         "mov r4, r12\n"
         "b 2b\n");
 }

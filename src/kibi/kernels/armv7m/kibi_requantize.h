@@ -59,26 +59,31 @@ static inline void kibi_requantize_channels(int8_t *output, const int32_t *sums,
     int32_t a;
     int32_t s;
     int32_t last;
-    __asm__ volatile("1:\n\t"
+    __asm__ volatile("1:\n\t" /* the next channel */
                      "ldrsb %[s], [%[shift]], #1\n\t"
                      "ldr %[lower], [%[sums]], #4\n\t"
                      "ldr %[a], [%[multiplier]], #4\n\t"
+                     /* ~shift is below 0 where the shift is to the left. That flag stays until the second branch:
+                        nothing between sets it. */
                      "mvns %[s], %[s]\n\t"
                      "bpl 2f\n\t"
                      "mvn %[s], %[s]\n\t"
                      "lsl.w %[lower], %[lower], %[s]\n"
-                     "2:\n\t"
+                     "2:\n\t" /* multiply */
                      "smull %[lower], %[a], %[lower], %[a]\n\t"
+                     /* Of the 64 bits, 31 leave: the last of these is added to the others. */
                      "ubfx %[last], %[lower], #30, #1\n\t"
                      "lsr.w %[lower], %[lower], #31\n\t"
                      "orr %[a], %[lower], %[a], lsl #1\n\t"
                      "add.w %[a], %[a], %[last]\n\t"
                      "bmi 3f\n\t"
+                     /* To the right: ~shift is one bit less than the shift, so that the last bit that leaves
+                        decides. */
                      "add.w %[a], %[a], %[a], asr #31\n\t"
                      "asr.w %[a], %[a], %[s]\n\t"
                      "add.w %[a], %[a], #1\n\t"
                      "asr.w %[a], %[a], #1\n"
-                     "3:\n\t"
+                     "3:\n\t" /* store */
                      "add.w %[a], %[a], %[zero_point]\n\t"
                      "cmp %[a], %[low]\n\t"
                      "it lt\n\t"
