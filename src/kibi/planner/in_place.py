@@ -27,7 +27,7 @@ _NEVER = 1 << 62
 def in_place_rules(
     graph: Graph, runs: Sequence[Run], buffers: Sequence[Buffer], effort: int = 1
 ) -> tuple[PairRule, ...]:
-    """The pairs of buffers that may share bytes while a node turns the one into the other.
+    """Returns the pairs of buffers that may share bytes while a node makes one from the other.
 
     Args:
         graph: the graph that is planned.
@@ -200,7 +200,7 @@ def _turns(graph: Graph, node: int, lives: _Lives) -> "Iterator[_Turn]":
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """How a node turns rows of one tensor into those of another.
+    """A node that makes rows of one tensor from rows of another.
 
     Attributes:
         access: which rows of the input a step reads.

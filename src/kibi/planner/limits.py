@@ -49,7 +49,10 @@ def row_work(graph: Graph) -> tuple[int, int]:
 
 
 def why_whole(graph: Graph, effort: int = 1) -> str:
-    """Why a graph is planned by whole tensors though rows are asked for; empty where it is not: more effort takes more rows."""
+    """Returns why a graph is planned by whole tensors though rows are asked for; empty if it is planned by rows.
+
+    More effort orders more rows.
+    """
     steps, uses = row_work(graph)
     most_steps, most_uses = effort * _ORDERED_STEPS, effort * _ORDERED_USES
     if steps <= most_steps and uses <= most_uses:

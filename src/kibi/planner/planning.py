@@ -35,7 +35,7 @@ _SHARES = (1.0, 0.95, 0.85)
 class Granularity(StrEnum):
     """What a plan orders and places.
 
-    TENSOR: each operator runs to completion, each tensor is one buffer. ROW: row steps of operators take turns between
+    TENSOR: each operator runs to completion, each tensor is one buffer. ROW: row steps of operators alternate between
     cuts, and rows live and die one by one, wherever that lowers the peak.
     """
 

@@ -12,7 +12,7 @@ import numpy as np
 from kibi.planner.placement.problem import Bytes, PlacementProblem
 
 _STARTS = 2
-"""How many orders are improved, in turns."""
+"""Number of orders that are improved, alternately."""
 _LEAST, _MORE = 0.02, 0.2
 """An item that is too high moves forward by the first share of all items, and at random by up to the second one more."""
 

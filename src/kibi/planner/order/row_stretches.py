@@ -159,16 +159,16 @@ class StretchPeaks:
         np.subtract.at(self.change, span[1], size_bytes)
 
     def _is_read_later(self, number: int) -> NDArray[np.bool_]:
-        """Which slices of a tensor live on after the stretch."""
+        """Returns which slices of a tensor live on after the stretch."""
         if number not in self.later:
             later: NDArray[np.bool_] = self.steps.last_readers[number] >= self.end
             self.later[number] = later | self.steps.slices[number].is_kept
         return self.later[number]
 
     def _lives(self, number: int, begin: int) -> tuple[Ints, Ints]:
-        """From which to which place the slices of a tensor live; what died before the stretch begins lives nowhere.
+        """Returns the half-open range of places at which each slice of a tensor lives; empty if it died before the stretch.
 
-        All nodes behind `begin` that read the tensor have been taken before.
+        All nodes after `begin` that read the tensor have been taken before.
         """
         each = self.steps.slices[number]
         uses = self.steps.uses_of[number].get(begin)

@@ -208,7 +208,7 @@ def _sections(start: Bytes, end: Bytes) -> tuple[Counts, Counts, int]:
 def _window_distances(
     items: Sequence[Item], pieces: Sequence[tuple[Piece, ...]]
 ) -> tuple[dict[tuple[int, int], int], bool]:
-    """What must be between items of which one is in use in part; and whether that is all there is to say.
+    """Returns the distances between items one of which is in use in part; and True if they forbid no more than they must.
 
     At each moment, the bytes in use forbid a range of differences of offsets. The distances forbid the smallest range
     that holds all these, which is more than needed if they leave a hole.
@@ -234,7 +234,7 @@ def _window_distances(
 
 
 def _meeting(starts: Bytes, ends: Bytes, piece: Piece) -> tuple[int, int]:
-    """From which to before which of the pieces of an item, in order, live with a piece of another."""
+    """Returns the half-open range of an item's pieces, in order of time, that live together with a piece of another item."""
     return int(np.searchsorted(ends, piece.start, side="right")), int(np.searchsorted(starts, piece.end))
 
 

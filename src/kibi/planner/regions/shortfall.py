@@ -63,7 +63,7 @@ def needed_bytes(problem: RegionProblem, at: int) -> int | None:
 
 
 def _bytes_with(problem: RegionProblem, at: int, size_bytes: int) -> int | None:
-    """What a region takes if it has so many bytes; None if nothing was found that fits."""
+    """Returns the bytes in use of a region that has so many bytes; None if nothing was found that fits."""
     regions = list(problem.regions)
     regions[at] = replace(regions[at], size_bytes=size_bytes)
     larger = replace(problem, regions=tuple(regions))
