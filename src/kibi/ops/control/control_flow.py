@@ -21,7 +21,7 @@ MOST_OPERANDS = 32
 MOST_OUTPUTS = 64
 """Tensors that a body gives. TFLM has no such limit."""
 NOTHING = Graph("nothing", "nothing", (), (), (), ())
-"""Stands for a body where there is none."""
+"""Replaces a body that is absent."""
 
 
 def operand_names(first: str) -> tuple[str, ...]:

@@ -20,15 +20,15 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class While(ControlFlow):
-    """A graph again and again: inputs of any type → the same after the last turn, or as they are.
+    """A graph again and again: inputs of any type → the same after the last iteration, or as they are.
 
     The condition takes what is carried and gives a bool first; as long as it holds, the body takes and gives what is carried.
-    It ends when the model says so, or with an error after `most_turns` turns, in Python also after `most_steps` row steps.
-    Source: TFLM `micro/kernels/while.cc` (no limit).
+    It ends when the model says so, or with an error after `most_turns` iterations, in Python also after `most_steps` row
+    steps. Source: TFLM `micro/kernels/while.cc` (no limit).
 
     Attributes:
-        condition: says whether another turn follows.
-        body: one turn.
+        condition: says whether another iteration follows.
+        body: one iteration.
     """
 
     name: ClassVar[str] = "WHILE"
@@ -38,7 +38,7 @@ class While(ControlFlow):
     types: ClassVar[tuple[DType, ...]] = tuple(DType)
     subgraph_names: ClassVar[tuple[str, ...]] = ("condition", "body")
     most_turns: ClassVar[int] = 100_000
-    """Turns of one run of a loop in Python; assign another number to allow more. In C the macro `KIBI_WHILE_LIMIT` says so."""
+    """Iterations of one run of a loop in Python; assign another number to allow more. In C the macro `KIBI_WHILE_LIMIT` says so."""
     most_steps: ClassVar[int] = 1_000_000
     """Row steps that a loop takes in Python, with those of the loops inside of it; assign another number to allow more."""
     may_loop = True
@@ -63,7 +63,7 @@ class While(ControlFlow):
         return outputs
 
     def reference(self, view: NodeView) -> Callable[[Rows], list[Array]]:
-        """Turn after turn, by the references of the operators in condition and body."""
+        """Returns a function that iterates with the references of the operators in condition and body."""
         holds, turn = evaluator(self.condition), evaluator(self.body)
 
         def row(rows: Rows) -> list[Array]:
@@ -82,7 +82,7 @@ class While(ControlFlow):
         return self.kernel(view, "kibi_while_any")
 
     def macs(self, view: NodeView) -> int:
-        """Those of one turn: how many there are is not known ahead of time."""
+        """Returns those of one iteration: how many there are is not known ahead of time."""
         del view
         return self.condition.macs + self.body.macs
 

@@ -86,7 +86,7 @@ class _Reader:
         return self._map(place, width, values)
 
     def _map(self, place: int, width: int, values: tuple[FlexValue, ...]) -> Mapping[str, FlexValue]:
-        """A map is a vector with a vector of keys: before its size stand where that lies, and its width."""
+        """Reads a map: a vector whose size comes after the place of a vector of keys and the width of its numbers."""
         keys = place - 3 * width - self._unsigned(place - 3 * width, width)
         key_width = self._unsigned(place - 2 * width, width)
         count = self._unsigned(keys - key_width, key_width)

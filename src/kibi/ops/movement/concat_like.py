@@ -49,7 +49,7 @@ class ConcatLike(Operator):
         )
 
     def reference(self, view: NodeView) -> Callable[[Rows], Array]:
-        """The pieces in turns."""
+        """Returns a function that joins pieces of the inputs, one of each at a time, to an output row."""
         repeats = self._repeats(view)
 
         def row(rows: Rows) -> Array:
@@ -83,7 +83,7 @@ class ConcatLike(Operator):
         return self.axis % rank
 
     def _repeats(self, view: NodeView) -> int:
-        """How often the inputs take turns in an output row: once for each index of the row's axes before the axis."""
+        """Returns how many pieces of each input an output row has: one for each index of the row's axes before the axis."""
         axis, row_axis = self._axis(view), view.output.type.row_axis
         if not _is_inside(view, axis):
             return 1
@@ -134,7 +134,7 @@ def _access(row_elements: int, block: int, rows: int, before: int, output_rows: 
 
 
 def _distances_in_turns(accesses: Sequence[RowAccess], sizes: Sequence[int], repeats: int) -> tuple[int, ...]:
-    """For each input the distance of `KernelCall.inplace_distance_bytes` where inputs take turns in a row.
+    """Returns, for each input, the distance of `KernelCall.inplace_distance_bytes` where inputs alternate in a row.
 
     Where a step reads several pieces of an input they may be rows of their own, each read from its first byte on.
     """

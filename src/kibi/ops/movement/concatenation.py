@@ -49,7 +49,7 @@ class Concatenation(ConcatLike):
 
 
 def _check_scale(source: TensorType, output: TensorType, name: str) -> None:
-    """What TFLM asks of quantization, which it takes as scale 0 and zero point 0 where there is none."""
+    """Refuses quantization that TFLM refuses; a tensor without quantization has scale 0 and zero point 0 there."""
     first, second = (
         (0.0, 0) if kind.quantization is None else (kind.quantization.scale, kind.quantization.zero_point)
         for kind in (source, output)

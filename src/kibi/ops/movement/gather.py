@@ -19,7 +19,8 @@ class Gather(Gathering):
     """Slices along an axis: input s8 or f32, indices s32 → output of the same type.
 
     The output's shape is the input's with the axis replaced by the axes of the indices that are no batch axes. Indices may be
-    computed; one outside the axis then gives zeros, where TFLM reads whatever lies there. Source: TFLM `micro/kernels/gather.cc`.
+    computed; one outside the axis then gives zeros, where TFLM reads whatever is stored there. Source: TFLM
+    `micro/kernels/gather.cc`.
     """
 
     name: ClassVar[str] = "GATHER"

@@ -87,7 +87,7 @@ class Gathering(IndexMap):
         """How the input falls into items where indices are computed."""
 
     def known(self, view: NodeView) -> NDArray[np.int64]:
-        """The indices, as far as they are known: zeros of the last axis's size where they are computed."""
+        """Returns constant indices; for computed ones, zeros of the last axis's size."""
         if view["indices"].is_constant:
             return view.constant("indices").astype(np.int64)
         return np.zeros((1, *view["indices"].type.shape[-1:]), np.int64)

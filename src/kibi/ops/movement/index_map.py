@@ -216,7 +216,7 @@ def _shifted(rows: Indices, places: Indices, source_rows: int) -> tuple[RowAcces
     """The access, pointers and places, where all steps have the same map but for a shift by rows; else None.
 
     Args:
-        rows: `[batches, steps of a batch, elements]`, the row of the input; `FILLED` where there is none.
+        rows: `[batches, steps of a batch, elements]`, the row of the input; `FILLED` for a filled element.
         places: `[steps, elements]`, the place in the row.
         source_rows: of one batch.
     """
@@ -244,7 +244,7 @@ def _shifted(rows: Indices, places: Indices, source_rows: int) -> tuple[RowAcces
 def _access(
     low: Indices, used: Indices, stride: int, steps: int, source_rows: int, place: Indices, elements: int
 ) -> tuple[RowAccess, Indices, Indices]:
-    """From the rows that step 0 reads to the access, and which of its pointers each element is behind."""
+    """Returns the access for the rows that step 0 reads; for each element the number of its pointer; and its place."""
     if not used.any():
         access = RowAccess(source_rows, steps, stride=0)
         return access, np.zeros(elements, np.int64), place

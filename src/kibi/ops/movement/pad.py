@@ -187,7 +187,7 @@ def _value(view: NodeView) -> int:
 
 
 def _planes(view: NodeView) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-    """Input sizes, and paddings before and behind, of the two axes behind the output's row axis."""
+    """Returns input sizes, and paddings before and after, of the two axes that follow the output's row axis."""
     axis = view.output.type.row_axis
     behind = 0 if axis is None else axis + 1
     shape = view["input"].type.shape[behind:]

@@ -54,7 +54,7 @@ class SignalFftAutoScale(Vectors):
 
 
 def _largest(data: Any) -> int:
-    """The largest magnitude; behind one of 2**15, which wraps to the least number, TFLM begins anew from there."""
+    """Returns the largest magnitude as TFLM finds it: after a sample of -2**15, whose magnitude wraps, it starts again."""
     least = DType.S16.limits[0]
     (places,) = np.nonzero(data == least)
     if not places.size:

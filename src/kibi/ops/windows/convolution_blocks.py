@@ -75,7 +75,7 @@ def block_bytes(pixels: int, elements: int, *, is_whole: bool) -> int:
 def shared_columns(
     output_width: int, kernel_rows: int, channels: tuple[int, int], *, most_bytes: int
 ) -> SharedColumns | None:
-    """The fastest way that takes so little scratch; None where there is none.
+    """Returns the fastest way that needs at most `most_bytes` of scratch; None if no way does.
 
     Args:
         output_width: pixels of an output row.

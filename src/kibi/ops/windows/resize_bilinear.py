@@ -183,7 +183,7 @@ class ResizeBilinear(Operator):
 
 
 def _taps(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """`[places, 3]`: the input places in front and behind, and the weight of the second; where it is 0, both are the same."""
+    """Returns `[places, 3]`: the input places before and after, and the weight of the second; both are the same where it is 0."""
     first = places // _ONE
     weights = places - _ONE * first
     return np.stack([first, first + (weights > 0), weights], axis=1)
