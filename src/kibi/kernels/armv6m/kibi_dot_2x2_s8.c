@@ -58,8 +58,7 @@ KIBI_NAKED void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const i
         "mov r7, r11\n"
         "push {r0, r3, r4, r5, r6, r7}\n"
         "ldm r1!, {r4, r5}\n"
-        /* both inputs start from the biases of both rows: r8, r9 are sums of the first input, r10, r11 of the
-           second */
+        /* the biases of both rows: r8, r9 are sums of the first input, r10, r11 of the second */
         "mov r8, r4\n"
         "mov r9, r5\n"
         "mov r10, r4\n"
