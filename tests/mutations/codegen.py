@@ -12,7 +12,7 @@ CODEGEN = (
         "codegen/offsets_c.py",
         'return total(code(""), offsets[rows.start] - distance * rows.start, product(code("row"), distance))',
         'return total(code(""), offsets[rows.start], product(code("row"), distance))',
-        "The offsets of a piece that begins behind row 0 count from its start, its rows from 0.",
+        "The offsets of a piece that begins after row 0 count from its start, its rows from 0.",
         ("tests/codegen/test_offsets_c.py",),
     ),
     Mutation(
@@ -28,7 +28,7 @@ CODEGEN = (
         "codegen/rows_c.py",
         'return code("row >= 0 && row < $rows ? $pointer : $fill"',
         'return code("row < $rows ? $pointer : $fill"',
-        "Above the first row of an input stands what lies in front of it, not the fill row.",
+        "A window above the first row of an input reads the bytes before that row, not the fill row.",
         ("tests/engines/test_interleaved.py", "-k", "gives_the_same_bits and cortex-m4"),
     ),
     Mutation(

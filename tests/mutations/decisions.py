@@ -112,7 +112,7 @@ _SELECTION = (
         "selection/host_lanes.py",
         "if layer.pieces > 1 or not layer.step1 or not layer.step2:",
         "if layer.pieces > 1 or not layer.step1:",
-        "An addition of one number gets a kernel that reads on behind it.",
+        "An addition of one number gets a kernel that reads on after it.",
         ("tests/kernels/test_host_kernels.py",),
     ),
 )

@@ -92,15 +92,15 @@ FRONTENDS = (
         _TFLITE + "flatbuffer.py",
         "if not 0 <= position <= len(data) - count:",
         "if not 0 <= position <= len(data):",
-        "What begins inside the file may end behind it.",
+        "What begins inside the file may end after it.",
         (_TESTS + "test_flatbuffer.py", _TESTS + "test_cut_files.py"),
     ),
     Mutation(
-        "importer.buffer-may-be-one-behind-the-last",
+        "importer.buffer-may-be-one-after-the-last",
         _TFLITE + "reader.py",
         "if index >= self._buffer_count:",
         "if index > self._buffer_count:",
-        "A tensor's data may be in the buffer behind the last one.",
+        "A tensor's data may be in the buffer after the last one.",
         (_TESTS + "test_tensors.py", _TESTS + "test_importer.py"),
     ),
     Mutation(
@@ -116,7 +116,7 @@ FRONTENDS = (
         _TFLITE + "coding.py",
         "if indices.size and int(indices.max()) >= each:",
         "if indices.size and int(indices.max()) > each:",
-        "An index may lead one value behind the table.",
+        "An index may lead one value after the table.",
         (_TESTS + "test_compression.py",),
     ),
     Mutation(

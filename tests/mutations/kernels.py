@@ -175,7 +175,7 @@ _CORES = (
         "kernels/armv7em/kibi_depthwise_conv2d_s8_3x3_row.h",
         '"add r8, r8, #24\\n"',
         '"add r8, r8, #20\\n"',
-        "Where the right column lies outside, the weights behind it are read one word too early.",
+        "Where the right column is outside, the weights after it are read one word too early.",
         ("tests/kernels/test_depthwise_variants.py", "-k", "drawn_rows and not cortex-m3"),
     ),
     Mutation(

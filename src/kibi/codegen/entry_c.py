@@ -49,8 +49,8 @@ def _variable_declarations(b: EmitContext) -> CCode:
 /* Gives the variables their first values, as ${name}_init does; they keep those of the last inference otherwise. */
 void ${name}_reset(${name}_t *model);
 
-/* Returns variable `index`, which the caller may read and write between two inferences; NULL if there is none. Do not copy a
- * model's struct: its variables are inside. */
+/* Returns variable `index`, which the caller may read and write between two inferences; NULL if it does not exist.
+ * Do not copy a model's struct: its variables are inside. */
 void *${name}_variable(${name}_t *model, unsigned index);
 """,
         name=b.prefix,

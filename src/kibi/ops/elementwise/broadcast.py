@@ -13,7 +13,7 @@ from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
 from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows, TensorType
 from kibi.kernels.params import Params
-from kibi.kernels.params.binary import ClampedPairF32Params, ClampedPairParams
+from kibi.kernels.params.binary import ClampedPairF32Params, ClampedPairParams, PairParams
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
 
@@ -211,6 +211,10 @@ class Broadcast2(Operator):
                 f"step{number}": int(pairing.channels > 1 or (is_flat and pairing.width > 1)),
             }
         return fields
+
+    def kernel_call(self, view: NodeView) -> KernelCall:
+        """The type's kernel, without scratch, and without fields of its own."""
+        return self.call(view, PairParams)
 
     def call(self, view: NodeView, kind: type[Params], **fields: Any) -> KernelCall:
         """The call of the type's kernel, without scratch, whose struct has these fields after those of the broadcast."""

@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, NodeView, Rows
-from kibi.kernels.params.binary import PairParams
+from kibi.ir import NodeView, Rows
 from kibi.ops.elementwise.broadcast import Broadcast2
 from kibi.ops.registry import register
 from kibi.quant import wrap_s32
@@ -39,10 +38,6 @@ class FloorDiv(Broadcast2):
 
         return row
 
-    def kernel_call(self, view: NodeView) -> KernelCall:
-        """The type's kernel, without scratch."""
-        return self.call(view, PairParams)
-
 
 register(FloorDiv)
 
@@ -72,10 +67,6 @@ class FloorMod(Broadcast2):
                 return np.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest).astype(np.float32)
 
         return row
-
-    def kernel_call(self, view: NodeView) -> KernelCall:
-        """The type's kernel, without scratch."""
-        return self.call(view, PairParams)
 
 
 register(FloorMod)

@@ -9,7 +9,6 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
-from kibi.kernels.params.binary import PairParams
 from kibi.ops import checks
 from kibi.ops.elementwise.broadcast import Broadcast2
 from kibi.ops.elementwise.unary import elements_params, unary_call
@@ -31,10 +30,6 @@ class Logical(Broadcast2):
     undefined: ClassVar[Mapping[DType, str]] = MappingProxyType(
         {dtype: _BYTES if dtype.size_bytes == 1 else _WIDER for dtype in DType if dtype is not DType.BOOL}
     )
-
-    def kernel_call(self, view: NodeView) -> KernelCall:
-        """The one kernel, without scratch."""
-        return self.call(view, PairParams)
 
 
 @dataclass(frozen=True, slots=True)

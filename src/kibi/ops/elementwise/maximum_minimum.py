@@ -1,20 +1,50 @@
 """MAXIMUM and MINIMUM."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, NodeView, Rows
-from kibi.kernels.params.binary import PairParams
+from kibi.ir import NodeView, Rows
 from kibi.ops.elementwise.broadcast import Broadcast2
 from kibi.ops.registry import register
 
+_TYPES = (DType.S8, DType.S16, DType.S32, DType.S64, DType.F32)
+
 
 @dataclass(frozen=True, slots=True)
-class Maximum(Broadcast2):
+class _Extreme(Broadcast2):
+    """One of two inputs s8, s16, s32, s64 or f32 that broadcast → output of that type.
+
+    Elements are compared as they stand: scales and zero points do not count. The second where the first is not the one, as with
+    a NaN. Source: TFLM `micro/kernels/maximum_minimum.h`.
+    """
+
+    types: ClassVar[tuple[DType, ...]] = _TYPES
+
+    @staticmethod
+    @abstractmethod
+    def takes_first(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
+        """True for each element of which the first input is taken."""
+
+    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
+        """Element by element."""
+        numpy = view.output.type.dtype.numpy
+        planes = self.planes(view)
+
+        def row(rows: Rows) -> Array:
+            a, b = planes(rows)
+            return np.where(self.takes_first(a, b), a, b).astype(numpy)
+
+        return row
+
+
+@dataclass(frozen=True, slots=True)
+class Maximum(_Extreme):
     """The larger of two inputs s8, s16, s32, s64 or f32 that broadcast → output of that type.
 
     Elements are compared as they stand: scales and zero points do not count. The second where neither is larger, as with a
@@ -22,36 +52,19 @@ class Maximum(Broadcast2):
     """
 
     name: ClassVar[str] = "MAXIMUM"
-    kernels: ClassVar[tuple[str, ...]] = (
-        "kibi_maximum_s8",
-        "kibi_maximum_s16",
-        "kibi_maximum_s32",
-        "kibi_maximum_s64",
-        "kibi_maximum_f32",
-    )
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.S64, DType.F32)
+    kernels: ClassVar[tuple[str, ...]] = tuple(f"kibi_maximum_{dtype}" for dtype in _TYPES)
 
-    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
-        """Element by element."""
-        numpy = view.output.type.dtype.numpy
-        planes = self.planes(view)
-
-        def row(rows: Rows) -> Array:
-            a, b = planes(rows)
-            return np.where(a > b, a, b).astype(numpy)
-
-        return row
-
-    def kernel_call(self, view: NodeView) -> KernelCall:
-        """The type's kernel, without scratch."""
-        return self.call(view, PairParams)
+    @staticmethod
+    def takes_first(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
+        """True where the first is larger."""
+        return np.asarray(a > b)
 
 
 register(Maximum)
 
 
 @dataclass(frozen=True, slots=True)
-class Minimum(Broadcast2):
+class Minimum(_Extreme):
     """The smaller of two inputs s8, s16, s32, s64 or f32 that broadcast → output of that type.
 
     Elements are compared as they stand: scales and zero points do not count. The second where neither is smaller, as with a
@@ -59,29 +72,12 @@ class Minimum(Broadcast2):
     """
 
     name: ClassVar[str] = "MINIMUM"
-    kernels: ClassVar[tuple[str, ...]] = (
-        "kibi_minimum_s8",
-        "kibi_minimum_s16",
-        "kibi_minimum_s32",
-        "kibi_minimum_s64",
-        "kibi_minimum_f32",
-    )
-    types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.S32, DType.S64, DType.F32)
+    kernels: ClassVar[tuple[str, ...]] = tuple(f"kibi_minimum_{dtype}" for dtype in _TYPES)
 
-    def reference(self, view: NodeView) -> Callable[[Rows], Array]:
-        """Element by element."""
-        numpy = view.output.type.dtype.numpy
-        planes = self.planes(view)
-
-        def row(rows: Rows) -> Array:
-            a, b = planes(rows)
-            return np.where(a < b, a, b).astype(numpy)
-
-        return row
-
-    def kernel_call(self, view: NodeView) -> KernelCall:
-        """The type's kernel, without scratch."""
-        return self.call(view, PairParams)
+    @staticmethod
+    def takes_first(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
+        """True where the first is smaller."""
+        return np.asarray(a < b)
 
 
 register(Minimum)

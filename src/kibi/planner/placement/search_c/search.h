@@ -4,7 +4,7 @@
  * items that respect the bounds. A step picks an open item b and splits them in two:
  *
  *   - b is at its bound. Then it is placed: the bounds of all open items that overlap it rise above it.
- *   - b is higher. Push all items down until each rests; then b rests on another open item, so its bound rises.
+ *   - b is above its bound. Push all items down until each rests; then b rests on another open item, so its bound rises.
  *
  * The first half is only taken for an item that no other fits below while it is at its bound ("settled"); the item with
  * the least bound is one, unless rules have distances of 0 or less.
