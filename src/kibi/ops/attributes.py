@@ -8,7 +8,7 @@ from kibi.ir import OperatorError, Quantization
 
 
 class Padding(Enum):
-    """How a window is placed at the borders: one of the schemes that model files have."""
+    """The placement of a window at the borders: one of the schemes that model files have."""
 
     SAME = "SAME"
     VALID = "VALID"
@@ -63,7 +63,7 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class ExplicitPadding:
-    """How far windows reach beyond each border. No scheme of model files says it; passes make it, of a PAD.
+    """The columns and rows by which windows reach beyond each border. Passes make it, of a PAD; no scheme of model files says it.
 
     Attributes:
         height, width: of each axis, elements before the input and after it; 0 or more.

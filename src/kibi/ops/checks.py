@@ -113,7 +113,7 @@ def same_rows(view: NodeView) -> tuple[int, ...]:
 
 
 def paddings(view: NodeView) -> tuple[tuple[int, int], ...]:
-    """For each axis of the input what the constant `paddings` `[rank, 2]` adds before and after; none is negative."""
+    """Returns for each axis of the input what the constant `paddings` `[rank, 2]` adds before and after; none is negative."""
     rank = len(view["input"].type.shape)
     pairs = view.constant("paddings").astype(np.int64)
     if pairs.shape != (rank, 2) or (pairs < 0).any():

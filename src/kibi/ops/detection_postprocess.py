@@ -172,7 +172,7 @@ class DetectionPostProcess(Operator):
 
     @property
     def _planes(self) -> int:
-        """How many scores of each box are kept."""
+        """Returns how many scores of each box are kept."""
         return self.num_classes if self.use_regular_nms else 1
 
     def _scratch_bytes(self, boxes: int) -> int:

@@ -1,4 +1,4 @@
-"""How far below an input row an output may begin that overwrites it while it is still read: `KernelCall.inplace_distance_bytes`.
+"""Distances in place, as `KernelCall.inplace_distance_bytes` says: between an output and an input row that it overwrites.
 
 Kernels write their output from its first byte to its last. Where a row is read from byte `place` on while `written` bytes of the
 output have been written, the output must begin at least `written - place` bytes below the row; the largest of these distances
@@ -23,7 +23,7 @@ def least_distance(reads: Iterable[tuple[int, int]]) -> int:
 
 
 def window_distance(window: Window) -> int:
-    """For kernels that write pixel after pixel, and read each channel right before they write it: poolings, depthwise.
+    """Returns the distance of kernels that write pixels in order, and read each channel right before: poolings, depthwise.
 
     One byte for each element.
     """
@@ -31,7 +31,7 @@ def window_distance(window: Window) -> int:
 
 
 def grouped_distance(window: Window, output_channels: int, depth: int) -> int:
-    """For convolutions that read a window again for each output channel of its group; in elements.
+    """Returns the distance of convolutions that read a window again for each output channel of its group; in elements.
 
     Args:
         window: its geometry.
@@ -48,7 +48,7 @@ def grouped_distance(window: Window, output_channels: int, depth: int) -> int:
 
 
 def multiplied_distance(window: Window, output_channels: int) -> int:
-    """For depthwise convolutions that read an input channel right before each of its output channels; in elements.
+    """Returns that of depthwise convolutions that read an input channel right before each of its output channels; in elements.
 
     The last channels have the most written before them.
     """
@@ -59,7 +59,7 @@ def multiplied_distance(window: Window, output_channels: int) -> int:
 
 
 def convolution_distance(window: Window, output_channels: int, depth: int, *, uses_im2col: bool) -> int:
-    """For `kibi_conv2d_s8` and what may replace it, one byte for each element.
+    """Returns the distance of `kibi_conv2d_s8` and what may replace it, one byte for each element.
 
     Args:
         window: its geometry.
@@ -117,7 +117,7 @@ def _blocks(channels: int, block: int) -> tuple[int, ...]:
 
 
 def pieces_distance(access: RowAccess, steps: int, piece_bytes: int) -> int:
-    """For kernels that copy piece after piece, each as if it were read before it is written.
+    """Returns the distance of kernels that copy piece after piece, each as if it were read before it is written.
 
     Args:
         access: the pieces that a step reads, one after another; no step reads one again.

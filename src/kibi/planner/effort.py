@@ -1,4 +1,4 @@
-"""How much is searched: counted in work, not in seconds, so that the same effort gives the same plan on every machine.
+"""The effort of searches, counted in work, not in seconds: the same effort gives the same plan on every machine.
 
 Each search has an amount of work at which it stops with the best that it found: states, row steps that are looked at, pairs of
 buffers, visits of an item. Effort 1 is that amount, chosen so that a plan takes a few seconds at most; effort N is N times as

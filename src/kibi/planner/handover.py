@@ -1,4 +1,4 @@
-"""How a model's inputs and outputs are handed over, in its graph."""
+"""The handover of a model's inputs and outputs, in its graph."""
 
 from collections.abc import Collection
 

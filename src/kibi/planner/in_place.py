@@ -55,7 +55,7 @@ def in_place_rules(
 
 @dataclass(frozen=True, slots=True)
 class _Lives:
-    """What is known of buffers.
+    """The known facts about buffers.
 
     Attributes:
         places: for each node, when its steps come.
@@ -85,7 +85,7 @@ class _Lives:
 
 @dataclass(frozen=True, slots=True)
 class _Reads:
-    """When a tensor is read.
+    """The readings of a tensor.
 
     Attributes:
         places: of the readings, ascending.
@@ -99,7 +99,7 @@ class _Reads:
 
     @staticmethod
     def of(readers: Sequence[int], places: Sequence[_Ints]) -> "_Reads":
-        """Of nodes with the places of each node's steps."""
+        """Returns the readings by nodes, from the places of each node's steps."""
         when = np.concatenate([places[node] for node in readers])
         order = np.argsort(when, kind="stable")
         when, nodes = when[order], np.repeat(readers, [len(places[node]) for node in readers])[order]
@@ -108,7 +108,7 @@ class _Reads:
         return _Reads(when, nodes, following)
 
     def others_from(self, places: _Ints, node: int) -> _Ints:
-        """For each place the first from there on at which another node than that reads."""
+        """Returns for each place the first from there on at which another node than that reads."""
         at = np.searchsorted(self.places, places)
         is_any = at < len(self.places)
         at = np.minimum(at, len(self.places) - 1)
@@ -247,7 +247,7 @@ class _Turn:
         return _Pairs(inputs[is_met], outputs[is_met], begin, end - begin, looked)
 
     def _is_one_step(self) -> NDArray[np.bool_]:
-        """For each buffer of the output, True if one step makes all of it."""
+        """Returns for each buffer of the output whether one step makes all of it."""
         skipped = self.output.first_rows * self._made_row_bytes
         step = np.searchsorted(self.made, skipped, "right") - 1
         stop = self.made[np.minimum(step + 1, len(self.made) - 1)]
@@ -259,11 +259,11 @@ class _Turn:
         return int(self.output.size_bytes[0] // max(1, self.output.rows[0]))
 
     def _made_until(self) -> _Ints:
-        """For each buffer of the output, the step after the last one that makes some of it."""
+        """Returns for each buffer of the output the step after the last one that makes some of it."""
         return np.searchsorted(self.made, self.output.first_rows * self._made_row_bytes + self.output.size_bytes)
 
     def _read_until(self) -> _Ints:
-        """For each buffer of the input, the step after the last one that reads some of it."""
+        """Returns for each buffer of the input the step after the last one that reads some of it."""
         edges = np.repeat(self.held.first_rows, 2)
         edges[1::2] += self.held.rows
         padded = np.concatenate((self.last_steps, [-1]))
@@ -303,7 +303,7 @@ def _ramps(counts: _Ints) -> _Ints:
 
 
 def _later(low: _Ints, group: _Ints, otherwise: _Ints) -> _Ints:
-    """For each element the least of those after it in its group; what `otherwise` says for the last."""
+    """Returns for each element the least of those after it in its group; `otherwise` for the last."""
     offset = group * (int(low.max(initial=0)) + 1)
     least = np.minimum.accumulate((low + offset)[::-1])[::-1] - offset
     found = otherwise.copy()

@@ -49,7 +49,7 @@ def lifetimes(
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What happens in an order of row steps: enough to list its buffers in several ways.
+    """The events of an order of row steps: enough to list its buffers in several ways.
 
     Attributes:
         graph: the graph.
@@ -110,7 +110,7 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class _History:
-    """What happens to a tensor.
+    """The events of a tensor.
 
     Attributes:
         made: for each row, the step that makes it.
@@ -129,7 +129,7 @@ class _History:
 
 
 def places_of(graph: Graph, runs: Sequence[Run]) -> list[_Ints]:
-    """For each node, when in an order of all row steps its steps come."""
+    """Returns for each node the places of its steps in an order of all row steps."""
     nodes = np.repeat(np.array([run.node for run in runs], np.int64), np.array([run.steps for run in runs], np.int64))
     places = np.argsort(nodes, kind="stable")
     return [places[begin:end] for begin, end in pairwise([0, *accumulate(view.steps for view in graph.views)])]
@@ -167,7 +167,7 @@ def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dic
 
 
 def _overwritten_too_early(graph: Graph, places: Sequence[_Ints]) -> Iterator[tuple[int, str]]:
-    """For nodes that overwrite what is still used the first step that does, and what is wrong."""
+    """Yields, for nodes that overwrite what is still used, the first step that does, and the problem."""
     for number, others in enumerate(overwrites(graph)):
         for other, wanted in others:
             done = np.searchsorted(places[other], places[number])

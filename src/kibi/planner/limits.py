@@ -1,4 +1,4 @@
-"""How much is planned: counted in tensors' bytes and in row steps, so that every machine draws the line at the same place.
+"""The limits of planning, counted in tensors' bytes and in row steps: every machine draws the line at the same place.
 
 What is beyond any device is refused before time and memory are spent on it. What is only too much for the search over orders by
 rows is planned by whole tensors, and the plan says so.

@@ -34,7 +34,7 @@ _MOST_LEVELS = 24
 
 
 class Handover(StrEnum):
-    """How the caller hands over inputs, or gets at outputs.
+    """The way in which the caller hands over inputs, or gets at outputs.
 
     STORED: as arrays in the arena. STREAMED: inputs only, row by row while the model runs, never stored whole. EXTERNAL: in
     caller-owned buffers, which take none of the arena and are not overwritten.
@@ -192,7 +192,7 @@ class Plan:
 
     @property
     def cost(self) -> float:
-        """What one inference costs: the bytes read and written in each region, times the region's cost of a byte."""
+        """The cost of one inference: the bytes read and written in each region, times the region's cost of a byte."""
         return fsum(use.accessed_bytes * use.cost for use in self.regions)
 
     @cached_property

@@ -33,7 +33,7 @@ _SHARES = (1.0, 0.95, 0.85)
 
 
 class Granularity(StrEnum):
-    """What a plan orders and places.
+    """The unit that a plan orders and places.
 
     TENSOR: each operator runs to completion, each tensor is one buffer. ROW: row steps of operators alternate between
     cuts, and rows live and die one by one, wherever that lowers the peak.
@@ -203,7 +203,7 @@ def with_kernels(graph: Graph, made: Plan, target: Target, goal: Goal, kernels: 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is asked of a plan; attributes as the arguments of `plan`; the graph with its kernels, and scratch for subgraphs."""
+    """The arguments of a plan, as those of `plan`; the graph with its kernels, and scratch for subgraphs."""
 
     graph: LoweredGraph
     target: Target
@@ -216,7 +216,7 @@ class _Asked:
     place_weights: bool
 
     def rank(self, made: Plan) -> tuple[float, ...]:
-        """Of two plans the better one ranks lower: in regions the cheaper one; with a limit that which fits, in fewer runs."""
+        """Ranks plans, the better one lower: in regions the cheaper one; with a limit the one that fits, in fewer runs."""
         whole = bool(made.limited)
         if self.regions is not None:
             return (made.cost, made.arena_bytes, whole)
@@ -278,7 +278,7 @@ class _Asked:
 
 
 def _too_large(best: Plan, inputs: Handover, ram_bytes: int) -> str:
-    """Why nothing fits, and what to do."""
+    """Returns why nothing fits, and what to do."""
     proof = "proven for its order of steps" if best.proven_optimal else f"at best {best.lower_bound_bytes} in its order"
     what = f"no plan for {best.model} fits {ram_bytes} bytes: the smallest that was found needs {best.arena_bytes} ({proof})"
     ways = ["Allow that much", *([] if inputs is Handover.STREAMED else ["let the inputs stream"])]

@@ -26,7 +26,7 @@ _MOST_LEVELS = 24
 
 
 class RecordError(Exception):
-    """What was saved is no such record; the text says which field, and what it should be."""
+    """Error: what was saved is no such record; the text says which field, and what it should be."""
 
 
 def load_json(text: str) -> object:
@@ -79,7 +79,7 @@ def _record(kind: type[Record], saved: object, where: str, level: int, outer: ty
 
 @cache
 def _hints(kind: type) -> dict[str, tuple[Any, bool]]:
-    """For each field of a dataclass its annotation, and whether it must be there."""
+    """Returns for each field of a dataclass its annotation, and whether it must be there."""
     hints = get_type_hints(kind)
     return {each.name: (hints[each.name], each.default is MISSING) for each in fields(kind)}
 

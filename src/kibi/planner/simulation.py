@@ -121,7 +121,7 @@ class _Rows:
 
     @property
     def count(self) -> int:
-        """How many numbers there are, that of nobody too."""
+        """The count of numbers, that of nobody included."""
         return len(self.offsets)
 
 
@@ -143,7 +143,7 @@ class _Arena:
         ]
 
     def last_versions(self) -> Iterator[int]:
-        """What each variable must hold at the end."""
+        """Yields the contents that each variable must have at the end."""
         followed = {tensor.updates for tensor in self.graph.tensors}
         states = (index for index in self.rows.first if self.graph.tensors[index].is_state)
         yield from (index for index in states if index not in followed)
@@ -314,7 +314,7 @@ class _Arena:
                 yield from ((first + each, overlap) for each in rows)
 
     def _overwritten(self, made: Sequence[int], read: Sequence[tuple[int, int | None]]) -> Iterator[str]:
-        """What is wrong with the rows of one output in the place of rows that the same step reads."""
+        """Yields what is wrong with the rows of one output in the place of rows that the same step reads."""
         places = [self.rows.facts[number][:2] for number in made]
         if not places:
             return
@@ -330,7 +330,7 @@ class _Arena:
                 yield f"the output from byte {first} overwrites {name} at byte {low} while it is read; it {allowed}"
 
     def _accumulated(self, node: int) -> Iterator[str]:
-        """What is wrong with what the steps before this one have added up."""
+        """Yields what is wrong with the sums of the steps before this one."""
         scratch = self.scratch.get(node)
         if scratch is None or not self.graph.views[node].accumulates:
             return
@@ -372,14 +372,14 @@ class _Arena:
         return start <= step < end and bool(self.intact[number])
 
     def check_all(self, tensor: int, step: int) -> Iterator[str]:
-        """What is wrong with the rows of a tensor, all of which must be there."""
+        """Yields what is wrong with the rows of a tensor, all of which must be there."""
         its = slice(self.numbers(tensor).start, self.numbers(tensor).stop)
         is_there = self.intact[its] & (self.rows.starts[its] <= step) & (step < self.rows.ends[its])
         for row in np.flatnonzero(~is_there).tolist():
             yield from self._check(its.start + row, step)
 
     def _check(self, number: int, step: int) -> Iterator[str]:
-        """What is wrong with a row that must be there."""
+        """Yields what is wrong with a row that must be there."""
         offset, size, start, end = self.rows.facts[number]
         if not self.intact[number]:
             places = self.owner[offset : offset + size]
@@ -390,7 +390,7 @@ class _Arena:
             yield f"{self._name(number)} is used, but its buffer declares to live from step {start} to {end}"
 
     def gaps(self, tensor: int) -> Iterator[str]:
-        """Where the rows of a model input or output are not one after the other."""
+        """Yields the places where the rows of a model input or output are not one after the other."""
         if not self.graph.tensors[tensor].is_planned:
             return
         numbers = self.numbers(tensor)
@@ -419,7 +419,7 @@ class _Arena:
 
 
 def _last_reads(access: RowAccess, run: Run, rows: int) -> _Ints:
-    """For each row of a tensor the last step of a run that reads it; -1 where none does."""
+    """Returns for each row of a tensor the last step of a run that reads it; -1 where none does."""
     steps = np.arange(run.first_step, run.first_step + run.steps)
     if access.stride == 0:  # all steps of a batch read the same
         steps = steps[((steps + 1) % access.output_rows == 0) | (steps == steps[-1])]

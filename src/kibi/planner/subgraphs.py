@@ -46,7 +46,7 @@ def with_subgraphs(graph: LoweredGraph, plans: Sequence[Plan]) -> LoweredGraph:
 
 
 def _arenas(graph: Graph, plans: Iterator[Plan]) -> Iterator[tuple[int, int] | None]:
-    """For each node the bytes and the alignment of the largest arena of its subgraphs, which run one at a time."""
+    """Yields for each node the bytes and the alignment of the largest arena of its subgraphs, which run one at a time."""
     for node in graph.nodes:
         own = [next(plans) for _ in node.op.subgraphs]
         alignment = max((buffer.alignment for plan in own for buffer in plan.buffers), default=1)

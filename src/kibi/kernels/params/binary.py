@@ -29,7 +29,7 @@ class PairParams(
         "kibi_squared_difference_s32",
     ),
 ):
-    """How two inputs broadcast to an output row: all that FLOOR_DIV, MAXIMUM, LOGICAL_AND and others need.
+    """The broadcast of two inputs to an output row: all that FLOOR_DIV, MAXIMUM, LOGICAL_AND and others need.
 
     The kernels of other operators need more: their classes derive from this one.
     """

@@ -13,7 +13,7 @@ class CircularBufferParams(Params, kernels=("kibi_circular_buffer_s8",)):
 
 
 class ControlFlowParams(Params):
-    """What IF and WHILE have in common: how tensors are passed to subgraphs and back."""
+    """The shared parameters of IF and WHILE: the tensors that are passed to subgraphs and back."""
 
     inputs: int = number(DType.S32, "tensors that are passed to the subgraphs")
     outputs: int = number(DType.S32, "tensors that the node gives")

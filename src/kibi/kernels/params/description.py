@@ -1,4 +1,4 @@
-"""How the parameters of a kernel are described: once, in Python. The struct in C, its layout, its checks and its bytes follow.
+"""Descriptions of kernels' parameters: once, in Python. The struct in C, its layout, its checks and its bytes follow.
 
     class ReluParams(Params, kernels=("kibi_relu_s16",)):
         elements: int = number(DType.S32, "of a row")
@@ -23,7 +23,7 @@ _NO_DEFAULT: Any = object()
 
 
 class FieldKind(Enum):
-    """What a field of a struct holds."""
+    """The kind of value that a field of a struct holds."""
 
     NUMBER = "number"
     """A number of the type."""
@@ -84,7 +84,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
-    """What `number`, `array` and `subgraph` leave in the body of a class."""
+    """The value that `number`, `array` and `subgraph` leave in the body of a class."""
 
     kind: FieldKind
     dtype: DType | None

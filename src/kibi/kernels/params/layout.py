@@ -1,4 +1,4 @@
-"""Where the fields of parameter structs are, and their bytes."""
+"""Layouts of parameter structs: where their fields are, and their bytes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from kibi.kernels.params.description import Params
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the fields of a struct are on an ABI that aligns numbers and pointers to their sizes.
+    """The places of a struct's fields on an ABI that aligns numbers and pointers to their sizes.
 
     That holds for the ABIs of Arm, RISC-V, and 64-bit x86; `checks` asks the compiler.
 

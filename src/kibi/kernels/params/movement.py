@@ -79,7 +79,7 @@ class GatherParams(Params, kernels=("kibi_gather_any",)):
 
 
 class PaddingParams(Params):
-    """What the kernels of PAD have in common: an input row, with columns and channels added on both sides."""
+    """The shared parameters of PAD: an input row, with columns and channels added on both sides."""
 
     pieces: int = number(DType.S32, "pointers that hold the input row one after another")
     width: int = number(DType.S32, "columns in each piece")
@@ -103,7 +103,7 @@ class PadParams(PaddingParams, struct="kibi_pad_params", kernels=("kibi_pad_s16"
 
 
 class PickingParams(Params):
-    """What the kernels that pick elements have in common: runs of neighbouring elements, at the sums of two tables' entries.
+    """The shared parameters of the kernels that pick elements: runs of neighbouring elements, at the sums of two tables' entries.
 
     They run operators whose places in the input are known when the model is compiled: SPACE_TO_DEPTH, MIRROR_PAD, BROADCAST_TO, …
     """

@@ -5,7 +5,7 @@ from kibi.kernels.params.description import Params, number
 
 
 class PoolingParams(Params):
-    """What all kernels of poolings have in common."""
+    """The shared parameters of poolings."""
 
     input_width: int = number(DType.S32)
     channels: int = number(DType.S32)

@@ -12,7 +12,7 @@ class ReductionParams(
         "kibi_sum_f32",
     ),
 ):
-    """How the elements of the input's rows find their output elements: all that REDUCE_ALL, and SUM of f32, need.
+    """The ways of the input rows' elements to their output elements: all that REDUCE_ALL, and SUM of f32, need.
 
     The kernels of other reductions need more: their classes derive from this one.
     """

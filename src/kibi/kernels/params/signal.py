@@ -86,7 +86,7 @@ class PcanParams(Params, kernels=("kibi_signal_pcan_u32",)):
 
 
 class IrfftParams(Params):
-    """What the kernels of SignalIrfft have in common: lines of real numbers, from their spectra."""
+    """The shared parameters of SignalIrfft: lines of real numbers, from their spectra."""
 
     lines: int = number(DType.S32)
     points: int = number(DType.S32, "n, half as many as real numbers; it has no prime factors but 2, 3 and 5")
@@ -122,7 +122,7 @@ class IrfftS32Params(IrfftParams, kernels=("kibi_signal_irfft_s32",)):
 
 
 class RfftParams(Params):
-    """What the kernels of SignalRfft have in common: spectra of lines of real numbers."""
+    """The shared parameters of SignalRfft: spectra of lines of real numbers."""
 
     lines: int = number(DType.S32)
     input_elements: int = number(DType.S32, "at most 2 * points; what is missing is 0")

@@ -57,7 +57,7 @@ class ElementsParams(
         "kibi_tanh_f32",
     ),
 ):
-    """All that kernels without scales need: float functions such as ABS and EXP, CAST, LOGICAL_NOT and others.
+    """The parameters of kernels without scales: float functions such as ABS and EXP, CAST, LOGICAL_NOT and others.
 
     The kernels that need more have classes that derive from this one.
     """

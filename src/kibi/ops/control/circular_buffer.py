@@ -55,7 +55,7 @@ class CircularBuffer(StatefulOperator):
         return RowAccess.every(view["input"].type.rows, slots), moving
 
     def may_exit_early(self, view: NodeView) -> bool:
-        """Where it takes several inferences."""
+        """True if it takes several inferences."""
         del view
         return self.cycles > 1
 

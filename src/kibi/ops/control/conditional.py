@@ -69,7 +69,7 @@ class If(ControlFlow):
         return self.kernel(view, "kibi_if_any")
 
     def macs(self, view: NodeView) -> int:
-        """Those of the branch that has more."""
+        """The operations of the branch that has more."""
         del view
         return max(self.then_body.macs, self.else_body.macs)
 

@@ -26,11 +26,11 @@ class StreamInput(Operator):
     receives: ClassVar[bool] = True
 
     def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
-        """Whatever the model says of its input."""
+        """Accepts whatever the model says of its input."""
         return view.output.type.shape, view.output.type.dtype
 
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
-        """It reads nothing."""
+        """Reads nothing."""
         del view
         return ()
 

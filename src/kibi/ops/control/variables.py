@@ -25,7 +25,7 @@ register(AssignVariable)
 
 @dataclass(frozen=True, slots=True)
 class ReadVariable(Reshape):
-    """What a variable holds at this place of the model: input, the variable, of any type → output of that type.
+    """Reads a variable at this place of the model: input, the variable, of any type → output of that type.
 
     A model has it as a node only where somebody needs the value when the variable holds another one already; else who reads
     its output reads the variable itself.

@@ -38,7 +38,7 @@ def installed() -> "Mapping[str, EntryPoint]":
 
 
 def load_plugin(entry: "EntryPoint") -> CustomOperator:
-    """What an entry point gives.
+    """Returns what an entry point gives.
 
     Raises:
         InputError: it cannot be imported.

@@ -55,7 +55,7 @@ class Abs(Unary):
         )
 
     def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
-        """As the table; of f32, the sign removed."""
+        """Removes the sign of f32; of integers as the table."""
         if view.output.type.dtype is DType.F32:
             return np.abs
         factor = None if view["input"].type.quantization is None else _factor(view)
@@ -69,7 +69,7 @@ class Abs(Unary):
 
 
 def _factor(view: NodeView) -> Multiplier | None:
-    """None where scales are equal; a quotient in double precision, as TFLM's Python build shows for s16."""
+    """Returns a quotient in double precision, as TFLM's Python build shows for s16; None where scales are equal."""
     source, output = (view[name].quantization.scale for name in ("input", "output"))
     return None if source == output else checks.factor(source / output)
 

@@ -23,7 +23,7 @@ Numbers = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """How one input meets one output row, seen as `[width, channels]`.
+    """The way in which one input meets one output row, seen as `[width, channels]`.
 
     Attributes:
         access: the pieces of the input that an output row reads: one, or one for each of the output's columns.
@@ -81,7 +81,7 @@ def _plane(shape: tuple[int, ...], split: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=1024)
 def _split(sources: tuple[TensorType, ...], output: TensorType) -> int | None:
-    """How many axes of a row are its width: in those, and in the others, each source is there as a whole or broadcasts.
+    """Returns how many axes of a row are its width: in those, and in the others, each source is there as a whole or broadcasts.
 
     Up to four axes there always are such; of more, None where there are not.
     """
@@ -176,7 +176,7 @@ class Broadcast2(Operator):
         return shape
 
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
-        """For each input the pieces that meet an output row."""
+        """Returns for each input the pieces that meet an output row."""
         return tuple(pairing.access for pairing in self._pairings(view))
 
     def _pairings(self, view: NodeView) -> tuple[Pairing, ...]:

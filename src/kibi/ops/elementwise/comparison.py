@@ -1,4 +1,4 @@
-"""What EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS and LESS_EQUAL share."""
+"""The shared parts of EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS and LESS_EQUAL."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Comparison(Broadcast2):
         return shape, DType.BOOL
 
     def reference(self, view: NodeView) -> Callable[[Rows], Array]:
-        """How the elements stand, and whether that is among what is asked for."""
+        """Compares the elements: whether their order is among those asked for."""
         is_scaled = view["input1"].type.dtype is DType.S8
         planes = self.planes(view)
 

@@ -76,7 +76,7 @@ class Div(Elementwise2):
 
 @cache
 def _reciprocals() -> NDArray[np.int32]:
-    """Of 1 … 255, without integer bits, times the power of two that makes each at least 1/2; 0 in front."""
+    """Returns the reciprocals of 1 … 255, without integer bits, times the power of two that makes each at least 1/2; first a 0."""
     values = np.array([0, *(reciprocal(number, 31)[0] for number in range(1, 256))], np.int32)
     values.flags.writeable = False
     return values

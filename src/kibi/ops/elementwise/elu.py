@@ -49,7 +49,7 @@ class Elu(Unary):
         return elements_params(view)
 
     def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
-        """Of floats rule N32."""
+        """Computes floats by rule N32."""
         del view
         return lambda values: np.where(values < 0, expm1_f32(np.minimum(values, np.float32(0))), values)
 

@@ -55,7 +55,7 @@ class HardSwish(Unary):
         return elements_params(view)
 
     def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
-        """Of f32: multiplied before it is divided."""
+        """Computes f32: multiplies before it divides."""
         del view
 
         def function(values: Numbers) -> Numbers:

@@ -59,7 +59,7 @@ class LeakyRelu(Unary):
         )
 
     def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
-        """As the table; of f32, the product."""
+        """Computes f32 as a product; integers as the table."""
         if view.output.type.dtype is DType.F32:
             return lambda values: np.where(values > 0, values, values * np.float32(self.alpha))
         return self._quantized(view)
@@ -80,7 +80,7 @@ class LeakyRelu(Unary):
         return function
 
     def _factors(self, view: NodeView) -> tuple[Multiplier, Multiplier]:
-        """Of what is above 0, and the magnitude of that below, in double precision.
+        """Returns the factor of what is above 0, and the magnitude of that below, in double precision.
 
         TFLM's published source has float32 quotients; its Python build shows doubles, which all 65,536 values of s16 tell apart.
         """

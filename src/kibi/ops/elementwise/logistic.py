@@ -48,7 +48,7 @@ class Logistic(Unary):
         return elements_params(view) if view.output.type.dtype is DType.F32 else sigmoid_params(view, (0,))
 
     def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
-        """Of s16 rule N29, of floats rule N25."""
+        """Computes s16 by rule N29, floats by rule N25."""
         if view.output.type.dtype is DType.F32:
             return logistic_of_floats
         factors = scaling(view, (0,))

@@ -48,7 +48,7 @@ class Relu(Unary):
         return ScaleParams(elements=view.output.type.row_elements, multiplier=factor.value, shift=factor.shift)
 
     def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
-        """As the table; of f32, the maximum, which leaves -0 and NaN as they are."""
+        """Computes f32 as the maximum, which leaves -0 and NaN as they are; integers as the table."""
         if view.output.type.dtype is DType.F32:
             return lambda values: np.where(values < 0, np.float32(0), values)
         factor = _factor(view)
@@ -86,7 +86,7 @@ class Relu6(Unary):
         return Relu6S16Params(elements=view.output.type.row_elements, zero_point=zero_point, six=six)
 
     def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
-        """As the table; of f32, the clamp, which leaves -0 and NaN as they are."""
+        """Computes f32 as the clamp, which leaves -0 and NaN as they are; integers as the table."""
         if view.output.type.dtype is DType.F32:
             return lambda values: _clamped(values, 0.0, 6.0)
         limits = _limits(view)

@@ -56,7 +56,7 @@ class Rsqrt(Unary):
         )
 
     def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
-        """As the table; of f32: the root, rounded, and its inverse, rounded again."""
+        """Computes f32 as the root, rounded, and its inverse, rounded again; integers as the table."""
         if view.output.type.dtype is DType.F32:
             return lambda values: np.float32(1) / np.sqrt(np.asarray(values, np.float32))
         factor = _factor(view)

@@ -52,7 +52,7 @@ class ScaledPair:
         )
 
     def result(self, value: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What was made of them, s32, in the output's scale, around its zero point; it wraps."""
+        """Returns the results, s32, in the output's scale, around its zero point; they wrap."""
         factor = self.factors[2]
         return wrap_s32(requantize(value, factor.value, factor.shift) + self.zero_points[2])
 

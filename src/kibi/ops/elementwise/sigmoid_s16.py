@@ -1,4 +1,4 @@
-"""What LOGISTIC and TANH of s16 share: how inputs are brought to the units of their table."""
+"""The shared part of LOGISTIC and TANH of s16: inputs in the units of their table."""
 
 from collections.abc import Container
 

@@ -42,7 +42,7 @@ class Tanh(Unary):
     ulps: ClassVar[int] = 2
 
     def table(self, view: NodeView) -> NDArray[np.int8]:
-        """As LOGISTIC, rule N14: fixed point with 4 integer bits between two saturated ends."""
+        """Makes the table as LOGISTIC does, by rule N14: fixed point with 4 integer bits between two saturated ends."""
         source = view["input"].quantization
         factor = quantize_multiplier(source.scale * (1 << (31 - _INTEGER_BITS)))
         radius = input_radius(_INTEGER_BITS, factor.shift)
@@ -58,7 +58,7 @@ class Tanh(Unary):
         return elements_params(view) if view.output.type.dtype is DType.F32 else sigmoid_params(view, _EXACT_SHIFTS)
 
     def wide(self, view: NodeView) -> Callable[[Numbers], Numbers]:
-        """Of s16 rule N29, of floats rule N32."""
+        """Computes s16 by rule N29, floats by rule N32."""
         if view.output.type.dtype is DType.F32:
             return tanh_f32
         factors = scaling(view, _EXACT_SHIFTS)

@@ -24,7 +24,7 @@ _MOST_BITS = {DType.S8: 30, DType.S16: 7}
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """What a step reads of one input.
+    """The readings of one input in a step.
 
     Attributes:
         access: its pieces.
@@ -78,7 +78,7 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """How a node falls into steps.
+    """The division of a node into steps.
 
     Attributes:
         count: one for each output row, or one for all.
@@ -136,7 +136,7 @@ class BatchMatmul(Operator):
         return self._steps(view).count
 
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
-        """For each input the pieces that hold its matrices, or its rows of them."""
+        """Returns for each input the pieces that hold its matrices, or its rows of them."""
         return tuple(side.access for side in self._steps(view).sides)
 
     def reference(self, view: NodeView) -> Callable[[Rows], Array]:

@@ -78,7 +78,7 @@ class FullyConnected(Operator):
         return view.output.type.rows if _is_by_row(view) else 1
 
     def accumulates(self, view: NodeView) -> bool:
-        """Where a vector spans several rows, and its sums take less than the rows that need not wait for the last."""
+        """True if a vector spans several rows, and its sums take less than the rows that need not wait for the last."""
         source, depth = view["input"].type, view["filter"].type.shape[1]
         spans_rows = depth > source.row_elements and depth % source.row_elements == 0
         waiting_bytes = source.size_bytes - source.row_bytes

@@ -15,7 +15,7 @@ from kibi.ops.registry import register
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """How the spatial axes fall into blocks.
+    """The division of the spatial axes into blocks.
 
     Attributes:
         sizes: of a block along each spatial axis.
@@ -27,7 +27,7 @@ class Blocks:
 
     @property
     def pixels(self) -> int:
-        """Of a block."""
+        """The number of pixels of a block."""
         return prod(self.sizes)
 
     @staticmethod

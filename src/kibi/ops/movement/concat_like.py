@@ -29,10 +29,10 @@ class ConcatLike(Operator):
 
     @abstractmethod
     def sizes(self, view: NodeView) -> tuple[int, ...]:
-        """How much of the output each input takes along the axis."""
+        """The share of the output that each input takes along the axis."""
 
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
-        """For each input the pieces of its rows that follow one another in an output row; null where it has no part in it."""
+        """Returns for each input the pieces of its rows that follow one another in an output row; null where it has no part."""
         output, axis, sizes = view.output.type, self._axis(view), self.sizes(view)
         if _is_inside(view, axis):
             blocks = [tensor.type.elements // output.rows for tensor in view.row_tensors]
@@ -119,7 +119,7 @@ def _is_inside(view: NodeView, axis: int) -> bool:
 
 
 def _access(row_elements: int, block: int, rows: int, before: int, output_rows: int) -> RowAccess:
-    """How an output row reads a block of neighbouring elements of an input.
+    """Returns how an output row reads a block of neighbouring elements of an input.
 
     Args:
         row_elements: of a row of the input.

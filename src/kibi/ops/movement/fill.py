@@ -66,7 +66,7 @@ class ZerosLike(IndexMap):
         return view["input"].type.shape, checks.dtype(view, "input", *self.types)
 
     def indices(self, source: tuple[int, ...], output: tuple[int, ...], constants: tuple[Numbers, ...]) -> Indices:
-        """None."""
+        """Returns None: no element comes from an input."""
         del source, constants
         return np.full(output, FILLED, np.int64)
 

@@ -44,7 +44,7 @@ class Gather(Gathering):
         return (*shape[:axis], *positions[batch:], *shape[axis + 1 :]), dtype
 
     def items(self, view: NodeView) -> NumberedItems:
-        """Those of each part of the input along the axis."""
+        """The items of each part of the input along the axis."""
         shape = view["input"].type.shape
         axis, batch = self._axes(len(shape), len(view["indices"].type.shape))
         return NumberedItems("input", "indices", prod(shape[:batch]), prod(shape[batch:axis]), shape[axis])

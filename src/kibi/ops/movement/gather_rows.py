@@ -16,7 +16,7 @@ from kibi.ops.movement.index_map import IndexMap
 
 @dataclass(frozen=True, slots=True)
 class NumberedItems:
-    """How a table falls into items.
+    """The division of a table into items.
 
     Attributes:
         table, numbers: names of the operands, both of which are read whole by the one step.
@@ -84,7 +84,7 @@ class Gathering(IndexMap):
 
     @abstractmethod
     def items(self, view: NodeView) -> NumberedItems:
-        """How the input falls into items where indices are computed."""
+        """Returns how the input falls into items where indices are computed."""
 
     def known(self, view: NodeView) -> NDArray[np.int64]:
         """Returns constant indices; for computed ones, zeros of the last axis's size."""
@@ -93,7 +93,7 @@ class Gathering(IndexMap):
         return np.zeros((1, *view["indices"].type.shape[-1:]), np.int64)
 
     def steps(self, view: NodeView) -> int:
-        """As many as have the same map, shifted by rows of the input; one where indices are computed."""
+        """Returns as many steps as have the same map, shifted by rows of the input; one where indices are computed."""
         return IndexMap.steps(self, view) if view["indices"].is_constant else 1
 
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:

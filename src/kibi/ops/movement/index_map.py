@@ -30,7 +30,7 @@ _NOWHERE = -(1 << 28)
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What every step does: element `k` of what it makes is the element `places[k]` of the pointer `pointers[k]`.
+    """The pattern of every step: element `k` of what it makes is the element `places[k]` of the pointer `pointers[k]`.
 
     Attributes:
         access: the rows that a step reads.
@@ -58,7 +58,7 @@ class IndexMap(Operator):
 
     @abstractmethod
     def indices(self, source: tuple[int, ...], output: tuple[int, ...], constants: tuple[Numbers, ...]) -> Indices:
-        """For each element of the output the flat index of the input's element that it is, or `FILLED`.
+        """Returns for each element of the output the flat index of the input's element that it is, or `FILLED`.
 
         Args:
             source: the input's shape.
@@ -79,7 +79,7 @@ class IndexMap(Operator):
         return _pattern(self, _plain(view.row_tensors[0].type), _plain(view.output.type), constants)
 
     def steps(self, view: NodeView) -> int:
-        """As many as have the same map, shifted by rows of the input."""
+        """Returns as many steps as have the same map, shifted by rows of the input."""
         return self.pattern(view).steps
 
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:

@@ -182,7 +182,7 @@ def _is_map(view: NodeView) -> bool:
 
 
 def _value(view: NodeView) -> int:
-    """What it pads with."""
+    """Returns the value of the padding."""
     return view.output.quantization.zero_point if view.output.type.dtype is DType.S8 else 0
 
 

@@ -42,7 +42,7 @@ class ResizeNearestNeighbor(IndexMap):
         return pixels[:, rows][:, :, columns]
 
     def _nearest(self, size: int, output_size: int) -> NDArray[np.int64]:
-        """For each place along an output axis that of the input; in float32, as TFLM computes it."""
+        """Returns for each place along an output axis that of the input; in float32, as TFLM computes it."""
         f32 = np.float32
         aligned = int(self.align_corners and output_size > 1)
         scale = f32(size - aligned) / f32(output_size - aligned)

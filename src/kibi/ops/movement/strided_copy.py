@@ -36,7 +36,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which elements of an input make the output: element `[k…]` is input element `first + Σ k·step` along each axis's source.
+    """The elements of an input that make the output: `[k…]` is input element `first + Σ k·step` along each axis's source.
 
     Attributes:
         first: for each axis of the input, the index of the first element.
@@ -63,7 +63,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How a step goes through the pieces that it reads.
+    """The walk of a step through the pieces that it reads.
 
     Attributes:
         access: the rows, or parts of rows, that a step reads.
@@ -94,7 +94,7 @@ class Walk:
 
     @property
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For each run in order, its pointer and the element that it begins at."""
+        """Returns for each run in order its pointer and the element that it begins at."""
         pointers, elements = np.array([self.first[0]]), np.array([self.first[1]])
         for loop in self.loops:
             steps = np.arange(loop.size)
@@ -112,7 +112,7 @@ class StridedCopy(Operator):
 
     @abstractmethod
     def selection(self, view: NodeView) -> Selection:
-        """Which elements of the input make the output.
+        """Returns the elements of the input that make the output.
 
         Raises:
             OperatorError: a constant or an attribute makes no sense for the input's shape.

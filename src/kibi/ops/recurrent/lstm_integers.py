@@ -32,12 +32,12 @@ def _cut(values: Int64) -> Int64:
 
 
 def _logistic(sums: Int64) -> Int64:
-    """Of the sums of a gate."""
+    """Returns the logistic function of a gate's sums."""
     return logistic_s16(sums, 3, 0)
 
 
 def _tanh(sums: Int64) -> Int64:
-    """Of the sums of a gate."""
+    """Returns the hyperbolic tangent of a gate's sums."""
     return tanh_s16(sums, 3, 0)
 
 
@@ -54,7 +54,7 @@ class _Scaling:
 
     @staticmethod
     def of(view: NodeView, cell_clip: float) -> "_Scaling":
-        """Of a node whose operands were checked.
+        """Returns the layer of a node whose operands were checked.
 
         Raises:
             OperatorError: the cells' scale, or a factor, is out of proportion.
@@ -107,7 +107,7 @@ class _Scaling:
 
 
 def _factors(view: NodeView, source: str, kind: str) -> list[Multiplier]:
-    """For each gate the factor of its sums: scale of the vectors times that of the weights, in units of 2**-12.
+    """Returns for each gate the factor of its sums: scale of the vectors times that of the weights, in units of 2**-12.
 
     Raises:
         OperatorError: one is out of proportion.

@@ -107,13 +107,13 @@ class Svdf(StatefulOperator):
         return KernelCall(_KERNELS[dtype], params, inplace_distance_bytes=(distance,))
 
     def macs(self, view: NodeView) -> int:
-        """Of each filter, the input's elements and those that it keeps."""
+        """Counts for each filter the input's elements and those that it keeps."""
         batches, depth = view["input"].type.shape
         filters, memory = view["weights_time"].type.shape
         return batches * filters * (depth + memory)
 
     def _integer_layer(self, view: NodeView) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-        """What makes the filters' new results `[B, F]` of the input, and the outputs of all results `[B, F, M]`."""
+        """Returns two functions: from input to the filters' new results `[B, F]`, and from all results `[B, F, M]` to outputs."""
         matrix = view.constant("weights_feature").astype(np.int32).T
         times = view.constant("weights_time").astype(np.int64)
         bias = _bias(view, len(times) // self.rank).astype(np.int64)

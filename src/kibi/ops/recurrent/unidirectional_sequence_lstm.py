@@ -125,7 +125,7 @@ class UnidirectionalSequenceLstm(StatefulOperator):
         return KernelCall(kernel, params, inplace_distance_bytes=(distance,))
 
     def macs(self, view: NodeView) -> int:
-        """Of each vector, the weights of four gates."""
+        """Counts for each vector the weights of four gates."""
         units, depth = view["input_to_forget"].type.shape
         return view["input"].type.rows * len(GATES) * units * (depth + units)
 

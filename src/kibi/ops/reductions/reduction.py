@@ -1,4 +1,4 @@
-"""What reductions over axes share: the rule on shapes, and rows that are added up one after another."""
+"""The shared parts of reductions over axes: the rule on shapes, and rows that are added up one after another."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Reduction(Operator):
         return view["input"].type.rows
 
     def accumulates(self, view: NodeView) -> bool:
-        """Where the input has several rows: all output elements grow together."""
+        """True if the input has several rows: all output elements grow together."""
         return view["input"].type.rows > 1
 
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
@@ -69,7 +69,7 @@ def axes_of(view: NodeView) -> frozenset[int]:
 
 
 def places_of(view: NodeView) -> NDArray[np.int64]:
-    """For each element of each row of the input, `[rows, elements]`, the output's element that it goes into."""
+    """Returns for each element of each row of the input, `[rows, elements]`, the output's element that it goes into."""
     source, axes = view["input"].type, axes_of(view)
     kept = tuple(1 if axis in axes else size for axis, size in enumerate(source.shape))
     numbers = np.arange(prod(kept), dtype=np.int64).reshape(kept)

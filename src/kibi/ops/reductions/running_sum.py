@@ -1,4 +1,4 @@
-"""What ADD_N and CUMSUM of s8 share: sums of many elements of one scale."""
+"""The shared parts of ADD_N and CUMSUM of s8: sums of many elements of one scale."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What the Signal operators share: those of TFLM for front ends of speech."""
+"""The shared checks of the Signal operators, which are those of TFLM for front ends of speech."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -43,7 +43,7 @@ class SignalDelay(StatefulLines):
         return view["input"].type.shape, DType.S16
 
     def stateful_reference(self, view: NodeView) -> Callable[[Rows, Sequence[Array]], Array]:
-        """What was there, then what comes."""
+        """Returns what was there, then what comes."""
         size, delay = view["input"].type.shape[-1], self.delay_length
 
         def step(rows: Rows, states: Sequence[Array]) -> Array:

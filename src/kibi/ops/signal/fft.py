@@ -61,7 +61,7 @@ class RealTransform:
 
     @property
     def half_turn(self) -> Array:
-        """What makes real spectra of complex ones `[points / 2, 2]`, from 1 on; never empty."""
+        """The factors that make real spectra of complex ones `[points / 2, 2]`, from 1 on; never empty."""
         phases = [-pi * ((k + 1) / self.points + 0.5) for k in range(max(1, self.points // 2))]
         return _roots(self.dtype, phases, self.is_inverse)
 
@@ -101,7 +101,7 @@ class RealTransform:
         return np.stack(result.pair, axis=-1).reshape(-1, 2 * n).astype(self.dtype.numpy)
 
     def _halves(self, data: Complex, low: Array) -> tuple[Complex, Complex]:
-        """Of each element and its mirrored one the sum, and the difference, turned."""
+        """Returns of each element and its mirrored one the sum, and the difference, turned."""
         numbers, mirror = data.numbers, self.points - low
         mirrored = Complex(data.r[:, mirror], numbers.fit(-data.i[:, mirror]), numbers)
         a, b = numbers.parts(data[:, low], 2), numbers.parts(mirrored, 2)
@@ -133,7 +133,7 @@ class RealTransform:
 
 
 def _join(x: Sequence[Complex], roots: Sequence[Complex], *, is_inverse: bool) -> Complex:
-    """What one stage makes of inputs that are divided and turned; the order of sums is that of TFLM's library."""
+    """Returns what one stage makes of inputs that are divided and turned; the order of sums is that of TFLM's library."""
     if len(x) == 2:
         return Complex.stacked([x[0] + x[1], x[0] - x[1]])
     if len(x) == 4:

@@ -32,7 +32,7 @@ class SignalOverlapAdd(StatefulLines):
     frame_step: int = 1
 
     def memory(self, source: TensorType) -> TensorType:
-        """What the last frame of each line adds to frames to come."""
+        """The memory that the last frame of each line adds to frames to come."""
         *outer, _, size = source.shape if len(source.shape) > 1 else (1, 1)
         return TensorType((max(1, int(np.prod(outer, dtype=np.int64)) * (size - self.frame_step)),), source.dtype)
 

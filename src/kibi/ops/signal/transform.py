@@ -1,4 +1,4 @@
-"""What SignalRfft and SignalIrfft share."""
+"""The shared parts of SignalRfft and SignalIrfft."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class SignalTransform(Operator):
         return (RowAccess.same(view.output.type.rows),)
 
     def transform(self, view: NodeView) -> RealTransform:
-        """Of the input's type."""
+        """Returns the transform of the input's type."""
         return RealTransform(view["input"].type.dtype, self.fft_length // 2, self.is_inverse)
 
     def params(self, view: NodeView) -> dict[str, Any]:

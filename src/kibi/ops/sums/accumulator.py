@@ -17,7 +17,7 @@ Int32 = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Requantization:
-    """How the sums of each output channel become outputs.
+    """The scaling that makes outputs of the sums of each output channel.
 
     Attributes:
         bias: `[O]` s32, zeros where the node has none.

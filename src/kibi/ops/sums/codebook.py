@@ -14,7 +14,7 @@ from kibi.ir.codebook import Codebook, pack
 
 
 def filter_codebook(view: NodeView) -> Codebook | None:
-    """How a layer's filter is looked up; None where it is not, or not in s8."""
+    """Returns the codebook of a layer's filter; None where it has none, or is not of s8."""
     tensor = view["filter"]
     return tensor.codebook_in_use if tensor.type.dtype is DType.S8 else None
 

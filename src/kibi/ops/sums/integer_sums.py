@@ -14,7 +14,7 @@ from kibi.quant import Multiplier, requantize, wrap_s32
 
 @dataclass(frozen=True, slots=True)
 class ScaledSums:
-    """What is done with sums in 32 bits that wrap.
+    """The steps from sums in 32 bits that wrap to outputs.
 
     Attributes:
         factor: of the sum less its zero points.
@@ -35,7 +35,7 @@ class ScaledSums:
         return accumulation(view, np.full(view.output.type.elements, self._start(view), np.int32), _add, finish)
 
     def _start(self, view: NodeView) -> int:
-        """What every sum begins with: less the zero points of its elements."""
+        """Returns the start of every sum: minus the zero points of its elements."""
         return int(wrap_s32(-self.count * view["input"].quantization.zero_point))
 
     def scaling_params(self, view: NodeView) -> dict[str, Any]:

@@ -28,7 +28,7 @@ _WIDE_SUM = 1 << 47
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScalingS16:
-    """How the sums of each output channel become outputs of s16.
+    """The scaling that makes outputs of s16 of the sums of each output channel.
 
     Attributes:
         bias: `[O]` s64, zeros where the node has none.

@@ -24,7 +24,7 @@ _TILE = 2
 
 @dataclass(frozen=True, slots=True)
 class SharedColumns:
-    """How a kernel three columns wide is computed in blocks whose pixels share the columns that they read.
+    """The blocks in which a kernel three columns wide is computed: their pixels share the columns that they read.
 
     Attributes:
         pixels: of a block, as of `block_pixels`.

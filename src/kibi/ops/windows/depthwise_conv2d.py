@@ -77,7 +77,7 @@ class DepthwiseConv2D(Operator):
         return (self.window(view).access(fill),)
 
     def reference(self, view: NodeView) -> Callable[[Rows], Array]:
-        """As a grouped convolution with one input channel in each group."""
+        """Computes it as a grouped convolution with one input channel in each group."""
         window = self.window(view)
         grouped = _grouped_filter(view, window)
         if is_float(view):

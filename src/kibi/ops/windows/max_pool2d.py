@@ -77,7 +77,7 @@ class MaxPool2D(Pool2D):
 
 
 def _largest(spans: Spans, values: Array) -> NDArray[np.float32]:
-    """What `std::max(maximum, value)` gives, from the lowest number on, for `[rows, columns, C]` in order: `[x, C]`.
+    """Returns what `std::max(maximum, value)` gives, from the lowest number on, for `[rows, columns, C]` in order: `[x, C]`.
 
     Numbers that are none are passed over. Of zeros with different signs the first one stays.
     """

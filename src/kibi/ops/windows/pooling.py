@@ -1,4 +1,4 @@
-"""What the two poolings share: geometry, rule, parameters."""
+"""The shared parts of the two poolings: geometry, rule, parameters."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class Pool2D(Operator):
         return len(window.rows_inside) if self.accumulates(view) else window.steps
 
     def accumulates(self, view: NodeView) -> bool:
-        """Where the output has one row, and an accumulator takes less than the rows that need not wait for the last."""
+        """True if the output has one row, and an accumulator takes less than the rows that need not wait for the last."""
         window = self.window(view)
         waiting_bytes = (len(window.rows_inside) - 1) * view["input"].type.row_bytes
         return window.steps == 1 and self._accumulator_bytes(view) < waiting_bytes
@@ -133,7 +133,7 @@ def is_float(view: NodeView) -> bool:
 
 @dataclass(frozen=True)
 class Spans:
-    """Which columns of the input each window covers, so that work and memory grow with the row and not with its windows.
+    """The columns of the input that each window covers, so that work and memory grow with the row and not with its windows.
 
     Attributes:
         window: the geometry.
@@ -146,7 +146,7 @@ class Spans:
 
     @staticmethod
     def of(window: Window) -> "Spans":
-        """Those of a window that is not dilated."""
+        """Returns the spans of a window that is not dilated."""
         starts = np.arange(window.output_width, dtype=np.int64) * window.stride_width - window.pad_width
         lows = np.clip(starts, 0, window.input_width)
         return Spans(window, lows, np.clip(starts + window.kernel_width, lows, window.input_width))
@@ -168,11 +168,11 @@ class Spans:
 
     @cached_property
     def _few_taps(self) -> tuple[tuple[slice, slice], ...] | None:
-        """All that `_taps` yields; None where that is too much to keep."""
+        """Returns all that `_taps` yields; None where that is too much to keep."""
         return tuple(self._taps()) if self.window.kernel_width <= _KEPT_TAPS else None
 
     def _taps(self) -> Iterator[tuple[slice, slice]]:
-        """For each column of the window, in order, the outputs whose windows have it inside, and the input's columns there."""
+        """Yields for each column of the window, in order, the outputs whose windows have it inside, and its columns there."""
         window, stride = self.window, self.window.stride_width
         last = (window.output_width - 1) * stride - window.pad_width
         for k in range(max(0, -last), min(window.kernel_width, window.input_width + window.pad_width)):

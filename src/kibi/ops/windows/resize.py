@@ -1,4 +1,4 @@
-"""What the two operators that resize images share: the type rule."""
+"""The shared part of the two operators that resize images: the type rule."""
 
 import numpy as np
 

@@ -23,7 +23,7 @@ _LARGEST = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """What a step does.
+    """The geometry of a step.
 
     Attributes:
         access: the rows that it reads; a null pointer for a neighbour outside the image, whose other neighbour counts alone.
@@ -91,13 +91,13 @@ class ResizeBilinear(Operator):
         return np.arange(output_size, dtype=np.int64) * scale + front, scale
 
     def _neighbours(self, size: int, output_size: int) -> NDArray[np.int64]:
-        """For each output the two input places between which it is, and the weight of the second; inside the input."""
+        """Returns for each output the two input places between which it is, and the weight of the second; inside the input."""
         taps = _taps(self._places(size, output_size)[0])
         taps[:, :2] = np.clip(taps[:, :2], 0, size - 1)
         return taps
 
     def geometry(self, view: NodeView) -> Geometry:
-        """As many rows in a step as meet the next rows of the input in the same way, or all of a part of the batch."""
+        """Puts into a step as many rows as meet the next rows of the input in the same way, or all of a part of the batch."""
         source, output = view["input"].type, view.output.type
         (batches, height, width, channels), (_, out_height, out_width, _) = source.shape, output.shape
         steps = (out_width * channels, channels)
@@ -121,7 +121,7 @@ class ResizeBilinear(Operator):
         return Geometry(RowAccess.every(source.rows_per_batch, 1), batches, rows, columns, *steps)
 
     def steps(self, view: NodeView) -> int:
-        """Of one or several rows, or of a part of the batch."""
+        """Returns steps of one or several rows, or of a part of the batch."""
         if view["input"].type.dtype is DType.F32:
             return view["input"].type.shape[0]
         return self.geometry(view).steps

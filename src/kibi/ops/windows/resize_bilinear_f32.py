@@ -15,7 +15,7 @@ _F = np.float32
 
 @dataclass(frozen=True, slots=True)
 class Centers:
-    """How the places of pixels are counted, as the operator's attributes say."""
+    """The way in which the places of pixels are counted, as the operator's attributes say."""
 
     align_corners: bool
     half_pixel_centers: bool

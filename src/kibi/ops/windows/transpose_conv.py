@@ -150,7 +150,7 @@ class TransposeConv(Operator):
 
 
 def _products(rows: Rows, spread: TransposedWindow, weights: Array) -> Iterator[tuple[Array, Array, int, slice]]:
-    """What is added to the outputs of a step: for each output element in order of input rows, then columns.
+    """Yields what is added to the outputs of a step: for each output element in order of input rows, then columns.
 
     Yields:
         Input pixels `[n, C]`, the weights `[O, C]` that they are all multiplied by, and where the `n` products belong: the row

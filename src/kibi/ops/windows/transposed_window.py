@@ -88,7 +88,7 @@ class TransposedWindow:
             yield None if row is None else np.asarray(row).reshape(self.input_width, self.channels)
 
     def distance(self, output_channels: int) -> int:
-        """How far below an input row the output must begin, in elements: a pixel is read until its last channel is written."""
+        """Returns the distance in place, in elements: a pixel is read until its last channel is written."""
         reads = []
         for j in range(self.rows_made):
             for x in range(self.output_width):

@@ -18,7 +18,7 @@ _FLOW_WORK = 1 << 19
 
 
 class Context(NamedTuple):
-    """What runs before a node where the fewest bytes live beside it.
+    """The nodes that run before a node where the fewest bytes live beside it.
 
     Attributes:
         least_bytes: no order has fewer while the node runs.
@@ -128,7 +128,7 @@ class _Flow:
         return level
 
     def _push(self, level: list[int], following: list[int]) -> int:
-        """All that can be pushed along ascending levels: after each path the search goes on at its first full edge."""
+        """Pushes all flow that ascending levels let through: after each path the search goes on at its first full edge."""
         path: list[int] = []
         vertex, total = _SOURCE, 0
         edges, head, room = self.edges, self.head, self.room

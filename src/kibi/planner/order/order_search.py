@@ -20,7 +20,7 @@ _MOST_MOVES = 150_000
 
 @dataclass(frozen=True)
 class Stretch:
-    """What is between two closed sets, one within the other, through both of which the order goes.
+    """The part of an order between two closed sets, one within the other, both of which the order passes through.
 
     Attributes:
         problem: the graph's precedence.
@@ -171,7 +171,7 @@ class State(NamedTuple):
 
 
 class Moves:
-    """How a state goes on: what need not be tried apart runs together, what can only help runs at once."""
+    """The moves from a state: nodes that need not be tried apart run together, nodes that can only help run at once."""
 
     def __init__(self, stretch: Stretch) -> None:
         self.problem = stretch.problem
@@ -199,7 +199,7 @@ class Moves:
                 yield high, State(live, done, self._ready(state.ready, done, left)), left
 
     def _ready(self, ready: int, done: int, ran: Iterable[int]) -> int:
-        """What can run when some nodes have run, the last of `done`."""
+        """Returns the nodes that can run when some nodes have run, the last of `done`."""
         for node in ran:
             for follower in members(self.problem.after[node] & self.end & ~done & ~ready):
                 if not self.problem.before[follower] & ~done:
@@ -254,7 +254,7 @@ class Moves:
                 return [], live, done
 
     def _groups(self) -> dict[int, tuple[int, int, tuple[int, ...]]]:
-        """For each node the group that runs with it, one right after the other: the set, what it waits for, the order.
+        """Returns for each node the group that runs with it, one right after the other: the set, what it waits for, the order.
 
         The rule: let all nodes that wait for v be w or wait for w. If v never lowers L (what it keeps is no less than all
         that it reads) and need(v) <= kept(v) - read(v) + need(w), then v may as well run right before w. Proof: between

@@ -1,4 +1,4 @@
-"""What must run before what, and which bytes live in between: the ground on which orders of operators are searched.
+"""Precedence of nodes, and the bytes that live between them: the ground on which orders of operators are searched.
 
 A set of nodes is an integer with a bit for each. A set is closed when it holds all that its nodes wait for; what can have
 run at some moment is a closed set, and which bytes live then depends on the set alone, not on the order within it.
@@ -90,7 +90,7 @@ def members(nodes: int) -> Iterator[int]:
 def precedence(
     graph: Graph, *, scratch: bool = True, granule_bytes: int = 1, before: Sequence[tuple[int, int]] = ()
 ) -> Precedence:
-    """What a graph's nodes wait for and what they take.
+    """Returns what a graph's nodes wait for and what they take.
 
     Args:
         graph: a verified graph.
@@ -139,7 +139,7 @@ def precedence(
 def _before(
     graph: Graph, maker: dict[int, int], operands: Sequence[tuple[int, ...]], pairs: Sequence[tuple[int, int]]
 ) -> tuple[list[int], list[int]]:
-    """For each node the nodes that it waits for, directly and through others."""
+    """Returns for each node the nodes that it waits for, directly and through others."""
     direct = [sum({1 << maker[i] for i in read if i in maker}) for read in operands]
     for node, others in enumerate(overwrites(graph)):
         for other, _ in others:

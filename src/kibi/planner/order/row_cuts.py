@@ -1,4 +1,4 @@
-"""Where to cut: dynamic programming over the ends of stretches.
+"""The choice of cuts: dynamic programming over the ends of stretches.
 
 The best order of the nodes before a cut does not depend on what follows it, because there only finished tensors live. So the
 smallest peak up to each node is the least, over the first node of the last stretch, of what that stretch needs and what is
@@ -85,7 +85,7 @@ class CutSearch:
         return Stretches(tuple(cuts), tuple(order), best[count])
 
     def _end(self, end: int, eager: bool) -> "_End":
-        """What is known of the stretches with an end; where one node alone asks for rows, eager or not is the same."""
+        """The known facts about stretches with an end; where one node alone asks for rows, eager or not is the same."""
         if (end, eager) not in self._ends:
             low = max(0, end - self._reach)
             is_same = (end, not eager) in self._ends and len(drivers(self._steps, low, end)) == 1
@@ -128,7 +128,7 @@ class _End:
 
 
 def _reach(steps: RowSteps, effort: int) -> int:
-    """How many nodes a stretch may have, that the work is bounded."""
+    """Returns how many nodes a stretch may have, so that the work is bounded."""
     count = len(steps.steps)
     reach = max(2, min(count, effort * 2 * _PEAK_WORK // max(count, 1)))
     while reach > 2 and sum(_longest(steps.steps, reach)) > effort * _STEP_WORK:

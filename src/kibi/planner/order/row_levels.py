@@ -1,4 +1,4 @@
-"""Which bytes live while an order of row steps runs."""
+"""The bytes that live while an order of row steps runs."""
 
 from collections.abc import Sequence
 
@@ -68,7 +68,7 @@ def lives(each: Slices, places: Sequence[Ints], count: int) -> tuple[Ints, Ints]
 
 
 def _places(steps: Sequence[int], order: Sequence[int]) -> list[Ints]:
-    """For each node, the places of its steps in an order."""
+    """Returns for each node the places of its steps in an order."""
     nodes = np.asarray(order, np.int64)
     by_node = np.argsort(nodes, kind="stable")
     return parted(by_node, steps)

@@ -53,7 +53,7 @@ def row_precedence(steps: RowSteps) -> Precedence:
 
 
 def _before(steps: RowSteps, first: list[int]) -> list[int]:
-    """For each step the steps that it waits for: its node's last one, and the last that it needs of other nodes."""
+    """Returns for each step the steps that it waits for: its node's last one, and the last that it needs of other nodes."""
     before = [0] * first[-1]
     for node, total in enumerate(steps.steps):
         for step in range(total):

@@ -1,4 +1,4 @@
-"""What orders by rows are made of: the steps of each node, what they wait for, and which bytes live from when to when.
+"""Steps, the parts of orders by rows: those of each node, what they wait for, and which bytes live from when to when.
 
 Rows that one step makes live and die as one, as `lifetimes` holds them where every tensor is split: here they are called a
 slice. A model output is one slice, made by the first step that makes any of its rows, and kept to the end.
@@ -63,7 +63,7 @@ class RowSteps:
 
     @cached_property
     def touched(self) -> tuple[tuple[int, ...], ...]:
-        """For each node, the tensors that it makes or reads, as indices in `slices`."""
+        """Lists for each node the tensors that it makes or reads, as indices in `slices`."""
         found: list[list[int]] = [[] for _ in self.steps]
         for number, each in enumerate(self.slices):
             for node in (each.maker, *each.readers):
@@ -73,7 +73,7 @@ class RowSteps:
 
     @cached_property
     def last_readers(self) -> tuple[Ints, ...]:
-        """For each tensor, as in `slices`, the last node that reads each slice; -1: none does."""
+        """Lists for each tensor, as in `slices`, the last node that reads each slice; -1: none does."""
         found = []
         for each in self.slices:
             last = np.full(len(each.made), -1, np.int64)
@@ -84,12 +84,12 @@ class RowSteps:
 
     @cached_property
     def uses_of(self) -> tuple[dict[int, Ints], ...]:
-        """For each tensor, as in `slices`, and each of its readers, the reader's last step that reads each slice."""
+        """Lists for each tensor, as in `slices`, and each of its readers, the reader's last step that reads each slice."""
         return tuple(dict(zip(each.readers, each.last_uses, strict=True)) for each in self.slices)
 
     @cached_property
     def followers(self) -> tuple[tuple[int, ...], ...]:
-        """For each node, the nodes that wait for it."""
+        """Lists for each node the nodes that wait for it."""
         found: list[list[int]] = [[] for _ in self.steps]
         for node, waits in enumerate(self.waits):
             for other, _ in waits:
@@ -98,7 +98,7 @@ class RowSteps:
 
     @cached_property
     def first_followers(self) -> tuple[int, ...]:
-        """For each node, the first node that waits for it; the number of nodes where none does."""
+        """Lists for each node the first node that waits for it; the number of nodes where none does."""
         return tuple(min(nodes, default=len(self.steps)) for nodes in self.followers)
 
     @cached_property
@@ -212,7 +212,7 @@ def _reads(view: NodeView) -> Iterator[tuple[Tensor, RowAccess]]:
 
 
 def _wanted(last_rows: Ints, made_by: Ints) -> Ints:
-    """How many steps of the maker each step waits for that needs rows up to a last one."""
+    """Returns for each step that needs rows up to a last one how many steps of the maker it waits for."""
     wanted: Ints = np.where(last_rows >= 0, made_by[last_rows] + 1, 0)
     return wanted
 

@@ -97,7 +97,7 @@ def _stretches(problem: Precedence) -> Iterator[Stretch]:
 
 @dataclass(slots=True)
 class _Part:
-    """What is known of a stretch.
+    """The known facts about a stretch.
 
     Attributes:
         own, own_peak: the graph's own order of its nodes, and its peak.

@@ -42,7 +42,7 @@ def check_offsets(items: Sequence[Item], offsets: Sequence[int], peak_bytes: int
 
 
 def _changes(items: Sequence[Item], offsets: Sequence[int]) -> Iterator[tuple[int, bool, int, int, int]]:
-    """When stretches of bytes come into use and go out of it: (moment, whether they come, first, end, item)."""
+    """Yields when stretches of bytes come into use and go out of it: (moment, whether they come, first, end, item)."""
     for index, (item, offset) in enumerate(zip(items, offsets, strict=True)):
         stretches = []
         at = item.start

@@ -49,7 +49,7 @@ def _rules(problem: PlacementProblem) -> dict[tuple[int, int], int]:
 
 
 def _together(problem: PlacementProblem) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    """Which items share a section: `[items, items]`."""
+    """Returns which items share a section: `[items, items]`."""
     lives = np.zeros((problem.items, problem.sections), np.int32)
     starts = problem.piece_start.tolist()
     for index in range(problem.items):

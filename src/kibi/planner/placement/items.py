@@ -1,4 +1,4 @@
-"""What placement places: sizes with lifetimes, in the solver's own words, free of models and plans."""
+"""Items, which placement places: sizes with lifetimes, in the solver's own words, free of models and plans."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -29,7 +29,7 @@ class Mirror:
         self._unit = lcm(*np.unique(problem.alignments).tolist())
 
     def search(self, how: Strategy, capacity: int, limit: int, go_on: Callable[[], bool]) -> tuple[Ending, Bytes, int]:
-        """As `Native.search`. What is between the last aligned ceiling and the capacity is searched the other way up."""
+        """Searches as `Native.search` does; what is between the last aligned ceiling and the capacity, the other way up."""
         ceiling = capacity - capacity % self._unit
         if ceiling == 0:
             return self._upright.search(how, capacity, limit, go_on)

@@ -27,7 +27,7 @@ _GUARD = 30.0
 
 
 class Status(Enum):
-    """What is known about a placement."""
+    """The certainty of a placement."""
 
     OPTIMAL = "optimal"
     """No placement has a lower peak: proven."""
@@ -41,7 +41,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Where items are placed.
+    """The places of items.
 
     Attributes:
         offsets: of each item, in bytes; None if fixed offsets are in one another's way.

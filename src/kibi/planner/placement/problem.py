@@ -79,7 +79,7 @@ class PlacementProblem:
         return self.summed(self.weights)
 
     def summed(self, weights: NDArray[np.int64]) -> Bytes:
-        """For each section the sum of its pieces' weights: `[sections]`."""
+        """Returns for each section the sum of its pieces' weights: `[sections]`."""
         change = np.zeros(self.sections + 1, np.int64)
         np.add.at(change, self.first, weights)
         np.subtract.at(change, self.last, weights)

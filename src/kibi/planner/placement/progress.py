@@ -1,4 +1,4 @@
-"""What a search knows, and at which capacity it should look next."""
+"""Progress of a search: what it knows, and at which capacity it should look next."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from kibi.planner.placement.problem import Bytes, PlacementProblem
 
 @dataclass(slots=True)
 class Progress:
-    """What is known so far.
+    """The facts that are known so far.
 
     Attributes:
         offsets: the best placement, or None.

@@ -75,7 +75,7 @@ class _ClockError(Exception):
 
 
 def _parts(problem: PlacementProblem) -> list[bytes]:
-    """All that a problem is, as bytes."""
+    """Returns all of a problem as bytes."""
     values = [getattr(problem, field.name) for field in fields(problem)]
     return [value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode() for value in values]
 

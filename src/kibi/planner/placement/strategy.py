@@ -1,4 +1,4 @@
-"""How to search for a placement, and how a search may end, as the native code knows it."""
+"""Strategies of the search for a placement, and its endings, as the native code knows them."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -7,7 +7,7 @@ from kibi.planner.placement.problem import Bytes, Counts
 
 
 class SectionRule(IntEnum):
-    """Which section to decide first; `choice.c` has the same and explains them."""
+    """Chooses the section that is decided first; `choice.c` has the same and explains them."""
 
     FEWEST_CANDIDATES = 0
     LEAST_SLACK = 1
@@ -20,7 +20,7 @@ class SectionRule(IntEnum):
 
 
 class ItemRule(IntEnum):
-    """Which of its items to try first; `choice.c` has the same and explains them."""
+    """Chooses which of a section's items is tried first; `choice.c` has the same and explains them."""
 
     LONGEST = 0
     AREA = 1
@@ -35,7 +35,7 @@ class ItemRule(IntEnum):
 
 
 class Ending(IntEnum):
-    """How a search ended; `placement.h` has the same."""
+    """The ending of a search; `placement.h` has the same."""
 
     FOUND = 0
     IMPOSSIBLE = 1
@@ -46,7 +46,7 @@ class Ending(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """How to search: all choices are sound, but differ in which problems they find easy.
+    """A way to search: all choices are sound, but differ in which problems they find easy.
 
     Attributes:
         section_rule: which section to decide first.
@@ -63,7 +63,7 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """How to sweep through time.
+    """A sweep through time.
 
     Attributes:
         order: the items: fixed ones first, the others ascending by their first section: `[items]`.

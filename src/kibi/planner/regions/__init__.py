@@ -1,1 +1,1 @@
-"""Which memory of a board each buffer and each constant gets."""
+"""Regions: which memory of a board each buffer and each constant gets."""

@@ -1,4 +1,4 @@
-"""How many bytes one inference reads and writes in each buffer and each constant: what regions are worth.
+"""Accesses: how many bytes one inference reads and writes in each buffer and each constant, which decides what regions are worth.
 
 The model is stated once, here. A row counts once for each time that a kernel is handed it, so that one which three output
 rows read counts three times; once when it is made; a stored model input once when the caller writes it, a model output once

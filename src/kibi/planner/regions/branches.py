@@ -75,11 +75,11 @@ class Branches:
                 at, self.members[at], levels[at] = undo.pop()
 
     def lower_bound(self, cost: int) -> int:
-        """Of all assignments that fit, after a complete search whose best has this cost."""
+        """The least cost of all assignments that fit, after a complete search whose best has this cost."""
         return cost if self.open_bound is None else min(cost, self.open_bound)
 
     def _bound(self, depth: int, spent: float) -> int | None:
-        """What an assignment costs at least whose first units are assigned as they are now; None: none fits."""
+        """Returns the least cost of an assignment whose first units are assigned as they are now; None: none fits."""
         to_come = self.rest[depth]
         if self.prospects is not None and depth <= len(self.prospects.order):
             constants = self.rest[len(self.prospects.order)]

@@ -18,7 +18,7 @@ def region_sizes(plan: Plan) -> dict[str, int]:
 
 
 def check_region_uses(graph: Graph, plan: Plan) -> Iterator[str]:
-    """What is wrong with the regions of a plan: names, capacities, sums, weights, cost, tensors in several regions."""
+    """Yields what is wrong with the regions of a plan: names, capacities, sums, weights, cost, tensors in several regions."""
     problem = names_problem([use.name for use in plan.regions])
     if problem:
         yield problem.removesuffix(".")

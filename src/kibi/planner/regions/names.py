@@ -9,7 +9,7 @@ _SUFFIXES = ("_bytes", "_alignment")
 
 
 def names_problem(names: Sequence[object]) -> str:
-    """What is wrong with the names of regions that go together, and what to do; empty where nothing is."""
+    """Returns what is wrong with the names of regions that go together, and what to do; empty where nothing is."""
     seen: dict[str, str] = {}
     for name in names:
         problem = name_problem(name)

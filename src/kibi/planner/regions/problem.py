@@ -24,7 +24,7 @@ _MOST_SEARCHES = 80
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What goes to one region as a whole: a tensor with all its buffers, a scratch buffer, or a constant.
+    """A unit that goes to one region as a whole: a tensor with all its buffers, a scratch buffer, or a constant.
 
     Attributes:
         buffers: positions of its buffers; empty for a constant.
@@ -64,19 +64,19 @@ class RegionProblem:
 
     @cached_property
     def prices(self) -> tuple[int, ...]:
-        """What a byte costs in each region, as whole numbers without a common factor."""
+        """The price of a byte in each region, as whole numbers without a common factor."""
         millionths = [region.cost_millionths for region in self.regions]
         divisor = reduce(gcd, millionths) or 1
         return tuple(each // divisor for each in millionths)
 
     @cached_property
     def price_unit(self) -> float:
-        """What a price of 1 means in the unit of the regions' costs."""
+        """The meaning of a price of 1 in the unit of the regions' costs."""
         return (reduce(gcd, (region.cost_millionths for region in self.regions)) or 1) / 1_000_000
 
     @cached_property
     def allowed(self) -> tuple[tuple[int, ...], ...]:
-        """For each unit the regions that may hold it and are not too small for it alone, cheapest first."""
+        """Lists for each unit the regions that may hold it and are not too small for it alone, cheapest first."""
         order = sorted(range(len(self.regions)), key=lambda number: (self.prices[number], number))
         return tuple(tuple(number for number in order if self._may_hold(number, unit)) for unit in self.units)
 
@@ -91,7 +91,7 @@ class RegionProblem:
 
     @cached_property
     def profiles(self) -> Halves:
-        """What each unit takes at least at the moments when buffers begin to live: `[units, moments]`.
+        """Returns the bytes that each unit takes at least at the moments when buffers begin to live: `[units, moments]`.
 
         At no moment do units in a region take less together than the sum of their profiles, whatever they share. Where
         there are too many moments, only the fullest are looked at.
@@ -135,7 +135,7 @@ class RegionProblem:
 
 @dataclass(slots=True)
 class Fits:
-    """What fits where, remembered. Sets of units are numbers whose bit `k` is for unit `k`.
+    """The facts about what fits where, remembered. Sets of units are numbers whose bit `k` is for unit `k`.
 
     Attributes:
         problem: whose units.

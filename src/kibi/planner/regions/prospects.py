@@ -1,4 +1,4 @@
-"""What the units still to be assigned will cost at least, given where those are that still live: dynamic programming.
+"""Prospects: the least cost of the units still to be assigned, given where those are that still live; dynamic programming.
 
 Units are taken in the order in which they begin to live. What the later ones may do depends on the earlier ones only through
 those that have not died, so each such state is looked at once. Where few units live at the same time, as in most models,
@@ -69,7 +69,7 @@ def prospects(problem: RegionProblem, costs: NDArray[np.float64]) -> Prospects |
 def _layers(
     problem: RegionProblem, costs: NDArray[np.float64], order: Sequence[int], alive: Sequence[tuple[int, ...]]
 ) -> list[_Layer] | None:
-    """For each number of units taken, the states that can be reached, and where each leads; None: there are too many."""
+    """Returns for each number of units taken the states that can be reached, and where each leads; None: there are too many."""
     layers: list[_Layer] = []
     none: Halves = np.zeros((len(problem.regions), problem.profiles.shape[1]), np.int64)
     reached: dict[tuple[int, ...], Halves] = {(): none}

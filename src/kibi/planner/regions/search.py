@@ -23,7 +23,7 @@ _Change = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What the search found.
+    """The result of the search.
 
     Attributes:
         regions: the region of each unit; None where none was found.
@@ -167,7 +167,7 @@ def exchanged(problem: RegionProblem, fits: Fits, assigned: tuple[int, ...]) -> 
 
 
 def _changes(problem: RegionProblem, assigned: Sequence[int]) -> Iterator[_Change]:
-    """What would be cheaper, the greatest gain first."""
+    """Yields the changes that would be cheaper, the greatest gain first."""
     moves: list[tuple[int, int, int]] = []  # gain, unit, region
     for number, allowed in enumerate(problem.allowed):
         now, accessed = problem.prices[assigned[number]], problem.units[number].accessed_bytes

@@ -1,4 +1,4 @@
-"""Why nothing fits: for each region, how many bytes are missing, and what would fit."""
+"""The reasons why nothing fits: for each region, how many bytes are missing, and what would fit."""
 
 from dataclasses import replace
 
