@@ -45,14 +45,43 @@ def test_part_with_two_types_makes_a_kernel_for_each_pair(tmp_path: Path) -> Non
     assert "void kibi_cast_u8_f32(float *output, const uint8_t *input," in made["kibi_cast_u8_f32"]
 
 
+def test_texts_of_words_depend_on_what_the_name_has(tmp_path: Path) -> None:
+    """A word of the name lists kernels, too; a line may be for several of them; a file needs no part for all its kernels."""
+    part = """\
+/*= kibi_POOL_TYPE
+ *  POOL: mean l2 max
+ *  TYPE: s8 f32
+ *  ROOT mean, max: x
+ *  ROOT l2: root(x)
+ *  ONE s8: 1
+ *  ONE f32: 1.0f
+ *  POOL of TYPE. */
+ROOT + ONE
+"""
+    made = _made(tmp_path, part)
+    assert list(made) == [f"kibi_{pool}_{kind}" for pool in ("mean", "l2", "max") for kind in ("s8", "f32")]
+    assert {name: text.splitlines()[-1] for name, text in made.items() if name.endswith("f32")} == {
+        "kibi_mean_f32": "x + 1.0f",
+        "kibi_l2_f32": "root(x) + 1.0f",
+        "kibi_max_f32": "x + 1.0f",
+    }
+    assert made["kibi_l2_s8"].startswith("/* l2 of s8.\n")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (_PART, "has no last part"),
+        (_LAST, "has no part that makes a kernel"),
         (_PART.replace("s8 f32", "s8 s7") + _LAST, "names types that are none: s7"),
+        (_PART.replace("TYPE: s8 f32", "TYPE s8: s8 f32") + _LAST, "names types that are none: TYPE"),
+        (_PART.replace("RESULT:", "RESULT s8:") + _LAST, "has 0 texts for RESULT in the kernel of f32, not one"),
+        (
+            _PART.replace("RESULT:", "RESULT s8: float\n *  RESULT:") + _LAST,
+            "has 2 texts for RESULT in the kernel of s8",
+        ),
         (_PART + _PART + _LAST, "both make kibi_twice_s8"),
     ],
-    ids=["no last part", "unknown type", "twice"],
+    ids=["no part", "unknown type", "no types", "no text for a type", "two texts for a type", "twice"],
 )
 def test_wrong_template_is_refused(text: str, message: str, tmp_path: Path) -> None:
     """A template that makes nothing, or makes a kernel twice, is an error of Kibi's own."""

@@ -168,3 +168,26 @@ def test_words_and_types_of_the_program_itself_are_checked(text: str) -> None:
 def test_literal_of_the_ends_of_each_type_is_one_that_c_has(value: int, c_type: str, text: str) -> None:
     """A literal has no sign of its own: the least numbers are differences."""
     assert c.literal(value, c_type).text == text
+
+
+def test_long_lines_are_cut_after_the_commas_in_the_fewest_parentheses() -> None:
+    """What is left goes on under what the parentheses hold; comments, and lines without such commas, stay as they are."""
+    text = c.code(
+        "    x = f(first, g(second, third), h(fourth, fifth));\n/* one, two, three, four, five, six, seven */\n"
+    )
+    assert text.within(36).text.splitlines() == [
+        "    x = f(first, g(second, third),",
+        "          h(fourth, fifth));",
+        "/* one, two, three, four, five, six, seven */",
+    ]
+    assert c.code("return f(g(first, second, third), fourth);\n").within(27).text.splitlines() == [
+        "return f(g(first, second,",
+        "           third), fourth);",
+    ]
+    assert text.within(120).text == text.text
+    assert c.code("a_name_without_commas(another);\n").within(10).text == "a_name_without_commas(another);\n"
+
+
+def test_stripped_code_has_no_empty_lines_around_it() -> None:
+    """Indentation stays."""
+    assert c.code("\n\n    x;\n\n").stripped().text == "    x;"

@@ -7,11 +7,16 @@ A template is a C file in `templates/` whose parts begin with a comment such as
      *  VALUE: *a > *b ? *a : *b
      *  MAXIMUM. Source of the rule: TFLM, micro/kernels/maximum_minimum.h, MaximumOp. */
 
-The name is that of the kernels that the part makes. Each line with a word in capitals says what takes the word's place in the
-name, in the part, and in the last part, which is named `=` and belongs to all kernels. A word that ends in `TYPE` has one or
-more types, and there is a kernel for each; with `_t` after it, the word is the type in C. All other words have a text. In the last
-part, `KERNEL` is the kernel's name and `PARAMS` its struct. What is left of the comment tells the reader of the kernel's file what
-it computes.
+The name is that of the kernels that the part makes. Each line with a word in capitals says what replaces the word in the name, in
+the part, and in the part at the end of a file that is named `=` and belongs to all its kernels, where there is one.
+
+- A word that ends in `TYPE` lists types, and there is a kernel for each; with `_t` after it, the word is the type in C.
+- A word of the name lists what replaces it there, and there is a kernel for each.
+- All other words have a text. Where it depends on the kernel, there are lines for the choices, which are named after the word:
+  ` *  LOWEST s8: -128`, then ` *  LOWEST s16, s32: -32768`.
+
+`KERNEL` is the kernel's name and `PARAMS` its struct. What is left of the comment tells the reader of the kernel's file what it
+computes.
 """
 
 import re
@@ -21,12 +26,15 @@ from itertools import product
 from pathlib import Path
 
 from kibi.errors import InternalError
-from kibi.text.c import CCode, code, file_text, word
+from kibi.text.c import LINE_WIDTH, CCode, code, file_text, lines, word
 
-_PART = re.compile(r"^/\*= (\S+)\n((?: \*  [A-Z0-9_]+: .*\n)*) \*  ((?:.|\n)*?) \*/\n", re.MULTILINE)
+_CHOICES = r"[a-z0-9_]+(?:, [a-z0-9_]+)*"
+_LINE = rf" \*  [A-Z0-9_]+(?: {_CHOICES})?: .*\n"
+_PART = re.compile(rf"^/\*= (\S+)\n((?:{_LINE})*) \*  ((?:.|\n)*?) \*/\n", re.MULTILINE)
 _GROUPS = 4
-_WORD = re.compile(r"^ \*  (?P<name>[A-Z0-9_]+): (?P<text>.*)$", re.MULTILINE)
+_WORD = re.compile(rf"^ \*  (?P<name>[A-Z0-9_]+)(?: (?P<choices>{_CHOICES}))?: (?P<text>.*)$", re.MULTILINE)
 _LAST = "="
+_TYPE = "TYPE"
 _TYPES = {
     "s8": code("int8_t"),
     "s16": code("int16_t"),
@@ -47,7 +55,7 @@ class Instance:
         kernel: its name.
         template: the stem of the template's file.
         about: what the kernel's part says of it.
-        parts: its own part of the template, and the last one.
+        parts: its own part of the template, and the one at the end of the file.
         words: what takes the place of the template's words.
     """
 
@@ -64,29 +72,27 @@ class Instance:
             header: the stem of the file that declares it.
             struct: of its parameters.
         """
-        own, last = (
-            part.with_words({**self.words, "KERNEL": word(self.kernel), "PARAMS": word(struct)}) for part in self.parts
-        )
-        return code(
+        words = {**self.words, "KERNEL": word(self.kernel), "PARAMS": word(struct)}
+        parts = (part.with_words(words).within(LINE_WIDTH).stripped() for part in self.parts)
+        head = code(
             """\
 /* $about
  * Made from the template $template.c. */
 #include "$header.h"
-
-$own$last""",
+""",
             about=self.about,
             template=word(self.template),
             header=word(header),
-            own=own,
-            last=last,
         )
+        return lines([head, *(code("\n$part\n", part=part) for part in parts if part.text)])
 
 
 def instances(folder: Path) -> Mapping[str, Instance]:
     """Returns all that the templates of a folder make, by the kernels' names.
 
     Raises:
-        InternalError: a template has no last part, names an unknown type, or makes a kernel that another one makes.
+        InternalError: a template has no part, names an unknown type, has no text for a word of a kernel, or makes a kernel that
+            another one makes.
     """
     found: dict[str, Instance] = {}
     for path in sorted(folder.glob("*.c")):
@@ -100,25 +106,41 @@ def instances(folder: Path) -> Mapping[str, Instance]:
 def _instances_of(path: Path) -> Iterator[Instance]:
     pieces = file_text(path).pieces(_PART)[1:]
     parts = [pieces[at : at + _GROUPS] for at in range(0, len(pieces), _GROUPS)]
-    if not parts or parts[-1][0].text != _LAST:
-        raise InternalError(f"{path} has no last part that is named {_LAST}")
-    *owns, (_, _, _, last) = parts
-    for name, words, about, body in owns:
-        for values in _fillings(words, path):
-            yield Instance(name.with_words(values).text, path.stem, about.with_words(values), (body, last), values)
+    shared = parts.pop()[3] if parts and parts[-1][0].text == _LAST else code("")
+    if not parts:
+        raise InternalError(f"{path} has no part that makes a kernel")
+    for name, words, about, body in parts:
+        for values in _fillings(words, name.text, path):
+            yield Instance(name.with_words(values).text, path.stem, about.with_words(values), (body, shared), values)
 
 
-def _fillings(words: CCode, path: Path) -> Iterator[Mapping[str, CCode]]:
-    """Yields what takes the place of the words, for each combination of the types that they may have."""
-    pieces = words.pieces(_WORD)
-    given = {name.text: text for name, text in zip(pieces[1::3], pieces[2::3], strict=True)}
-    types = {name: text.text.split() for name, text in given.items() if name.endswith("TYPE")}
-    unknown = {each for listed in types.values() for each in listed} - _TYPES.keys()
-    if unknown:
-        raise InternalError(f"{path} names types that are none: {', '.join(sorted(unknown))}")
-    for chosen in product(*types.values()):
+def _fillings(words: CCode, name: str, path: Path) -> Iterator[Mapping[str, CCode]]:
+    """Yields what replaces the words, for each kernel of a part of that name."""
+    pieces = words.pieces(_WORD)[1:]
+    entries = [pieces[at : at + _GROUPS] for at in range(0, len(pieces), _GROUPS)]
+    texts = {(each.text, choice): text for each, of, text, _ in entries for choice in of.text.split(", ")}
+    given = dict.fromkeys(each for each, _ in texts)
+    lists = [each for each in given if each.endswith(_TYPE) or each in name.split("_")]
+    for chosen in product(*(_choices(texts, each, path) for each in lists)):
         values: dict[str, CCode] = {}
-        for name, each in zip(types, chosen, strict=True):
-            values |= {name: word(each), f"{name}_t": _TYPES[each]}
-        texts = {name: text.with_words(values) for name, text in given.items() if name not in types}
-        yield {**texts, **values}
+        for each, choice in zip(lists, chosen, strict=True):
+            values |= {each: word(choice)} | ({f"{each}_t": _TYPES[choice]} if each.endswith(_TYPE) else {})
+        others = {each: _text(texts, each, chosen, path).with_words(values) for each in given if each not in lists}
+        yield values | others
+
+
+def _choices(texts: Mapping[tuple[str, str], CCode], name: str, path: Path) -> list[str]:
+    """Returns what a word lists."""
+    listed = texts.get((name, ""), code("")).text.split()
+    unknown = sorted(set(listed) - _TYPES.keys()) if name.endswith(_TYPE) else []
+    if unknown or not listed:
+        raise InternalError(f"{path} names types that are none: {', '.join(unknown) or name}")
+    return listed
+
+
+def _text(texts: Mapping[tuple[str, str], CCode], name: str, chosen: tuple[str, ...], path: Path) -> CCode:
+    """Returns a word's text in the kernel with these choices."""
+    found = [texts[name, choice] for choice in ("", *chosen) if (name, choice) in texts]
+    if len(found) != 1:
+        raise InternalError(f"{path} has {len(found)} texts for {name} in the kernel of {' '.join(chosen)}, not one")
+    return found[0]

@@ -6,7 +6,7 @@ Templates are literals of the program's own; what fills them was made by a funct
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, isnan
 from pathlib import Path
 from textwrap import wrap
@@ -56,6 +56,43 @@ class CCode(Code):
     def pieces(self, pattern: "re.Pattern[str]") -> "tuple[CCode, ...]":
         """Returns the text between the places that match, and the groups of these places, as `re.split` does."""
         return tuple(CCode(piece or "") for piece in pattern.split(self.text))
+
+    def stripped(self) -> "CCode":
+        """Returns the same without empty lines before and after it."""
+        return CCode(self.text.strip("\n"))
+
+    def within(self, width: int) -> "CCode":
+        """Returns the same in lines of at most that width where commas allow it; comments stay as they are."""
+        return CCode("".join(piece for line in self.text.splitlines(keepends=True) for piece in _cut(line, width)))
+
+
+def _cut(line: str, width: int) -> Iterator[str]:
+    """Yields the parts of a line: cut after the last comma in the fewest parentheses, continued under what these hold."""
+    opened: tuple[int, ...] = ()
+    while len(line.rstrip("\n")) > width and not line.lstrip().startswith(("/*", "* ", "#")):
+        places = [place for place in _commas(line[:width], opened) if place[0] > (opened[-1] if opened else -1) + 1]
+        if not places:
+            break
+        at, opened = min(places, key=lambda place: (len(place[1]), -place[0]))
+        yield line[: at + 1] + "\n"
+        line = " " * (opened[-1] + 1) + line[at + 2 :]
+    yield line
+
+
+def _commas(line: str, opened: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yields for each comma in parentheses its place, and those of the parentheses that are open there.
+
+    Args:
+        line: its text.
+        opened: the places of the parentheses that were opened before it.
+    """
+    for at, character in enumerate(line):
+        if character == "(":
+            opened = (*opened, at)
+        elif character == ")":
+            opened = opened[:-1]
+        elif character == "," and opened:
+            yield at, opened
 
 
 def code(template: str, /, **parts: CCode | int) -> CCode:

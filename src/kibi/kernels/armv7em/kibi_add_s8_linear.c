@@ -1,21 +1,13 @@
 /* ADD, int8, one rounding, Armv7E-M: the same instructions from every compiler. */
 #include "kibi_binary.h"
 
-#if !defined(__ARM_FEATURE_DSP)
-#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
-#endif
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
+#include "kibi_dsp.h"
 
 /* Where the assembly reads the fields. */
 KIBI_FIELD_AT(kibi_add_s8_linear_params, factor1, 0);
 KIBI_FIELD_AT(kibi_add_s8_linear_params, factor2, 4);
 KIBI_FIELD_AT(kibi_add_s8_linear_params, start, 8);
 KIBI_FIELD_AT(kibi_add_s8_linear_params, elements, 12);
-
-/* Parameters are read from their registers, which the compiler does not see. */
-#define IN_REGISTER __attribute__((unused))
 
 /* One sum in r12 of the upper or lower halves of r6 or r7 and r8 or r9: 256 times the elements. */
 #define SUM(half, first, second)                        \
@@ -34,9 +26,9 @@ KIBI_FIELD_AT(kibi_add_s8_linear_params, elements, 12);
  *   lr       elements left
  *   sp + 0   r4 … r10, lr of the caller
  * Stack: 32 bytes. */
-KIBI_NAKED void kibi_add_s8_linear(IN_REGISTER int8_t *output, IN_REGISTER const int8_t *const *rows,
-                                   IN_REGISTER const kibi_add_s8_linear_params *params,
-                                   IN_REGISTER void *scratch)
+KIBI_NAKED void kibi_add_s8_linear(KIBI_IN_REGISTER int8_t *output, KIBI_IN_REGISTER const int8_t *const *rows,
+                                   KIBI_IN_REGISTER const kibi_add_s8_linear_params *params,
+                                   KIBI_IN_REGISTER void *scratch)
 {
     __asm__ volatile(
         ".syntax unified\n"

@@ -4,15 +4,7 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* values: [count], may be misaligned. low, high: -128 … 127; high wins where the range is empty. */
 void kibi_clamp_s8(int8_t *values, int32_t count, int32_t low, int32_t high);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

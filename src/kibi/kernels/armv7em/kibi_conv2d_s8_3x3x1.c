@@ -2,13 +2,7 @@
 #include "kibi_conv2d.h"
 
 #include "kibi_clamp_s8.h"
-
-#if !defined(__ARM_FEATURE_DSP)
-#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
-#endif
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
+#include "kibi_dsp.h"
 
 enum { ROWS = 3, COLUMNS = 3 };
 

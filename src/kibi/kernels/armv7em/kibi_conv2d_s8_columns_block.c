@@ -2,6 +2,8 @@
  * instructions from every compiler. */
 #include "kibi_conv2d_s8_columns_block.h"
 
+#include "kibi_dsp.h"
+
 /* Where the assembly reads the fields. */
 KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, output, 0);
 KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, second, 4);
@@ -82,7 +84,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 48);
  *   sp + 48   task
  *   sp + 52   r4 … r11, lr of the caller
  * Stack: 88 bytes. */
-KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_THREE_WIDE_IN_REGISTER const kibi_conv2d_s8_columns_task *task)
+KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const kibi_conv2d_s8_columns_task *task)
 {
     __asm__ volatile(
         ".syntax unified\n"

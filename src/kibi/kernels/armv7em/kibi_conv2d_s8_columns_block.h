@@ -4,10 +4,6 @@
 
 #include "kibi_conv2d_s8_three_wide.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What is to be done, added up. */
 enum {
     KIBI_PASS_FROM_SUMS = 1, /* start from sums of earlier rows, not from biases */
@@ -35,9 +31,5 @@ typedef struct {
 
 /* Computes pairs of channels; returns where in the stream the next one begins. */
 const int32_t *kibi_conv2d_s8_columns_block(const kibi_conv2d_s8_columns_task *task);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

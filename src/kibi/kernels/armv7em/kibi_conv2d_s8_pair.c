@@ -1,12 +1,7 @@
 /* Two neighbouring pixels of a convolution, Armv7E-M: the same instructions from every compiler. */
 #include "kibi_conv2d_s8_pair.h"
 
-#if !defined(__ARM_FEATURE_DSP)
-#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
-#endif
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
+#include "kibi_dsp.h"
 
 /* Where the assembly reads the fields. */
 KIBI_FIELD_AT(kibi_conv2d_s8_windows, multiplier, 0);
@@ -27,9 +22,6 @@ KIBI_FIELD_AT(kibi_conv2d_s8_windows, distance, 56);
 KIBI_FIELD_AT(kibi_conv2d_s8_windows, groups, 60);
 KIBI_FIELD_AT(kibi_conv2d_s8_windows, count, 64);
 KIBI_FIELD_AT(kibi_conv2d_s8_windows, size, 68);
-
-/* Parameters are read from their registers, which the compiler does not see. */
-#define IN_REGISTER __attribute__((unused))
 
 /* Four elements of each: r4 … r7 are the sums, r0 the weights and r1 from there to the second row, r2 the first input and
  * r3 from there to the second. Bytes widen in pairs (0, 2) and (1, 3). */
@@ -120,7 +112,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_windows, size, 68);
  *   sp + 12   windows
  *   sp + 16   r4 … r11, lr of the caller
  * Stack: 52 bytes. */
-KIBI_NAKED void kibi_conv2d_s8_pair(IN_REGISTER kibi_conv2d_s8_windows *windows)
+KIBI_NAKED void kibi_conv2d_s8_pair(KIBI_IN_REGISTER kibi_conv2d_s8_windows *windows)
 {
     __asm__ volatile(
         ".syntax unified\n"

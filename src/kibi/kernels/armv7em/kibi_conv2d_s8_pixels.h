@@ -2,14 +2,7 @@
 #ifndef KIBI_CONV2D_S8_PIXELS_H
 #define KIBI_CONV2D_S8_PIXELS_H
 
-#include "kibi.h"
-
-#if !defined(__ARM_FEATURE_DSP)
-#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
-#endif
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
+#include "kibi_dsp.h"
 
 /* The windows of neighbouring pixels and the channels to compute of them; kernels in assembly know where each field is, and
  * work on a copy. */
@@ -45,9 +38,6 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, clamps, 36);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, low, 40);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, high, 44);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
-
-/* Parameters are read from their registers, which the compiler does not see. */
-#define KIBI_IN_REGISTER __attribute__((unused))
 
 /* Every instruction of a step has four bytes, so that loops can be entered at any of their steps. r0: weights, r1: windows,
  * r4 and up: the sums, of both channels of each pixel in turn. A word of weights times the even elements, then its second

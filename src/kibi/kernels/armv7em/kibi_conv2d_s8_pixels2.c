@@ -1,6 +1,8 @@
 /* Two channels of two pixels of a convolution, Armv7E-M: the same instructions from every compiler. */
 #include "kibi_conv2d_s8_pixels2.h"
 
+#include "kibi_dsp.h"
+
 #define STEP KIBI_PAIRS KIBI_PAIRS_PIXEL("r4", "r5") KIBI_PAIRS_PIXEL("r6", "r7")
 
 KIBI_NAKED void kibi_conv2d_s8_pixels2(KIBI_IN_REGISTER const kibi_conv2d_s8_pixels *task)

@@ -4,15 +4,7 @@
 
 #include "kibi_conv2d_s8_pixels.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Computes the channels of three neighbouring pixels, two by two. */
 void kibi_conv2d_s8_pixels3(const kibi_conv2d_s8_pixels *task);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,6 +1,8 @@
 /* Two channels of four pixels of a convolution, Armv7E-M: the same instructions from every compiler. */
 #include "kibi_conv2d_s8_pixels4.h"
 
+#include "kibi_dsp.h"
+
 /* First the words of weights times the even elements of all pixels, then their second weights times the others: in the same
  * registers. */
 #define PIXELS(a, b, c, d)                  \

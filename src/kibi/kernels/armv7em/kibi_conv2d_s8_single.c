@@ -1,12 +1,7 @@
 /* One pixel of a convolution, Armv7E-M: the same instructions from every compiler. */
 #include "kibi_conv2d_s8_single.h"
 
-#if !defined(__ARM_FEATURE_DSP)
-#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
-#endif
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
+#include "kibi_dsp.h"
 
 /* Where the assembly reads the fields. */
 KIBI_FIELD_AT(kibi_conv2d_s8_windows, multiplier, 0);
@@ -24,9 +19,6 @@ KIBI_FIELD_AT(kibi_conv2d_s8_windows, offset, 52);
 KIBI_FIELD_AT(kibi_conv2d_s8_windows, groups, 60);
 KIBI_FIELD_AT(kibi_conv2d_s8_windows, count, 64);
 KIBI_FIELD_AT(kibi_conv2d_s8_windows, size, 68);
-
-/* Parameters are read from their registers, which the compiler does not see. */
-#define IN_REGISTER __attribute__((unused))
 
 /* One row's four weights, loaded from `place`, times r8 and r9. */
 #define ROW(place, sum)                    \
@@ -63,7 +55,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_windows, size, 68);
  *   sp + 20   windows
  *   sp + 24   r4 … r11, lr of the caller
  * Requantization is that of kibi_conv2d_s8_pair, one by one. Stack: 60 bytes. */
-KIBI_NAKED void kibi_conv2d_s8_single(IN_REGISTER kibi_conv2d_s8_windows *windows)
+KIBI_NAKED void kibi_conv2d_s8_single(KIBI_IN_REGISTER kibi_conv2d_s8_windows *windows)
 {
     __asm__ volatile(
         ".syntax unified\n"

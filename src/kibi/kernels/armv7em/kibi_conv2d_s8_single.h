@@ -4,15 +4,7 @@
 
 #include "kibi_conv2d_s8_windows.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Computes the channels four by four, of the first window; multiplier, shift, output and bias are then after the last one. */
 void kibi_conv2d_s8_single(kibi_conv2d_s8_windows *windows);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

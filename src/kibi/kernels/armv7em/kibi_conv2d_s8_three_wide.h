@@ -2,17 +2,7 @@
 #ifndef KIBI_CONV2D_S8_THREE_WIDE_H
 #define KIBI_CONV2D_S8_THREE_WIDE_H
 
-#include "kibi.h"
-
-#if !defined(__ARM_FEATURE_DSP)
-#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
-#endif
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
-
-/* A parameter is read from its register, which the compiler does not see. */
-#define KIBI_THREE_WIDE_IN_REGISTER __attribute__((unused))
+#include "kibi_dsp.h"
 
 /* Of a doubled sum: the high half of its product with the multiplier, rounded half up; 1 is taken from what is negative, so
  * that half up is half away from zero; all bits but the last are shifted out, which goes after half of it was added, and with

@@ -2,6 +2,8 @@
  * compiler. */
 #include "kibi_conv2d_s8_winograd_block.h"
 
+#include "kibi_dsp.h"
+
 /* Where the assembly reads the fields. */
 KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, output, 0);
 KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, second, 4);
@@ -72,7 +74,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_winograd_task, high, 56);
  *   sp + 124  r4 … r11, lr of the caller
  * Stack: 160 bytes. */
 KIBI_NAKED const int32_t *kibi_conv2d_s8_winograd_block(
-    KIBI_THREE_WIDE_IN_REGISTER const kibi_conv2d_s8_winograd_task *task)
+    KIBI_IN_REGISTER const kibi_conv2d_s8_winograd_task *task)
 {
     __asm__ volatile(
         ".syntax unified\n"

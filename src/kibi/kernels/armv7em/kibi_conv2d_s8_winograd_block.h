@@ -4,10 +4,6 @@
 
 #include "kibi_conv2d_s8_three_wide.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* A block and the channels to compute of it; the kernel, in assembly, knows where each field is. Each tile is two
  * neighbouring pixels. What is no pixel of the row is written first where a pixel is written later. */
 typedef struct {
@@ -30,9 +26,5 @@ typedef struct {
 
 /* Computes pairs of channels; returns where in the stream the next one begins. */
 const int32_t *kibi_conv2d_s8_winograd_block(const kibi_conv2d_s8_winograd_task *task);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

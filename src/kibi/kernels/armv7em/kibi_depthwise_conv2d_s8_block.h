@@ -4,17 +4,7 @@
 #ifndef KIBI_DEPTHWISE_CONV2D_S8_BLOCK_H
 #define KIBI_DEPTHWISE_CONV2D_S8_BLOCK_H
 
-#include "kibi.h"
-
-#if !defined(__ARM_FEATURE_DSP)
-#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
-#endif
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
-
-/* Parameters are read from their registers, which the compiler does not see. */
-#define KIBI_IN_REGISTER __attribute__((unused))
+#include "kibi_dsp.h"
 
 /* Two taps, four channels of each in r9 and r10: the halves change places so that bytes widen to both taps of a channel. */
 #define KIBI_TWO_TAPS                    \

@@ -1,15 +1,7 @@
 /* Sums of products of int8, Armv7E-M. */
 #include "kibi_dot_1x1_s8.h"
 
-#if !defined(__ARM_FEATURE_DSP)
-#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
-#endif
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
-
-/* Parameters are read from their registers, which the compiler does not see. */
-#define IN_REGISTER __attribute__((unused))
+#include "kibi_dsp.h"
 
 /* Registers and stack:
  *   r0            the sum
@@ -20,8 +12,8 @@
  *   lr            where the weights end
  *   sp + 0        r4 … r6, lr of the caller
  * Bytes widen in pairs (0, 2) and (1, 3). Stack: 16 bytes. */
-KIBI_NAKED int32_t kibi_dot_1x1_s8(IN_REGISTER int32_t start, IN_REGISTER const int8_t *w,
-                                   IN_REGISTER const int8_t *x, IN_REGISTER int32_t count)
+KIBI_NAKED int32_t kibi_dot_1x1_s8(KIBI_IN_REGISTER int32_t start, KIBI_IN_REGISTER const int8_t *w,
+                                   KIBI_IN_REGISTER const int8_t *x, KIBI_IN_REGISTER int32_t count)
 {
     __asm__ volatile(
         ".syntax unified\n"

@@ -1,15 +1,7 @@
 /* Sums of products of int8, Armv7E-M. */
 #include "kibi_dot_4x1_s8.h"
 
-#if !defined(__ARM_FEATURE_DSP)
-#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
-#endif
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
-
-/* Parameters are read from their registers, which the compiler does not see. */
-#define IN_REGISTER __attribute__((unused))
+#include "kibi_dsp.h"
 
 /* One row's four weights, loaded from `place`, times r8 and r9. */
 #define ROW(place, sum)                    \
@@ -43,9 +35,9 @@
  *   sp + 4         r4 … r11, lr of the caller
  *   sp + 40        x, count: arguments
  * Stack: 40 bytes. */
-KIBI_NAKED void kibi_dot_4x1_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t start[4],
-                                IN_REGISTER const int8_t *w, IN_REGISTER int32_t stride,
-                                IN_REGISTER const int8_t *x, IN_REGISTER int32_t count)
+KIBI_NAKED void kibi_dot_4x1_s8(KIBI_IN_REGISTER int32_t sums[4], KIBI_IN_REGISTER const int32_t start[4],
+                                KIBI_IN_REGISTER const int8_t *w, KIBI_IN_REGISTER int32_t stride,
+                                KIBI_IN_REGISTER const int8_t *x, KIBI_IN_REGISTER int32_t count)
 {
     __asm__ volatile(
         ".syntax unified\n"

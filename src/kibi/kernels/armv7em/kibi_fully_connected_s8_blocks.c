@@ -2,12 +2,7 @@
  * integer_ops/fully_connected.h. */
 #include "kibi_fully_connected.h"
 
-#if !defined(__ARM_FEATURE_DSP)
-#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
-#endif
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
+#include "kibi_dsp.h"
 
 /* Where the assembly reads the parameters. */
 KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, filter, 0);
@@ -22,9 +17,6 @@ KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, rounding, 32);
 KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, clamps, 36);
 KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, activation_min, 40);
 KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, activation_max, 44);
-
-/* Parameters are read from their registers, which the compiler does not see. */
-#define IN_REGISTER __attribute__((unused))
 
 /* Four elements in r2 as factors of whole halves of weights, x0 and x2 in r3, and of their lower bytes, 256 * x1 - x0 + 127
  * and the same of x3 and x2: the upper byte of a half stays, and 127 - x0 is its lower one with all bits but the highest
@@ -72,8 +64,8 @@ KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, activation_max, 44);
  *   sp + 100  r4 … r11, lr of the caller
  * Stack: 136 bytes. */
 KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
-    IN_REGISTER int8_t *output, IN_REGISTER const int8_t *const *rows,
-    IN_REGISTER const kibi_fully_connected_s8_blocks_params *params, IN_REGISTER void *scratch)
+    KIBI_IN_REGISTER int8_t *output, KIBI_IN_REGISTER const int8_t *const *rows,
+    KIBI_IN_REGISTER const kibi_fully_connected_s8_blocks_params *params, KIBI_IN_REGISTER void *scratch)
 {
     __asm__ volatile(
         ".syntax unified\n"

@@ -2,14 +2,7 @@
 #ifndef KIBI_REQUANTIZE_H
 #define KIBI_REQUANTIZE_H
 
-#include "kibi.h"
-
-#if !defined(__ARM_FEATURE_DSP)
-#error "this file was generated for a core with the DSP extension: compile for that core, or generate for another target"
-#endif
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
+#include "kibi_dsp.h"
 
 /* The high 32 bits of 2 * a * b, rounded half up. The doubled multiplier, read as a signed number, is 2**32 too small where
  * it is that large, so that a is added then.

@@ -1,12 +1,7 @@
 /* Bytes of three arrays as 16 bits each, side by side, Armv7E-M. */
 #include "kibi_widen3_s8.h"
 
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
-
-/* Parameters are read from their registers, which the compiler does not see. */
-#define IN_REGISTER __attribute__((unused))
+#include "kibi_dsp.h"
 
 /* Registers and stack:
  *   r0          to
@@ -16,8 +11,8 @@
  *   r12         where the first array ends
  *   sp + 0      r4 … r9 of the caller
  * Stack: 24 bytes. */
-KIBI_NAKED int16_t *kibi_widen3_s8(IN_REGISTER int16_t *to, IN_REGISTER const int8_t *const *from,
-                                    IN_REGISTER int32_t count)
+KIBI_NAKED int16_t *kibi_widen3_s8(KIBI_IN_REGISTER int16_t *to, KIBI_IN_REGISTER const int8_t *const *from,
+                                    KIBI_IN_REGISTER int32_t count)
 {
     __asm__ volatile(
         ".syntax unified\n"

@@ -4,18 +4,10 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Four elements of each array, one array after the other, and so on: of each four first the even elements, then 256 * the
  * odd one - the one before + 127. Returns what is after them.
  * from: three arrays.
  * count: elements of each, a positive multiple of 4. */
 int16_t *kibi_widen3_s8(int16_t *to, const int8_t *const *from, int32_t count);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,12 +1,7 @@
 /* Bytes of four columns as 16 bits each, side by side, Armv7E-M. */
 #include "kibi_widen4_columns_s8.h"
 
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
-
-/* Parameters are read from their registers, which the compiler does not see. */
-#define IN_REGISTER __attribute__((unused))
+#include "kibi_dsp.h"
 
 /* Registers and stack:
  *   r0                to
@@ -16,8 +11,8 @@
  *   r7, r9, r11, lr   odd elements
  *   sp + 0            r4 … r11, lr of the caller
  * Stack: 36 bytes. */
-KIBI_NAKED int16_t *kibi_widen4_columns_s8(IN_REGISTER int16_t *to, IN_REGISTER const void *from,
-                                           IN_REGISTER int32_t distance, IN_REGISTER int32_t count)
+KIBI_NAKED int16_t *kibi_widen4_columns_s8(KIBI_IN_REGISTER int16_t *to, KIBI_IN_REGISTER const void *from,
+                                           KIBI_IN_REGISTER int32_t distance, KIBI_IN_REGISTER int32_t count)
 {
     __asm__ volatile(
         ".syntax unified\n"

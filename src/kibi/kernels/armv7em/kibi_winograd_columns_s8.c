@@ -1,12 +1,7 @@
 /* Winograd's F(2,3): what columns become before they are multiplied, Armv7E-M. */
 #include "kibi_winograd_columns_s8.h"
 
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
-
-/* Parameters are read from their registers, which the compiler does not see. */
-#define IN_REGISTER __attribute__((unused))
+#include "kibi_dsp.h"
 
 /* Four elements of two columns, whose pointers are at `place` on the stack, from byte r12 on: even and odd ones widened. */
 #define COLUMNS(place, even1, odd1, even2, odd2)     \
@@ -44,9 +39,9 @@
  *   sp + 40   r4 … r11, lr of the caller
  *   sp + 76   tiles, distance: arguments
  * Stack: 76 bytes. */
-KIBI_NAKED int16_t *kibi_winograd_columns_s8(IN_REGISTER int16_t *to, IN_REGISTER const void *from,
-                                             IN_REGISTER int32_t count, IN_REGISTER int32_t plane_bytes,
-                                             IN_REGISTER int32_t tiles, IN_REGISTER int32_t distance)
+KIBI_NAKED int16_t *kibi_winograd_columns_s8(KIBI_IN_REGISTER int16_t *to, KIBI_IN_REGISTER const void *from,
+                                             KIBI_IN_REGISTER int32_t count, KIBI_IN_REGISTER int32_t plane_bytes,
+                                             KIBI_IN_REGISTER int32_t tiles, KIBI_IN_REGISTER int32_t distance)
 {
     __asm__ volatile(
         ".syntax unified\n"

@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Tiles of the columns a, b, c, d, each of which begins with the last two of that before it. Four planes, of b + c, c - b,
  * d - b and a - c, each [groups of four elements][tiles][4] with 16 bits: of each four first the even, then the odd ones.
  * Returns where the next row's first plane begins.
@@ -17,9 +13,5 @@ extern "C" {
  * count: elements of each, a positive multiple of 4. */
 int16_t *kibi_winograd_columns_s8(int16_t *to, const void *from, int32_t count, int32_t plane_bytes, int32_t tiles,
                                   int32_t distance);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,9 +1,7 @@
 /* Sums of products of int8, Armv7-M. */
 #include "kibi_dot_2x2_s8.h"
 
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
+#include "kibi_assembly.h"
 
 /* Where the assembly reads the fields. */
 KIBI_FIELD_AT(kibi_dot_2x2_s8_inputs, rows, 0);
@@ -11,9 +9,6 @@ KIBI_FIELD_AT(kibi_dot_2x2_s8_inputs, offset, 4);
 KIBI_FIELD_AT(kibi_dot_2x2_s8_inputs, distance, 8);
 KIBI_FIELD_AT(kibi_dot_2x2_s8_inputs, pieces, 12);
 KIBI_FIELD_AT(kibi_dot_2x2_s8_inputs, count, 16);
-
-/* Parameters are read from their registers, which the compiler does not see. */
-#define IN_REGISTER __attribute__((unused))
 
 /* One element of each: r4 … r7 are the sums, r0 the weights and r1 the distance to their second row, r2 the first input
  * and r3 the distance to the second. */
@@ -42,8 +37,8 @@ KIBI_FIELD_AT(kibi_dot_2x2_s8_inputs, count, 16);
  *   sp + 40   after the last piece's row
  *   sp + 44   lr of the caller
  * Stack: 48 bytes. */
-KIBI_NAKED void kibi_dot_2x2_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t bias[2],
-                                IN_REGISTER const int8_t *w, IN_REGISTER const kibi_dot_2x2_s8_inputs *x)
+KIBI_NAKED void kibi_dot_2x2_s8(KIBI_IN_REGISTER int32_t sums[4], KIBI_IN_REGISTER const int32_t bias[2],
+                                KIBI_IN_REGISTER const int8_t *w, KIBI_IN_REGISTER const kibi_dot_2x2_s8_inputs *x)
 {
     __asm__ volatile(
         ".syntax unified\n"

@@ -1,9 +1,7 @@
 /* Sums of products of int8, Armv7-M. */
 #include "kibi_dot_taps_s8.h"
 
-#ifdef __ARMEB__
-#error "this file was generated for a little-endian core: compile for that core, or generate for another target"
-#endif
+#include "kibi_assembly.h"
 
 /* Where the assembly reads the fields. */
 KIBI_FIELD_AT(kibi_dot_taps_s8_inputs, taps, 0);
@@ -11,9 +9,6 @@ KIBI_FIELD_AT(kibi_dot_taps_s8_inputs, end, 4);
 KIBI_FIELD_AT(kibi_dot_taps_s8_inputs, channel, 8);
 KIBI_FIELD_AT(kibi_dot_taps_s8_inputs, channels, 12);
 KIBI_FIELD_AT(kibi_dot_taps_s8_inputs, outside, 16);
-
-/* Parameters are read from their registers, which the compiler does not see. */
-#define IN_REGISTER __attribute__((unused))
 
 /* One channel of a tap: r2 points to the weights, r4 to the inputs. */
 #define CHANNEL(number, sum)             \
@@ -34,9 +29,9 @@ KIBI_FIELD_AT(kibi_dot_taps_s8_inputs, outside, 16);
  *   sp + 0    sums
  *   sp + 4    r4 … r11, lr of the caller
  * Stack: 40 bytes. */
-KIBI_NAKED const int8_t *kibi_dot_taps_s8(IN_REGISTER int32_t sums[4], IN_REGISTER const int32_t start[4],
-                                          IN_REGISTER const int8_t *w,
-                                          IN_REGISTER const kibi_dot_taps_s8_inputs *x)
+KIBI_NAKED const int8_t *kibi_dot_taps_s8(KIBI_IN_REGISTER int32_t sums[4], KIBI_IN_REGISTER const int32_t start[4],
+                                          KIBI_IN_REGISTER const int8_t *w,
+                                          KIBI_IN_REGISTER const kibi_dot_taps_s8_inputs *x)
 {
     __asm__ volatile(
         ".syntax unified\n"

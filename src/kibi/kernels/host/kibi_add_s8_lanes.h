@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t elements;    /* of the output, and of each input */
     int32_t activation_min;
@@ -27,9 +23,5 @@ typedef struct {
  * rows: one pointer for each input.
  * scratch: none. */
 void kibi_add_s8_lanes(int8_t *output, const int8_t *const *rows, const kibi_add_s8_lanes_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* A window has kernel_rows * kernel_width * input_channels elements, at most 4096. Behind the last channel and the last
  * element, packed arrays go on with zeros: up to a multiple of 16 and of 2. */
 typedef struct {
@@ -38,9 +34,5 @@ typedef struct {
  * scratch: none; windows are copied to the stack, 32 kB. */
 void kibi_conv2d_s8_lanes(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_lanes_params *params,
                           void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

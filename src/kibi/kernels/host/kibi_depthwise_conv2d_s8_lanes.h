@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Arrays go on with zeros after the last channel: up to a multiple of 16. */
 typedef struct {
     const int8_t *filter;      /* [channels / 16][kernel_rows][kernel_width][16] */
@@ -36,9 +32,5 @@ typedef struct {
  * scratch: none. */
 void kibi_depthwise_conv2d_s8_lanes(int8_t *output, const int8_t *const *rows,
                                     const kibi_depthwise_conv2d_s8_lanes_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t pieces; /* pointers that hold the newest slot one after another */
     int32_t piece_bytes;
@@ -22,9 +18,5 @@ typedef struct {
  * last slot. */
 void kibi_circular_buffer_s8(int8_t *output, const int8_t *const *rows, const kibi_circular_buffer_s8_params *params,
                              void *scratch, void *const *states);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

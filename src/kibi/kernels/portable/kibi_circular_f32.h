@@ -4,16 +4,8 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* value: any, in radians; of an infinity it is a NaN. is_cosine: 0 for the sine. Off by at most 0.57 units in the last place;
  * computed in double precision. */
 float kibi_circular_f32(float value, int32_t is_cosine);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

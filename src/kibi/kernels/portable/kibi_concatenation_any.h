@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t repeats;       /* how often the inputs take turns */
     int32_t inputs;        /* how many there are */
@@ -19,9 +15,5 @@ typedef struct {
  * rows: of each input its pointers to [repeats][bytes]; null where the row has nothing of the input, which then is left out.
  * scratch: none. */
 void kibi_concatenation_any(void *output, const void *const *rows, const kibi_concatenation_any_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

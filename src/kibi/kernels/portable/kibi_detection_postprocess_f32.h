@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t boxes;           /* how many there are, which is the number of steps */
     int32_t classes;         /* that can be detected */
@@ -34,9 +30,5 @@ typedef struct {
  * step: 0 to boxes - 1. */
 void kibi_detection_postprocess_f32(void *const *outputs, const void *const *rows, const kibi_detection_postprocess_f32_params *params,
     void *scratch, int32_t step);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,15 +4,7 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* start plus the products of one row of weights and one input, over `count` elements, at least one. */
 int32_t kibi_dot_1x1_s8(int32_t start, const int8_t *w, const int8_t *x, int32_t count);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

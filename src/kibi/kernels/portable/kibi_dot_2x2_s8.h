@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Two inputs of pieces * count elements each. */
 typedef struct {
     const int8_t *const *rows; /* [pieces] */
@@ -20,9 +16,5 @@ typedef struct {
 /* sums[2 * j + i] becomes bias[i] plus the products of weights row i and input j.
  * w: two rows of pieces * count weights, one after the other. */
 void kibi_dot_2x2_s8(int32_t sums[4], const int32_t bias[2], const int8_t *w, const kibi_dot_2x2_s8_inputs *x);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,17 +4,9 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* sums[i] becomes start[i] plus the products of weights row i and the one input, over `count` elements, at least one.
  * start: may be sums. w: four rows of weights, `stride` elements apart. */
 void kibi_dot_4x1_s8(int32_t sums[4], const int32_t start[4], const int8_t *w, int32_t stride, const int8_t *x,
                      int32_t count);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

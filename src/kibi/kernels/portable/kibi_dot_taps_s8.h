@@ -5,10 +5,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     const int8_t *const *taps;  /* for each tap a pointer to the first channel; null: outside the input */
     const int8_t *const *end;   /* after the last one; there is one at least */
@@ -20,9 +16,5 @@ typedef struct {
 /* sums[i] becomes start[i] plus the products of channel + i and w[i] of each tap.
  * start: may be sums. w: the first tap's weight of the first of the four channels. Returns that of the tap after the last. */
 const int8_t *kibi_dot_taps_s8(int32_t sums[4], const int32_t start[4], const int8_t *w, const kibi_dot_taps_s8_inputs *x);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t pointers;            /* of the tensor */
     int32_t row_bytes;           /* of the tensor, at each pointer */
@@ -26,9 +22,5 @@ typedef struct {
  * scratch: none. */
 void kibi_dynamic_update_slice_any(void *output, const void *const *rows,
                                    const kibi_dynamic_update_slice_any_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

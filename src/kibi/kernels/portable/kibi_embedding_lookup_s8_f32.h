@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t lookups;      /* how many items are looked up */
     int32_t items;        /* how many the table has */
@@ -23,9 +19,5 @@ typedef struct {
  * scratch: none. */
 void kibi_embedding_lookup_s8_f32(void *output, const void *const *rows,
                                   const kibi_embedding_lookup_s8_f32_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,15 +4,7 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* value: any; a NaN gives a NaN. Off by at most 0.502 units in the last place; computed in double precision. */
 float kibi_exp_f32(float value);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

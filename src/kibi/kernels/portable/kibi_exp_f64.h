@@ -4,15 +4,7 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* value: any; a NaN gives a NaN, what is below -708 gives 0. Off by at most 2 units in the last place. */
 double kibi_exp_f64(double value);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

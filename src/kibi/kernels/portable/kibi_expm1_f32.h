@@ -4,15 +4,7 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* value: up to 44, or a NaN. Off by at most 1 unit in the last place; computed in floats. */
 float kibi_expm1_f32(float value);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

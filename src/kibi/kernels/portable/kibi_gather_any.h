@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t batches;             /* parts of the table and of the numbers that belong together */
     int32_t outer;               /* parts of a batch of the table; all numbers of the batch apply to each */
@@ -28,9 +24,5 @@ typedef struct {
  * lookup that leads to no item gives zeros.
  * scratch: none. */
 void kibi_gather_any(void *output, const void *const *rows, const kibi_gather_any_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

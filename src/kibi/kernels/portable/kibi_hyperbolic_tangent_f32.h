@@ -4,15 +4,7 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* value: any; a NaN gives a NaN. Off by at most 2 units in the last place; computed in floats. */
 float kibi_hyperbolic_tangent_f32(float value);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -5,10 +5,6 @@
 #include "kibi.h"
 #include "kibi_subgraph.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t inputs;                 /* tensors that are passed to the subgraphs */
     int32_t outputs;                /* tensors that the node gives */
@@ -23,9 +19,5 @@ typedef struct {
  * scratch: the arena of the subgraphs, aligned as they need it. Its first byte is 1 afterwards where a loop inside reached its limit,
  * else 0. */
 void kibi_if_any(void *const *outputs, const void *const *rows, const kibi_if_any_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,16 +4,8 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* value: any; of 0 it is -infinity, of what is negative a NaN. Off by at most 0.82 units in the last place; computed in double
  * precision. */
 float kibi_logarithm_f32(float value);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

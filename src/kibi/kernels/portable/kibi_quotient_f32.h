@@ -16,15 +16,7 @@
  * a, b: floats, any; a NaN gives a NaN, and so do 0/0 and infinity/infinity. */
 #ifdef KIBI_DIVIDES_BY_INTEGERS
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 float kibi_quotient_f32(float a, float b);
-
-#ifdef __cplusplus
-}
-#endif
 
 #define KIBI_QUOTIENT(a, b) kibi_quotient_f32(a, b)
 

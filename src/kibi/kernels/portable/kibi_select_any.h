@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t pieces;      /* parts of an output row: 1, or its columns */
     int32_t elements;    /* of a piece of the output */
@@ -31,9 +27,5 @@ typedef struct {
  * those for what is taken else, at the steps that the parameters give.
  * scratch: none. */
 void kibi_select_any(void *output, const void *const *rows, const kibi_select_any_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     const int32_t *sizes; /* [rank] */
     int32_t rank;
@@ -17,9 +13,5 @@ typedef struct {
  * rows: one pointer, which is not read.
  * scratch: none. */
 void kibi_shape_any(void *output, const void *const *rows, const kibi_shape_any_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,16 +4,8 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* 1 / (1 + exp(-k / 24)) at k = magnitude / 2**bits, in units of 2**-(16 + bits), on the line between two entries.
  * magnitude: below 255 * 2**bits. bits: 8 or 9. */
 int32_t kibi_sigmoid_s16(uint32_t magnitude, uint32_t bits);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t lines;
     int32_t size;  /* samples of a line */
@@ -20,9 +16,5 @@ typedef struct {
  * states: [lines][delay] int16_t, the samples that are still to come. */
 void kibi_signal_delay_s16(int16_t *output, const int16_t *const *rows,
                            const kibi_signal_delay_s16_params *params, void *scratch, void *const *states);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

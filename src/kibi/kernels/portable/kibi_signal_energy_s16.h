@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t elements; /* of the output */
     int32_t start;    /* first element that is computed; those before it are 0 */
@@ -19,9 +15,5 @@ typedef struct {
  * scratch: none. */
 void kibi_signal_energy_s16(uint32_t *output, const int16_t *const *rows,
                             const kibi_signal_energy_s16_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

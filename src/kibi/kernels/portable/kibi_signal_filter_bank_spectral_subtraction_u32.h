@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t elements;
     int32_t clamps;                        /* not 0: the estimate that is kept is at most the shifted signal */
@@ -26,9 +22,5 @@ typedef struct {
  * states: [elements] uint32_t, the estimates. */
 void kibi_signal_filter_bank_spectral_subtraction_u32(void *const *outputs, const uint32_t *const *rows,
     const kibi_signal_filter_bank_spectral_subtraction_u32_params *params, void *scratch, void *const *states);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

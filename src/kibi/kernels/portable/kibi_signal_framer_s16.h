@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t lines;
     int32_t frames; /* of each line */
@@ -23,9 +19,5 @@ typedef struct {
  * states: [lines][kept] int16_t, the samples that stay; int32_t, how many of each line there are. */
 void kibi_signal_framer_s16(void *const *outputs, const int16_t *const *rows,
                             const kibi_signal_framer_s16_params *params, void *scratch, void *const *states);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t elements;
     int32_t snr_shift;       /* 0 to 63: the product with the gain is shifted to the right */
@@ -19,9 +15,5 @@ typedef struct {
  * scratch: none. */
 void kibi_signal_pcan_u32(uint32_t *output, const uint32_t *const *rows,
                           const kibi_signal_pcan_u32_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

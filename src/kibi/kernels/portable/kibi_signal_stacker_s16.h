@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t channels; /* of a frame */
     int32_t left;     /* copies of the first frame that come before it */
@@ -22,9 +18,5 @@ typedef struct {
  * states: [kept][channels] int16_t, the frames that stay; int32_t, how many there are, -1 before the first inference. */
 void kibi_signal_stacker_s16(void *const *outputs, const int16_t *const *rows,
                              const kibi_signal_stacker_s16_params *params, void *scratch, void *const *states);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

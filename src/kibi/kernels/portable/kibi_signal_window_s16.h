@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t elements;       /* of a row */
     int32_t size;           /* of the window; divides elements */
@@ -20,9 +16,5 @@ typedef struct {
  * scratch: none. */
 void kibi_signal_window_s16(int16_t *output, const int16_t *const *rows,
                             const kibi_signal_window_s16_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,4 +1,4 @@
-/* The columns of an input whose windows on the output meet one of its columns. */
+/* Transposed convolutions: the columns of an input whose windows on the output meet one of its columns, and sums of products. */
 #ifndef KIBI_SPREAD_COLUMNS_H
 #define KIBI_SPREAD_COLUMNS_H
 
@@ -21,6 +21,15 @@ static inline kibi_spread_columns kibi_find_spread_columns(int32_t place, int32_
         found.end = input_width;
     }
     return found;
+}
+
+/* A sum, plus the products of `count` weights and elements less their zero point; it wraps. */
+static inline uint32_t kibi_add_products_s8(uint32_t sum, const int8_t *w, const int8_t *x, int32_t zero_point, int32_t count)
+{
+    for (int32_t i = 0; i < count; ++i) {
+        sum += (uint32_t)(w[i] * (x[i] - zero_point));
+    }
+    return sum;
 }
 
 #endif

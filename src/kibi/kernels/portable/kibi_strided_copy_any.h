@@ -4,10 +4,6 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t bytes;         /* of a piece, which is contiguous in the input and in the output */
     int32_t first_pointer; /* number of the pointer to the row of the first piece */
@@ -22,9 +18,5 @@ typedef struct {
  * rows: pointers to rows or parts of rows; each piece is in one of them.
  * scratch: none. */
 void kibi_strided_copy_any(void *output, const void *const *rows, const kibi_strided_copy_any_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,18 +4,10 @@
 
 #include "kibi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int (*run)(uint8_t *arena); /* one inference of the body; not 0 where a loop inside reached its limit */
     const uint32_t *inputs;     /* for each input the byte of the arena at which it begins */
     const uint32_t *outputs;    /* the same for each output; two never share bytes */
 } kibi_subgraph;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

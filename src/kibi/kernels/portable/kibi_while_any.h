@@ -10,10 +10,6 @@
 #define KIBI_WHILE_LIMIT 100000u
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     int32_t inputs;                 /* tensors that are passed to the subgraphs */
     int32_t outputs;                /* tensors that the node gives */
@@ -28,9 +24,5 @@ typedef struct {
  * scratch: the arena of the subgraphs, aligned as they need it. Its first byte is 1 afterwards where this loop or one inside of it
  * reached its limit, else 0. */
 void kibi_while_any(void *const *outputs, const void *const *rows, const kibi_while_any_params *params, void *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

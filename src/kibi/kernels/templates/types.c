@@ -1,160 +1,91 @@
 /* Kernels that differ in types only. kibi/kernels/templates.py says how a template is read. */
 
-/*= kibi_average_pool2d_TYPE
- *  TYPE: s8 s16
- *  AVERAGE_POOL_2D of integers. Source of the rule: TFLM, integer_ops/pooling.h, AveragePool. */
-#include "kibi_requantize.h"
+/*= kibi_pad_TYPE
+ *  TYPE: s8 s16 s32 f32
+ *  VALUE s8, s32: int32_t
+ *  VALUE s16, f32: TYPE_t
+ *  FILL s8: output = (int8_t *)memset(output, (int)value, (size_t)count) + count;
+ *  FILL s16, s32, f32: for (int32_t i = 0; i < count; ++i) { *output++ = value; }
+ *  PAD. Source of the rule: TFLM, micro/kernels/pad_common.cc. */
+#include <string.h>
 
-static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+static TYPE_t *fill(TYPE_t *output, VALUE value, int32_t count)
+{
+    FILL
+    return output;
+}
 
-static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
+void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
+{
+    const PARAMS *const p = params;
+    const int32_t channels = p->before_channels + p->channels + p->after_channels;
+    const VALUE value = (VALUE)p->value;
+    (void)scratch;
+    output = fill(output, value, p->before_width * channels);
+    for (int32_t piece = 0; piece < p->pieces; ++piece) {
+        const TYPE_t *input = rows[piece];
+        for (int32_t column = 0; column < p->width; ++column) {
+            output = fill(output, value, p->before_channels);
+            memmove(output, input, (size_t)p->channels * sizeof(*output));
+            input += p->channels;
+            output = fill(output + p->channels, value, p->after_channels);
+        }
+    }
+    fill(output, value, p->after_width * channels);
+}
+
+/*= kibi_broadcast_args_TYPE
+ *  TYPE: s32 s64
+ *  BROADCAST_ARGS. Source of the rule: TFLM, reference/broadcast_args.h. */
 
 void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
 {
     const PARAMS *const p = params;
     (void)scratch;
-    int32_t first_row = 0;
-    int32_t end_row = p->kernel_rows;
-    while (rows[first_row] == NULL) {
-        ++first_row;
-    }
-    while (rows[end_row - 1] == NULL) {
-        --end_row;
-    }
-    for (int32_t x = 0; x < p->output_width; ++x) {
-        const int32_t start = x * p->stride - p->pad;
-        const int32_t first = larger(start, 0);
-        const int32_t columns = smaller(start + p->kernel_width, p->input_width) - first;
-        const int32_t count = columns * (end_row - first_row);
-        for (int32_t c = 0; c < p->channels; ++c) {
-            int32_t sum = 0;
-            for (int32_t ky = first_row; ky < end_row; ++ky) {
-                const TYPE_t *input = rows[ky] + first * p->channels + c;
-                for (int32_t i = 0; i < columns; ++i) {
-                    sum += *input;
-                    input += p->channels;
-                }
-            }
-            const int32_t half = sum > 0 ? count / 2 : -(count / 2);
-            *output++ = (TYPE_t)kibi_clamp((sum + half) / count, p->activation_min, p->activation_max);
-        }
+    for (int32_t i = 0; i < p->elements; ++i) {
+        const int32_t i1 = i - (p->elements - p->elements1);
+        const int32_t i2 = i - (p->elements - p->elements2);
+        const TYPE_t size1 = i1 < 0 ? 1 : rows[0][i1];
+        const TYPE_t size2 = i2 < 0 ? 1 : rows[1][i2];
+        output[i] = size1 == 1 ? size2 : size1;
     }
 }
 
-/*= kibi_average_pool2d_TYPE_accumulate
- *  TYPE: s8 s16
- *  AVERAGE_POOL_2D of integers, a row of the window at a time. Source of the rule: TFLM, integer_ops/pooling.h, AveragePool. */
-#include "kibi_requantize.h"
+/*= kibi_signal_overlap_add_TYPE
+ *  TYPE: s16 f32
+ *  HELPER s16: kibi_requantize
+ *  HELPER f32: kibi_float
+ *  TOTAL s16: (TYPE_t)kibi_clamp(a + b, INT16_MIN, INT16_MAX)
+ *  TOTAL f32: a + b
+ *  SignalOverlapAdd. Source of the rule: TFLM, signal/src/overlap_add.cc. */
+#include "HELPER.h"
 
-/* The columns of window `x` that are inside the input: the first, and how many. */
-static inline int32_t columns_inside(int32_t x, const PARAMS *p, int32_t *first)
+static TYPE_t sum(TYPE_t a, TYPE_t b)
 {
-    const int32_t start = x * p->stride - p->pad;
-    const int32_t end = start + p->kernel_width;
-    *first = start > 0 ? start : 0;
-    return (end < p->input_width ? end : p->input_width) - *first;
+    return TOTAL;
 }
 
-static void finish(TYPE_t *output, const int32_t *sums, const PARAMS *p)
+/* Adds one frame. */
+static void add(TYPE_t *output, TYPE_t *rest, const TYPE_t *frame, int32_t size, int32_t step)
 {
-    for (int32_t x = 0; x < p->output_width; ++x) {
-        int32_t first;
-        const int32_t count = columns_inside(x, p, &first) * p->steps;
-        for (int32_t c = 0; c < p->channels; ++c) {
-            const int32_t sum = *sums++;
-            const int32_t half = sum > 0 ? count / 2 : -(count / 2);
-            *output++ = (TYPE_t)kibi_clamp((sum + half) / count, p->activation_min, p->activation_max);
-        }
+    const int32_t kept = size - step;
+    for (int32_t i = 0; i < step; ++i) {
+        output[i] = sum(i < kept ? rest[i] : 0, frame[i]);
+    }
+    for (int32_t i = 0; i < kept; ++i) {
+        rest[i] = sum(i + step < kept ? rest[i + step] : 0, frame[i + step]);
     }
 }
 
-void KERNEL(TYPE_t *output, const TYPE_t *const *rows,
-                                       const PARAMS *params, void *scratch, int32_t step)
+void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch, void *const *states)
 {
-    const PARAMS *const p = params;
-    int32_t *const sums = (int32_t *)scratch;
-    KIBI_ASSERT(sums != NULL && (uintptr_t)scratch % sizeof(int32_t) == 0 && step >= 0 && step < p->steps);
-    for (int32_t x = 0; x < p->output_width; ++x) {
-        int32_t first;
-        const int32_t columns = columns_inside(x, p, &first);
-        const TYPE_t *input = rows[0] + first * p->channels;
-        for (int32_t i = 0; i < columns; ++i) {
-            int32_t *sum = sums + x * p->channels;
-            const TYPE_t *const column_end = input + p->channels;
-            if (step == 0 && i == 0) {
-                while (input != column_end) {
-                    *sum++ = *input++;
-                }
-            }
-            KIBI_UNROLL_TWICE
-            while (input != column_end) {
-                *sum++ += *input++;
-            }
-        }
-    }
-    if (step == p->steps - 1) {
-        finish(output, sums, p);
-    }
-}
-
-/*= kibi_max_pool2d_TYPE
- *  TYPE: s8
- *  LOWEST: -128
- *  MAX_POOL_2D of integers. Source of the rule: TFLM, integer_ops/pooling.h, MaxPool. */
-#include "kibi_requantize.h"
-
-void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
-{
-    const PARAMS *const p = params;
     (void)scratch;
-    for (int32_t x = 0; x < p->output_width; ++x) {
-        const int32_t start = x * p->stride - p->pad;
-        const int32_t first = start > 0 ? start : 0;
-        const int32_t end = start + p->kernel_width < p->input_width ? start + p->kernel_width : p->input_width;
-        for (int32_t c = 0; c < p->channels; ++c) {
-            int32_t largest = LOWEST;
-            for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
-                if (rows[ky] == NULL) {
-                    continue;
-                }
-                const TYPE_t *input = rows[ky] + first * p->channels + c;
-                for (int32_t column = first; column < end; ++column) {
-                    largest = *input > largest ? *input : largest;
-                    input += p->channels;
-                }
-            }
-            *output++ = (TYPE_t)kibi_clamp(largest, p->activation_min, p->activation_max);
-        }
-    }
-}
-
-/*= kibi_max_pool2d_TYPE
- *  TYPE: s16
- *  LOWEST: -32768
- *  MAX_POOL_2D of integers. Source of the rule: TFLM, integer_ops/pooling.h, MaxPool. */
-#include "kibi_requantize.h"
-
-void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
-{
-    const PARAMS *const p = params;
-    (void)scratch;
-    for (int32_t x = 0; x < p->output_width; ++x) {
-        const int32_t start = x * p->stride - p->pad;
-        const int32_t first = start > 0 ? start : 0;
-        const int32_t end = start + p->kernel_width < p->input_width ? start + p->kernel_width : p->input_width;
-        for (int32_t c = 0; c < p->channels; ++c) {
-            int32_t largest = LOWEST;
-            for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
-                if (rows[ky] == NULL) {
-                    continue;
-                }
-                const TYPE_t *input = rows[ky] + first * p->channels + c;
-                for (int32_t column = first; column < end; ++column) {
-                    largest = *input > largest ? *input : largest;
-                    input += p->channels;
-                }
-            }
-            *output++ = (TYPE_t)kibi_clamp(largest, p->activation_min, p->activation_max);
+    for (int32_t line = 0; line < params->lines; ++line) {
+        TYPE_t *const rest = (TYPE_t *)states[0] + line * (params->size - params->step);
+        for (int32_t frame = 0; frame < params->frames; ++frame) {
+            add(output, rest, *rows, params->size, params->step);
+            output += params->step;
+            ++rows;
         }
     }
 }
@@ -162,8 +93,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
 /*= kibi_arg_extreme_TYPE
  *  TYPE: s8 f32
  *  ARG_MAX and ARG_MIN. Source of the rule: TFLM, reference/arg_min_max.h. */
-void KERNEL(int32_t *output, const TYPE_t *const *rows, const PARAMS *params,
-                         void *scratch)
+void KERNEL(int32_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
 {
     const PARAMS *const p = params;
     (void)scratch;
@@ -185,83 +115,12 @@ void KERNEL(int32_t *output, const TYPE_t *const *rows, const PARAMS *params,
     }
 }
 
-/*= kibi_mean_TYPE
- *  TYPE: s8
- *  LOWEST: -128
- *  LARGEST: 127
- *  MEAN of integers. Source of the rule: TFLM, reference/reduce.h, QuantizedMeanOrSum. */
-#include "kibi_requantize.h"
-
-void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch,
-                  int32_t step)
-{
-    const PARAMS *const p = params;
-    int32_t *const sums = (int32_t *)scratch;
-    const TYPE_t *input = rows[0];
-    KIBI_ASSERT(sums != NULL && (uintptr_t)scratch % sizeof(int32_t) == 0 && step >= 0 && step < p->steps);
-    if (step == 0) {
-        for (int32_t o = 0; o < p->output_elements; ++o) {
-            sums[o] = p->start;
-        }
-    }
-    int32_t *const start = sums + step / p->size1 * p->step0 + step % p->size1 * p->step1;
-    for (int32_t k = 0; k < p->size2; ++k) {
-        int32_t *sum = start + k * p->step2;
-        for (int32_t l = 0; l < p->size3; ++l) {
-            *sum = kibi_wrapping_add(*sum, *input++);
-            sum += p->step3;
-        }
-    }
-    if (step == p->steps - 1) {
-        for (int32_t o = 0; o < p->output_elements; ++o) {
-            const int32_t mean = kibi_requantize(sums[o], p->multiplier, p->shift);
-            output[o] = (TYPE_t)kibi_clamp(kibi_wrapping_add(mean, p->output_zero_point), LOWEST, LARGEST);
-        }
-    }
-}
-
-/*= kibi_mean_TYPE
- *  TYPE: s16
- *  LOWEST: INT16_MIN
- *  LARGEST: INT16_MAX
- *  MEAN of integers. Source of the rule: TFLM, reference/reduce.h, QuantizedMeanOrSum. */
-#include "kibi_requantize.h"
-
-void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch,
-                  int32_t step)
-{
-    const PARAMS *const p = params;
-    int32_t *const sums = (int32_t *)scratch;
-    const TYPE_t *input = rows[0];
-    KIBI_ASSERT(sums != NULL && (uintptr_t)scratch % sizeof(int32_t) == 0 && step >= 0 && step < p->steps);
-    if (step == 0) {
-        for (int32_t o = 0; o < p->output_elements; ++o) {
-            sums[o] = p->start;
-        }
-    }
-    int32_t *const start = sums + step / p->size1 * p->step0 + step % p->size1 * p->step1;
-    for (int32_t k = 0; k < p->size2; ++k) {
-        int32_t *sum = start + k * p->step2;
-        for (int32_t l = 0; l < p->size3; ++l) {
-            *sum = kibi_wrapping_add(*sum, *input++);
-            sum += p->step3;
-        }
-    }
-    if (step == p->steps - 1) {
-        for (int32_t o = 0; o < p->output_elements; ++o) {
-            const int32_t mean = kibi_requantize(sums[o], p->multiplier, p->shift);
-            output[o] = (TYPE_t)kibi_clamp(kibi_wrapping_add(mean, p->output_zero_point), LOWEST, LARGEST);
-        }
-    }
-}
-
 /*= kibi_gather_runs_TYPE
  *  TYPE: s8 s16 s32 f32
  *  Output rows put together from runs of elements. */
 #include <string.h>
 
-void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params,
-                         void *scratch)
+void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
 {
     const PARAMS *const p = params;
     (void)scratch;
@@ -300,8 +159,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
  *  SignalRfft: rules N41 and N42. */
 #include "kibi_fft_TYPE.h"
 
-void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params,
-                          void *scratch)
+void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
 {
     const kibi_fft_plan plan = {params->points, params->stage_count, params->stages, params->twiddles, params->half_turn};
     const TYPE_t *input = rows[0];
@@ -318,8 +176,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params,
  *  SignalIrfft of integers: rules N41 and N42. */
 #include "kibi_fft_TYPE.h"
 
-void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params,
-                           void *scratch)
+void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
 {
     const kibi_fft_plan plan = {params->points, params->stage_count, params->stages, params->twiddles, params->half_turn};
     const TYPE_t *input = rows[0];
@@ -330,6 +187,3 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params,
         output += 2 * params->points;
     }
 }
-
-/*= =
- *  Nothing: each part is complete. */
