@@ -41,7 +41,8 @@ setup-dev: $(VENV)/.installed-dev ## ... and what the tests need
 demo: setup ## Run the main job on the model that Kibi ships
 	@$(BIN)/kibi demo
 
-check: setup-dev lint types test wheel ## All that CI runs
+check: setup-dev lint ## All that CI runs
+	$(BIN)/python tests/check.py -n $(JOBS)
 
 check-all: export KIBI_TESTS := exhaustive
 check-all: setup-dev lint types ## ... and the slow, exhaustive tests

@@ -10,10 +10,12 @@ from tests.fuzz import byte_mutations, model_mutations
 from tests.fuzz.corpus import corpus
 from tests.fuzz.runner import Finding, fuzz, run_case
 from tests.fuzz.stages import NATIVE_BATCH, STAGES
+from tests.support.amount import amount
 from tests.toolchain.tools import check_gcc
 
 _COUNTS = {
-    "load": 16_600, "model": 400, "native": 8, "plan": 500, "regions": 100, "place": 500, "events": 500, "arrays": 200,
+    "load": amount(18_000, 16_600), "model": amount(250, 400), "native": amount(3, 8), "plan": amount(250, 500),
+    "regions": 100, "place": amount(250, 500), "events": amount(250, 500), "arrays": amount(80, 200),
     "inspect": 100, "c_api": 1_000,
 }  # fmt: skip
 _SEED = 1

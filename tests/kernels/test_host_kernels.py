@@ -26,11 +26,19 @@ from tests.kernels.overlaps import Probe, probes_of
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
+from tests.support.amount import sample
 from tests.support.operator_models import s8_case
 from tests.toolchain.tools import check_gcc
 
 _HOST = target("host")
 _SETS = _HOST.kernel_sets
+_COMPILERS = [
+    ("zig", "0", ()),
+    ("gcc", "2", ()),
+    *(("zig", "2", ("-target", f"{name}-linux-musl", "-mcpu=baseline")) for name in ("x86_64", "aarch64", "riscv64")),
+    ("gcc", "2", ("-march=x86-64-v3",)),
+    ("zig", "s", ()),
+]
 _SOURCES = tuple(sorted(kernel_folder("host").glob("*.c")))
 _KERNELS = frozenset(variant.kernel for variant in HOST_LANES)
 _LESS = tuple(f"-U__{name}__" for name in ("AVX512BW", "AVX2", "SSE2", "ARM_NEON"))
@@ -241,18 +249,9 @@ def test_longer_windows_and_groups_stay_with_the_general_kernel() -> None:
         assert _packed(view.op.kernel_call(view)) is None
 
 
-@pytest.mark.parametrize("language", ["c99", "c++17"])
 @pytest.mark.parametrize(
-    ("compiler", "level", "flags"),
-    [
-        ("zig", "0", ()),
-        *(
-            ("zig", "2", ("-target", f"{name}-linux-musl", "-mcpu=baseline"))
-            for name in ("x86_64", "aarch64", "riscv64")
-        ),
-        ("gcc", "2", ()),
-        ("gcc", "2", ("-march=x86-64-v3",)),
-    ],
+    ("compiler", "level", "flags", "language"),
+    sample((*each, language) for language in ("c99", "c++17") for each in _COMPILERS),
 )
 def test_sources_give_no_warning(
     compiler: str, level: str, flags: Sequence[str], language: str, tmp_path: Path

@@ -16,6 +16,7 @@ from kibi.planner.placement.problem import PlacementProblem
 from kibi.planner.placement.progress import Capacity, Progress
 from kibi.planner.placement.search import greedy
 from tests.planner.brute_force import is_right, optimum
+from tests.support.amount import sample
 
 
 def _items(count: int, seed: int) -> list[Item]:
@@ -83,7 +84,7 @@ def test_place_items_of_every_size_class_is_right_and_the_same_each_time(count: 
     assert found.peak_bytes <= 1.2 * found.lower_bound_bytes
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", sample(((seed,) for seed in range(12)), [(seed,) for seed in range(4)]))
 def test_place_items_of_huge_sizes_gives_the_optimum_and_no_false_proof(seed: int) -> None:
     """Sizes around 2**53 and up to 2**60 in all are placed as their small likenesses are, whose optimum is known."""
     rng = np.random.default_rng(seed)
