@@ -16,12 +16,23 @@ from functools import cache
 from pathlib import Path
 
 from blocks import ROOT, BlockError, replaced, run_blocks
-from pictures import pictures
-from tables import circumstances, figures, operators_sentence, pages, recorded_counts, rows_sentence
 
 _README, _KERNELS = ROOT / "README.md", ROOT / "docs" / "kernels.md"
 _STALE, _OTHER_TOOLS = 1, 3
-_PAGES, _PICTURES = cache(pages), cache(pictures)
+
+
+@cache
+def _pages() -> Mapping[str, str]:
+    from tables import pages  # noqa: PLC0415 - most documents need neither tables nor pictures
+
+    return pages()
+
+
+@cache
+def _pictures() -> Mapping[str, str]:
+    from pictures import pictures  # noqa: PLC0415 - as above
+
+    return pictures()
 
 
 def written() -> Mapping[Path, Callable[[], str]]:
@@ -29,7 +40,7 @@ def written() -> Mapping[Path, Callable[[], str]]:
     docs = ROOT / "docs"
     made: dict[Path, Callable[[], str]] = {}
     for name in ("operators.md", "errors.md", "commands.md"):
-        made[docs / name] = lambda name=name: _PAGES()[name]  # type: ignore[misc]  # the default binds the loop's value
+        made[docs / name] = lambda name=name: _pages()[name]  # type: ignore[misc]  # the default binds the loop's value
     for name in (
         "plan.svg",
         "plan_by_rows.svg",
@@ -39,7 +50,7 @@ def written() -> Mapping[Path, Callable[[], str]]:
         "recording.svg",
         "packages.svg",
     ):
-        made[docs / "images" / name] = lambda name=name: _PICTURES()[name]  # type: ignore[misc]  # as above
+        made[docs / "images" / name] = lambda name=name: _pictures()[name]  # type: ignore[misc]  # as above
     for path in (_README, ROOT / "CONTRIBUTING.md", *sorted(docs.glob("*.md"))):
         if path not in made:
             made[path] = lambda path=path: _document(path)  # type: ignore[misc]  # as above
@@ -48,6 +59,14 @@ def written() -> Mapping[Path, Callable[[], str]]:
 
 def _document(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
+    if path in (_README, _KERNELS):
+        text = _with_tables(path, text)
+    return run_blocks(text)
+
+
+def _with_tables(path: Path, text: str) -> str:
+    from tables import figures, operators_sentence, recorded_counts, rows_sentence  # noqa: PLC0415 - as above
+
     if path == _README:
         for name, contents in (
             ("figures", figures()),
@@ -55,9 +74,7 @@ def _document(path: Path) -> str:
             ("rows", rows_sentence()),
         ):
             text = replaced(text, name, contents)
-    if path == _KERNELS:
-        text = replaced(text, "counts", recorded_counts())
-    return run_blocks(text)
+    return text if path == _README else replaced(text, "counts", recorded_counts())
 
 
 def _write(path: Path, wanted: str) -> None:
@@ -100,12 +117,18 @@ def main() -> int:
             _write(path, wanted)
         elif _is_stale(path, wanted):
             stale = True
-    if stale and circumstances() not in _README.read_text(encoding="utf-8"):
+    return _advice() if stale else 0
+
+
+def _advice() -> int:
+    """Says what to do about stale documents, and returns the exit code."""
+    from tables import circumstances  # noqa: PLC0415 - as above
+
+    if circumstances() not in _README.read_text(encoding="utf-8"):
         sys.stdout.write(f"The figures were measured with other tools. Here: {circumstances()}\n")
         return _OTHER_TOOLS
-    if stale:
-        sys.stdout.write("Accept this with: make docs\n")
-    return _STALE if stale else 0
+    sys.stdout.write("Accept this with: make docs\n")
+    return _STALE
 
 
 if __name__ == "__main__":

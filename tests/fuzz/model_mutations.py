@@ -4,6 +4,7 @@ Such files pass the checks of bytes and reach what comes after them: rules of sh
 are those of LiteRT's own generated schema.
 """
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from functools import lru_cache
@@ -50,13 +51,23 @@ def unpacked(number: int) -> Any:
     return schema.ModelT.InitFromPackedBuf(bytearray(corpus()[number]), 0)
 
 
+@lru_cache(maxsize=1024)
+def _pickled(number: int) -> bytes:
+    return pickle.dumps(unpacked(number))
+
+
+def _fresh(number: int) -> Any:
+    """Returns the model as objects that may be changed: a copy, which is four times as quick from a pickle."""
+    return pickle.loads(_pickled(number))  # noqa: S301 - pickled above
+
+
 def mutated(number: int, rng: np.random.Generator) -> bytes:
     """The model of that number in the corpus with one to three mutations.
 
     Raises:
         WriterError: the schema's writer cannot write it.
     """
-    model = deepcopy(unpacked(number))
+    model = _fresh(number)
     for _ in range(int(rng.choice((1, 1, 1, 2, 3)))):
         _MUTATIONS[int(rng.integers(len(_MUTATIONS)))](model, rng)
     return packed(model)
@@ -261,7 +272,7 @@ def _repeat_operator(model: Any, rng: np.random.Generator) -> None:
 
 def _splice(model: Any, rng: np.random.Generator) -> None:
     """Appends all subgraphs, or the operators of the first, of another model of the corpus."""
-    other = deepcopy(unpacked(int(rng.integers(len(corpus())))))
+    other = _fresh(int(rng.integers(len(corpus()))))
     if not other.subgraphs or not model.subgraphs:
         return
     tensors, buffers, codes = (

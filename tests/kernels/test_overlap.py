@@ -13,6 +13,7 @@ from kibi.ops import operators
 from tests.kernels.overlaps import Probe, probes_of, run
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, convolution
+from tests.support.amount import amount
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 from tests.support.wider_models import WIDER_MODELS
@@ -23,7 +24,7 @@ _KERNELS = frozenset(
     kernel for operator in operators().values() for kernel in operator.kernels if not operator.subgraph_names
 )
 """Those that run other graphs have no overlap, and cannot be called alone."""
-_ENOUGH = 40
+_ENOUGH = amount(15, 40)
 """Probes of a kernel."""
 _ELEMENTWISE = (
     *("kibi_add_s8", "kibi_add_s16", "kibi_add_f32", "kibi_table_s8", "kibi_mul_s8", "kibi_neg_f32"),

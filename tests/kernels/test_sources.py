@@ -30,7 +30,7 @@ _EVERY = [
     for level in ("s", "2", "3")
 ]
 _FOR_ARM = [each for each in _EVERY if each[0] != "host"]
-_USUAL = {("cortex-m4", "c++17", "s"), ("cortex-m0plus", "c99", "3")}
+_USUAL = {("cortex-m0plus", "c++17", "s")}
 """Processor, language and level that each run compiles for; the long one for all."""
 
 
