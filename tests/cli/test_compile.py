@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import Kibi
 from tests.frontends.models import fully_connected
+from tests.support.amount import sample
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
@@ -132,8 +133,13 @@ def test_compile_into_a_read_only_folder_says_so(
     assert "Permission denied" in done.err
 
 
-@pytest.mark.parametrize("signal_name", ["SIGINT", "SIGTERM"])
-@pytest.mark.parametrize("call", ["rename", "replace"])
+@pytest.mark.parametrize(
+    ("signal_name", "call"),
+    sample(
+        [(name, call) for name in ("SIGINT", "SIGTERM") for call in ("rename", "replace")],
+        [("SIGINT", "rename"), ("SIGTERM", "replace")],
+    ),
+)
 def test_compile_interrupted_leaves_the_folder_as_it_was(
     glyphs: Path, tmp_path: Path, signal_name: str, call: str
 ) -> None:

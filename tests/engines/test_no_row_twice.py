@@ -19,6 +19,7 @@ from kibi.toolchain import build_image, build_shared
 from tests.engines.networks import pooled_network, residual_network
 from tests.engines.test_interleaved import interleaved_runs
 from tests.planner.networks import by_row
+from tests.support.amount import sample
 
 Network = Callable[[], tuple[Graph, tuple[Run, ...]]]
 """A model, and an order whose row steps interleave."""
@@ -72,7 +73,7 @@ def _counting(model: Graph, plan: Plan, folder: Path) -> tuple[Library, list[Pat
 
 
 @networks
-@pytest.mark.parametrize("target", ["cortex-m4", "cortex-m0plus"])
+@pytest.mark.parametrize("target", sample([("cortex-m4",), ("cortex-m0plus",)]))
 def test_each_kernel_is_called_once_a_row_step_on_the_device(network: Network, target: str, tmp_path: Path) -> None:
     """Two inferences on the emulated core call each kernel twice for each row step of its nodes, and no more."""
     model, runs = network()

@@ -16,6 +16,7 @@ from kibi.dtypes import Array
 from kibi.engines import HostEngine
 from kibi.ir import Graph
 from tests.support import zoo
+from tests.support.amount import sample
 
 pytestmark = zoo.requires_zoo
 
@@ -102,7 +103,10 @@ def test_real_input_has_the_answer_that_tflm_gives(key: str) -> None:
     assert _cached(name)(_input(what)).tolist() == _expected()[key]
 
 
-@pytest.mark.parametrize("name", ["tflm_person_detect", "tflm_micro_speech", "mlperf_kws_int8", "mlperf_ic_int8"])
+@pytest.mark.parametrize(
+    "name",
+    sample([("tflm_person_detect",), ("tflm_micro_speech",), ("mlperf_ic_int8",), ("mlperf_kws_int8",)]),
+)
 def test_real_inputs_in_host_c_have_the_answers_that_tflm_gives(name: str, tmp_path: Path) -> None:
     """All inputs of a model, one after another, in C."""
     run = _host(_model(name), tmp_path)

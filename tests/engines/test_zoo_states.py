@@ -7,6 +7,7 @@ import pytest
 import kibi
 from kibi.engines import DeviceEngine, HostEngine
 from tests.support import zoo
+from tests.support.amount import sample
 
 _MODELS = (
     "coral_keras_lstm_mnist",
@@ -20,7 +21,7 @@ _MODELS = (
 pytestmark = zoo.requires_zoo
 
 
-@pytest.mark.parametrize("name", _MODELS)
+@pytest.mark.parametrize("name", sample((name,) for name in _MODELS))
 def test_consecutive_runs_equal_tflm_in_all_engines(name: str, tmp_path: Path) -> None:
     """Layers of SVDF and LSTM carry their states from one seeded run to the next as TFLM's do."""
     model = kibi.load(zoo.model_path(name))

@@ -8,11 +8,13 @@ import pytest
 
 from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
 from tests.quant.boundaries import TRIPLES
+from tests.support.amount import sample
 
 Draw = Callable[[np.random.Generator], Case]
 _CASES = 60
 _CHANNELS = 3001
 _LIMITS = ((-128, 127), (-128, 127), (-128, 20), (-10, 127), (0, 0), (30, -30))
+_BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m33", "zig", "2"), ("cortex-m4", "gcc", "2"), ("cortex-m4", "gcc", "s"))
 
 
 def _scaling(rng: np.random.Generator, channels: int) -> dict[str, int | np.ndarray]:
@@ -132,10 +134,8 @@ _DRAWS: dict[str, Draw] = {
 
 
 @pytest.mark.parametrize(
-    ("name", "compiler", "level"),
-    [("cortex-m4", "zig", "s"), ("cortex-m33", "zig", "2"), ("cortex-m4", "gcc", "2"), ("cortex-m4", "gcc", "s")],
+    ("kernel", "name", "compiler", "level"), sample((kernel, *build) for kernel in sorted(_DRAWS) for build in _BUILDS)
 )
-@pytest.mark.parametrize("kernel", sorted(_DRAWS))
 def test_kernel_drawn_case_gives_the_portable_bytes(
     kernel: str, name: str, compiler: str, level: str, tmp_path: Path
 ) -> None:

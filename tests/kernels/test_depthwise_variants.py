@@ -23,6 +23,7 @@ from tests.kernels.overlaps import run as run_probes
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
+from tests.support.amount import sample
 
 Pack = Callable[[KernelCall], KernelCall | None]
 Values = dict[str, int | np.ndarray]
@@ -112,8 +113,10 @@ def _drawn(kernel: str, rng: np.random.Generator) -> tuple[Values, list[np.ndarr
     return values, [_bytes(rng, input_width * channels) for _ in range(kernel_rows)]
 
 
-@pytest.mark.parametrize(("name", "kernel_sets", "compiler", "level"), _BUILDS)
-@pytest.mark.parametrize("kernel", sorted(_PACKS))
+@pytest.mark.parametrize(
+    ("kernel", "name", "kernel_sets", "compiler", "level"),
+    sample((kernel, *build) for kernel in sorted(_PACKS) for build in _BUILDS),
+)
 def test_drawn_rows_equal_the_general_kernel(
     kernel: str, name: str, kernel_sets: tuple[str, ...], compiler: str, level: str, tmp_path: Path
 ) -> None:

@@ -16,14 +16,23 @@ from kibi.kernels import kernel_folder, text_of
 from kibi.targets import Target, target
 from kibi.toolchain import Image, compile_objects, read_image
 from kibi.toolchain.link import link_device
+from tests.support.amount import sample
 from tests.toolchain.tools import check_cross
 
 _SETS = {"armv7em": "cortex-m4", "armv7m": "cortex-m3", "armv6m": "cortex-m0plus"}
 _NAKED = re.compile(
     r"^(?:static KIBI_NOINLINE )?KIBI_NAKED (?:__attribute__\(\(aligned\(4\)\)\) )?[\w ]+[ *](\w+)\(", re.MULTILINE
 )
+_CORES = tuple(_SETS.values())
 _HOOKS = Path(__file__).with_name("hooks.c")
 _PROFILED = "-finstrument-functions --coverage -fstack-protector-all"
+_INSTRUMENTED = (
+    ("gcc", f"{_PROFILED} -fpatchable-function-entry=4"),
+    ("gcc", "-pg -fno-omit-frame-pointer"),
+    ("gcc", "-flto"),
+    ("gcc", "-flto -O3 -fstack-protector-all"),
+    ("zig", "-finstrument-functions -fstack-protector-all"),
+)
 _HOOK_FLAGS = {"gcc": ("-fno-builtin",), "zig": ("-fno-builtin", "-Wno-reserved-identifier")}
 _EVERY = {
     "gcc": (
@@ -118,16 +127,12 @@ def test_kernels_in_assembly_are_all_looked_at(tmp_path: Path) -> None:
         assert not [name for name, text in texts.items() if "((naked" in text]
 
 
-@pytest.mark.parametrize("name", ["cortex-m4", "cortex-m3", "cortex-m0plus"])
 @pytest.mark.parametrize(
-    ("compiler", "flags"),
-    [
-        pytest.param("gcc", f"{_PROFILED} -fpatchable-function-entry=4", marks=pytest.mark.cross),
-        pytest.param("gcc", "-pg -fno-omit-frame-pointer", marks=pytest.mark.cross),
-        pytest.param("gcc", "-flto", marks=pytest.mark.cross),
-        pytest.param("gcc", "-flto -O3 -fstack-protector-all", marks=pytest.mark.cross),
-        ("zig", "-finstrument-functions -fstack-protector-all"),
-    ],
+    ("compiler", "flags", "name"),
+    sample(
+        [(*each, core) for each in _INSTRUMENTED for core in _CORES],
+        [(*each, _CORES[number % len(_CORES)]) for number, each in enumerate(_INSTRUMENTED)],
+    ),
 )
 def test_model_of_instrumented_code_gives_the_same_bits(
     name: str, compiler: str, flags: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
