@@ -53,7 +53,7 @@ CODEGEN = (
         "for name in view.op.states)",
         "for name in reversed(view.op.states))",
         "A kernel with several states is given them in reverse.",
-        (_HOST_C,),
+        ("tests/ops/test_host_c.py", "-k", "sanitizers"),
     ),
     Mutation(
         "codegen.init-of-null-writes",
