@@ -23,7 +23,7 @@ LAYERS = (
     ("planner",),
     ("eager",),
     ("runtime", "codegen"),
-    ("tflm", "arrays"),
+    ("tflm", "arrays", "planfile"),
     ("emulator",),
     ("engines",),
     ("reports",),

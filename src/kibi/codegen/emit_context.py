@@ -103,9 +103,13 @@ class EmitContext:
         """Itself, then the subgraphs inside, each followed by those inside of it; each once."""
         return tuple(dict.fromkeys((self, *(inner for body in self.subgraphs for inner in body.with_subgraphs))))
 
+    def body(self, number: int, name: str) -> "EmitContext":
+        """A graph that a node runs, by its name there."""
+        return self._body_of[number, name]
+
     def body_name(self, number: int, name: str) -> CCode:
         """The C name of a body of a node."""
-        return self._body_of[number, name].prefix
+        return self.body(number, name).prefix
 
     def own(self, number: int, name: CCode) -> CCode:
         """The C name of something that belongs to a node."""

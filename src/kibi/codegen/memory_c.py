@@ -98,6 +98,16 @@ def run_result(b: EmitContext) -> tuple[CCode, CCode]:
     return (code("int"), code("    return 0;\n")) if b.can_end or b.is_subgraph else (code("void"), code(""))
 
 
+def run_parameters(b: EmitContext) -> CCode:
+    """The parameters of that function: an operator hands its graph over to it, which does not need it."""
+    return code("const kibi_subgraph *body, $memory", memory=parameter(b)) if b.is_subgraph else parameter(b)
+
+
+def run_start(b: EmitContext) -> CCode:
+    """The first statements of that function."""
+    return code("    (void)body;\n") if b.is_subgraph else code("")
+
+
 def fields(b: EmitContext) -> CCode:
     """The fields of the model's struct that say where its bytes are."""
     if b.is_plain:

@@ -2,7 +2,7 @@
 
 from kibi.codegen.c_text import call_statement, indentation, product, total
 from kibi.codegen.emit_context import EmitContext
-from kibi.codegen.memory_c import Ending, argument, ending, parameter, run_result
+from kibi.codegen.memory_c import Ending, argument, ending, run_parameters, run_result, run_start
 from kibi.codegen.order_table_c import order_table
 from kibi.codegen.schedule import Block, Form, blocks
 from kibi.codegen.schedule_folding import Entry, Group
@@ -23,12 +23,13 @@ def order(b: EmitContext) -> CCode:
         """\
 ${about}static $result ${prefix}_run($memory)
 {
-${body}${last}}
+${start}${body}${last}}
 """,
         about=comment(_ABOUT),
         result=result,
         prefix=b.prefix,
-        memory=parameter(b),
+        memory=run_parameters(b),
+        start=run_start(b),
         body=lines(_group(b, group) for group in b.schedule.groups),
         last=last,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kibi.codegen.c_text import integer_bits, integer_type
 from kibi.codegen.emit_context import EmitContext
-from kibi.codegen.memory_c import argument, ending, of_model, parameter, run_result
+from kibi.codegen.memory_c import argument, ending, of_model, parameter, run_parameters, run_result, run_start
 from kibi.codegen.order_lines import Line, columns
 from kibi.codegen.schedule import Form, run_numbers
 from kibi.text.c import CCode, code, comment, filled, lines, plain, remark, word
@@ -149,14 +149,15 @@ ${entries}};
         """\
 static $result ${prefix}_run($memory)
 {
-    for (uint32_t i = 0; i < ${count}u; ++i) {
+${start}    for (uint32_t i = 0; i < ${count}u; ++i) {
         $call
     }
 ${last}}
 """,
         result=result,
         prefix=b.prefix,
-        memory=parameter(b),
+        memory=run_parameters(b),
+        start=run_start(b),
         count=len(runs),
         call=_call(b, step, len(runs), code("\n        ")),
         last=last,
@@ -341,7 +342,7 @@ def _lines_driver(b: EmitContext, count: int) -> CCode:
         """\
 static $result ${prefix}_run($memory)
 {
-    int32_t i = 0, turn = 0;
+${start}    int32_t i = 0, turn = 0;
     while (i < $count) {
         const plan_line at = plan_order[i++];
         if (at.from == REPEAT) {
@@ -360,7 +361,8 @@ ${last}}
 """,
         result=result,
         prefix=b.prefix,
-        memory=parameter(b),
+        memory=run_parameters(b),
+        start=run_start(b),
         count=count,
         call=_call(b, step, count, code("\n            ")),
         last=last,

@@ -13,6 +13,12 @@ ArenaMisaligned = declare_error("ArenaMisaligned", "the arena, or an external bu
 NotInitialized = declare_error("NotInitialized", "the model has not all its memory yet")
 OutOfSequence = declare_error("OutOfSequence", "a row or a call came out of order")
 LoopTooLong = declare_error("LoopTooLong", "a loop in the model took more iterations than its limit")
+FileRefused = declare_error(
+    "FileRefused", "the bytes are no plan file of this version, or ask for what no model may do"
+)
+KernelMissing = declare_error(
+    "KernelMissing", "a plan file needs a kernel, or room for one, that the core does not have"
+)
 
 EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived)
 """The events that are no errors."""
@@ -23,5 +29,7 @@ ERRORS = {
     "KIBI_ERROR_NOT_INITIALIZED": NotInitialized,
     "KIBI_ERROR_SEQUENCE": OutOfSequence,
     "KIBI_ERROR_LIMIT": LoopTooLong,
+    "KIBI_ERROR_FILE": FileRefused,
+    "KIBI_ERROR_KERNEL": KernelMissing,
 }
 """The reported error, by status code of the C library."""

@@ -47,5 +47,7 @@ STATUS = {
     -4: "the model has not all its memory yet",
     -5: "a row or a call out of order",
     -6: "a loop took more iterations than its limit",
+    -16: "the bytes are no plan file of this version, or they were changed",
+    -17: "the plan file needs a kernel that the core has not, or more room than it has",
 }
 """The meaning of the C library's status codes."""

@@ -16,7 +16,7 @@ void kibi_if_any(void *const *outputs, const void *const *rows, const kibi_if_an
             memcpy(to, *rows++, (size_t)piece[1]);
         }
     }
-    const int status = body->run(arena);
+    const int status = body->run(body, arena);
     for (int32_t i = 0; i < params->outputs; ++i) {
         memcpy(outputs[i], arena + body->outputs[i], (size_t)piece[i]);
     }

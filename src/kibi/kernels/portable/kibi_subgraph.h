@@ -4,10 +4,11 @@
 
 #include "kibi.h"
 
-typedef struct {
-    int (*run)(uint8_t *arena); /* one inference of the body; not 0 where a loop inside reached its limit */
-    const uint32_t *inputs;     /* for each input the byte of the arena at which it begins */
-    const uint32_t *outputs;    /* the same for each output; two never share bytes */
+typedef struct kibi_subgraph {
+    /* one inference of the body, which is given itself; not 0 where a loop inside reached its limit */
+    int (*run)(const struct kibi_subgraph *body, uint8_t *arena);
+    const uint32_t *inputs;  /* for each input the byte of the arena at which it begins */
+    const uint32_t *outputs; /* the same for each output; two never share bytes */
 } kibi_subgraph;
 
 #endif

@@ -10,7 +10,7 @@ static int run(const kibi_subgraph *body, void *const *carried, const kibi_while
     for (int32_t i = 0; i < params->inputs; ++i) {
         memcpy(arena + body->inputs[i], carried[i], (size_t)bytes[i]);
     }
-    return body->run(arena);
+    return body->run(body, arena);
 }
 
 void kibi_while_any(void *const *outputs, const void *const *rows, const kibi_while_any_params *params, void *scratch)

@@ -1,0 +1,649 @@
+/* Runs plan files: the order, line by line; for each step the pointers to its rows, its parameters, and its kernel. */
+#include "kibi_core.h"
+
+#include <string.h>
+
+#include "kernels/kibi_subgraph.h"
+
+/* The most slots of a step that this core has room for: pointers to rows, outputs and states, and words of parameters. */
+#ifndef KIBI_CORE_SLOTS
+#define KIBI_CORE_SLOTS 1024
+#endif
+
+#if defined(__GNUC__)
+#define KIBI_INLINE static inline __attribute__((always_inline))
+#else
+#define KIBI_INLINE static inline
+#endif
+
+/* A graph that runs: the model, or one inside of an operator, with the arena of its own. All fields are pointers: those of an
+ * operator's graphs are in its slots. */
+typedef struct {
+    kibi_subgraph subgraph; /* must be first: kernels hand it back */
+    const kibi_model *model;
+    const kibi_file_graph *graph;
+    uint8_t *memory[KIBI_MEMORY_EXTERNAL]; /* arena, state, file */
+} running;
+
+static const void *at(const kibi_model *model, uint32_t offset)
+{
+    return model->file + offset;
+}
+
+static const kibi_file_header *header_of(const kibi_model *model)
+{
+    return (const kibi_file_header *)(const void *)model->file;
+}
+
+static const kibi_file_graph *graph_of(const kibi_model *model, uint32_t number)
+{
+    return (const kibi_file_graph *)at(model, header_of(model)->graphs) + number;
+}
+
+/* Searches the table of kernels; NULL where it has no such kernel. */
+static KIBI_NOINLINE const kibi_kernel *search(const kibi_kernels *kernels, uint32_t id)
+{
+    uint32_t low = 0, high = kernels->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (kernels->kernels[middle].id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < kernels->count && kernels->kernels[low].id == id ? &kernels->kernels[low] : NULL;
+}
+
+KIBI_INLINE const kibi_kernel *find(const kibi_kernels *kernels, uint32_t id, uint32_t expected)
+{
+    const kibi_kernel *const kernel = &kernels->kernels[expected];
+    return expected < kernels->count && kernel->id == id ? kernel : search(kernels, id);
+}
+
+/* The entry of a tensor's table, or the place in its ring, for a row. */
+static KIBI_NOINLINE uint32_t placed(const kibi_model *model, const kibi_file_tensor *tensor, uint32_t row)
+{
+    const void *const table = at(model, tensor->table);
+    switch (tensor->placing) {
+    case KIBI_PLACING_RING:
+        return row % tensor->period;
+    case KIBI_PLACING_BYTES:
+        return ((const uint8_t *)table)[row];
+    case KIBI_PLACING_HALVES:
+        return ((const uint16_t *)table)[row];
+    default:
+        return ((const uint32_t *)table)[row];
+    }
+}
+
+/* The first byte of the memory in which a tensor is. */
+KIBI_INLINE uint8_t *memory_of(const running *run, const kibi_file_tensor *tensor)
+{
+    const uint32_t memory = tensor->memory;
+    return memory < KIBI_MEMORY_EXTERNAL ? run->memory[memory]
+                                         : (uint8_t *)run->model->external[memory - KIBI_MEMORY_EXTERNAL];
+}
+
+KIBI_INLINE uint8_t *row_of(const running *run, const kibi_file_tensor *tensor, uint32_t row)
+{
+    if (tensor->placing != KIBI_PLACING_LINEAR) {
+        row = placed(run->model, tensor, row);
+    }
+    return memory_of(run, tensor) + (uint32_t)(tensor->base + row * tensor->step);
+}
+
+/* Writes the pointers to what a step reads of one input; returns where the next input's pointers begin. */
+static KIBI_NOINLINE const void **fetch(const running *run, uint32_t steps, const kibi_file_read *read, uint32_t step,
+                                        const void **rows)
+{
+    const kibi_file_tensor *const tensor =
+        (const kibi_file_tensor *)at(run->model, run->graph->tensors) + read->tensor;
+    uint32_t first = 0;
+    if (read->steps != steps) {
+        const uint32_t batch = step / read->steps;
+        step -= batch * read->steps;
+        first = (read->flags & KIBI_READING_SHARED) != 0 ? 0 : batch * read->rows;
+    }
+    /* Numbers wrap around here: a row before the first one is a number above all rows. */
+    const uint32_t count = read->count, dilation = (uint32_t)read->dilation, limit = read->rows;
+    const void *const filler = read->filler != 0 ? at(run->model, read->filler) : NULL;
+    uint32_t row = (uint32_t)read->start + (uint32_t)read->stride * step;
+    const void **const end = rows + count;
+    if (read->parts != 1) {
+        const uint32_t parts = read->parts, part_bytes = tensor->row_bytes / parts;
+        for (; rows < end; row += dilation) {
+            const uint32_t part = first + row, whole = part / parts;
+            *rows++ = row < limit ? row_of(run, tensor, whole) + (part - whole * parts) * part_bytes : filler;
+        }
+    } else if (tensor->placing == KIBI_PLACING_LINEAR) {
+        const uint8_t *const memory = memory_of(run, tensor);
+        const uint32_t bytes = dilation * tensor->step;
+        uint32_t place = tensor->base + (first + row) * tensor->step;
+        for (; rows < end; row += dilation, place += bytes) {
+            *rows++ = row < limit ? memory + place : filler;
+        }
+    } else {
+        for (; rows < end; row += dilation) {
+            *rows++ = row < limit ? row_of(run, tensor, first + row) : filler;
+        }
+    }
+    return rows;
+}
+
+static int run_subgraph(const kibi_subgraph *subgraph, uint8_t *arena);
+
+/* Four words, which are copied at once. */
+typedef struct {
+    uint32_t words[4];
+} four_words;
+
+/* Makes a kernel's parameters from the bytes in the file: offsets become pointers. */
+KIBI_INLINE void unpack(const kibi_model *model, const kibi_kernel *kernel, const uint32_t *from, void **slots)
+{
+    const uint32_t words = kernel->words;
+    const uintptr_t file = (uintptr_t)model->file;
+    uint32_t pointers = kernel->pointers;
+    if (sizeof(void *) == sizeof(uint32_t)) { /* slots have words */
+        four_words *to = (four_words *)(void *)slots;
+        const four_words *source = (const four_words *)(const void *)from;
+        const four_words *const end = (const four_words *)(const void *)(from + words);
+        do {
+            *to++ = *source++;
+        } while (source < end);
+        for (; pointers != 0; pointers >>= 1, ++slots) {
+            if ((pointers & 1u) != 0 && *slots != NULL) {
+                *slots = (void *)((uintptr_t)*slots + file);
+            }
+        }
+        return;
+    }
+    uint8_t *to = (uint8_t *)slots;
+    for (uint32_t word = 0; word < words; ++word, pointers >>= 1) {
+        if ((pointers & 1u) != 0) {
+            const void *const pointer = from[word] != 0 ? at(model, from[word]) : NULL;
+            to += (uintptr_t)to % sizeof(void *);
+            memcpy(to, &pointer, sizeof pointer);
+            to += sizeof pointer;
+        } else {
+            memcpy(to, &from[word], sizeof(uint32_t));
+            to += sizeof(uint32_t);
+        }
+    }
+}
+
+/* The same for a kernel that runs graphs, whose last parameters are their numbers; they follow in the slots. */
+static KIBI_NOINLINE void unpack_graphs(const kibi_model *model, const kibi_kernel *kernel, const uint32_t *from,
+                                        void **slots)
+{
+    running *made = (running *)(void *)(slots + kernel->words);
+    unpack(model, kernel, from, slots);
+    /* Pointers come before them, and end where a pointer may begin. */
+    void **to = slots;
+    uint32_t bytes = 0;
+    for (uint32_t word = 0; word < kernel->first_subgraph; ++word) {
+        const uint32_t size = (kernel->pointers >> word & 1u) != 0 ? (uint32_t)sizeof(void *) : 4u;
+        bytes += (size - bytes % size) % size + size;
+    }
+    to += (bytes + sizeof(void *) - 1u) / sizeof(void *);
+    for (uint32_t word = kernel->first_subgraph; word < kernel->words; ++word, ++made) {
+        const kibi_file_graph *const graph = graph_of(model, from[word]);
+        made->subgraph.run = run_subgraph;
+        made->subgraph.inputs = (const uint32_t *)at(model, graph->inputs);
+        made->subgraph.outputs = (const uint32_t *)at(model, graph->outputs);
+        made->model = model;
+        made->graph = graph;
+        *to++ = made;
+    }
+}
+
+enum { DONE = 0, WAITS = 1, AT_LIMIT = 2, PAUSED = 3, NEEDS_ROW = 4 };
+
+/* Runs steps of a node; not DONE if it ended the inference. */
+KIBI_INLINE int run_steps(const running *run, const kibi_file_node *node, uint32_t step, uint32_t end, void **slots)
+{
+    const kibi_model *const model = run->model;
+    const kibi_file_tensor *const tensors = (const kibi_file_tensor *)at(model, run->graph->tensors);
+    const kibi_kernel *const kernel = find(model->kernels, node->kernel_id, node->place);
+    const kibi_file_write *const writes = (const kibi_file_write *)at(model, node->writes);
+    const uint32_t *const params = (const uint32_t *)at(model, node->params);
+    const uint32_t outputs = node->output_count, writes_count = outputs + node->state_count;
+    const void **const rows = (const void **)(uintptr_t)(slots + writes_count);
+    kibi_call call;
+    call.params = slots + node->rows;
+    call.outputs = slots;
+    call.states = slots + outputs;
+    call.rows = rows;
+    call.scratch = node->scratch == KIBI_NOTHING ? NULL : run->memory[KIBI_MEMORY_ARENA] + node->scratch;
+    if ((node->flags & KIBI_KIND_CONTROLS) != 0) {
+        unpack_graphs(model, kernel, params, slots + node->rows);
+    } else {
+        unpack(model, kernel, params, slots + node->rows);
+    }
+    do {
+        const void **next = rows;
+        const kibi_file_read *read = (const kibi_file_read *)at(model, node->reads);
+        for (uint32_t k = node->read_count; k != 0; --k, ++read) {
+            if ((read->flags & KIBI_READING_SINGLE) != 0) {
+                *next++ = row_of(run, &tensors[read->tensor], step);
+            } else {
+                next = fetch(run, node->steps, read, step, next);
+            }
+        }
+        const uint32_t made = (node->flags & KIBI_KIND_ACCUMULATES) != 0 ? 0 : step;
+        for (uint32_t k = 0; k < writes_count; ++k) { /* states make no rows: theirs is the first */
+            slots[k] = row_of(run, &tensors[writes[k].tensor], made * writes[k].rows);
+        }
+        call.output = slots[0];
+        call.step = (int32_t)step;
+        kernel->call(&call);
+    } while (++step < end);
+    if ((node->flags & KIBI_KIND_EXITS) != 0 && end == node->steps) {
+        return *(const int32_t *)call.states[0] != 0 ? WAITS : DONE;
+    }
+    return (node->flags & KIBI_KIND_LOOPS) != 0 && *(const uint8_t *)call.scratch != 0 ? AT_LIMIT : DONE;
+}
+
+/* Goes on with an inference from a place in the order: to its end, to its next row, or for so many steps. */
+static KIBI_NOINLINE int run_order(const running *run, kibi_position *place, const void *row, uint32_t budget,
+                                   void **slots)
+{
+    const kibi_file_graph *const graph = run->graph;
+    const kibi_file_node *const nodes = (const kibi_file_node *)at(run->model, graph->nodes);
+    const void *const lines = at(run->model, graph->lines);
+    while (place->line < graph->line_count) {
+        const kibi_file_line *const line = (const kibi_file_line *)lines + place->line;
+        const kibi_file_wide_line *const wide = (const kibi_file_wide_line *)lines + place->line;
+        const int is_wide = (graph->flags & KIBI_GRAPH_WIDE) != 0;
+        const uint32_t start = is_wide ? wide->start : line->start, last = is_wide ? wide->last : line->last;
+        const uint32_t steps = is_wide ? wide->steps : line->steps;
+        if (start >= graph->node_count) { /* the lines above, once more */
+            if (++place->turn < steps) {
+                place->line -= last;
+            } else {
+                place->turn = 0;
+                ++place->line;
+            }
+            continue;
+        }
+        const int32_t further = is_wide ? wide->further : line->further;
+        const int32_t first = (is_wide ? wide->step : line->step) + (int32_t)place->turn * further;
+        const int32_t after = first + (int32_t)steps;
+        for (const kibi_file_node *node = nodes + start + place->node; node <= nodes + last; ++node) {
+            const uint32_t end = after <= 0 ? 0 : (uint32_t)after < node->steps ? (uint32_t)after : node->steps;
+            for (;;) {
+                const uint32_t step = (first > 0 ? (uint32_t)first : 0) + place->step;
+                if (step >= end) {
+                    break;
+                }
+                uint32_t count = end - step;
+                if ((node->flags & KIBI_KIND_RECEIVES) != 0) {
+                    if (row == NULL) {
+                        return NEEDS_ROW;
+                    }
+                    const kibi_file_write *const write = (const kibi_file_write *)at(run->model, node->writes);
+                    const kibi_file_tensor *const tensor =
+                        (const kibi_file_tensor *)at(run->model, graph->tensors) + write->tensor;
+                    memcpy(row_of(run, tensor, step), row, tensor->row_bytes);
+                    row = NULL;
+                    count = 1;
+                } else {
+                    if (budget == 0) {
+                        return PAUSED;
+                    }
+                    count = count < budget ? count : budget;
+                    budget -= count;
+                    const int ended = run_steps(run, node, step, step + count, slots);
+                    if (ended != DONE) {
+                        return ended;
+                    }
+                }
+                place->step += count;
+            }
+            ++place->node;
+            place->step = 0;
+        }
+        place->node = 0;
+        ++place->line;
+    }
+    return DONE;
+}
+
+/* The same with as many slots as the file's steps need, or a few more. */
+#define KIBI_RUN_IN(count)                                                                                       \
+    static KIBI_NOINLINE int run_in_##count(const running *run, kibi_position *place, const void *row,           \
+                                            uint32_t budget)                                                     \
+    {                                                                                                            \
+        void *slots[count];                                                                                      \
+        return run_order(run, place, row, budget, slots);                                                        \
+    }
+KIBI_RUN_IN(16)
+KIBI_RUN_IN(24)
+KIBI_RUN_IN(32)
+KIBI_RUN_IN(48)
+KIBI_RUN_IN(96)
+KIBI_RUN_IN(KIBI_CORE_SLOTS)
+
+static int run_graph(const running *run, kibi_position *place, const void *row, uint32_t budget)
+{
+    const uint32_t slots = header_of(run->model)->most_slots;
+    return (slots <= 16   ? run_in_16
+            : slots <= 24 ? run_in_24
+            : slots <= 32 ? run_in_32
+            : slots <= 48 ? run_in_48
+            : slots <= 96 ? run_in_96
+                          : run_in_KIBI_CORE_SLOTS)(run, place, row, budget);
+}
+
+static int run_subgraph(const kibi_subgraph *subgraph, uint8_t *arena)
+{
+    running run = *(const running *)(const void *)subgraph;
+    kibi_position place = {0, 0, 0, 0};
+    run.memory[KIBI_MEMORY_ARENA] = arena;
+    run.memory[KIBI_MEMORY_STATE] = run.model->state;
+    run.memory[KIBI_MEMORY_FILE] = (uint8_t *)(uintptr_t)run.model->file;
+    return run_graph(&run, &place, NULL, UINT32_MAX);
+}
+
+static running run_of(const kibi_model *model)
+{
+    const running run = {{NULL, NULL, NULL},
+                         model,
+                         graph_of(model, 0),
+                         {model->arena, model->state, (uint8_t *)(uintptr_t)model->file}};
+    return run;
+}
+
+static int run_model(kibi_model *model, const void *row, uint32_t steps)
+{
+    const running run = run_of(model);
+    return run_graph(&run, &model->place, row, steps);
+}
+
+static kibi_status refused(kibi_status status)
+{
+    switch (status) {
+    case KIBI_ERROR_NULL:
+        KIBI_ERROR(NullPointer, 0x7D51952Du);
+        break;
+    case KIBI_ERROR_ARENA_SIZE:
+        KIBI_ERROR(ArenaTooSmall, 0xD39ADF79u);
+        break;
+    case KIBI_ERROR_ARENA_ALIGNMENT:
+        KIBI_ERROR(ArenaMisaligned, 0xC01FF0A9u);
+        break;
+    case KIBI_ERROR_NOT_INITIALIZED:
+        KIBI_ERROR(NotInitialized, 0x7293C39Cu);
+        break;
+    case KIBI_ERROR_LIMIT:
+        KIBI_ERROR(LoopTooLong, 0x34C42F95u);
+        break;
+    case KIBI_ERROR_FILE:
+        KIBI_ERROR(FileRefused, 0x4FA41DC9u);
+        break;
+    case KIBI_ERROR_KERNEL:
+        KIBI_ERROR(KernelMissing, 0xB4255028u);
+        break;
+    default:
+        KIBI_ERROR(OutOfSequence, 0xECB5048Bu);
+        break;
+    }
+    return status;
+}
+
+static void rewind_order(kibi_model *model)
+{
+    const kibi_position start = {0, 0, 0, 0};
+    model->place = start;
+    model->ended = DONE;
+}
+
+/* Whether rows arrive one by one: the nodes that receive them are the first. */
+static int streams(const kibi_model *model)
+{
+    const kibi_file_node *const nodes = (const kibi_file_node *)at(model, graph_of(model, 0)->nodes);
+    return (nodes->flags & KIBI_KIND_RECEIVES) != 0;
+}
+
+/* KIBI_OK if the model has all its memory. */
+static kibi_status ready(const kibi_model *model)
+{
+    if (model == NULL) {
+        return KIBI_ERROR_NULL;
+    }
+    if (model->file == NULL || (header_of(model)->state_bytes != 0 && model->state == NULL) ||
+        (header_of(model)->external_count != 0 && model->external == NULL)) {
+        return KIBI_ERROR_NOT_INITIALIZED;
+    }
+    return KIBI_OK;
+}
+
+/* What the end of an inference means for the caller. */
+static kibi_status ended_as(int ended)
+{
+    if (ended == WAITS) {
+        KIBI_EVENT(MoreInputNeeded, 0x929C4799u);
+        return KIBI_NEED_MORE_INPUT;
+    }
+    if (ended == AT_LIMIT) {
+        return refused(KIBI_ERROR_LIMIT);
+    }
+    KIBI_EVENT(InferenceEnded, 0x5E804AC0u);
+    return KIBI_OK;
+}
+
+kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t bytes, const kibi_kernels *kernels,
+                                    void *arena, size_t arena_bytes)
+{
+    if (model == NULL) {
+        return refused(KIBI_ERROR_NULL);
+    }
+    const kibi_model closed = {NULL, NULL, NULL, NULL, NULL, {0, 0, 0, 0}, DONE};
+    *model = closed;
+    if (file == NULL || kernels == NULL || arena == NULL) {
+        return refused(KIBI_ERROR_NULL);
+    }
+    const kibi_file_header *const header = (const kibi_file_header *)file;
+    if (bytes < sizeof *header || (uintptr_t)file % 4u != 0 || header->magic != KIBI_FILE_MAGIC ||
+        header->version != KIBI_FILE_VERSION || header->required != 0 || header->file_bytes > bytes ||
+        (uintptr_t)file % header->alignment != 0) {
+        return refused(KIBI_ERROR_FILE);
+    }
+    if (arena_bytes < header->arena_bytes) {
+        return refused(KIBI_ERROR_ARENA_SIZE);
+    }
+    if ((uintptr_t)arena % header->arena_alignment != 0) {
+        return refused(KIBI_ERROR_ARENA_ALIGNMENT);
+    }
+    const uint32_t *const ids = (const uint32_t *)(const void *)((const uint8_t *)file + header->kernels);
+    for (uint32_t k = 0; k < header->kernel_count; ++k) {
+        if (search(kernels, ids[k]) == NULL) {
+            return refused(KIBI_ERROR_KERNEL);
+        }
+    }
+    if (header->most_slots > KIBI_CORE_SLOTS) {
+        return refused(KIBI_ERROR_KERNEL);
+    }
+    model->file = (const uint8_t *)file;
+    model->kernels = kernels;
+    model->arena = (uint8_t *)arena;
+    return KIBI_OK;
+}
+
+kibi_status kibi_model_reset(kibi_model *model)
+{
+    const kibi_status status = ready(model);
+    if (status != KIBI_OK) {
+        return refused(status);
+    }
+    rewind_order(model);
+    const kibi_file_variable *variable = (const kibi_file_variable *)at(model, header_of(model)->variables);
+    for (uint32_t k = header_of(model)->variable_count; k != 0; --k, ++variable) {
+        uint8_t *const to = model->state + variable->place;
+        if (variable->initial != 0) {
+            memcpy(to, at(model, variable->initial), variable->bytes);
+        } else {
+            memset(to, (int)variable->fill, variable->bytes);
+        }
+    }
+    return KIBI_OK;
+}
+
+kibi_status kibi_model_set_state(kibi_model *model, void *state, size_t bytes)
+{
+    if (model == NULL || state == NULL) {
+        return refused(KIBI_ERROR_NULL);
+    }
+    if (model->file == NULL) {
+        return refused(KIBI_ERROR_NOT_INITIALIZED);
+    }
+    if (bytes < header_of(model)->state_bytes) {
+        return refused(KIBI_ERROR_ARENA_SIZE);
+    }
+    if ((uintptr_t)state % 8u != 0) {
+        return refused(KIBI_ERROR_ARENA_ALIGNMENT);
+    }
+    void *const *const external = model->external;
+    model->state = (uint8_t *)state;
+    model->external = external != NULL ? external : (void *const *)&model->arena; /* variables do not need them */
+    const kibi_status status = kibi_model_reset(model);
+    model->external = external;
+    return status;
+}
+
+kibi_status kibi_model_set_external(kibi_model *model, void *const *buffers, const size_t *bytes, unsigned count)
+{
+    if (model == NULL || buffers == NULL || bytes == NULL) {
+        return refused(KIBI_ERROR_NULL);
+    }
+    if (model->file == NULL) {
+        return refused(KIBI_ERROR_NOT_INITIALIZED);
+    }
+    const kibi_file_external *const needed =
+        (const kibi_file_external *)at(model, header_of(model)->externals);
+    if (count != header_of(model)->external_count) {
+        return refused(KIBI_ERROR_SEQUENCE);
+    }
+    for (unsigned k = 0; k < count; ++k) {
+        if (buffers[k] == NULL) {
+            return refused(KIBI_ERROR_NULL);
+        }
+        if (bytes[k] < needed[k].bytes) {
+            return refused(KIBI_ERROR_ARENA_SIZE);
+        }
+        if ((uintptr_t)buffers[k] % needed[k].alignment != 0) {
+            return refused(KIBI_ERROR_ARENA_ALIGNMENT);
+        }
+    }
+    model->external = buffers;
+    return KIBI_OK;
+}
+
+static kibi_status describe(const kibi_model *model, uint32_t ports, uint32_t count, unsigned index, kibi_port *port)
+{
+    if (index >= count || port == NULL) {
+        return refused(KIBI_ERROR_NULL);
+    }
+    const running run = run_of(model);
+    const kibi_file_port *const from = (const kibi_file_port *)at(model, ports) + index;
+    const kibi_file_tensor *const tensor = (const kibi_file_tensor *)at(model, run.graph->tensors) + from->tensor;
+    port->data = ports == header_of(model)->inputs && streams(model) ? NULL : row_of(&run, tensor, 0);
+    port->shape = (const uint32_t *)at(model, from->shape);
+    port->name = from->name == 0 ? NULL : (const char *)at(model, from->name);
+    port->scale = from->scale;
+    port->zero_point = from->zero_point;
+    port->bytes = tensor->rows * tensor->row_bytes;
+    port->row_bytes = tensor->row_bytes;
+    port->type = from->type;
+    port->rank = from->rank;
+    return KIBI_OK;
+}
+
+kibi_status kibi_model_input(const kibi_model *model, unsigned index, kibi_port *port)
+{
+    const kibi_status status = ready(model);
+    if (status != KIBI_OK) {
+        return refused(status);
+    }
+    return describe(model, header_of(model)->inputs, header_of(model)->input_count, index, port);
+}
+
+kibi_status kibi_model_output(const kibi_model *model, unsigned index, kibi_port *port)
+{
+    const kibi_status status = ready(model);
+    if (status != KIBI_OK) {
+        return refused(status);
+    }
+    return describe(model, header_of(model)->outputs, header_of(model)->output_count, index, port);
+}
+
+kibi_status kibi_model_run_for(kibi_model *model, uint32_t steps)
+{
+    const kibi_status status = ready(model);
+    if (status != KIBI_OK) {
+        return refused(status);
+    }
+    if (steps == 0 || streams(model)) {
+        return refused(KIBI_ERROR_SEQUENCE);
+    }
+    if ((model->place.line | model->place.node | model->place.step) == 0) {
+        KIBI_EVENT(InferenceStarted, 0x4ACF8CB9u);
+    }
+    const int ended = run_model(model, NULL, steps);
+    if (ended == PAUSED) {
+        return KIBI_PAUSED;
+    }
+    rewind_order(model);
+    return ended_as(ended);
+}
+
+int kibi_model_expected_input(kibi_model *model)
+{
+    if (ready(model) != KIBI_OK || !streams(model) || model->ended != DONE) {
+        return -1;
+    }
+    const int ended = run_model(model, NULL, UINT32_MAX); /* all steps that need no row */
+    if (ended == NEEDS_ROW) {
+        const running run = run_of(model);
+        const void *const lines = at(model, run.graph->lines);
+        const uint32_t start = (run.graph->flags & KIBI_GRAPH_WIDE) != 0
+                                   ? ((const kibi_file_wide_line *)lines)[model->place.line].start
+                                   : ((const kibi_file_line *)lines)[model->place.line].start;
+        return (int)(start + model->place.node);
+    }
+    model->ended = ended;
+    return -1;
+}
+
+kibi_status kibi_model_push_row(kibi_model *model, unsigned input, const void *row)
+{
+    const kibi_status status = ready(model);
+    if (status != KIBI_OK || row == NULL) {
+        return refused(status != KIBI_OK ? status : KIBI_ERROR_NULL);
+    }
+    if (kibi_model_expected_input(model) != (int)input) {
+        return refused(KIBI_ERROR_SEQUENCE);
+    }
+    KIBI_EVENT(RowReceived, 0xC63A22A4u);
+    const int ended = run_model(model, row, UINT32_MAX);
+    model->ended = ended == NEEDS_ROW ? DONE : ended;
+    return KIBI_OK;
+}
+
+kibi_status kibi_model_invoke(kibi_model *model)
+{
+    const kibi_status status = ready(model);
+    if (status != KIBI_OK) {
+        return refused(status);
+    }
+    if (streams(model)) {
+        if (kibi_model_expected_input(model) >= 0) {
+            return refused(KIBI_ERROR_SEQUENCE);
+        }
+        const int ended = model->ended;
+        rewind_order(model);
+        return ended_as(ended);
+    }
+    rewind_order(model);
+    return kibi_model_run_for(model, UINT32_MAX);
+}

@@ -1,0 +1,101 @@
+/* A core that runs plan files in place: one set of kernels, any number of models. The caller owns all memory. */
+#ifndef KIBI_CORE_H
+#define KIBI_CORE_H
+
+#include "kernels/kibi.h"
+#include "kibi_plan_file.h"
+
+/* What a kernel is called with; the table of kernels has a function for each that takes it. */
+typedef struct {
+    void *output;             /* the first row that the step makes; of a kernel with several outputs unused */
+    void *const *outputs;     /* the first row of each output */
+    const void *const *rows;  /* the rows that the step reads, input after input */
+    const void *params;       /* the kernel's parameter struct */
+    void *scratch;            /* NULL where the node has none */
+    void *const *states;      /* the node's variables */
+    int32_t step;             /* number of the step */
+} kibi_call;
+
+/* A kernel: its id, the function that calls it, and how its parameter struct is made from the bytes in a file. */
+typedef struct {
+    uint32_t id;                     /* hash of its name and of the layout of its parameters */
+    void (*call)(const kibi_call *); /* calls it */
+    uint32_t pointers;               /* bit k: word k of its parameters points to constants */
+    uint8_t words;                   /* 32-bit words of its parameters in a file */
+    uint8_t first_subgraph;          /* the first word that is the number of a graph, as all after it are; 255: none is */
+} kibi_kernel;
+
+/* The kernels of a core, by ascending id. */
+typedef struct {
+    const kibi_kernel *kernels;
+    uint32_t count;
+} kibi_kernels;
+
+/* A place in an order. */
+typedef struct {
+    uint32_t line; /* the next line, */
+    uint32_t turn; /* its turn, */
+    uint32_t node; /* how many of its nodes are done, */
+    uint32_t step; /* and how many steps of the next one */
+} kibi_position;
+
+/* An open model. The caller owns it; no field is for the caller's use. */
+typedef struct {
+    const uint8_t *file;
+    const kibi_kernels *kernels;
+    uint8_t *arena;
+    uint8_t *state;          /* NULL where the file has no variables */
+    void *const *external;   /* the caller's buffers; NULL until they are set */
+    kibi_position place;     /* the next step */
+    int32_t ended;           /* not 0: an operator ended the inference */
+} kibi_model;
+
+/* An input or an output of a model. */
+typedef struct {
+    void *data;            /* its elements; NULL: they arrive by the row, or external buffers are not set yet */
+    const uint32_t *shape; /* sizes of its axes */
+    const char *name;      /* NULL: the file has no names */
+    float scale;           /* real value = scale * (element - zero_point); 0: it is not quantized */
+    int32_t zero_point;
+    uint32_t bytes;        /* of all elements */
+    uint32_t row_bytes;    /* of one row */
+    uint8_t type;          /* a KIBI_TYPE_... number */
+    uint8_t rank;          /* how many axes it has */
+} kibi_port;
+
+/* Opens a model whose file is trusted: it was made by Kibi for kernels such as these, and nobody has changed it since. Only sizes
+ * and ids are compared. A file that came from outside goes through kibi_model_open.
+ * file: aligned as its header says, and unchanged as long as the model is used. arena: of the bytes and the alignment that
+ * kibi_model_arena says; it belongs to the model from the moment that inputs are written until outputs have been read. */
+kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t bytes, const kibi_kernels *kernels,
+                                    void *arena, size_t arena_bytes);
+
+/* Gives a model the memory of its variables, and them their first values: KIBI_ERROR_NOT_INITIALIZED before. The bytes belong to
+ * the model as long as it is used. state: aligned to 8. */
+kibi_status kibi_model_set_state(kibi_model *model, void *state, size_t bytes);
+
+/* Gives a model its external buffers, in their order: KIBI_ERROR_NOT_INITIALIZED before. The table must stay. */
+kibi_status kibi_model_set_external(kibi_model *model, void *const *buffers, const size_t *bytes, unsigned count);
+
+/* Describes input or output `index`. KIBI_ERROR_NULL where there is none. */
+kibi_status kibi_model_input(const kibi_model *model, unsigned index, kibi_port *port);
+kibi_status kibi_model_output(const kibi_model *model, unsigned index, kibi_port *port);
+
+/* One inference of inputs that are written; of inputs by the row it ends one, and KIBI_ERROR_SEQUENCE says that rows are missing.
+ * KIBI_NEED_MORE_INPUT and KIBI_ERROR_LIMIT: an operator ended it, and the outputs are not valid. */
+kibi_status kibi_model_invoke(kibi_model *model);
+
+/* Runs up to `steps` row steps of an inference: KIBI_PAUSED while there are more, else as kibi_model_invoke. The first call
+ * begins an inference. KIBI_ERROR_SEQUENCE for 0 steps, and for a model whose inputs arrive by the row. */
+kibi_status kibi_model_run_for(kibi_model *model, uint32_t steps);
+
+/* The number of the input whose row must come next; -1: all rows have come, or the model takes none. */
+int kibi_model_expected_input(kibi_model *model);
+
+/* Hands over the next row of the input that is expected: it is copied, and all is computed that can be before the next one. */
+kibi_status kibi_model_push_row(kibi_model *model, unsigned input, const void *row);
+
+/* Forgets an inference that was begun, and gives variables their first values. */
+kibi_status kibi_model_reset(kibi_model *model);
+
+#endif

@@ -1,0 +1,201 @@
+"""The core as a library of C: the texts that run plan files, a table of kernels, and the kernels."""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+from kibi.errors import InternalError
+from kibi.kernels import closure, find, header_of
+from kibi.planfile.kernel_ids import ParamsForm, kernel_id
+from kibi.planfile.records import (
+    MAGIC,
+    NOTHING,
+    RECORDS,
+    VERSION,
+    GraphFlags,
+    Kind,
+    Memory,
+    Placing,
+    Reading,
+    Record,
+)
+from kibi.planfile.types import TYPES
+from kibi.targets import Target
+from kibi.text.c import CCode, code, comment, file_text, hexadecimal, include, lines, type_name, word
+from kibi.text.file_name import FileName
+
+CORE = Path(__file__).parent / "core"
+KERNELS = "kernels"
+_PARAMETER = re.compile(r"(?:const\s+)?(?P<type>\w+)[\s*]+(?:const\s*\*\s*)?(?P<name>\w+)\s*$")
+"""A parameter of a kernel: what it points to, and its name."""
+_TABLE_HEADER = code(
+    """\
+/* The kernels of this core. */
+#ifndef KIBI_KERNELS_H
+#define KIBI_KERNELS_H
+
+#include "kibi_core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const kibi_kernels kibi_core_kernels;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+"""
+)
+_ENUMS = {"MEMORY": Memory, "PLACING": Placing, "READING": Reading, "KIND": Kind, "GRAPH": GraphFlags}
+
+
+def core_texts(kernels: Iterable[str], target: Target) -> Mapping[FileName, CCode]:
+    """Returns the files of a core with these kernels, and with all that they need.
+
+    Args:
+        kernels: names of Kibi's own kernels.
+        target: the processor.
+
+    Raises:
+        InputError: one of them is none of Kibi's own.
+    """
+    names = sorted(set(kernels), key=kernel_id)
+    texts = {FileName(f"{name}.{end}"): file_text(CORE / f"{name}.{end}") for name in ("kibi_core",) for end in "ch"}
+    texts[FileName("kibi_plan_file.h")] = records_header()
+    texts[FileName("kibi_kernels.h")] = _TABLE_HEADER
+    texts[FileName("kibi_kernels.c")] = _table(names)
+    for file, text in closure(frozenset(names), target.kernel_sets).items():
+        texts[FileName(file, KERNELS)] = text
+    if FileName("kibi_subgraph.h", KERNELS) not in texts:
+        texts[FileName("kibi_subgraph.h", KERNELS)] = file_text(find("kibi_subgraph.h", target.kernel_sets))
+    return texts
+
+
+def records_header() -> CCode:
+    """Returns the header with the records of a plan file."""
+    numbers = [
+        code(
+            "#define KIBI_${what}_$name ${value}u\n",
+            what=word(what),
+            name=word(each.name),
+            value=each.value,
+        )
+        for what, enum in _ENUMS.items()
+        for each in enum
+    ]
+    types = [
+        code("#define KIBI_TYPE_$name ${value}u\n", name=word(dtype.value.upper()), value=number)
+        for number, dtype in enumerate(TYPES)
+    ]
+    return code(
+        """\
+/* The records of a plan file, as they are in memory: numbers are little-endian. */
+#ifndef KIBI_PLAN_FILE_H
+#define KIBI_PLAN_FILE_H
+
+#include <stdint.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "plan files are for little-endian processors"
+#endif
+
+#define KIBI_FILE_MAGIC $magic
+#define KIBI_FILE_VERSION ${version}u
+#define KIBI_NOTHING $nothing
+$numbers
+$records
+#endif
+""",
+        magic=hexadecimal(MAGIC),
+        version=VERSION,
+        nothing=hexadecimal(NOTHING),
+        numbers=lines([*numbers, *types]),
+        records=code("\n").join(_struct(each) for each in RECORDS),
+    )
+
+
+def _struct(record: Record) -> CCode:
+    fields = (
+        code(
+            "    $kind $name; $about",
+            kind=type_name(each.c_type),
+            name=word(each.name),
+            about=comment(each.meaning),
+        )
+        for each in record.fields
+    )
+    return code(
+        "${about}typedef struct {\n${fields}} kibi_file_$name;\n",
+        about=comment(record.about),
+        fields=lines(fields),
+        name=word(record.name),
+    )
+
+
+def _table(kernels: list[str]) -> CCode:
+    """The table of kernels, and for each the function that calls it."""
+    headers = sorted({header_of(kernel) for kernel in kernels})
+    rows = []
+    for kernel in kernels:
+        form = ParamsForm.of(kernel)
+        row = code(
+            "    {$id, call_$kernel, $pointers, ${words}u, ${graphs}u},\n",
+            id=hexadecimal(kernel_id(kernel)),
+            kernel=word(kernel),
+            pointers=hexadecimal(form.pointers),
+            words=form.words,
+            graphs=form.first_subgraph,
+        )
+        rows.append(row)
+    return code(
+        """\
+/* The kernels of this core, by ascending id. */
+#include "kibi_kernels.h"
+
+${headers}
+$calls
+static const kibi_kernel table[$count] = {
+${rows}};
+
+const kibi_kernels kibi_core_kernels = {table, ${count}u};
+""",
+        headers=lines(include(FileName(header, KERNELS)) for header in headers),
+        calls=code("\n").join(map(_call, kernels)),
+        count=len(kernels),
+        rows=lines(rows),
+    )
+
+
+@cache
+def _parameters(kernel: str) -> tuple[tuple[str, str], ...]:
+    """Returns what a kernel's parameters point to, and their names, as its header declares them."""
+    text = find(header_of(kernel), ("portable", "host")).read_text(encoding="utf-8")
+    found = re.search(rf"^void {kernel}\((?P<parameters>[^)]*)\);", text, re.MULTILINE)
+    if found is None:
+        raise InternalError(f"{header_of(kernel)} declares no {kernel}")
+    each = (_PARAMETER.search(part) for part in found["parameters"].split(","))
+    return tuple((match["type"], match["name"]) for match in each if match is not None)
+
+
+def _call(kernel: str) -> CCode:
+    """The function that calls a kernel."""
+    given = (
+        code("(const $kind *const *)call->rows", kind=word(kind))
+        if name == "rows"
+        else code("call->$name", name=word(name))
+        for kind, name in _parameters(kernel)
+    )
+    return code(
+        """\
+static void call_$kernel(const kibi_call *call)
+{
+    $kernel($given);
+}
+""",
+        kernel=word(kernel),
+        given=code(", ").join(given),
+    )

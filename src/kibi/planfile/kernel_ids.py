@@ -1,0 +1,71 @@
+"""Ids of kernels: a hash of the name and of the parameters' layout, so that a file never meets a kernel of another layout."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from kibi.eager.events import fnv1a
+from kibi.errors import InputError
+from kibi.kernels.params import PARAMS, FieldKind, Params
+from kibi.kernels.params.layout import Layout
+
+LAYOUT_VERSION = 1
+"""Of what the fields mean; it grows when a kernel packs its constants in another way without a change of its fields."""
+NO_SUBGRAPHS = 255
+_POINTER_WORDS = 32
+
+
+def kernel_id(kernel: str) -> int:
+    """Returns the id of one of Kibi's own kernels.
+
+    Raises:
+        InputError: it is a custom operator's kernel.
+    """
+    return fnv1a(_signature(kernel))
+
+
+def _params(kernel: str) -> type[Params]:
+    if kernel not in PARAMS:
+        raise InputError(
+            f"plan files hold Kibi's own kernels; {kernel or 'an operator without a kernel'} is none of them. "
+            "Compile the model to C."
+        )
+    return PARAMS[kernel]
+
+
+@cache
+def _signature(kernel: str) -> str:
+    """Returns the text whose hash is the id."""
+    fields = ",".join(f"{each.name}:{each.type}{'*' * each.is_pointer}" for each in _params(kernel).fields)
+    return f"{kernel}/{LAYOUT_VERSION}({fields})"
+
+
+@dataclass(frozen=True, slots=True)
+class ParamsForm:
+    """What a core has to know of a parameter struct to make it from the bytes in a file.
+
+    Attributes:
+        words: 32-bit words in the file.
+        pointers: bit k is set where word k is a pointer to constants.
+        first_subgraph: the first word that is the number of a graph, as all after it are; `NO_SUBGRAPHS`: none is.
+    """
+
+    words: int
+    pointers: int
+    first_subgraph: int
+
+    @staticmethod
+    def of(kernel: str) -> "ParamsForm":
+        """Returns the form of a kernel's parameters.
+
+        Raises:
+            InputError: it is a custom operator's kernel.
+        """
+        kind = _params(kernel)
+        layout = Layout.of(kind)
+        words = {each.name: offset // 4 for each, offset in zip(kind.fields, layout.offsets, strict=True)}
+        pointers = [words[each.name] for each in kind.fields if each.kind is FieldKind.ARRAY]
+        graphs = [words[each.name] for each in kind.fields if each.kind is FieldKind.SUBGRAPH]
+        if max(pointers, default=0) >= _POINTER_WORDS:
+            raise InputError(f"{kind.struct} has a pointer after {_POINTER_WORDS} words, which no core can find")
+        mask = sum(1 << word for word in pointers)
+        return ParamsForm(layout.size_bytes // 4, mask, min(graphs, default=NO_SUBGRAPHS))

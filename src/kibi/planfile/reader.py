@@ -1,0 +1,193 @@
+"""Reads what a plan file says of itself: sizes, kernels, inputs and outputs."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from kibi.dtypes import DType
+from kibi.errors import PlanError
+from kibi.kernels.params import PARAMS
+from kibi.planfile.kernel_ids import kernel_id
+from kibi.planfile.records import (
+    DIGEST_BYTES,
+    EXTERNAL,
+    GRAPH,
+    HEADER,
+    MAGIC,
+    NODE,
+    PORT,
+    TENSOR,
+    VERSION,
+    Kind,
+    Record,
+)
+from kibi.planfile.types import TYPES
+
+_REMEDY = "Make it again with `kibi compile --format plan`."
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or an output.
+
+    Attributes:
+        name: empty where the file has no names.
+        dtype, shape: of the tensor.
+        scale: real value = scale * (element - zero_point); 0: it is not quantized.
+        zero_point: the element that represents 0.
+        rows: how many rows it has.
+        external: the number of its external buffer; None: it is elsewhere.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    scale: float
+    zero_point: int
+    rows: int
+    external: int | None
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all elements."""
+        return prod(self.shape) * self.dtype.size_bytes
+
+
+class PlanFile:
+    """A plan file in memory. Offsets that are read here are inside the file; the core checks all others.
+
+    Args:
+        data: its bytes.
+
+    Raises:
+        PlanError: it is no plan file of this version, it was cut or changed, or an offset leads outside of it.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        if len(data) < HEADER.size_bytes + DIGEST_BYTES or data[:4] != MAGIC.to_bytes(4, "little"):
+            raise PlanError(f"these {len(data)} bytes are no plan file, which begins with KIBI. {_REMEDY}")
+        self.header = {name: int(value) for name, value in HEADER.read(data, 0).items()}
+        if self.header["version"] != VERSION or self.header["required"]:
+            raise PlanError(
+                f"the plan file is of format {self.header['version']} with features {self.header['required']:#x}; this is "
+                f"{VERSION} with none. {_REMEDY}"
+            )
+        size = self.header["file_bytes"]
+        if not HEADER.size_bytes + DIGEST_BYTES <= size <= len(data) or size % 4:
+            raise PlanError(f"the plan file has {len(data)} bytes and says that it has {size}: it was cut. {_REMEDY}")
+        self.data = bytes(data[:size])
+        if hashlib.sha256(self.data[:-DIGEST_BYTES]).digest() != self.data[-DIGEST_BYTES:]:
+            raise PlanError(f"the plan file is damaged: its SHA-256 is another one. {_REMEDY}")
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of the arena."""
+        return self.header["arena_bytes"]
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of the memory of variables."""
+        return self.header["state_bytes"]
+
+    @cached_property
+    def name(self) -> str:
+        """The model's name; empty where the file has none."""
+        return self._text(self.header["name"])
+
+    @cached_property
+    def kernel_ids(self) -> tuple[int, ...]:
+        """The ids of the kernels that it needs."""
+        return tuple(self._words(self.header["kernels"], self.header["kernel_count"]))
+
+    @cached_property
+    def kernels(self) -> tuple[str, ...]:
+        """Their names.
+
+        Raises:
+            PlanError: this version has no such kernel.
+        """
+        names = {kernel_id(name): name for name in PARAMS}
+        unknown = [each for each in self.kernel_ids if each not in names]
+        if unknown:
+            listed = ", ".join(f"{each:#010x}" for each in unknown)
+            raise PlanError(f"the plan file needs kernels that this version has not: {listed}. {_REMEDY}")
+        return tuple(names[each] for each in self.kernel_ids)
+
+    @cached_property
+    def inputs(self) -> tuple[Port, ...]:
+        """The inputs, in order."""
+        return self._ports("input")
+
+    @cached_property
+    def outputs(self) -> tuple[Port, ...]:
+        """The outputs, in order."""
+        return self._ports("output")
+
+    @cached_property
+    def streams(self) -> bool:
+        """True if inputs arrive by the row."""
+        graph = self.record(GRAPH, self.header["graphs"])
+        return bool(self.record(NODE, int(graph["nodes"]))["flags"] & Kind.RECEIVES)
+
+    @cached_property
+    def externals(self) -> tuple[int, ...]:
+        """Bytes of each external buffer."""
+        places = (self.header["externals"] + k * EXTERNAL.size_bytes for k in range(self.header["external_count"]))
+        return tuple(int(self.record(EXTERNAL, place)["bytes"]) for place in places)
+
+    def record(self, record: Record, offset: int) -> dict[str, int]:
+        """Returns the integers of a record.
+
+        Raises:
+            PlanError: it is not inside the file.
+        """
+        self._check(offset, record.size_bytes)
+        return {
+            name: int(value) for name, value in record.read(self.data, offset).items() if not isinstance(value, float)
+        }
+
+    def _ports(self, role: str) -> tuple[Port, ...]:
+        tensors = self.record(GRAPH, self.header["graphs"])["tensors"]
+        found = []
+        for number in range(self.header[f"{role}_count"]):
+            place = self.header[f"{role}s"] + number * PORT.size_bytes
+            port = self.record(PORT, place)
+            scale = float(PORT.read(self.data, place)["scale"])
+            tensor = self.record(TENSOR, tensors + port["tensor"] * TENSOR.size_bytes)
+            if port["type"] >= len(TYPES):
+                raise PlanError(
+                    f"{role} {number} of the plan file has the type {port['type']}, which there is not. {_REMEDY}"
+                )
+            shape = tuple(self._words(port["shape"], port["rank"]))
+            external = tensor["memory"] - 3 if tensor["memory"] >= 3 else None
+            one = Port(
+                self._text(port["name"]),
+                TYPES[port["type"]],
+                shape,
+                scale,
+                port["zero_point"],
+                tensor["rows"],
+                external,
+            )
+            if one.size_bytes != tensor["rows"] * tensor["row_bytes"]:
+                raise PlanError(f"{role} {number} of the plan file has another size than its tensor. {_REMEDY}")
+            found.append(one)
+        return tuple(found)
+
+    def _words(self, offset: int, count: int) -> list[int]:
+        self._check(offset, 4 * count)
+        return [int(each) for each in np.frombuffer(self.data, "<u4", count, offset)] if count else []
+
+    def _text(self, offset: int) -> str:
+        if not offset:
+            return ""
+        self._check(offset, 1)
+        end = self.data.find(b"\0", offset)
+        return self.data[offset : max(end, offset)].decode("utf-8", "replace")
+
+    def _check(self, offset: int, size: int) -> None:
+        if size and not 0 < offset <= len(self.data) - DIGEST_BYTES - size:
+            raise PlanError(f"the plan file points to bytes {offset} to {offset + size}, outside of it. {_REMEDY}")

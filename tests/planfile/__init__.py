@@ -1,0 +1,1 @@
+"""Plan files and the core that runs them."""
