@@ -77,6 +77,7 @@ class CoreEngine:
         kernels: names of the core's kernels; None: those that the file needs.
         compiler: `zig` or `gcc`.
         level: `0`, `1`, `2`, `3` or `s`.
+        trusts: True opens the file without checks.
 
     Raises:
         PlanError: the file needs a kernel that this version has not.
@@ -84,7 +85,13 @@ class CoreEngine:
     """
 
     def __init__(
-        self, file: PlanFile, *, kernels: Sequence[str] | None = None, compiler: str = "zig", level: str = "2"
+        self,
+        file: PlanFile,
+        *,
+        kernels: Sequence[str] | None = None,
+        compiler: str = "zig",
+        level: str = "2",
+        trusts: bool = False,
     ) -> None:
         self.file = file
         needed = file.kernels if kernels is None else kernels
@@ -94,9 +101,11 @@ class CoreEngine:
         self._state = _Guarded(file.state_bytes)
         self._external = [_Guarded(size) for size in file.externals]
         self._model = _Model()
-        table = ctypes.addressof(ctypes.c_char.in_dll(self._library, "kibi_core_kernels"))
+        table = ctypes.addressof(
+            ctypes.c_char.in_dll(self._library, f"kibi_core_{'kernels' if trusts else 'checked_kernels'}")
+        )
         self._check(
-            "open_trusted", _pointer(self._data.address), ctypes.c_size_t(len(file.data)), _pointer(table),
+            "open_trusted" if trusts else "open", _pointer(self._data.address), ctypes.c_size_t(len(file.data)), _pointer(table),
             _pointer(self._arena.address), ctypes.c_size_t(file.arena_bytes),
         )  # fmt: skip
         if file.state_bytes:

@@ -5,8 +5,13 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
+from kibi.dtypes import DType
 from kibi.errors import InternalError
 from kibi.kernels import closure, find, header_of
+from kibi.kernels.params import PARAMS
+from kibi.kernels.params.contract import Op, contract_bytes, has_contract
 from kibi.planfile.kernel_ids import ParamsForm, kernel_id
 from kibi.planfile.records import (
     MAGIC,
@@ -22,7 +27,7 @@ from kibi.planfile.records import (
 )
 from kibi.planfile.types import TYPES
 from kibi.targets import Target
-from kibi.text.c import CCode, code, comment, file_text, hexadecimal, include, lines, type_name, word
+from kibi.text.c import CCode, array, code, comment, file_text, hexadecimal, include, lines, type_name, word
 from kibi.text.file_name import FileName
 
 CORE = Path(__file__).parent / "core"
@@ -35,13 +40,14 @@ _TABLE_HEADER = code(
 #ifndef KIBI_KERNELS_H
 #define KIBI_KERNELS_H
 
-#include "kibi_core.h"
+#include "kibi_open.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 extern const kibi_kernels kibi_core_kernels;
+extern const kibi_checked_kernels kibi_core_checked_kernels; /* the same, with what files may ask of each */
 
 #ifdef __cplusplus
 }
@@ -50,6 +56,7 @@ extern const kibi_kernels kibi_core_kernels;
 #endif
 """
 )
+_SIZES = {dtype.c: dtype.size_bytes for dtype in DType}
 _ENUMS = {"MEMORY": Memory, "PLACING": Placing, "READING": Reading, "KIND": Kind, "GRAPH": GraphFlags}
 
 
@@ -64,10 +71,12 @@ def core_texts(kernels: Iterable[str], target: Target) -> Mapping[FileName, CCod
         InputError: one of them is none of Kibi's own.
     """
     names = sorted(set(kernels), key=kernel_id)
-    texts = {FileName(f"{name}.{end}"): file_text(CORE / f"{name}.{end}") for name in ("kibi_core",) for end in "ch"}
+    texts = {FileName(path.name): file_text(path) for path in sorted(CORE.glob("*.[ch]"))}
+    texts[FileName("kibi_operations.h")] = _operations()
     texts[FileName("kibi_plan_file.h")] = records_header()
     texts[FileName("kibi_kernels.h")] = _TABLE_HEADER
     texts[FileName("kibi_kernels.c")] = _table(names)
+    texts[FileName("kibi_contracts.c")] = _contracts(names)
     for file, text in closure(frozenset(names), target.kernel_sets).items():
         texts[FileName(file, KERNELS)] = text
     if FileName("kibi_subgraph.h", KERNELS) not in texts:
@@ -167,6 +176,55 @@ const kibi_kernels kibi_core_kernels = {table, ${count}u};
         calls=code("\n").join(map(_call, kernels)),
         count=len(kernels),
         rows=lines(rows),
+    )
+
+
+def _contracts(kernels: list[str]) -> CCode:
+    """The contracts of the kernels, in a file of their own: who trusts all files does not link it."""
+    contracts = [
+        array(code("static const uint8_t contract_$kernel[$count]", kernel=word(kernel), count=len(data)), data)
+        for kernel in kernels
+        for data in [np.frombuffer(contract_of(kernel), np.uint8)]
+    ]
+    return code(
+        """\
+/* What files may ask of each kernel, as kibi_contract.c evaluates it; in the order of the kernels. */
+#include "kibi_kernels.h"
+
+$contracts
+static const uint8_t *const contracts[$count] = {
+${names}};
+
+const kibi_checked_kernels kibi_core_checked_kernels = {&kibi_core_kernels, contracts};
+""",
+        contracts=code("\n").join(contracts),
+        count=len(kernels),
+        names=lines(code("    contract_$kernel,\n", kernel=word(kernel)) for kernel in kernels),
+    )
+
+
+def contract_of(kernel: str) -> bytes:
+    """Returns the contract of one of Kibi's own kernels, as bytes."""
+    if not has_contract(PARAMS[kernel]):
+        return bytes((Op.SMALL, 1, Op.SMALL, 0, Op.LE, Op.END))  # nothing keeps to it
+    types = {name: kind for kind, name in _parameters(kernel)}
+    sizes = [_SIZES.get(types.get(name, "void"), 1) for name in ("rows", "output")]
+    return contract_bytes(PARAMS[kernel], *sizes)
+
+
+def _operations() -> CCode:
+    """The header with the numbers of the operations."""
+    numbers = (code("#define KIBI_OP_$name ${value}u\n", name=word(each.name), value=each.value) for each in Op)
+    return code(
+        """\
+/* The operations of contracts. */
+#ifndef KIBI_OPERATIONS_H
+#define KIBI_OPERATIONS_H
+
+$numbers
+#endif
+""",
+        numbers=lines(numbers),
     )
 
 

@@ -17,6 +17,8 @@ VERSION = 1
 """Of the records below. A core refuses every other one."""
 DIGEST_BYTES = 32
 """Of the SHA-256 at the end of a file, of all bytes before it."""
+NOBODY = 0xFFFF
+"""The producer of a tensor that no node makes."""
 NOTHING = 0xFFFFFFFF
 """The offset of what is not there: scratch of a node that needs none."""
 
@@ -220,6 +222,7 @@ GRAPH = Record(
         ("inputs", "u32", "offset of the byte of the arena at which each input begins, 32-bit numbers"),
         ("outputs", "u32", "the same for the outputs"),
         ("arena_bytes", "u32", "of the arena in which it runs"),
+        ("alignment", "u32", "of that arena's first byte: 1, 2, 4 or 8"),
         ("node_count", "u16", "1 ... 65535"),
         ("tensor_count", "u16", "1 ... 65535"),
         ("line_count", "u32", "at least 1"),
@@ -296,6 +299,8 @@ TENSOR = Record(
         ("rows", "u32", "at least 1"),
         ("row_bytes", "u32", "at least 1"),
         ("period", "u16", "of a ring: the rows after which places repeat; else 0"),
+        ("producer", "u16", "the node that makes it; 0xFFFF: an input, a constant or a variable"),
+        ("made", "u16", "rows that a step of that node makes; 0: all of them with its last step"),
         ("memory", "u8", "0 arena, 1 state, 2 this file, 3 and more: external buffer 0 and more"),
         ("placing", "u8", "0 linear, 1 ring, 2 table of bytes, 3 table of 16-bit numbers, 4 table of 32-bit numbers"),
     ),

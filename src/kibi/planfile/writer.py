@@ -24,6 +24,7 @@ from kibi.planfile.records import (
     HEADER,
     LINE,
     MAGIC,
+    NOBODY,
     NODE,
     NOTHING,
     PORT,
@@ -69,10 +70,24 @@ def plan_file(planned: PlannedModel, *, core: Sequence[int] = (), with_names: bo
             "a plan file holds a plan with one arena; this one has several regions. Plan without --memory, or compile to C."
         )
     main = EmitContext(planned, target_of(planned.plan.target))
-    graphs = main.with_subgraphs
+    graphs = _by_depth(main)
     kernels = sorted({kernel_id(name) for b in graphs for name in b.kernels})
     writer = _Writer(main, graphs, kernels, core or kernels, with_names=with_names)
     return writer.written()
+
+
+def _by_depth(main: EmitContext) -> tuple[EmitContext, ...]:
+    """The model and its graphs, each after all that run it: so a core sees that none runs itself."""
+    depths: dict[int, tuple[int, EmitContext]] = {}
+
+    def visit(b: EmitContext, depth: int) -> None:
+        if depth >= depths.get(id(b), (-1, b))[0]:
+            depths[id(b)] = depth, b
+            for body in b.subgraphs:
+                visit(body, depth + 1)
+
+    visit(main, 0)
+    return tuple(b for _, b in sorted(depths.values(), key=lambda each: each[0]))
 
 
 @dataclass
@@ -193,6 +208,7 @@ class _Writer:
             "inputs": ends[0],
             "outputs": ends[1],
             "arena_bytes": b.plan.arena_bytes,
+            "alignment": alignment(b, b.plan.region_names[0]),
             "node_count": len(nodes),
             "tensor_count": len(numbers),
             "line_count": len(lines),
@@ -271,7 +287,20 @@ class _Writer:
     def _tensor(self, b: EmitContext, index: int) -> dict[str, float]:
         tensor = b.graph.tensors[index]
         kind = tensor.type
-        values = {"table": 0, "period": 0, "rows": kind.rows, "row_bytes": kind.row_bytes, "placing": Placing.LINEAR}
+        producer = _producers(b).get(index, NOBODY)
+        made = 0
+        if producer != NOBODY and not b.graph.views[producer].accumulates:
+            view = b.graph.views[producer]
+            made = len(view.made_rows(0, view.node.outputs.index(index)))
+        values = {
+            "table": 0,
+            "period": 0,
+            "rows": kind.rows,
+            "row_bytes": kind.row_bytes,
+            "placing": Placing.LINEAR,
+            "producer": producer,
+            "made": made,
+        }
         if tensor.is_planned:
             return {**values, "memory": Memory.ARENA, **self._placing(b.plan.row_offsets(b.graph, index))}
         if tensor.is_constant and tensor.data is not None:
@@ -333,6 +362,11 @@ def _numbers(b: EmitContext) -> dict[int, int]:
     used = {tensor.index for view in graph.views for tensor in (*view.row_tensors, *view.outputs)}
     used |= {view[name].index for view in graph.views for name in view.op.states}
     return {index: number for number, index in enumerate(sorted(used | {*graph.inputs, *graph.outputs}))}
+
+
+def _producers(b: EmitContext) -> dict[int, int]:
+    """Returns the node that makes each tensor."""
+    return {index: number for number, node in enumerate(b.graph.nodes) for index in node.outputs}
 
 
 def _kind(b: EmitContext, number: int) -> Kind:

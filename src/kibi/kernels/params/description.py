@@ -118,11 +118,14 @@ class Params:
         struct: its name in C. Where it is not given, it is the name of the one kernel, with `_params` after it.
         kernels: Kibi's own kernels that take this struct.
         fields: of the struct, in its order.
+        contract: what a call must keep to, in the form that `kibi.kernels.params.contract` states; lines of a base class come
+            first.
     """
 
     struct: ClassVar[str] = ""
     kernels: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[tuple[Field, ...]] = ()
+    contract: ClassVar[str] = ""
     _defaults: ClassVar[Mapping[str, Any]] = {}
 
     def __init_subclass__(cls, *, kernels: tuple[str, ...] = (), struct: str = "") -> None:
@@ -137,6 +140,7 @@ class Params:
             raise InternalError(f"{cls.__name__} is the struct of several kernels: give its name in C, struct=...")
         cls.struct = struct or "".join(f"{kernel}_params" for kernel in kernels)
         cls.kernels = kernels
+        cls.contract = f"{cls.__mro__[1].contract}\n{vars(cls).get('contract', '')}"
         cls.fields = (
             *cls.fields,
             *(Field(name, each.kind, each.dtype, each.meaning, each.is_packed) for name, each in own.items()),

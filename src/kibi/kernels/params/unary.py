@@ -63,6 +63,10 @@ class ElementsParams(
     """
 
     elements: int = number(DType.S32, "of a row")
+    contract = """
+        input: 1 x elements
+        output: elements
+    """
 
 
 class AbsS16Params(ElementsParams, kernels=("kibi_abs_s16",)):
@@ -137,6 +141,10 @@ class TableParams(Params, kernels=("kibi_table_s8",)):
 
     table: Array = array(DType.S8, "[256], the outputs for -128 … 127")
     elements: int = number(DType.S32, "of a row")
+    contract = """
+        input: 1 x elements
+        output: elements
+    """
 
 
 class RequantizeParams(

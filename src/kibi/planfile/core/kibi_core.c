@@ -40,8 +40,7 @@ static const kibi_file_graph *graph_of(const kibi_model *model, uint32_t number)
     return (const kibi_file_graph *)at(model, header_of(model)->graphs) + number;
 }
 
-/* Searches the table of kernels; NULL where it has no such kernel. */
-static KIBI_NOINLINE const kibi_kernel *search(const kibi_kernels *kernels, uint32_t id)
+KIBI_NOINLINE const kibi_kernel *kibi_kernel_of(const kibi_kernels *kernels, uint32_t id)
 {
     uint32_t low = 0, high = kernels->count;
     while (low < high) {
@@ -58,7 +57,7 @@ static KIBI_NOINLINE const kibi_kernel *search(const kibi_kernels *kernels, uint
 KIBI_INLINE const kibi_kernel *find(const kibi_kernels *kernels, uint32_t id, uint32_t expected)
 {
     const kibi_kernel *const kernel = &kernels->kernels[expected];
-    return expected < kernels->count && kernel->id == id ? kernel : search(kernels, id);
+    return expected < kernels->count && kernel->id == id ? kernel : kibi_kernel_of(kernels, id);
 }
 
 /* The entry of a tensor's table, or the place in its ring, for a row. */
@@ -360,7 +359,7 @@ static int run_model(kibi_model *model, const void *row, uint32_t steps)
     return run_graph(&run, &model->place, row, steps);
 }
 
-static kibi_status refused(kibi_status status)
+kibi_status kibi_refused(kibi_status status)
 {
     switch (status) {
     case KIBI_ERROR_NULL:
@@ -426,43 +425,50 @@ static kibi_status ended_as(int ended)
         return KIBI_NEED_MORE_INPUT;
     }
     if (ended == AT_LIMIT) {
-        return refused(KIBI_ERROR_LIMIT);
+        return kibi_refused(KIBI_ERROR_LIMIT);
     }
     KIBI_EVENT(InferenceEnded, 0x5E804AC0u);
     return KIBI_OK;
+}
+
+void kibi_model_close(kibi_model *model)
+{
+    if (model != NULL) {
+        const kibi_model closed = {NULL, NULL, NULL, NULL, NULL, {0, 0, 0, 0}, DONE};
+        *model = closed;
+    }
 }
 
 kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t bytes, const kibi_kernels *kernels,
                                     void *arena, size_t arena_bytes)
 {
     if (model == NULL) {
-        return refused(KIBI_ERROR_NULL);
+        return kibi_refused(KIBI_ERROR_NULL);
     }
-    const kibi_model closed = {NULL, NULL, NULL, NULL, NULL, {0, 0, 0, 0}, DONE};
-    *model = closed;
+    kibi_model_close(model);
     if (file == NULL || kernels == NULL || arena == NULL) {
-        return refused(KIBI_ERROR_NULL);
+        return kibi_refused(KIBI_ERROR_NULL);
     }
     const kibi_file_header *const header = (const kibi_file_header *)file;
     if (bytes < sizeof *header || (uintptr_t)file % 4u != 0 || header->magic != KIBI_FILE_MAGIC ||
         header->version != KIBI_FILE_VERSION || header->required != 0 || header->file_bytes > bytes ||
         (uintptr_t)file % header->alignment != 0) {
-        return refused(KIBI_ERROR_FILE);
+        return kibi_refused(KIBI_ERROR_FILE);
     }
     if (arena_bytes < header->arena_bytes) {
-        return refused(KIBI_ERROR_ARENA_SIZE);
+        return kibi_refused(KIBI_ERROR_ARENA_SIZE);
     }
     if ((uintptr_t)arena % header->arena_alignment != 0) {
-        return refused(KIBI_ERROR_ARENA_ALIGNMENT);
+        return kibi_refused(KIBI_ERROR_ARENA_ALIGNMENT);
     }
     const uint32_t *const ids = (const uint32_t *)(const void *)((const uint8_t *)file + header->kernels);
     for (uint32_t k = 0; k < header->kernel_count; ++k) {
-        if (search(kernels, ids[k]) == NULL) {
-            return refused(KIBI_ERROR_KERNEL);
+        if (kibi_kernel_of(kernels, ids[k]) == NULL) {
+            return kibi_refused(KIBI_ERROR_KERNEL);
         }
     }
     if (header->most_slots > KIBI_CORE_SLOTS) {
-        return refused(KIBI_ERROR_KERNEL);
+        return kibi_refused(KIBI_ERROR_KERNEL);
     }
     model->file = (const uint8_t *)file;
     model->kernels = kernels;
@@ -474,7 +480,7 @@ kibi_status kibi_model_reset(kibi_model *model)
 {
     const kibi_status status = ready(model);
     if (status != KIBI_OK) {
-        return refused(status);
+        return kibi_refused(status);
     }
     rewind_order(model);
     const kibi_file_variable *variable = (const kibi_file_variable *)at(model, header_of(model)->variables);
@@ -492,16 +498,16 @@ kibi_status kibi_model_reset(kibi_model *model)
 kibi_status kibi_model_set_state(kibi_model *model, void *state, size_t bytes)
 {
     if (model == NULL || state == NULL) {
-        return refused(KIBI_ERROR_NULL);
+        return kibi_refused(KIBI_ERROR_NULL);
     }
     if (model->file == NULL) {
-        return refused(KIBI_ERROR_NOT_INITIALIZED);
+        return kibi_refused(KIBI_ERROR_NOT_INITIALIZED);
     }
     if (bytes < header_of(model)->state_bytes) {
-        return refused(KIBI_ERROR_ARENA_SIZE);
+        return kibi_refused(KIBI_ERROR_ARENA_SIZE);
     }
     if ((uintptr_t)state % 8u != 0) {
-        return refused(KIBI_ERROR_ARENA_ALIGNMENT);
+        return kibi_refused(KIBI_ERROR_ARENA_ALIGNMENT);
     }
     void *const *const external = model->external;
     model->state = (uint8_t *)state;
@@ -514,25 +520,25 @@ kibi_status kibi_model_set_state(kibi_model *model, void *state, size_t bytes)
 kibi_status kibi_model_set_external(kibi_model *model, void *const *buffers, const size_t *bytes, unsigned count)
 {
     if (model == NULL || buffers == NULL || bytes == NULL) {
-        return refused(KIBI_ERROR_NULL);
+        return kibi_refused(KIBI_ERROR_NULL);
     }
     if (model->file == NULL) {
-        return refused(KIBI_ERROR_NOT_INITIALIZED);
+        return kibi_refused(KIBI_ERROR_NOT_INITIALIZED);
     }
     const kibi_file_external *const needed =
         (const kibi_file_external *)at(model, header_of(model)->externals);
     if (count != header_of(model)->external_count) {
-        return refused(KIBI_ERROR_SEQUENCE);
+        return kibi_refused(KIBI_ERROR_SEQUENCE);
     }
     for (unsigned k = 0; k < count; ++k) {
         if (buffers[k] == NULL) {
-            return refused(KIBI_ERROR_NULL);
+            return kibi_refused(KIBI_ERROR_NULL);
         }
         if (bytes[k] < needed[k].bytes) {
-            return refused(KIBI_ERROR_ARENA_SIZE);
+            return kibi_refused(KIBI_ERROR_ARENA_SIZE);
         }
         if ((uintptr_t)buffers[k] % needed[k].alignment != 0) {
-            return refused(KIBI_ERROR_ARENA_ALIGNMENT);
+            return kibi_refused(KIBI_ERROR_ARENA_ALIGNMENT);
         }
     }
     model->external = buffers;
@@ -542,7 +548,7 @@ kibi_status kibi_model_set_external(kibi_model *model, void *const *buffers, con
 static kibi_status describe(const kibi_model *model, uint32_t ports, uint32_t count, unsigned index, kibi_port *port)
 {
     if (index >= count || port == NULL) {
-        return refused(KIBI_ERROR_NULL);
+        return kibi_refused(KIBI_ERROR_NULL);
     }
     const running run = run_of(model);
     const kibi_file_port *const from = (const kibi_file_port *)at(model, ports) + index;
@@ -563,7 +569,7 @@ kibi_status kibi_model_input(const kibi_model *model, unsigned index, kibi_port 
 {
     const kibi_status status = ready(model);
     if (status != KIBI_OK) {
-        return refused(status);
+        return kibi_refused(status);
     }
     return describe(model, header_of(model)->inputs, header_of(model)->input_count, index, port);
 }
@@ -572,7 +578,7 @@ kibi_status kibi_model_output(const kibi_model *model, unsigned index, kibi_port
 {
     const kibi_status status = ready(model);
     if (status != KIBI_OK) {
-        return refused(status);
+        return kibi_refused(status);
     }
     return describe(model, header_of(model)->outputs, header_of(model)->output_count, index, port);
 }
@@ -581,10 +587,10 @@ kibi_status kibi_model_run_for(kibi_model *model, uint32_t steps)
 {
     const kibi_status status = ready(model);
     if (status != KIBI_OK) {
-        return refused(status);
+        return kibi_refused(status);
     }
     if (steps == 0 || streams(model)) {
-        return refused(KIBI_ERROR_SEQUENCE);
+        return kibi_refused(KIBI_ERROR_SEQUENCE);
     }
     if ((model->place.line | model->place.node | model->place.step) == 0) {
         KIBI_EVENT(InferenceStarted, 0x4ACF8CB9u);
@@ -619,10 +625,10 @@ kibi_status kibi_model_push_row(kibi_model *model, unsigned input, const void *r
 {
     const kibi_status status = ready(model);
     if (status != KIBI_OK || row == NULL) {
-        return refused(status != KIBI_OK ? status : KIBI_ERROR_NULL);
+        return kibi_refused(status != KIBI_OK ? status : KIBI_ERROR_NULL);
     }
     if (kibi_model_expected_input(model) != (int)input) {
-        return refused(KIBI_ERROR_SEQUENCE);
+        return kibi_refused(KIBI_ERROR_SEQUENCE);
     }
     KIBI_EVENT(RowReceived, 0xC63A22A4u);
     const int ended = run_model(model, row, UINT32_MAX);
@@ -634,11 +640,11 @@ kibi_status kibi_model_invoke(kibi_model *model)
 {
     const kibi_status status = ready(model);
     if (status != KIBI_OK) {
-        return refused(status);
+        return kibi_refused(status);
     }
     if (streams(model)) {
         if (kibi_model_expected_input(model) >= 0) {
-            return refused(KIBI_ERROR_SEQUENCE);
+            return kibi_refused(KIBI_ERROR_SEQUENCE);
         }
         const int ended = model->ended;
         rewind_order(model);

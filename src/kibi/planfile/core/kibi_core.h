@@ -70,6 +70,15 @@ typedef struct {
 kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t bytes, const kibi_kernels *kernels,
                                     void *arena, size_t arena_bytes);
 
+/* Closes a model: every call but those that open one is refused. Nothing has to be freed. */
+void kibi_model_close(kibi_model *model);
+
+/* A kernel by its id; NULL where the table has none. */
+const kibi_kernel *kibi_kernel_of(const kibi_kernels *kernels, uint32_t id);
+
+/* Reports a status as an event, and returns it. */
+kibi_status kibi_refused(kibi_status status);
+
 /* Gives a model the memory of its variables, and them their first values: KIBI_ERROR_NOT_INITIALIZED before. The bytes belong to
  * the model as long as it is used. state: aligned to 8. */
 kibi_status kibi_model_set_state(kibi_model *model, void *state, size_t bytes);

@@ -1,0 +1,380 @@
+"""What a call of a kernel must keep to, as text beside its parameters, and as bytes that a core evaluates.
+
+A contract has a line for each input, output, state and for the scratch, in the order in which the kernel takes them, and lines for
+what must hold among the parameters:
+
+    input: kernel_rows x input_width * input_channels
+    output: output_width * output_channels
+    scratch: 2 * kernel_rows * kernel_width * input_channels
+    require: 1 <= stride
+
+An `input` has so many pointers, each to so many elements; `or null` after it allows null pointers. `inputs: n of count x
+elements` are n such inputs. `inputs from name: n` are n inputs, of which rows of an array with two columns have pointers and
+bytes, and `outputs from name: k` all outputs, whose bytes the array has from element k on. `output` and `state` count
+elements, `scratch` bytes (`aligned n` after it). `state: count of bytes` has elements of so many bytes. Numbers are bytes where
+the kernel takes `void`. Expressions have fields, whole numbers, `+ - * //`, brackets, and
+
+- `ceil(a, b)`: a divided by b, rounded up; `max(a, b)`, `min(a, b)`;
+- `steps`: of the node; `reads`: how many inputs it has; `pointers`: how many pointers in all;
+- `room(i)`: the bytes at each pointer of input i, counted from 0;
+- `least(name, column, columns)`, `most(...)`: of a column of an array that has so many.
+
+The shape in the meaning of an array, `[output_channels][depth]`, says how many elements it has, and `low … high` in a meaning what
+range an element or a number has. `array name: elements` replaces the shape, `array name: elements, low … high` the range, too, and
+`any name` drops the range of a number.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from kibi.dtypes import DType
+from kibi.errors import InternalError
+from kibi.kernels.params.description import Field, FieldKind, Params
+from kibi.kernels.params.layout import Layout
+
+_NUMBER = r"-?\d+(?:\*\*\d+)?(?: [-+] \d+)?"
+_RANGE = re.compile(rf"({_NUMBER}) (?:…|to) ({_NUMBER})")
+_SHAPE = re.compile(r"(?:\[[^\]]*\])+")
+_SIZE = re.compile(r"\[([^\]]*)\]")
+_NULLABLE = 0x80
+
+
+class Op(IntEnum):
+    """The operations of a contract's bytes, on a stack of integers of 32 bits. A number after an operation is its operand."""
+
+    END = 0
+    """All inputs, outputs and states must have been named."""
+    FIELD = 1
+    """Pushes the 32-bit number at an offset: [1 byte]."""
+    HALF = 2
+    """Pushes the 16-bit number at an offset: [1 byte]."""
+    SMALL = 3
+    """Pushes a number: [1 byte, signed]."""
+    LARGE = 4
+    """Pushes a number: [4 bytes, little-endian]."""
+    STEPS = 5
+    READS = 6
+    POINTERS = 7
+    ROOM = 8
+    """Pushes the bytes at each pointer of an input: [1 byte, its number]."""
+    ADD = 9
+    SUB = 10
+    MUL = 11
+    DIV = 12
+    """Rounds down; the divisor is at least 1, and the dividend at least 0."""
+    CEIL = 13
+    MAX = 14
+    MIN = 15
+    LE = 16
+    """Takes two numbers: the first must not be above the second."""
+    INPUT = 17
+    """Takes pointers, then elements at each: [1 byte: bytes of an element, and 128 where pointers may be null]."""
+    INPUTS = 18
+    """Takes how many inputs, pointers, elements: [as above]."""
+    OUTPUT = 19
+    """Takes elements: [1 byte: bytes of one]."""
+    STATE = 20
+    """Takes elements: [1 byte: bytes of one]."""
+    SCRATCH = 21
+    """Takes bytes: [1 byte: their alignment]."""
+    ARRAY = 22
+    """Takes elements of the array whose pointer is at an offset: [1 byte: offset, 1 byte: bytes of an element]."""
+    RANGE = 23
+    """Takes the least and the most that an element of the last array may be."""
+    LEAST = 24
+    """Pushes the least number of a column of the last array: [1 byte: columns, 1 byte: which]."""
+    MOST = 25
+    """Pushes the most: as above."""
+    SELECT = 26
+    """The array at an offset, which was checked before, is the last one again: [1 byte: offset, 1 byte: bytes of an element]."""
+    TABLE_INPUTS = 27
+    """Takes a number of inputs: row k of the last array, which has two columns, has pointers and bytes at each of the next input:
+    [1 byte: 128 where pointers may be null]."""
+    TABLE_OUTPUTS = 28
+    """Takes a place in the last array: from there on it has the bytes of each output of the node."""
+
+
+@dataclass
+class _Compiler:
+    """Writes the bytes of one kernel's contract.
+
+    Attributes:
+        kind: the class of its parameters.
+        input_bytes, output_bytes: of an element.
+        made: the bytes so far.
+        arrays: the elements of each array that was written, as text.
+    """
+
+    kind: type[Params]
+    input_bytes: int
+    output_bytes: int
+    made: bytearray = field(default_factory=bytearray)
+    arrays: dict[str, str] = field(default_factory=dict)
+
+    def written(self) -> bytes:
+        """Returns the bytes."""
+        lines = _lines(self.kind)
+        dropped = {line.removeprefix("any ").strip() for line in lines if line.startswith("any ")}
+        given = dict(line.removeprefix("array ").split(":", 1) for line in lines if line.startswith("array "))
+        for each in self.kind.fields:
+            if each.kind is FieldKind.NUMBER and each.name not in dropped:
+                self._range_of(each)
+        for each in self.kind.fields:
+            if each.kind is FieldKind.ARRAY:
+                self._array(each, given.pop(each.name, None))
+        if given:
+            raise InternalError(f"{self.kind.__name__} has no array called {', '.join(given)}")
+        for line in lines:
+            if not line.startswith(("any ", "array ")):
+                self._line(line)
+        return bytes((*self.made, Op.END))
+
+    def _range_of(self, each: Field) -> None:
+        found = None if each.dtype is DType.F32 else _range(each.meaning)
+        if found is not None:
+            self._require(found[0], each.name)
+            self._require(each.name, found[1])
+
+    def _require(self, low: str, high: str) -> None:
+        self._push(low)
+        self._push(high)
+        self.made.append(Op.LE)
+
+    def _array(self, each: Field, given: str | None) -> None:
+        """Writes the elements and the range of an array."""
+        limits = _range(each.meaning)
+        if given is not None:
+            count, _, text = given.partition(",")
+            limits = _range(text) if text else limits if "[" in each.meaning else None
+        else:
+            shape = _SHAPE.match(each.meaning)
+            if shape is None:
+                raise InternalError(f"{self.kind.__name__}.{each.name}: no shape; add `array {each.name}: elements`")
+            count = " * ".join(f"({size.replace(' / ', ' // ')})" for size in _SIZE.findall(shape[0]))
+        self._push(count)
+        size = 1 if each.dtype is None else each.dtype.size_bytes
+        self.made += bytes((Op.ARRAY, self._offset(each.name), size))
+        self.arrays[each.name] = count
+        if limits is not None and each.dtype is not None and each.dtype is not DType.F32 and size <= 4:
+            self._push(limits[0])
+            self._push(limits[1])
+            self.made.append(Op.RANGE)
+
+    def _line(self, line: str) -> None:
+        key, _, text = line.partition(":")
+        if " from " in key:
+            self._from_table(*key.split(" from ", 1), text.strip())
+            return
+        writers = {
+            "input": self._input, "inputs": self._input, "output": self._output, "state": self._state, "scratch": self._scratch,
+            "require": self._requirement,
+        }  # fmt: skip
+        if key not in writers or not text:
+            raise InternalError(f"{self.kind.__name__}: no line of a contract: {line}")
+        writers[key](text.strip())
+
+    def _input(self, text: str) -> None:
+        nullable = _NULLABLE if text.endswith(" or null") else 0
+        text = text.removesuffix(" or null")
+        several, between, count = text.rpartition(" of ")
+        pointers, _, elements = count.partition(" x ")
+        operation = Op.INPUT
+        if between:
+            self._push(several)
+            operation = Op.INPUTS
+        self._push(pointers)
+        self._push(elements)
+        self.made += bytes((operation, self.input_bytes | nullable))
+
+    def _output(self, text: str) -> None:
+        self._push(text)
+        self.made += bytes((Op.OUTPUT, self.output_bytes))
+
+    def _state(self, text: str) -> None:
+        count, _, size = text.partition(" of ")
+        self._push(count)
+        self.made += bytes((Op.STATE, int(size or 1)))
+
+    def _scratch(self, text: str) -> None:
+        count, _, alignment = text.partition(" aligned ")
+        self._push(count)
+        self.made += bytes((Op.SCRATCH, int(alignment or 1)))
+
+    def _from_table(self, role: str, name: str, text: str) -> None:
+        """Writes the inputs or outputs whose sizes an array has."""
+        nullable = _NULLABLE if text.endswith(" or null") else 0
+        self._push(text.removesuffix(" or null"))
+        self._select(name)
+        if role == "inputs":
+            self.made += bytes((Op.TABLE_INPUTS, nullable))
+        elif role == "outputs":
+            self.made.append(Op.TABLE_OUTPUTS)
+        else:
+            raise InternalError(f"{self.kind.__name__}: no line of a contract: {role} from {name}")
+
+    def _select(self, name: str) -> None:
+        """Writes that an array, which was checked before, is the last one again."""
+        if name not in self.arrays:
+            raise InternalError(f"{self.kind.__name__} has no array {name}")
+        each = next(each for each in self.kind.fields if each.name == name)
+        self._push(self.arrays[name])
+        self.made += bytes((Op.SELECT, self._offset(name), 1 if each.dtype is None else each.dtype.size_bytes))
+
+    def _requirement(self, text: str) -> None:
+        tree = ast.parse(text.strip(), mode="eval").body
+        if not isinstance(tree, ast.Compare):
+            raise InternalError(f"{self.kind.__name__}: no comparison: {text}")
+        left = tree.left
+        for sign, right in zip(tree.ops, tree.comparators, strict=True):
+            low, high = (left, right) if isinstance(sign, ast.LtE | ast.Lt | ast.Eq) else (right, left)
+            self._expression(low)
+            self._expression(high)
+            if isinstance(sign, ast.Lt | ast.Gt):
+                self._number(1)
+                self.made.append(Op.SUB)
+            self.made.append(Op.LE)
+            if isinstance(sign, ast.Eq):
+                self._expression(high)
+                self._expression(low)
+                self.made.append(Op.LE)
+            left = right
+
+    def _push(self, text: str) -> None:
+        self._expression(ast.parse(text.strip(), mode="eval").body)
+
+    def _expression(self, node: ast.expr) -> None:
+        """Writes the operations that push an expression."""
+        binary = {ast.Add: Op.ADD, ast.Sub: Op.SUB, ast.Mult: Op.MUL, ast.FloorDiv: Op.DIV}
+        constant = _constant(node)
+        if constant is not None:
+            self._number(constant)
+        elif isinstance(node, ast.Name):
+            self._name(node.id)
+        elif isinstance(node, ast.BinOp) and type(node.op) in binary:
+            self._expression(node.left)
+            self._expression(node.right)
+            self.made.append(binary[type(node.op)])
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            self._number(0)
+            self._expression(node.operand)
+            self.made.append(Op.SUB)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            self._call(node.func.id, node.args)
+        else:
+            raise InternalError(f"{self.kind.__name__}: no part of a contract: {ast.unparse(node)}")
+
+    def _call(self, name: str, arguments: list[ast.expr]) -> None:
+        operations = {"ceil": Op.CEIL, "max": Op.MAX, "min": Op.MIN}
+        if name in operations and len(arguments) == 2:
+            for each in arguments:
+                self._expression(each)
+            self.made.append(operations[name])
+            return
+        numbers = [_constant(each) for each in arguments]
+        if name == "room" and numbers[0] is not None:
+            self.made += bytes((Op.ROOM, numbers[0]))
+            return
+        array = arguments[0]
+        if (
+            name not in ("least", "most")
+            or not isinstance(array, ast.Name)
+            or array.id not in self.arrays
+            or None in numbers[1:]
+        ):
+            raise InternalError(f"{self.kind.__name__}: no function of contracts: {name}")
+        self._select(array.id)
+        self.made += bytes((Op.LEAST if name == "least" else Op.MOST, numbers[2] or 1, numbers[1] or 0))
+
+    def _name(self, name: str) -> None:
+        words = {"steps": Op.STEPS, "reads": Op.READS, "pointers": Op.POINTERS}
+        fields = {each.name: each for each in self.kind.fields if each.kind is FieldKind.NUMBER}
+        if name in fields:
+            dtype = fields[name].dtype
+            if dtype not in (DType.S32, DType.S16, DType.U32):
+                raise InternalError(f"{self.kind.__name__}.{name} is no integer that contracts can read")
+            self.made += bytes((Op.HALF if dtype is DType.S16 else Op.FIELD, self._offset(name)))
+        elif name in words:
+            self.made.append(words[name])
+        else:
+            raise InternalError(f"{self.kind.__name__} has no number {name}")
+
+    def _number(self, value: int) -> None:
+        if -128 <= value < 128:
+            self.made += bytes((Op.SMALL, value & 0xFF))
+        else:
+            self.made += bytes((Op.LARGE, *value.to_bytes(4, "little", signed=True)))
+
+    def _offset(self, name: str) -> int:
+        """The offset of a field where pointers have 4 bytes."""
+        layout = Layout.of(self.kind)
+        return dict(zip((each.name for each in self.kind.fields), layout.offsets, strict=True))[name]
+
+
+def contract_bytes(kind: type[Params], input_bytes: int, output_bytes: int) -> bytes:
+    """Returns the contract of a kernel as bytes.
+
+    Args:
+        kind: the class of its parameters.
+        input_bytes: of an element that its rows have; 1 where it takes `void`.
+        output_bytes: the same of its output.
+
+    Raises:
+        InternalError: a line is none, or names what there is not.
+    """
+    return _Compiler(kind, input_bytes, output_bytes).written()
+
+
+def has_contract(kind: type[Params]) -> bool:
+    """True if a contract was written for a kernel's parameters; one without any line names no input."""
+    return bool(_lines(kind))
+
+
+def _lines(kind: type[Params]) -> list[str]:
+    return [line.strip() for line in kind.contract.splitlines() if line.strip()]
+
+
+def _range(meaning: str) -> tuple[str, str] | None:
+    """The range that a meaning states; None if it states none, or one that holds sometimes."""
+    found = _RANGE.search(meaning)
+    return None if found is None or " where " in meaning[found.end() :][:8] else (found[1], found[2])
+
+
+def _constant(node: ast.expr) -> int | None:
+    """The value of an expression of whole numbers alone."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int) else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _constant(node.operand)
+        return None if value is None else -value
+    if not isinstance(node, ast.BinOp):
+        return None
+    left, right = _constant(node.left), _constant(node.right)
+    if left is None or right is None:
+        return None
+    if isinstance(node.op, ast.Pow):
+        return left**right if 0 <= right <= 63 else None
+    results = {ast.Add: left + right, ast.Sub: left - right, ast.Mult: left * right}
+    return results.get(type(node.op))
+
+
+def operations(data: bytes) -> Iterator[tuple[Op, bytes]]:
+    """Yields the operations of a contract with their operands."""
+    place = 0
+    while place < len(data):
+        operation = Op(data[place])
+        count = _OPERANDS.get(operation, 0)
+        yield operation, data[place + 1 : place + 1 + count]
+        place += 1 + count
+
+
+_OPERANDS: Mapping[Op, int] = {
+    **dict.fromkeys(
+        (Op.FIELD, Op.HALF, Op.SMALL, Op.ROOM, Op.TABLE_INPUTS, Op.INPUT, Op.INPUTS, Op.OUTPUT, Op.STATE, Op.SCRATCH), 1
+    ),
+    **dict.fromkeys((Op.ARRAY, Op.SELECT, Op.LEAST, Op.MOST), 2),
+    Op.LARGE: 4,
+}
+"""Bytes of operands after each operation; none after all others."""

@@ -1,0 +1,283 @@
+/* Evaluates the contract of a kernel for a node: operations on a stack, made by kibi.kernels.params.contract. */
+#include <string.h>
+
+#include "kibi_check.h"
+#include "kibi_operations.h"
+
+#define DEPTH 12
+
+/* A contract that is evaluated. */
+typedef struct {
+    const kibi_checker *c;
+    const kibi_file_node *node;
+    const uint8_t *params;
+    uint32_t reads, outputs, states; /* how many were named */
+    const uint8_t *array;            /* the last one, */
+    uint32_t count, size;            /* its elements, and the bytes of one */
+} contract;
+
+static const kibi_file_tensor *tensor_of(const contract *k, uint32_t number)
+{
+    return (const kibi_file_tensor *)(const void *)(k->c->file + k->c->graph->tensors) + number;
+}
+
+static int32_t element(const contract *k, uint32_t number)
+{
+    const uint8_t *const at = k->array + number * k->size;
+    int16_t half;
+    int32_t word;
+    if (k->size == 1u) {
+        return *(const int8_t *)at;
+    }
+    if (k->size == 2u) {
+        memcpy(&half, at, sizeof half);
+        return half;
+    }
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* The bytes at each pointer to an input. */
+static uint32_t room_of(const contract *k, uint32_t number)
+{
+    const kibi_file_read *const read = (const kibi_file_read *)(const void *)(k->c->file + k->node->reads) + number;
+    return tensor_of(k, read->tensor)->row_bytes / read->parts;
+}
+
+/* Whether the next input has so many pointers, each to so many elements of a size. */
+static int input(contract *k, int64_t pointers, int64_t elements, uint32_t kind)
+{
+    const uint32_t number = k->reads++, size = kind & 127u;
+    if (number >= k->node->read_count) {
+        return 0;
+    }
+    const kibi_file_read *const read = (const kibi_file_read *)(const void *)(k->c->file + k->node->reads) + number;
+    const uint32_t room = room_of(k, number);
+    return read->count == pointers && elements >= 0 && elements * size <= room && room % size == 0 &&
+           kibi_is_aligned(k->c, tensor_of(k, read->tensor), size) && read->filler % size == 0 &&
+           (kind >= 128u || !kibi_may_be_null(k->node, read));
+}
+
+/* Whether so many elements of a size fit where the next output, or the next state, begins. */
+static int written(contract *k, int64_t elements, uint32_t size, int is_state)
+{
+    const uint32_t number = is_state ? k->node->output_count + k->states++ : k->outputs++;
+    if (is_state ? k->states > k->node->state_count : k->outputs > k->node->output_count) {
+        return 0;
+    }
+    const kibi_file_write *const write = (const kibi_file_write *)(const void *)(k->c->file + k->node->writes) + number;
+    const kibi_file_tensor *const tensor = tensor_of(k, write->tensor);
+    uint32_t rows = write->rows;
+    if (is_state || (k->node->flags & KIBI_KIND_ACCUMULATES) != 0) {
+        rows = kibi_together(k->c, tensor, 0, tensor->rows);
+    }
+    return elements >= 0 && elements * size <= (int64_t)rows * tensor->row_bytes && kibi_is_aligned(k->c, tensor, size);
+}
+
+/* Whether the inputs have the pointers and bytes that the rows of a table say. */
+static int inputs_of_table(contract *k, int32_t count, uint32_t kind)
+{
+    if (count < 0 || (uint32_t)count > k->count / 2u) {
+        return 0;
+    }
+    for (uint32_t row = 0; row < (uint32_t)count; ++row) {
+        if (!input(k, element(k, 2u * row), element(k, 2u * row + 1u), kind | 1u)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int outputs_of_table(contract *k, int32_t first)
+{
+    while (k->outputs < k->node->output_count) {
+        const uint32_t place = (uint32_t)first + k->outputs;
+        if (first < 0 || place >= k->count || !written(k, element(k, place), 1u, 0)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The scratch of so many bytes, or less, at an alignment. */
+static int scratch(const contract *k, int32_t bytes, uint32_t alignment)
+{
+    return bytes <= 0 || (k->node->scratch != KIBI_NOTHING && (uint32_t)bytes <= k->node->scratch_bytes &&
+                          k->node->scratch % alignment == 0 && k->c->graph->alignment % alignment == 0);
+}
+
+/* Makes the array at a field the last one. Whether it is in the file; one of no elements may be null. */
+static int array(contract *k, int32_t count, const uint8_t *operands)
+{
+    uint32_t offset;
+    memcpy(&offset, k->params + operands[0], sizeof offset);
+    k->size = operands[1];
+    k->count = (uint32_t)count;
+    k->array = k->c->file + offset;
+    return count >= 0 && (count == 0 ? offset <= k->c->end
+                                     : offset != 0 && k->c->header->alignment % (k->size < 4u ? 4u : k->size) == 0 &&
+                                           kibi_is_inside(k->c, offset, k->count, k->size, k->size));
+}
+
+static int in_range(const contract *k, int32_t low, int32_t high)
+{
+    for (uint32_t number = 0; number < k->count; ++number) {
+        if (element(k, number) < low || element(k, number) > high) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int32_t extreme(const contract *k, uint32_t columns, uint32_t column, int is_most)
+{
+    int32_t found = k->count > column ? element(k, column) : 0;
+    for (uint32_t number = column; number < k->count; number += columns) {
+        const int32_t each = element(k, number);
+        found = (is_most ? each > found : each < found) ? each : found;
+    }
+    return found;
+}
+
+static int64_t computed(uint32_t operation, int64_t a, int64_t b)
+{
+    switch (operation) {
+    case KIBI_OP_ADD:
+        return a + b;
+    case KIBI_OP_SUB:
+        return a - b;
+    case KIBI_OP_MUL:
+        return a * b;
+    case KIBI_OP_MAX:
+        return a > b ? a : b;
+    case KIBI_OP_MIN:
+        return a < b ? a : b;
+    case KIBI_OP_CEIL:
+        a += b - 1;
+        break;
+    default:
+        break;
+    }
+    return a < 0 || b < 1 ? INT64_MIN : a / b;
+}
+
+int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const uint8_t *at)
+{
+    contract k = {c, node, c->file + node->params, 0, 0, 0, NULL, 0, 0};
+    int32_t stack[DEPTH + 3] = {0};
+    int32_t *top = stack + 3; /* three below the first, for operations that find too few */
+    for (;;) {
+        const uint32_t operation = *at++;
+        int64_t pushed = 0;
+        int is_right = 1, pushes = 0, popped = 0;
+        switch (operation) {
+        case KIBI_OP_END:
+            return k.reads == node->read_count && k.outputs == node->output_count && k.states == node->state_count;
+        case KIBI_OP_FIELD: {
+            int32_t word;
+            memcpy(&word, k.params + *at++, sizeof word);
+            pushed = word;
+            pushes = 1;
+            break;
+        }
+        case KIBI_OP_HALF: {
+            int16_t half;
+            memcpy(&half, k.params + *at++, sizeof half);
+            pushed = half;
+            pushes = 1;
+            break;
+        }
+        case KIBI_OP_SMALL:
+            pushed = (int8_t)*at++;
+            pushes = 1;
+            break;
+        case KIBI_OP_LARGE: {
+            int32_t word;
+            memcpy(&word, at, sizeof word);
+            at += sizeof word;
+            pushed = word;
+            pushes = 1;
+            break;
+        }
+        case KIBI_OP_STEPS:
+            pushed = node->steps;
+            pushes = 1;
+            break;
+        case KIBI_OP_READS:
+            pushed = node->read_count;
+            pushes = 1;
+            break;
+        case KIBI_OP_POINTERS:
+            pushed = (int32_t)node->rows - node->output_count - node->state_count;
+            pushes = 1;
+            break;
+        case KIBI_OP_ROOM: {
+            const uint32_t number = *at++;
+            is_right = number < node->read_count;
+            pushed = is_right ? room_of(&k, number) : 0;
+            pushes = 1;
+            break;
+        }
+        case KIBI_OP_LE:
+            popped = 2;
+            is_right = top[-2] <= top[-1];
+            break;
+        case KIBI_OP_INPUT:
+            popped = 2;
+            is_right = input(&k, top[-2], top[-1], *at++);
+            break;
+        case KIBI_OP_INPUTS:
+            popped = 3;
+            for (int32_t left = top[-3]; left > 0 && is_right; --left) {
+                is_right = input(&k, top[-2], top[-1], *at);
+            }
+            ++at;
+            break;
+        case KIBI_OP_OUTPUT:
+        case KIBI_OP_STATE:
+            popped = 1;
+            is_right = written(&k, top[-1], *at++, operation == KIBI_OP_STATE);
+            break;
+        case KIBI_OP_SCRATCH:
+            popped = 1;
+            is_right = scratch(&k, top[-1], *at++);
+            break;
+        case KIBI_OP_ARRAY:
+        case KIBI_OP_SELECT:
+            popped = 1;
+            is_right = array(&k, top[-1], at);
+            at += 2;
+            break;
+        case KIBI_OP_RANGE:
+            popped = 2;
+            is_right = in_range(&k, top[-2], top[-1]);
+            break;
+        case KIBI_OP_LEAST:
+        case KIBI_OP_MOST:
+            pushed = extreme(&k, at[0], at[1], operation == KIBI_OP_MOST);
+            at += 2;
+            pushes = 1;
+            break;
+        case KIBI_OP_TABLE_INPUTS:
+            popped = 1;
+            is_right = inputs_of_table(&k, top[-1], *at++);
+            break;
+        case KIBI_OP_TABLE_OUTPUTS:
+            popped = 1;
+            is_right = outputs_of_table(&k, top[-1]);
+            break;
+        default:
+            popped = 2;
+            pushes = 1;
+            pushed = computed(operation, top[-2], top[-1]);
+            break;
+        }
+        if (!is_right || pushed > INT32_MAX || pushed < INT32_MIN) {
+            return 0;
+        }
+        top -= popped;
+        if (pushes) {
+            *top++ = (int32_t)pushed;
+        }
+    }
+}
