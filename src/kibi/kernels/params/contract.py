@@ -166,7 +166,8 @@ class _Compiler:
     def _line(self, line: str) -> None:
         key, _, text = line.partition(":")
         if " from " in key:
-            self._from_table(*key.split(" from ", 1), text.strip())
+            role, _, name = key.partition(" from ")
+            self._from_table(role, name, text.strip())
             return
         writers = {
             "input": self._input, "inputs": self._input, "output": self._output, "state": self._state, "scratch": self._scratch,

@@ -140,7 +140,8 @@ class Params:
             raise InternalError(f"{cls.__name__} is the struct of several kernels: give its name in C, struct=...")
         cls.struct = struct or "".join(f"{kernel}_params" for kernel in kernels)
         cls.kernels = kernels
-        cls.contract = f"{cls.__mro__[1].contract}\n{vars(cls).get('contract', '')}"
+        inherited = [each.contract for each in cls.__bases__ if issubclass(each, Params)]
+        cls.contract = "\n".join((*inherited, vars(cls).get("contract", "")))
         cls.fields = (
             *cls.fields,
             *(Field(name, each.kind, each.dtype, each.meaning, each.is_packed) for name, each in own.items()),
