@@ -17,7 +17,7 @@ from pathlib import Path
 
 from blocks import ROOT, BlockError, replaced, run_blocks
 
-_README, _KERNELS = ROOT / "README.md", ROOT / "docs" / "kernels.md"
+_README, _KERNELS, _PLAN_FILE = (ROOT / name for name in ("README.md", "docs/kernels.md", "docs/plan-file.md"))
 _STALE, _OTHER_TOOLS = 1, 3
 
 
@@ -59,13 +59,13 @@ def written() -> Mapping[Path, Callable[[], str]]:
 
 def _document(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
-    if path in (_README, _KERNELS):
+    if path in (_README, _KERNELS, _PLAN_FILE):
         text = _with_tables(path, text)
     return run_blocks(text)
 
 
 def _with_tables(path: Path, text: str) -> str:
-    from tables import figures, operators_sentence, recorded_counts, rows_sentence  # noqa: PLC0415 - as above
+    from tables import figures, operators_sentence, recorded_counts, records, rows_sentence  # noqa: PLC0415 - as above
 
     if path == _README:
         for name, contents in (
@@ -74,7 +74,8 @@ def _with_tables(path: Path, text: str) -> str:
             ("rows", rows_sentence()),
         ):
             text = replaced(text, name, contents)
-    return text if path == _README else replaced(text, "counts", recorded_counts())
+        return text
+    return replaced(text, "records", records()) if path == _PLAN_FILE else replaced(text, "counts", recorded_counts())
 
 
 def _write(path: Path, wanted: str) -> None:

@@ -23,6 +23,7 @@ from kibi.cli.failure import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE
 from kibi.frontends.tflite.importers import RESOLVED
 from kibi.ir import Operator
 from kibi.ops import operators
+from kibi.planfile.records import RECORDS
 from kibi.planner import Run
 from kibi.reports.measurement import Measurement
 from kibi.text.markdown import code_span
@@ -325,6 +326,18 @@ def circumstances() -> str:
     except PackageNotFoundError:
         oracle = "bits not compared with tflite-micro"
     return f"Compiled by ziglang {version('ziglang')} with `-Os`; {oracle}."
+
+
+def records() -> str:
+    """Returns a table of the fields of each record of a plan file."""
+    parts = []
+    for record in RECORDS:
+        head = f"### {record.name.replace('_', ' ').capitalize()}: {record.size_bytes} bytes\n\n{record.about}\n\n"
+        rows = [
+            f"| {record.offsets[each.name]} | {each.type} | `{each.name}` | {each.meaning} |" for each in record.fields
+        ]
+        parts.append(head + "\n".join(["| offset | type | field | meaning |", "|---:|---|---|---|", *rows]))
+    return "\n\n".join(parts)
 
 
 def recorded_counts() -> str:

@@ -27,7 +27,7 @@ LAYERS = (
     ("emulator",),
     ("engines",),
     ("reports",),
-    ("api", "demo"),
+    ("api", "demo", "plan_files"),
     ("cli",),
     ("__main__",),
 )

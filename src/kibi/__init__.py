@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kibi.api import compile, embed, load, measure, plan, run, simplify, tune, verify  # noqa: A004 - the field's word
     from kibi.codegen import Library
     from kibi.ir import Graph
+    from kibi.plan_files import compile_core, compile_plan, measure_plan, open_plan
     from kibi.planner.plan import Plan
     from kibi.runtime import Interpreter
 
@@ -35,9 +36,13 @@ __all__ = [
     "Target",
     "__version__",
     "compile",
+    "compile_core",
+    "compile_plan",
     "embed",
     "load",
     "measure",
+    "measure_plan",
+    "open_plan",
     "plan",
     "run",
     "simplify",
@@ -53,6 +58,7 @@ _LATE = {
     "Library": "kibi.codegen",
     "Plan": "kibi.planner.plan",
     **dict.fromkeys(_FUNCTIONS, "kibi.api"),
+    **dict.fromkeys(("compile_core", "compile_plan", "measure_plan", "open_plan"), "kibi.plan_files"),
 }
 """Names that are imported on first use, each with its module. So `import kibi` stays quick, and the command line can be interrupted
 from its first moment on."""

@@ -387,6 +387,7 @@ def verify(
     compiler: str = "zig",
     original: Graph | None = None,
     oracle: bool = True,
+    plan_file: bool = False,
 ) -> "Verification":
     """Runs the same inputs in Python, in C on this machine, in C on the emulated core, and in TFLM where it is installed.
 
@@ -402,6 +403,7 @@ def verify(
             compared with those of this graph. None: the model itself.
         oracle: True to compare with TFLM's build where it is installed. That is native code that does not check a model as Kibi
             does, in a child process: give False for files that you do not trust.
+        plan_file: True to run the model's plan file, too, by a core on this machine and on the emulated core.
 
     Returns:
         What was compared, and what differed; where TFLM's build failed, `oracle_failure` says how.
@@ -410,7 +412,7 @@ def verify(
 
     processor = _target(target)
     made = plan or _default_plan(model, processor)
-    return compare(
+    found = compare(
         model,
         made,
         processor,
@@ -421,6 +423,11 @@ def verify(
         original=original,
         oracle=oracle,
     )
+    if not plan_file:
+        return found
+    from kibi.reports.plan_file_costs import with_plan_file  # noqa: PLC0415
+
+    return with_plan_file(found, model, made, processor, inputs=inputs, seed=seed, compiler=compiler)
 
 
 def _target(target: str | Target) -> Target:

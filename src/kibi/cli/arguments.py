@@ -9,7 +9,7 @@ import typer
 
 from kibi.cli.failure import say_warning
 from kibi.cli.paths import given_model, given_path, given_plan
-from kibi.errors import OracleError, PlanError, TargetError, ToolchainError
+from kibi.errors import InputError, OracleError, PlanError, TargetError, ToolchainError
 
 if TYPE_CHECKING:
     from kibi.ir import Graph
@@ -56,6 +56,21 @@ def _warn(old: str, new: str) -> None:
     say_warning(f"{old} is now {new}. The next version does not take the earlier name.")
 
 
+FORMATS = ("c", "plan")
+FormatName = Annotated[
+    str,
+    typer.Option("--format", metavar="F", help="c: a C library. plan: a plan file, which a core runs (`kibi core`)."),
+]
+CorePath = Annotated[
+    Path | None,
+    typer.Option(
+        "--core",
+        metavar="FILE",
+        help="core.json of the core that runs the plan file; its kernels are taken.",
+        parser=given_path,
+        show_default=False,
+    ),
+]
 ModelPath = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A .tflite file.", parser=given_model, show_default=False)
 ]
@@ -173,6 +188,19 @@ class PlanOptions(TypedDict, total=False):
 DEFAULTS: PlanOptions = {
     "granularity": "row", "input": "stored", "output": "stored", "external_buffers": [], "ram": None, "goal": "balanced"
 }  # fmt: skip
+
+
+def format_named(name: str, core: Path | None = None) -> str:
+    """The format's name; raises an error if there is none, or if a core was named for C.
+
+    Raises:
+        InputError: there is no such format, or a core does not go with it.
+    """
+    if name not in FORMATS:
+        raise InputError(f"unknown format {name!r}. Formats are: {', '.join(FORMATS)}.")
+    if core is not None and name != "plan":
+        raise InputError("--core is for plan files. Add --format plan, or leave it out.")
+    return name
 
 
 def plan_options(

@@ -11,9 +11,11 @@ import typer
 from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
+    CorePath,
     Decompress,
     ExternalBuffers,
     ExternalOutputs,
+    FormatName,
     GoalName,
     GranularityName,
     InputMode,
@@ -23,6 +25,7 @@ from kibi.cli.arguments import (
     TargetName,
     Tune,
     WithoutPasses,
+    format_named,
     graph_words,
     load_simplified,
     option_words,
@@ -37,6 +40,7 @@ from kibi.errors import InputError
 if TYPE_CHECKING:
     from kibi.codegen import Library
     from kibi.ir import Graph
+    from kibi.planner import Plan
 
 
 def compile_models(
@@ -49,13 +53,15 @@ def compile_models(
         typer.Option(
             "--output",
             "-o",
-            metavar="DIR",
-            help="Folder to write; made if absent.",
+            metavar="PATH",
+            help="Folder to write, made if absent; with --format plan the file.",
             parser=given_path,
             show_default=False,
         ),
     ],
     target: TargetName = DEFAULT_TARGET,
+    file_format: FormatName = "c",
+    core: CorePath = None,
     name: Annotated[
         str | None,
         typer.Option(
@@ -75,16 +81,19 @@ def compile_models(
     tune: Tune = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a C99 library for a model.
+    """Write a C99 library for a model, or a plan file.
 
     With it come a CMakeLists.txt and an example that builds and runs. Several models share kernels, and can share
-    an arena: the largest, not the sum.
+    an arena: the largest, not the sum. A plan file holds one model as data, which a core runs in place: see `kibi core`.
     """
     import kibi  # noqa: PLC0415
 
     options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
     processor = kibi.target(target)
     _check(models, name, plan)
+    is_plan = format_named(file_format, core) == "plan"
+    if is_plan and len(models) > 1:
+        raise InputError(f"a plan file holds one model; {len(models)} were given. Compile them one by one.")
     graphs = [
         load_simplified(
             model,
@@ -112,6 +121,9 @@ def compile_models(
                 for graph, each in zip(graphs, plans, strict=True)
             ]
             tunings, plans = [found for found, _ in made], [each for _, each in made]
+        if is_plan:
+            _write_plan(graphs[0], plans[0], directory, core, is_given=plan is not None, as_json=as_json)
+            return
         library = kibi.compile(
             graphs,
             plans,
@@ -125,6 +137,35 @@ def compile_models(
     else:
         _show(library, directory)
         show_tunings(tunings)
+
+
+def _write_plan(graph: "Graph", plan: "Plan", path: Path, core: Path | None, *, is_given: bool, as_json: bool) -> None:
+    """Writes a plan file, for kernels that the core has."""
+    import kibi  # noqa: PLC0415
+    from kibi.planfile.core_library import load_core  # noqa: PLC0415
+    from kibi.planfile.fitting import fitted  # noqa: PLC0415
+
+    processor = kibi.target(plan.target)
+    named = None if core is None else load_core(core)
+    if named is not None and not is_given:
+        plan = fitted(graph, plan, named, processor)
+    file = kibi.compile_plan(graph, plan, path, core=named)
+    if as_json:
+        record = {"file": str(path), "bytes": len(file.data), "target": plan.target, "kernels": list(file.kernels)}
+        print_json({**record, "arena_bytes": file.arena_bytes, "state_bytes": file.state_bytes})
+        return
+    console = output()
+    facts(
+        console,
+        [
+            ("plan file", f"{path} for {plan.target}, {byte_text(len(file.data))}"),
+            ("arena", byte_text(file.arena_bytes)),
+            *([("state", byte_text(file.state_bytes))] if file.state_bytes else []),
+            ("kernels", ", ".join(name.removeprefix("kibi_") for name in file.kernels)),
+        ],
+    )
+    say(console)
+    say(console, f"A core that runs it: kibi core {shlex.quote(graph.source)} --target {plan.target} -o build/core")
 
 
 def _check(models: Sequence[Path], name: str | None, plan: Path | None) -> None:

@@ -11,6 +11,7 @@ from kibi.cli.arguments import (
     Decompress,
     ExternalBuffers,
     ExternalOutputs,
+    FormatName,
     GoalName,
     GranularityName,
     InputMode,
@@ -25,6 +26,7 @@ from kibi.cli.arguments import (
     WithoutPasses,
     compiler_named,
     emulated_target,
+    format_named,
     load_simplified,
     not_compared,
     plan_for,
@@ -63,6 +65,7 @@ def measure(
     decompress: Decompress = False,
     ram: RamLimit = None,
     goal: GoalName = "balanced",
+    file_format: FormatName = "c",
     tune: Tune = False,
     seed: Seed = 0,
     runs: Annotated[
@@ -100,8 +103,11 @@ def measure(
         if tune:
             tuning, made = tuned(graph, made, options, is_given=plan is not None, compiler=tool, level=level)
             tunings = [tuning]
-        library = kibi.compile(graph, made, folder)
-        found = kibi.measure(library, compiler=tool, level=level, seed=seed, runs=runs, oracle=not no_oracle)
+        if format_named(file_format) == "plan":
+            found = kibi.measure_plan(graph, made, compiler=tool, level=level, seed=seed, runs=runs)
+        else:
+            library = kibi.compile(graph, made, folder)
+            found = kibi.measure(library, compiler=tool, level=level, seed=seed, runs=runs, oracle=not no_oracle)
     if as_json:
         print_json({**found.to_dict(), **({"tuning": tuning_record(tunings)} if tune else {})})
     else:

@@ -12,6 +12,7 @@ from kibi.cli.arguments import (
     Decompress,
     ExternalBuffers,
     ExternalOutputs,
+    FormatName,
     GoalName,
     GranularityName,
     InputMode,
@@ -25,6 +26,7 @@ from kibi.cli.arguments import (
     WithoutPasses,
     compiler_named,
     emulated_target,
+    format_named,
     load_simplified,
     not_compared,
     plan_for,
@@ -66,6 +68,7 @@ def verify(
     decompress: Decompress = False,
     ram: RamLimit = None,
     goal: GoalName = "balanced",
+    file_format: FormatName = "c",
     no_oracle: NoOracle = False,
     as_json: AsJson = False,
 ) -> None:
@@ -103,6 +106,7 @@ def verify(
             compiler=tool,
             original=original,
             oracle=not no_oracle,
+            plan_file=format_named(file_format) == "plan",
         )
     if as_json:
         print_json(found.to_dict())

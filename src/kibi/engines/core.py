@@ -10,7 +10,7 @@ import numpy as np
 
 from kibi.dtypes import Array
 from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, STATUS
-from kibi.errors import InternalError, LimitError
+from kibi.errors import InputError, InternalError, LimitError, PlanError
 from kibi.ops import While
 from kibi.planfile.core_c import core_texts
 from kibi.planfile.reader import PlanFile, Port
@@ -126,7 +126,7 @@ class CoreEngine:
             InputError: an input does not fit.
             InternalError: the core returned an error, or wrote outside of its memory.
         """
-        arrays = [np.ascontiguousarray(each) for each in inputs]
+        arrays = self._checked(inputs)
         if self.file.streams:
             self._push(arrays)
         else:
@@ -138,6 +138,29 @@ class CoreEngine:
             if not block.is_whole:
                 raise InternalError(f"the core wrote outside of the memory of {self.file.name}")
         return [self._read(number, port) for number, port in enumerate(self.file.outputs)] if is_complete else []
+
+    def _checked(self, inputs: Sequence[Array]) -> list[Array]:
+        """Returns the inputs in one piece each.
+
+        Raises:
+            InputError: there are more or fewer than the model has, or one has another shape or type.
+        """
+        wanted = self.file.inputs
+        if len(inputs) != len(wanted):
+            raise InputError(
+                f"{self.file.name or 'the model'} has {len(wanted)} inputs; {len(inputs)} arrays were given."
+            )
+        for number, (array, port) in enumerate(zip(inputs, wanted, strict=True)):
+            if array.dtype != port.dtype.numpy or array.shape != port.shape:
+                raise InputError(
+                    f"input {number} ({port.name or 'without a name'}) is {port.dtype} {list(port.shape)}; the array is "
+                    f"{array.dtype} {list(array.shape)}. Convert it, or give another one."
+                )
+        return [np.ascontiguousarray(each) for each in inputs]
+
+    def reset(self) -> None:
+        """Gives variables their first values, and forgets an inference that was begun."""
+        self._check("reset")
 
     def port(self, role: str, number: int) -> _Port:
         """What the core says of an input or an output."""
@@ -173,6 +196,11 @@ class CoreEngine:
         """True if the inference came to its end, False if an operator ended it early."""
         if status == LIMIT_REACHED:
             raise LimitError(f"a loop of {self.file.name}, in C,", While.most_turns)
+        if function == "open" and status != 0:
+            reason = STATUS.get(status, "unknown")
+            raise PlanError(
+                f"the plan file was refused ({status}: {reason}). Make it again with `kibi compile --format plan`."
+            )
         if status not in (0, MORE_INPUT):
             raise InternalError(f"kibi_model_{function} returned {status}: {STATUS.get(status, 'unknown')}")
         return status == 0

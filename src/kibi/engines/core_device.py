@@ -19,6 +19,8 @@ from kibi.toolchain import Image, build_image
 MODEL_BYTES = 44
 """`sizeof(kibi_model)` where pointers have 4 bytes."""
 _PORT_BYTES = 32
+_CALLER = "call_"
+"""The function of a core that calls a kernel has the kernel's name after these letters."""
 _FUNCTIONS = (
     "open_trusted",
     "set_state",
@@ -61,6 +63,8 @@ class CoreDeviceEngine:
         self.file = file
         self.image = core_image(file.kernels if kernels is None else kernels, target, compiler=compiler, level=level)
         self._core = Core(self.image, target)
+        callers = (name for name in self.image.symbols if name.startswith(_CALLER))
+        self._kernels = {name: name.removeprefix(_CALLER) for name in callers}
         self._model = self._core.allocate("model", MODEL_BYTES, alignment=4)
         self._port = self._core.allocate("port", _PORT_BYTES, alignment=4)
         data = self._core.allocate("plan file", len(file.data), alignment=file.header["alignment"], writable=False)
@@ -140,7 +144,9 @@ class CoreDeviceEngine:
 
     def _call(self, function: str, *arguments: int, instruction_limit: int = 1_000_000) -> Call:
         name = f"kibi_model_{function}"
-        call = self._core.call(name, self._model, *arguments, instruction_limit=instruction_limit)
+        call = self._core.call(
+            name, self._model, *arguments, operators=self._kernels, instruction_limit=instruction_limit
+        )
         status = call.signed_value
         if status == LIMIT_REACHED and function in ("invoke", "run_for"):
             raise LimitError(f"a loop of {self.file.name}, in C on the emulated core,", While.most_turns)

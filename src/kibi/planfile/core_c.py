@@ -71,7 +71,7 @@ def core_texts(kernels: Iterable[str], target: Target) -> Mapping[FileName, CCod
         InputError: one of them is none of Kibi's own.
     """
     names = sorted(set(kernels), key=kernel_id)
-    texts = {FileName(path.name): file_text(path) for path in sorted(CORE.glob("*.[ch]"))}
+    texts = {FileName(path.name): file_text(path) for path in sorted(CORE.glob("kibi_*.[ch]"))}
     texts[FileName("kibi_operations.h")] = _operations()
     texts[FileName("kibi_plan_file.h")] = records_header()
     texts[FileName("kibi_kernels.h")] = _TABLE_HEADER

@@ -133,7 +133,7 @@ def measure(
     with counted_graphs() as executed:
         for each in seeds:
             inputs = seeded_inputs(model.graph, each)
-            expected = _outputs_of_each(interpreter, inputs)
+            expected = outputs_of_each(interpreter, inputs)
             outputs = [engine.run(inputs) for _ in expected][-1]
             is_exact = is_exact and same_bits(outputs, expected[-1])
             taken.append(_taken(model, engine))
@@ -148,7 +148,7 @@ def measure(
     return replace(found, oracle="tflm") if compared else found
 
 
-def _outputs_of_each(interpreter: Interpreter, inputs: list[Array]) -> list[list[Array]]:
+def outputs_of_each(interpreter: Interpreter, inputs: list[Array]) -> list[list[Array]]:
     """Runs a warm-up, then inferences with the same inputs until one gives outputs, because operators may wait for more input."""
     outputs = [interpreter.run(inputs)]
     while len(outputs) < _MOST_RUNS:

@@ -202,7 +202,7 @@ def _compare_c(
         pairs = dict(zip(exposed.outputs, tensors, strict=bool(tensors)))
         observed = list(_observed(graph, plan, inputs[: number + 1]))[-1]
         first = _first_difference(label, number, graph, pairs, observed)
-        return first or _layout_difference(label, number, graph, found, outputs)
+        return first or layout_difference(label, number, graph, found, outputs)
     return None
 
 
@@ -213,7 +213,7 @@ def _compare_passes(
     interpreter = Interpreter(original, plan)
     for number, (run, outputs) in enumerate(zip(inputs, expected, strict=True)):
         found = interpreter.run(run)
-        difference = _layout_difference(_UNSIMPLIFIED, number, original, found, outputs, "what the passes left out")
+        difference = layout_difference(_UNSIMPLIFIED, number, original, found, outputs, "what the passes left out")
         if difference:
             return difference
     return None
@@ -233,7 +233,7 @@ def _compare_tflm(
         first = _first_difference("tflm", number, graph, found, observed)
         outputs = [np.asarray(output) for output in result.outputs]
         if expected[number]:  # else an operator ended the inference, and TFLM's outputs mean nothing
-            first = first or _layout_difference("tflm", number, graph, outputs, expected[number])
+            first = first or layout_difference("tflm", number, graph, outputs, expected[number])
         if first:
             return first
     return None
@@ -259,7 +259,7 @@ def _first_difference(
     return None
 
 
-def _layout_difference(
+def layout_difference(
     engine: str,
     run: int,
     graph: Graph,
@@ -267,6 +267,16 @@ def _layout_difference(
     expected: Sequence[Array],
     what: str = "the planned layout",
 ) -> Difference | None:
+    """Returns how the outputs of a run differ; None if they are the same, or there are none.
+
+    Args:
+        engine: the engine.
+        run: number of the run.
+        graph: the model.
+        found: the outputs of the engine.
+        expected: those of the Python runtime.
+        what: the part that differs, for the text.
+    """
     pairs: Iterator[tuple[int, Array, Array]] = zip(graph.outputs, found, expected, strict=True)
     for index, first, second in pairs:
         if first.tobytes() != second.tobytes():

@@ -5,6 +5,10 @@
 #include "kernels/kibi.h"
 #include "kibi_plan_file.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What a kernel is called with; the table of kernels has a function for each that takes it. */
 typedef struct {
     void *output;             /* the first row that the step makes; of a kernel with several outputs unused */
@@ -106,5 +110,9 @@ kibi_status kibi_model_push_row(kibi_model *model, unsigned input, const void *r
 
 /* Forgets an inference that was begun, and gives variables their first values. */
 kibi_status kibi_model_reset(kibi_model *model);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,10 @@
 
 #include "kibi_core.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Kernels, and the contract of each, which says what a file may ask of it. */
 typedef struct {
     const kibi_kernels *kernels;
@@ -16,5 +20,9 @@ typedef struct {
  * Otherwise as kibi_model_open_trusted. The arena's bytes are used meanwhile. */
 kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, const kibi_checked_kernels *kernels,
                             void *arena, size_t arena_bytes);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

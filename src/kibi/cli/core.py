@@ -1,0 +1,95 @@
+"""`kibi core`: the C library that runs plan files."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kibi.cli.arguments import (
+    DEFAULT_TARGET,
+    AsJson,
+    Decompress,
+    GoalName,
+    GranularityName,
+    TargetName,
+    WithoutPasses,
+    load_simplified,
+    plan_for,
+    plan_options,
+)
+from kibi.cli.paths import given_model, given_path
+from kibi.cli.terminal import facts, output, print_json, say, working
+
+if TYPE_CHECKING:
+    from kibi.planfile.core_library import Core
+
+
+def write_core(
+    models: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="MODEL...", help=".tflite files.", parser=given_model, show_default=False),
+    ] = None,
+    *,
+    directory: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder to write; made if absent.",
+            parser=given_path,
+            show_default=False,
+        ),
+    ],
+    target: TargetName = DEFAULT_TARGET,
+    kernels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kernels",
+            metavar="NAME",
+            help="Further kernels: all, cnn-s8, or the name of one; may be given again.",
+            show_default=False,
+        ),
+    ] = None,
+    granularity: GranularityName = "row",
+    without_pass: WithoutPasses = None,
+    decompress: Decompress = False,
+    goal: GoalName = "balanced",
+    as_json: AsJson = False,
+) -> None:
+    """Write the C library that runs plan files, with the kernels that these models need.
+
+    `kibi compile MODEL --format plan` writes the files. The core checks each before it runs it.
+    """
+    import kibi  # noqa: PLC0415
+
+    options = plan_options(granularity, "stored", False, None, None, goal)
+    processor = kibi.target(target)
+    graphs = [load_simplified(model, without_pass, decompress=decompress) for model in models or ()]
+    with working("writing the core"):
+        files = [kibi.compile_plan(graph, plan_for(graph, processor, None, options)) for graph in graphs]
+        words = ["kibi", "core", *(graph.source for graph in graphs), "--target", target]
+        words += [word for name in kernels or () for word in ("--kernels", name)]
+        command = " ".join(shlex.quote(word) for word in words)
+        core = kibi.compile_core(files, directory, target=processor, kernels=kernels or (), command=command)
+    if as_json:
+        print_json(_record(core, directory))
+        return
+    console = output()
+    facts(
+        console,
+        [
+            ("core", f"{len(core.kernels)} kernel{'s' * (len(core.kernels) > 1)} for {core.target}, in {directory}"),
+            ("kernels", ", ".join(name.removeprefix("kibi_") for name in core.names)),
+        ],
+    )
+    say(console)
+    where = shlex.quote(str(directory))
+    say(console, f"Build it: cmake -S {where} -B {where}/build && cmake --build {where}/build")
+    say(console, f"Make a file for it: kibi compile MODEL --format plan --core {where}/core.json -o model.kibi")
+
+
+def _record(core: "Core", directory: Path) -> dict[str, object]:
+    kernels = [{"name": each.name, "id": each.id} for each in core.kernels]
+    return {"target": core.target, "version": core.version, "directory": str(directory), "kernels": kernels}

@@ -1,0 +1,191 @@
+"""The functions of `import kibi` for plan files and cores."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kibi.errors import InputError, PlanError, bounded
+from kibi.ir import Graph
+from kibi.targets import Target
+from kibi.targets import target as target_named
+
+if TYPE_CHECKING:
+    from kibi.engines.core import CoreEngine
+    from kibi.planfile.core_library import Core
+    from kibi.planfile.reader import PlanFile
+    from kibi.planner.plan import Plan
+    from kibi.reports.measurement import Measurement
+
+_MOST_FILE_BYTES = 256 << 20
+
+
+@bounded
+def compile_plan(
+    model: Graph,
+    plan: "Plan | None" = None,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    target: str | Target | None = None,
+    core: "Core | None" = None,
+    names: bool = True,
+) -> "PlanFile":
+    """Makes a plan file: a model as data, which a core in C runs in place.
+
+    Args:
+        model: the graph.
+        plan: its plan, with one arena; None: the default plan, with kernels that the core has.
+        path: where to write the file; None: it is only returned.
+        target: the processor; None: the plan's, or Cortex-M4 without a plan.
+        core: the core that will run the file, from `compile_core` or `kibi.planfile.core_library.load_core`; None: any that has
+            the kernels.
+        names: False leaves out the names of the model, its inputs and outputs.
+
+    Returns:
+        The file.
+
+    Raises:
+        PlanError: the plan is not right for the model.
+        TargetError: no such target, the plan has several regions, or the core is for another one or lacks kernels.
+        InputError: the model has an operator of yours, whose kernel no core has.
+        OutputError: the file cannot be written.
+    """
+    from kibi.files import check_path, write_file  # noqa: PLC0415 - see kibi.api
+    from kibi.planfile.fitting import check_kernels, fitted  # noqa: PLC0415
+    from kibi.planfile.reader import PlanFile  # noqa: PLC0415
+    from kibi.planfile.writer import plan_file  # noqa: PLC0415
+    from kibi.planner import Granularity, validate  # noqa: PLC0415
+    from kibi.planner import plan as make  # noqa: PLC0415
+
+    place = None if path is None else check_path(path, "path")
+    processor = _target(target or (plan.target if plan else core.target if core else "cortex-m4"))
+    if plan is None:
+        plan = make(model, processor, granularity=Granularity.ROW)
+        plan = plan if core is None else fitted(model, plan, core, processor)
+    planned = validate(model, plan)
+    if core is not None:
+        check_kernels(planned, core)
+    data = plan_file(planned, core=() if core is None else core.ids, with_names=names)
+    if place is not None:
+        write_file(place, data)
+    return PlanFile(data)
+
+
+@bounded
+def compile_core(
+    models: "Sequence[Graph | PlanFile]",
+    directory: str | os.PathLike[str],
+    *,
+    target: str | Target = "cortex-m4",
+    kernels: Sequence[str] = (),
+    command: str | None = None,
+) -> "Core":
+    """Writes a core: the C library that runs plan files, with the kernels that models need.
+
+    Args:
+        models: graphs, whose default plans count, or plan files.
+        directory: where to write; made when it is absent.
+        target: the processor.
+        kernels: names of further kernels, or of lists of them: `all`, `cnn-s8`.
+        command: what stands in each file's first line; None: the equal `kibi core` line.
+
+    Returns:
+        What the core can run; `core.json` in its folder says the same.
+
+    Raises:
+        TargetError: no such target.
+        InputError: no kernels, no kernel or list of a name, or a model has an operator of yours.
+        OutputError: the directory cannot be written.
+    """
+    from kibi.codegen.earlier import obsolete_files  # noqa: PLC0415
+    from kibi.files import check_path, write_folder  # noqa: PLC0415
+    from kibi.planfile.core_library import Core, core_files  # noqa: PLC0415
+    from kibi.planfile.kernel_lists import kernels_of  # noqa: PLC0415
+
+    folder, processor = check_path(directory, "directory"), _target(target)
+    wanted = set(kernels_of(kernels, processor))
+    for model in models:
+        file = compile_plan(model, target=processor) if isinstance(model, Graph) else model
+        wanted |= set(file.kernels)
+    if not wanted:
+        raise InputError("a core needs kernels: give models, or the names of kernels or of lists of them: all, cnn-s8.")
+    core = Core.of(sorted(wanted), processor)
+    sources = [model.source for model in models if isinstance(model, Graph)]
+    files = core_files(core, processor, command or _command(sources, processor, kernels))
+    write_folder(folder, files, obsolete_files(folder, files))
+    return core
+
+
+@bounded
+def open_plan(source: "str | os.PathLike[str] | bytes | PlanFile", *, compiler: str = "zig") -> "CoreEngine":
+    """Opens a plan file with a core on this machine, as a device would: after all checks.
+
+    Args:
+        source: the path of the file, its bytes, or the file.
+        compiler: `zig` (from pip) or `gcc`, which makes the core.
+
+    Returns:
+        The open model: `run` takes an array for each input and returns one for each output; `file` describes them.
+
+    Raises:
+        PlanError: there is no such file, it is damaged or of another version, needs a kernel that this version has not, or asks
+            for what no model may do.
+        ToolchainError: the compiler is missing or fails.
+    """
+    from kibi.engines.core import CoreEngine  # noqa: PLC0415
+    from kibi.files import check_path, read_file  # noqa: PLC0415
+    from kibi.planfile.reader import PlanFile  # noqa: PLC0415
+
+    if isinstance(source, str | os.PathLike):
+        path = check_path(source, "path")
+        data = read_file(Path(path), _MOST_FILE_BYTES, PlanError, "Give the path of a plan file.")
+        return CoreEngine(PlanFile(data), compiler=compiler)
+    return CoreEngine(source if isinstance(source, PlanFile) else PlanFile(source), compiler=compiler)
+
+
+@bounded
+def measure_plan(
+    model: Graph,
+    plan: "Plan",
+    *,
+    compiler: str = "zig",
+    level: str = "s",
+    seed: int = 0,
+    runs: int | None = None,
+) -> "Measurement":
+    """Runs a model's plan file by a core on the emulated processor of its plan, as `measure` does for generated C.
+
+    Flash is the core with this model's kernels, and the file, which counts as weights.
+
+    Args:
+        model: the graph.
+        plan: its plan, for a target that is emulated.
+        compiler: `zig` (from pip) or `gcc` (`arm-none-eabi-gcc`).
+        level: of the compiler: `0`, `1`, `2`, `3` or `s`.
+        seed: the seed of the first random inputs.
+        runs: how many inputs to try; None: one, or several where elements of the input choose what runs.
+
+    Returns:
+        The costs of one inference; `ops` has a line for each kernel.
+
+    Raises:
+        PlanError: the plan is not right for the model.
+        InputError: seed or runs are out of range, or the model has an operator of yours.
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: the core stopped, or the target is not emulated.
+    """
+    from kibi.planner import validate  # noqa: PLC0415
+    from kibi.reports.plan_file_costs import measure_plan_file  # noqa: PLC0415
+
+    planned = validate(model, plan)
+    return measure_plan_file(planned, _target(plan.target), compiler=compiler, level=level, seed=seed, runs=runs)
+
+
+def _target(target: str | Target) -> Target:
+    return target_named(target) if isinstance(target, str) else target
+
+
+def _command(sources: Sequence[str], target: Target, kernels: Sequence[str]) -> str:
+    """The command that makes an equal core."""
+    words = ["kibi core", *sources, f"--target {target.name}"]
+    return " ".join([*words, *(f"--kernels {each}" for each in kernels)])
