@@ -23,7 +23,6 @@ from kibi.planfile.records import (
     READ,
     TENSOR,
     VARIABLE,
-    WIDE_LINE,
     WRITE,
     Record,
 )
@@ -89,7 +88,7 @@ def fields_of(file: PlanFile) -> list[Field]:
         graph = file.record(GRAPH, header["graphs"] + number * GRAPH.size_bytes)
         records(NODE, graph["nodes"], graph["node_count"])
         records(TENSOR, graph["tensors"], graph["tensor_count"])
-        records(WIDE_LINE if graph["flags"] & 1 else LINE, graph["lines"], graph["line_count"])
+        records(LINE, graph["lines"], graph["line_count"])
         for each in range(graph["tensor_count"]):
             tensor = file.record(TENSOR, graph["tensors"] + each * TENSOR.size_bytes)
             if tensor["table"]:

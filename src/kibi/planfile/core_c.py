@@ -18,7 +18,6 @@ from kibi.planfile.records import (
     NOTHING,
     RECORDS,
     VERSION,
-    GraphFlags,
     Kind,
     Memory,
     Placing,
@@ -57,7 +56,7 @@ extern const kibi_checked_kernels kibi_core_checked_kernels; /* the same, with w
 """
 )
 _SIZES = {dtype.c: dtype.size_bytes for dtype in DType}
-_ENUMS = {"MEMORY": Memory, "PLACING": Placing, "READING": Reading, "KIND": Kind, "GRAPH": GraphFlags}
+_ENUMS = {"MEMORY": Memory, "PLACING": Placing, "READING": Reading, "KIND": Kind}
 
 
 def core_texts(kernels: Iterable[str], target: Target) -> Mapping[FileName, CCode]:

@@ -170,13 +170,6 @@ class Kind(IntFlag):
     """The kernel runs graphs."""
 
 
-class GraphFlags(IntFlag):
-    """What is special about a graph."""
-
-    WIDE = 1
-    """Its order has lines of 32-bit numbers."""
-
-
 def _fields(*rows: tuple[str, str, str]) -> tuple[RecordField, ...]:
     return tuple(RecordField(*row) for row in rows)
 
@@ -228,7 +221,6 @@ GRAPH = Record(
         ("line_count", "u32", "at least 1"),
         ("input_count", "u16", "of the two tables above"),
         ("output_count", "u16", "of the two tables above"),
-        ("flags", "u32", "1: lines have 32-bit numbers"),
     ),
 )
 
@@ -239,7 +231,7 @@ NODE = Record(
         ("params", "u32", "offset of the parameter struct as on a core with pointers of 32 bits; pointers are offsets"),
         ("reads", "u32", "offset of the records of its inputs"),
         ("writes", "u32", "offset of the records of its outputs, then of its states"),
-        ("steps", "u32", "how many row steps it has: at least 1"),
+        ("steps", "u32", "how many row steps it has: 1 ... 32767"),
         ("scratch", "u32", "the byte of the arena at which its scratch begins; 0xFFFFFFFF: it has none"),
         ("scratch_bytes", "u32", "of its scratch"),
         ("kernel_id", "u32", "the id of its kernel"),
@@ -254,7 +246,7 @@ NODE = Record(
         ("read_count", "u8", "inputs that are read by the row, 0 ... 255"),
         ("output_count", "u8", "1 ... 255"),
         ("state_count", "u8", "variables that its kernel reads and writes, 0 ... 255"),
-        ("reserved", "u16", "0"),
+        ("write_count", "u16", "outputs and states, 1 ... 510"),
     ),
 )
 
@@ -319,18 +311,6 @@ LINE = Record(
     ),
 )
 
-WIDE_LINE = Record(
-    "wide_line",
-    "The same, with numbers of 32 bits.",
-    _fields(
-        ("start", "u16", "as above"),
-        ("last", "u16", "as above"),
-        ("step", "i32", "as above"),
-        ("steps", "u32", "as above"),
-        ("further", "i32", "as above"),
-    ),
-)
-
 PORT = Record(
     "port",
     "An input or an output of the model.",
@@ -366,5 +346,5 @@ EXTERNAL = Record(
     ),
 )
 
-RECORDS = (HEADER, GRAPH, NODE, READ, WRITE, TENSOR, LINE, WIDE_LINE, PORT, VARIABLE, EXTERNAL)
+RECORDS = (HEADER, GRAPH, NODE, READ, WRITE, TENSOR, LINE, PORT, VARIABLE, EXTERNAL)
 """All of them, in the order in which the documents show them."""

@@ -32,9 +32,7 @@ from kibi.planfile.records import (
     TENSOR,
     VARIABLE,
     VERSION,
-    WIDE_LINE,
     WRITE,
-    GraphFlags,
     Kind,
     Memory,
     Placing,
@@ -47,6 +45,7 @@ from kibi.targets import target as target_of
 
 _WORD = np.dtype("<u4")
 _MOST_16 = 0xFFFF
+_MOST_STEPS = 0x7FFF
 _WORDS_AT_ONCE = 4
 """A core may copy so many words of parameters at once, and so a few too many."""
 _GRAPH_SLOTS = 16
@@ -194,8 +193,9 @@ class _Writer:
         _check_count(len(numbers), "tensors")
         nodes = [self._node(b, number, numbers) for number in range(len(b.graph.nodes))]
         steps = [view.steps for view in b.graph.views]
+        for view in b.graph.views:
+            _check_count(view.steps, f"row steps of an operator, as of {view.node.label}", _MOST_STEPS)
         lines = order_lines(fold(b.plan.runs, steps), steps)
-        is_wide = not all(_fits_16(line) for line in lines)
         # What the caller of a subgraph needs; a model's own inputs and outputs have port records.
         ends = [
             self.blob.words([b.plan.row_offsets(b.graph, index)[0] for index in side]) if b.is_subgraph else 0
@@ -204,7 +204,7 @@ class _Writer:
         return {
             "nodes": self._table(NODE, nodes),
             "tensors": self._table(TENSOR, [self._tensor(b, index) for index in numbers]),
-            "lines": self._table(WIDE_LINE if is_wide else LINE, [_line(each, is_wide=is_wide) for each in lines]),
+            "lines": self._table(LINE, [_line(each) for each in lines]),
             "inputs": ends[0],
             "outputs": ends[1],
             "arena_bytes": b.plan.arena_bytes,
@@ -214,7 +214,6 @@ class _Writer:
             "line_count": len(lines),
             "input_count": len(b.graph.inputs) if b.is_subgraph else 0,
             "output_count": len(b.graph.outputs) if b.is_subgraph else 0,
-            "flags": GraphFlags.WIDE if is_wide else GraphFlags(0),
         }
 
     def _node(self, b: EmitContext, number: int, numbers: Mapping[int, int]) -> dict[str, float]:
@@ -248,7 +247,7 @@ class _Writer:
             "read_count": len(reads),
             "output_count": len(view.outputs),
             "state_count": len(view.op.states),
-            "reserved": 0,
+            "write_count": len(writes),
         }
 
     def _params(self, b: EmitContext, number: int, params: Params) -> int:
@@ -386,21 +385,17 @@ def _external(tensor: Tensor) -> dict[str, float]:
     return {"bytes": tensor.type.size_bytes, "alignment": tensor.type.dtype.size_bytes}
 
 
-def _check_count(count: int, what: str) -> None:
-    if count > _MOST_16:
-        raise InputError(f"a plan file holds at most {_MOST_16} {what}; there are {count}. Compile the model to C.")
+def _check_count(count: int, what: str, most: int = _MOST_16) -> None:
+    if count > most:
+        raise InputError(f"a plan file holds at most {most} {what}; there are {count}. Compile the model to C.")
 
 
-def _fits_16(line: Line) -> bool:
-    return -0x8000 <= line.step < 0x8000 and line.steps <= _MOST_16 and -0x8000 <= line.further < 0x8000
-
-
-def _line(line: Line, *, is_wide: bool) -> dict[str, float]:
-    values: dict[str, float] = {
+def _line(line: Line) -> dict[str, float]:
+    return {
         "start": line.start,
         "last": line.last,
         "step": line.step,
         "steps": line.steps,
         "further": line.further,
+        "reserved": 0,
     }
-    return values if is_wide else {**values, "reserved": 0}

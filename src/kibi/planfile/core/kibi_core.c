@@ -16,13 +16,17 @@
 #define KIBI_INLINE static inline
 #endif
 
-/* A graph that runs: the model, or one inside of an operator, with the arena of its own. All fields are pointers: those of an
- * operator's graphs are in its slots. */
+/* A graph that runs: the model, or one inside of an operator, with the arena of its own. All fields are as large as pointers: those
+ * of an operator's graphs are in its slots. */
 typedef struct {
     kibi_subgraph subgraph; /* must be first: kernels hand it back */
     const kibi_model *model;
     const kibi_file_graph *graph;
+    kibi_position *place;
     uint8_t *memory[KIBI_MEMORY_EXTERNAL]; /* arena, state, file */
+    const void *row;                       /* that the caller pushed; NULL: none */
+    size_t budget;                         /* so many steps may run, */
+    size_t count;                          /* and so many of the next node do */
 } running;
 
 static const void *at(const kibi_model *model, uint32_t offset)
@@ -61,9 +65,9 @@ KIBI_INLINE const kibi_kernel *find(const kibi_kernels *kernels, uint32_t id, ui
 }
 
 /* The entry of a tensor's table, or the place in its ring, for a row. */
-static KIBI_NOINLINE uint32_t placed(const kibi_model *model, const kibi_file_tensor *tensor, uint32_t row)
+static KIBI_NOINLINE uint32_t placed(const uint8_t *file, const kibi_file_tensor *tensor, uint32_t row)
 {
-    const void *const table = at(model, tensor->table);
+    const void *const table = file + tensor->table;
     switch (tensor->placing) {
     case KIBI_PLACING_RING:
         return row % tensor->period;
@@ -87,7 +91,7 @@ KIBI_INLINE uint8_t *memory_of(const running *run, const kibi_file_tensor *tenso
 KIBI_INLINE uint8_t *row_of(const running *run, const kibi_file_tensor *tensor, uint32_t row)
 {
     if (tensor->placing != KIBI_PLACING_LINEAR) {
-        row = placed(run->model, tensor, row);
+        row = placed(run->memory[KIBI_MEMORY_FILE], tensor, row);
     }
     return memory_of(run, tensor) + (uint32_t)(tensor->base + row * tensor->step);
 }
@@ -96,8 +100,9 @@ KIBI_INLINE uint8_t *row_of(const running *run, const kibi_file_tensor *tensor, 
 static KIBI_NOINLINE const void **fetch(const running *run, uint32_t steps, const kibi_file_read *read, uint32_t step,
                                         const void **rows)
 {
+    const uint8_t *const file = run->memory[KIBI_MEMORY_FILE];
     const kibi_file_tensor *const tensor =
-        (const kibi_file_tensor *)at(run->model, run->graph->tensors) + read->tensor;
+        (const kibi_file_tensor *)(const void *)(file + run->graph->tensors) + read->tensor;
     uint32_t first = 0;
     if (read->steps != steps) {
         const uint32_t batch = step / read->steps;
@@ -106,7 +111,7 @@ static KIBI_NOINLINE const void **fetch(const running *run, uint32_t steps, cons
     }
     /* Numbers wrap around here: a row before the first one is a number above all rows. */
     const uint32_t count = read->count, dilation = (uint32_t)read->dilation, limit = read->rows;
-    const void *const filler = read->filler != 0 ? at(run->model, read->filler) : NULL;
+    const void *const filler = read->filler != 0 ? file + read->filler : NULL;
     uint32_t row = (uint32_t)read->start + (uint32_t)read->stride * step;
     const void **const end = rows + count;
     if (read->parts != 1) {
@@ -138,10 +143,9 @@ typedef struct {
 } four_words;
 
 /* Makes a kernel's parameters from the bytes in the file: offsets become pointers. */
-KIBI_INLINE void unpack(const kibi_model *model, const kibi_kernel *kernel, const uint32_t *from, void **slots)
+KIBI_INLINE void unpack(const uint8_t *file, const kibi_kernel *kernel, const uint32_t *from, void **slots)
 {
     const uint32_t words = kernel->words;
-    const uintptr_t file = (uintptr_t)model->file;
     uint32_t pointers = kernel->pointers;
     if (sizeof(void *) == sizeof(uint32_t)) { /* slots have words */
         four_words *to = (four_words *)(void *)slots;
@@ -151,8 +155,9 @@ KIBI_INLINE void unpack(const kibi_model *model, const kibi_kernel *kernel, cons
             *to++ = *source++;
         } while (source < end);
         for (; pointers != 0; pointers >>= 1, ++slots) {
-            if ((pointers & 1u) != 0 && *slots != NULL) {
-                *slots = (void *)((uintptr_t)*slots + file);
+            void *const offset = *slots;
+            if ((pointers & 1u) != 0 && offset != NULL) {
+                *slots = (void *)((uintptr_t)offset + (uintptr_t)file);
             }
         }
         return;
@@ -160,7 +165,7 @@ KIBI_INLINE void unpack(const kibi_model *model, const kibi_kernel *kernel, cons
     uint8_t *to = (uint8_t *)slots;
     for (uint32_t word = 0; word < words; ++word, pointers >>= 1) {
         if ((pointers & 1u) != 0) {
-            const void *const pointer = from[word] != 0 ? at(model, from[word]) : NULL;
+            const void *const pointer = from[word] != 0 ? file + from[word] : NULL;
             to += (uintptr_t)to % sizeof(void *);
             memcpy(to, &pointer, sizeof pointer);
             to += sizeof pointer;
@@ -176,7 +181,7 @@ static KIBI_NOINLINE void unpack_graphs(const kibi_model *model, const kibi_kern
                                         void **slots)
 {
     running *made = (running *)(void *)(slots + kernel->words);
-    unpack(model, kernel, from, slots);
+    unpack(model->file, kernel, from, slots);
     /* Pointers come before them, and end where a pointer may begin. */
     void **to = slots;
     uint32_t bytes = 0;
@@ -199,108 +204,106 @@ static KIBI_NOINLINE void unpack_graphs(const kibi_model *model, const kibi_kern
 enum { DONE = 0, WAITS = 1, AT_LIMIT = 2, PAUSED = 3, NEEDS_ROW = 4 };
 
 /* Runs steps of a node; not DONE if it ended the inference. */
-KIBI_INLINE int run_steps(const running *run, const kibi_file_node *node, uint32_t step, uint32_t end, void **slots)
+static KIBI_NOINLINE int run_steps(running *run, const kibi_file_node *node, uint32_t step, void **slots)
 {
-    const kibi_model *const model = run->model;
-    const kibi_file_tensor *const tensors = (const kibi_file_tensor *)at(model, run->graph->tensors);
-    const kibi_kernel *const kernel = find(model->kernels, node->kernel_id, node->place);
-    const kibi_file_write *const writes = (const kibi_file_write *)at(model, node->writes);
-    const uint32_t *const params = (const uint32_t *)at(model, node->params);
-    const uint32_t outputs = node->output_count, writes_count = outputs + node->state_count;
-    const void **const rows = (const void **)(uintptr_t)(slots + writes_count);
+    const uint8_t *const file = run->memory[KIBI_MEMORY_FILE];
+    const kibi_file_tensor *const tensors = (const kibi_file_tensor *)(const void *)(file + run->graph->tensors);
+    const kibi_file_read *const reads = (const kibi_file_read *)(const void *)(file + node->reads);
+    const kibi_file_write *const writes = (const kibi_file_write *)(const void *)(file + node->writes);
+    const kibi_kernel *const kernel = find(run->model->kernels, node->kernel_id, node->place);
+    const uint32_t flags = node->flags, write_count = node->write_count;
     kibi_call call;
-    call.params = slots + node->rows;
     call.outputs = slots;
-    call.states = slots + outputs;
-    call.rows = rows;
+    call.states = slots + node->output_count;
+    call.rows = (const void **)(uintptr_t)(slots + write_count);
+    call.params = slots + node->rows;
     call.scratch = node->scratch == KIBI_NOTHING ? NULL : run->memory[KIBI_MEMORY_ARENA] + node->scratch;
-    if ((node->flags & KIBI_KIND_CONTROLS) != 0) {
-        unpack_graphs(model, kernel, params, slots + node->rows);
+    if ((flags & KIBI_KIND_CONTROLS) != 0) {
+        unpack_graphs(run->model, kernel, (const uint32_t *)(const void *)(file + node->params), slots + node->rows);
     } else {
-        unpack(model, kernel, params, slots + node->rows);
+        unpack(file, kernel, (const uint32_t *)(const void *)(file + node->params), slots + node->rows);
     }
+    const uint32_t end = step + (uint32_t)run->count;
     do {
-        const void **next = rows;
-        const kibi_file_read *read = (const kibi_file_read *)at(model, node->reads);
-        for (uint32_t k = node->read_count; k != 0; --k, ++read) {
+        void **next = slots;
+        const uint32_t made = (flags & KIBI_KIND_ACCUMULATES) != 0 ? 0 : step;
+        const kibi_file_write *write = writes;
+        do { /* states make no rows: theirs is the first */
+            *next++ = row_of(run, &tensors[write->tensor], made * write->rows);
+        } while (++write < writes + write_count);
+        const void **rows = (const void **)(uintptr_t)next;
+        for (const kibi_file_read *read = reads; read < reads + node->read_count; ++read) {
             if ((read->flags & KIBI_READING_SINGLE) != 0) {
-                *next++ = row_of(run, &tensors[read->tensor], step);
+                *rows++ = row_of(run, &tensors[read->tensor], step);
             } else {
-                next = fetch(run, node->steps, read, step, next);
+                rows = fetch(run, node->steps, read, step, rows);
             }
-        }
-        const uint32_t made = (node->flags & KIBI_KIND_ACCUMULATES) != 0 ? 0 : step;
-        for (uint32_t k = 0; k < writes_count; ++k) { /* states make no rows: theirs is the first */
-            slots[k] = row_of(run, &tensors[writes[k].tensor], made * writes[k].rows);
         }
         call.output = slots[0];
         call.step = (int32_t)step;
         kernel->call(&call);
     } while (++step < end);
-    if ((node->flags & KIBI_KIND_EXITS) != 0 && end == node->steps) {
+    if ((flags & (KIBI_KIND_EXITS | KIBI_KIND_LOOPS)) == 0) {
+        return DONE;
+    }
+    if ((flags & KIBI_KIND_EXITS) != 0 && end == node->steps) {
         return *(const int32_t *)call.states[0] != 0 ? WAITS : DONE;
     }
-    return (node->flags & KIBI_KIND_LOOPS) != 0 && *(const uint8_t *)call.scratch != 0 ? AT_LIMIT : DONE;
+    return (flags & KIBI_KIND_LOOPS) != 0 && *(const uint8_t *)call.scratch != 0 ? AT_LIMIT : DONE;
 }
 
 /* Goes on with an inference from a place in the order: to its end, to its next row, or for so many steps. */
-static KIBI_NOINLINE int run_order(const running *run, kibi_position *place, const void *row, uint32_t budget,
-                                   void **slots)
+static KIBI_NOINLINE int run_order(running *run, void **slots)
 {
     const kibi_file_graph *const graph = run->graph;
     const kibi_file_node *const nodes = (const kibi_file_node *)at(run->model, graph->nodes);
-    const void *const lines = at(run->model, graph->lines);
+    kibi_position *const place = run->place;
     while (place->line < graph->line_count) {
-        const kibi_file_line *const line = (const kibi_file_line *)lines + place->line;
-        const kibi_file_wide_line *const wide = (const kibi_file_wide_line *)lines + place->line;
-        const int is_wide = (graph->flags & KIBI_GRAPH_WIDE) != 0;
-        const uint32_t start = is_wide ? wide->start : line->start, last = is_wide ? wide->last : line->last;
-        const uint32_t steps = is_wide ? wide->steps : line->steps;
-        if (start >= graph->node_count) { /* the lines above, once more */
-            if (++place->turn < steps) {
-                place->line -= last;
+        const kibi_file_line *const line = (const kibi_file_line *)at(run->model, graph->lines) + place->line;
+        if (line->start >= graph->node_count) { /* the lines above, once more */
+            if (++place->turn < line->steps) {
+                place->line -= line->last;
             } else {
                 place->turn = 0;
                 ++place->line;
             }
             continue;
         }
-        const int32_t further = is_wide ? wide->further : line->further;
-        const int32_t first = (is_wide ? wide->step : line->step) + (int32_t)place->turn * further;
-        const int32_t after = first + (int32_t)steps;
-        for (const kibi_file_node *node = nodes + start + place->node; node <= nodes + last; ++node) {
-            const uint32_t end = after <= 0 ? 0 : (uint32_t)after < node->steps ? (uint32_t)after : node->steps;
-            for (;;) {
-                const uint32_t step = (first > 0 ? (uint32_t)first : 0) + place->step;
-                if (step >= end) {
-                    break;
-                }
-                uint32_t count = end - step;
-                if ((node->flags & KIBI_KIND_RECEIVES) != 0) {
-                    if (row == NULL) {
-                        return NEEDS_ROW;
-                    }
-                    const kibi_file_write *const write = (const kibi_file_write *)at(run->model, node->writes);
-                    const kibi_file_tensor *const tensor =
-                        (const kibi_file_tensor *)at(run->model, graph->tensors) + write->tensor;
-                    memcpy(row_of(run, tensor, step), row, tensor->row_bytes);
-                    row = NULL;
-                    count = 1;
-                } else {
-                    if (budget == 0) {
-                        return PAUSED;
-                    }
-                    count = count < budget ? count : budget;
-                    budget -= count;
-                    const int ended = run_steps(run, node, step, step + count, slots);
-                    if (ended != DONE) {
-                        return ended;
-                    }
-                }
-                place->step += count;
+        const int32_t first = line->step + (int32_t)place->turn * line->further;
+        const int32_t after = first + line->steps;
+        while (place->node <= (uint32_t)line->last - line->start) {
+            const kibi_file_node *const node = nodes + line->start + place->node;
+            const int32_t end = after < (int32_t)node->steps ? after : (int32_t)node->steps;
+            const int32_t step = (first > 0 ? first : 0) + (int32_t)place->step;
+            if (step >= end) {
+                ++place->node;
+                place->step = 0;
+                continue;
             }
-            ++place->node;
-            place->step = 0;
+            uint32_t count = (uint32_t)(end - step);
+            if ((node->flags & KIBI_KIND_RECEIVES) != 0) {
+                if (run->row == NULL) {
+                    return NEEDS_ROW;
+                }
+                const kibi_file_write *const write = (const kibi_file_write *)at(run->model, node->writes);
+                const kibi_file_tensor *const tensor =
+                    (const kibi_file_tensor *)at(run->model, graph->tensors) + write->tensor;
+                memcpy(row_of(run, tensor, (uint32_t)step), run->row, tensor->row_bytes);
+                run->row = NULL;
+                count = 1;
+            } else {
+                if (run->budget == 0) {
+                    return PAUSED;
+                }
+                count = count < run->budget ? count : (uint32_t)run->budget;
+                run->budget -= count;
+                run->count = count;
+                const int ended = run_steps(run, node, (uint32_t)step, slots);
+                if (ended != DONE) {
+                    return ended;
+                }
+            }
+            place->step += count;
         }
         place->node = 0;
         ++place->line;
@@ -309,54 +312,53 @@ static KIBI_NOINLINE int run_order(const running *run, kibi_position *place, con
 }
 
 /* The same with as many slots as the file's steps need, or a few more. */
-#define KIBI_RUN_IN(count)                                                                                       \
-    static KIBI_NOINLINE int run_in_##count(const running *run, kibi_position *place, const void *row,           \
-                                            uint32_t budget)                                                     \
-    {                                                                                                            \
-        void *slots[count];                                                                                      \
-        return run_order(run, place, row, budget, slots);                                                        \
+#define KIBI_RUN_IN(count)                                \
+    static KIBI_NOINLINE int run_in_##count(running *run) \
+    {                                                     \
+        void *slots[count];                               \
+        return run_order(run, slots);                     \
     }
 KIBI_RUN_IN(16)
+KIBI_RUN_IN(20)
 KIBI_RUN_IN(24)
 KIBI_RUN_IN(32)
-KIBI_RUN_IN(48)
-KIBI_RUN_IN(96)
+KIBI_RUN_IN(64)
 KIBI_RUN_IN(KIBI_CORE_SLOTS)
 
-static int run_graph(const running *run, kibi_position *place, const void *row, uint32_t budget)
+/* Goes on with a graph from a place in its order. */
+static KIBI_NOINLINE int run_graph(running *run, kibi_position *place, uint8_t *arena)
 {
-    const uint32_t slots = header_of(run->model)->most_slots;
+    const kibi_model *const model = run->model;
+    const uint32_t slots = header_of(model)->most_slots;
+    run->place = place;
+    run->memory[KIBI_MEMORY_ARENA] = arena;
+    run->memory[KIBI_MEMORY_STATE] = model->state;
+    run->memory[KIBI_MEMORY_FILE] = (uint8_t *)(uintptr_t)model->file;
     return (slots <= 16   ? run_in_16
+            : slots <= 20 ? run_in_20
             : slots <= 24 ? run_in_24
             : slots <= 32 ? run_in_32
-            : slots <= 48 ? run_in_48
-            : slots <= 96 ? run_in_96
-                          : run_in_KIBI_CORE_SLOTS)(run, place, row, budget);
+            : slots <= 64 ? run_in_64
+                          : run_in_KIBI_CORE_SLOTS)(run);
 }
 
 static int run_subgraph(const kibi_subgraph *subgraph, uint8_t *arena)
 {
     running run = *(const running *)(const void *)subgraph;
     kibi_position place = {0, 0, 0, 0};
-    run.memory[KIBI_MEMORY_ARENA] = arena;
-    run.memory[KIBI_MEMORY_STATE] = run.model->state;
-    run.memory[KIBI_MEMORY_FILE] = (uint8_t *)(uintptr_t)run.model->file;
-    return run_graph(&run, &place, NULL, UINT32_MAX);
-}
-
-static running run_of(const kibi_model *model)
-{
-    const running run = {{NULL, NULL, NULL},
-                         model,
-                         graph_of(model, 0),
-                         {model->arena, model->state, (uint8_t *)(uintptr_t)model->file}};
-    return run;
+    run.row = NULL;
+    run.budget = UINT32_MAX;
+    return run_graph(&run, &place, arena);
 }
 
 static int run_model(kibi_model *model, const void *row, uint32_t steps)
 {
-    const running run = run_of(model);
-    return run_graph(&run, &model->place, row, steps);
+    running run;
+    run.model = model;
+    run.graph = graph_of(model, 0);
+    run.row = row;
+    run.budget = steps;
+    return run_graph(&run, &model->place, model->arena);
 }
 
 kibi_status kibi_refused(kibi_status status)
@@ -550,7 +552,8 @@ static kibi_status describe(const kibi_model *model, uint32_t ports, uint32_t co
     if (index >= count || port == NULL) {
         return kibi_refused(KIBI_ERROR_NULL);
     }
-    const running run = run_of(model);
+    const running run = {{NULL, NULL, NULL}, model, graph_of(model, 0), NULL,
+                         {model->arena, model->state, (uint8_t *)(uintptr_t)model->file}, NULL, 0, 0};
     const kibi_file_port *const from = (const kibi_file_port *)at(model, ports) + index;
     const kibi_file_tensor *const tensor = (const kibi_file_tensor *)at(model, run.graph->tensors) + from->tensor;
     port->data = ports == header_of(model)->inputs && streams(model) ? NULL : row_of(&run, tensor, 0);
@@ -610,12 +613,8 @@ int kibi_model_expected_input(kibi_model *model)
     }
     const int ended = run_model(model, NULL, UINT32_MAX); /* all steps that need no row */
     if (ended == NEEDS_ROW) {
-        const running run = run_of(model);
-        const void *const lines = at(model, run.graph->lines);
-        const uint32_t start = (run.graph->flags & KIBI_GRAPH_WIDE) != 0
-                                   ? ((const kibi_file_wide_line *)lines)[model->place.line].start
-                                   : ((const kibi_file_line *)lines)[model->place.line].start;
-        return (int)(start + model->place.node);
+        const kibi_file_line *const lines = (const kibi_file_line *)at(model, graph_of(model, 0)->lines);
+        return (int)(lines[model->place.line].start + model->place.node);
     }
     model->ended = ended;
     return -1;

@@ -230,7 +230,7 @@ static int node_is_right(const kibi_checker *c, uint32_t number)
 {
     const kibi_file_node *const node = node_of(c, number);
     const uint32_t writes = (uint32_t)node->output_count + node->state_count;
-    if (node->steps == 0 || node->steps > INT32_MAX || node->output_count == 0 ||
+    if (node->steps == 0 || node->steps > INT16_MAX || node->write_count != writes || node->output_count == 0 ||
         !kibi_is_inside(c, node->reads, node->read_count, sizeof(kibi_file_read), 4) ||
         !kibi_is_inside(c, node->writes, writes, sizeof(kibi_file_write), 4) || node->slots > c->header->most_slots ||
         (node->scratch != KIBI_NOTHING &&
@@ -327,7 +327,6 @@ static int step_is_right(const kibi_checker *c, uint32_t number, uint32_t step, 
 static int order_is_right(const kibi_checker *c, uint32_t first)
 {
     const kibi_file_graph *const graph = c->graph;
-    const int is_wide = (graph->flags & KIBI_GRAPH_WIDE) != 0;
     uint64_t left = 0; /* so many turns of lines at most: as many as steps, and some that have none */
     uint32_t turn = 0, plain = 0;
     for (uint32_t number = 0; number < graph->node_count; ++number) {
@@ -336,9 +335,7 @@ static int order_is_right(const kibi_checker *c, uint32_t first)
     memset(c->done, 0, c->room * sizeof c->done[0]);
     for (uint32_t at_line = 0; at_line < graph->line_count;) {
         const kibi_file_line *const line = (const kibi_file_line *)at(c, graph->lines) + at_line;
-        const kibi_file_wide_line *const wide = (const kibi_file_wide_line *)at(c, graph->lines) + at_line;
-        const uint32_t start = is_wide ? wide->start : line->start, last = is_wide ? wide->last : line->last;
-        const uint32_t steps = is_wide ? wide->steps : line->steps;
+        const uint32_t start = line->start, last = line->last, steps = line->steps;
         if (start >= graph->node_count) {
             if (last > plain || last == 0 || left < last) { /* no repetition in a repetition */
                 return 0;
@@ -353,17 +350,15 @@ static int order_is_right(const kibi_checker *c, uint32_t first)
             }
             continue;
         }
-        const int64_t further = is_wide ? wide->further : line->further;
-        const int64_t begin = (is_wide ? wide->step : line->step) + (int64_t)turn * further;
-        if (last < start || last >= graph->node_count || left < last - start + 1u || begin + steps > INT32_MAX ||
-            begin < INT32_MIN) {
+        const int32_t begin = line->step + (int32_t)turn * line->further; /* 16 bits each: no overflow */
+        if (last < start || last >= graph->node_count || left < last - start + 1u) {
             return 0;
         }
         left -= last - start + 1u;
         for (uint32_t number = start; number <= last; ++number) {
-            const int64_t most = node_of(c, number)->steps;
-            const int64_t end = begin + steps < most ? begin + steps : most;
-            for (int64_t step = begin > 0 ? begin : 0; step < end; ++step) {
+            const int32_t most = (int32_t)node_of(c, number)->steps, after = begin + (int32_t)steps;
+            const int32_t end = after < most ? after : most;
+            for (int32_t step = begin > 0 ? begin : 0; step < end; ++step) {
                 if (!step_is_right(c, number, (uint32_t)step, first)) {
                     return 0;
                 }
@@ -383,13 +378,11 @@ static int order_is_right(const kibi_checker *c, uint32_t first)
 static int graph_is_right(const kibi_checker *c)
 {
     const kibi_file_graph *const graph = c->graph;
-    const uint32_t line_bytes =
-        (graph->flags & KIBI_GRAPH_WIDE) != 0 ? sizeof(kibi_file_wide_line) : sizeof(kibi_file_line);
     if (graph->node_count == 0 || (graph->alignment & (graph->alignment - 1u)) != 0 || graph->alignment == 0 ||
         graph->alignment > c->header->arena_alignment || graph->arena_bytes > c->header->arena_bytes ||
         !kibi_is_inside(c, graph->nodes, graph->node_count, sizeof(kibi_file_node), 4) ||
         !kibi_is_inside(c, graph->tensors, graph->tensor_count, sizeof(kibi_file_tensor), 4) ||
-        !kibi_is_inside(c, graph->lines, graph->line_count, line_bytes, 4) ||
+        !kibi_is_inside(c, graph->lines, graph->line_count, sizeof(kibi_file_line), 4) ||
         !kibi_is_inside(c, graph->inputs, graph->input_count, 4, 4) ||
         !kibi_is_inside(c, graph->outputs, graph->output_count, 4, 4)) {
         return 0;
