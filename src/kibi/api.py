@@ -218,13 +218,14 @@ def embed(
 
 
 @bounded
-def run(model: Graph, plan: "Plan | None", inputs: Sequence[Array]) -> list[Array]:
+def run(model: Graph, plan: "Plan | None", inputs: Sequence[Array] | Mapping[str, Array]) -> list[Array]:
     """Runs one inference in Python, inside the planned arena, and returns its outputs.
 
     Args:
         model: the graph.
         plan: its plan; None: the default one.
-        inputs: one array for each model input, of its shape and type.
+        inputs: one array for each model input, of its shape and type; or arrays by the names of inputs, or by the names in a
+            signature.
 
     Returns:
         One array for each model output.

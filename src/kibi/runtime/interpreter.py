@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from types import MappingProxyType
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibi.dtypes import Array
 from kibi.eager.context import Context
@@ -31,7 +32,9 @@ from kibi.planner import Plan, PlannedModel, validate
 from kibi.planner import plan as make_plan
 from kibi.planner.ascii_map import print_memory_plan
 from kibi.runtime.arena import Arena, check_size, side_by_side
-from kibi.runtime.inputs import check_inputs, check_row
+from kibi.runtime.given import Inputs, given_inputs, shown
+from kibi.runtime.inputs import check_row
+from kibi.runtime.numbered import NumberedTensors, buffer_array
 from kibi.runtime.preallocated import find_tensor
 from kibi.runtime.program import Program
 from kibi.targets import target
@@ -43,14 +46,15 @@ _DESCRIPTOR_BYTES = 48
 """Room in the metadata arena for one tensor: the largest descriptor with the arena's header."""
 
 
-class Interpreter:
+class Interpreter(NumberedTensors):
     """A planned model in its arena, to run many times.
 
     The constructor allocates everything: the planned bytes in the arena, a descriptor for each tensor in a metadata arena.
-    A run allocates nothing. If the plan has stream inputs, `run` pushes their rows itself; or the caller pushes each row with
-    `push_row`, and calls `invoke` at the end. An interpreter does one thing at a time: each thread needs one of its own, and
-    handlers and observers cannot call the interpreter that calls them. After an error the inference is forgotten, but
-    variables keep the values that they have by then; `reset` gives them their first values.
+    A run allocates nothing. Give the inputs to `run`, or set each with `set_input` and call `invoke`. If the plan has stream
+    inputs, both push their rows; or the caller pushes each row with `push_row`, and calls `invoke` at the end. An
+    interpreter does one thing at a time: each thread needs one of its own, and handlers and observers cannot call the
+    interpreter that calls them. After an error the inference is forgotten, but variables keep the values that they have by
+    then; `reset` gives them their first values.
 
     Args:
         model: the graph.
@@ -78,6 +82,7 @@ class Interpreter:
         allocate: bool = True,
         handler: Handler | None = None,
     ) -> None:
+        super().__init__()
         _check_kinds(model, plan, handler)
         self._given = (model, plan, arena, guard)
         self._handler: Handler = NullHandler() if handler is None else handler
@@ -148,6 +153,8 @@ class Interpreter:
 
     def register_preallocated(self, tensor: int | str, buffer: WritableBuffer) -> int:
         """Puts a tensor into a caller-owned buffer, so that it takes none of the arena; call it before `allocate`.
+
+        The buffer is read and written in place. That of an input is never written.
 
         Args:
             tensor: its index or name.
@@ -245,31 +252,38 @@ class Interpreter:
             return BufferTensor(kind, own, name=name, context=context, constant_type=True)
         return RowTensor(kind, offsets=offsets, memory=arena.bytes, name=name, context=context, constant_type=True)
 
-    def run(self, inputs: Sequence[Array], observe: Observer | None = None) -> list[Array]:
+    def run(self, inputs: Inputs = (), observe: Observer | None = None) -> list[Array]:
         """Runs one inference; forgets one that was begun with `push_row`.
 
         An operator that needs the inputs of several inferences may end one early: see `Operator.may_exit_early`.
 
         Args:
-            inputs: one array for each model input, of its shape and type; the contents of preallocated buffers are replaced.
+            inputs: one array for each model input, of its shape and type; or arrays by the names of inputs, or by the names in a
+                signature. An input in a registered buffer is read there, and left out: None in a list, or no name.
             observe: called with each tensor as it is completed.
 
         Returns:
-            One array for each model output; an empty list if an operator waits for further inferences.
+            One array for each model output, a copy where it is in a registered buffer; an empty list if an operator waits for
+            further inferences.
 
         Raises:
-            InputError: an input does not fit, or `allocate` was not called.
+            InputError: an input does not fit, is missing, unknown or named twice, an array is given for one that is in a
+                registered buffer, or `allocate` was not called.
         """
-        program = self._ready()
-        graph = program.graph
-        given = check_inputs(graph, inputs)
+        graph = self._ready().graph
+        given = given_inputs(graph, inputs, self._registered_inputs())
         if observe is not None and not callable(observe):
             raise InputError(f"the observer is {type(observe).__name__}, which cannot be called. Give a function.")
+        return self._infer(given, observe)
+
+    def _infer(self, given: Mapping[int, Array], observe: Observer | None) -> list[Array]:
+        """Runs one inference on these inputs, and on those that are in registered buffers."""
+        graph = self._program.graph
         with self._alone(), room_for(graph.source):
-            arrays = dict(zip(graph.inputs, map(self._kept, given), strict=True))
+            arrays = {index: self._kept(array) for index, array in given.items()}
             self._begin()
             for index in graph.stored_inputs:
-                if index in self.tensors:
+                if index in self.tensors and index in arrays:
                     self.tensors[index].assign(arrays[index])
             self._advance(observe)
             while (expected := self.expected_row) is not None:
@@ -317,23 +331,30 @@ class Interpreter:
             self._receive(array.reshape(-1), None)
 
     def invoke(self) -> list[Array]:
-        """Returns the outputs, when all rows have been pushed; the next `push_row` begins another inference.
+        """Runs one inference on the inputs that were set with `set_input` or `input`, or are in registered buffers.
 
-        None at all where an operator ended the inference early, for which not all rows need to have come.
+        If rows were pushed, returns the outputs of that inference; the next `push_row` begins another one.
+
+        Returns:
+            As of `run`; `output` and `get_output` give the outputs one by one.
 
         Raises:
-            InputError: rows are missing, or the plan does not stream.
+            InputError: an input is not set, or rows are missing.
         """
         expected, graph = self.expected_row, self._program.graph
-        if expected is not None or not graph.streamed_inputs:
-            what = (
-                "this plan stores its inputs"
-                if expected is None
-                else "row {1} of input {0} is missing".format(*expected)
+        registered = self._registered_inputs()
+        unset = [n for n, index in enumerate(graph.inputs) if n not in self._set and index not in registered]
+        if self._position == 0 and not unset:
+            return self._infer(
+                given_inputs(graph, [self._set.get(n) for n in range(len(graph.inputs))], registered), None
             )
+        if expected is not None or not graph.streamed_inputs:
             self._handler.notify(OutOfSequence())
-            remedy = "Call `run` with them" if expected is None else "Hand it over with `push_row`"
-            raise InputError(f"{graph.source} cannot finish: {what}. {remedy}.")
+            if expected is None:
+                what = f"this plan stores its inputs, and {shown(graph, unset[0])} is not set"
+                raise InputError(f"{graph.source} cannot compute: {what}. Call `set_input`, or `run` with all inputs.")
+            what = "row {1} of input {0} is missing".format(*expected)
+            raise InputError(f"{graph.source} cannot finish: {what}. Hand it over with `push_row`, or set the inputs.")
         with self._alone(), room_for(graph.source):
             return self._outputs()
 
@@ -376,6 +397,16 @@ class Interpreter:
         finally:
             self._lock.release()
 
+    @property
+    def _registered(self) -> Mapping[int, NDArray[Any]]:
+        """An array over each registered buffer, by tensor."""
+        tensors = self._given[0].tensors
+        return {index: buffer_array(tensors[index].type, buffer) for index, buffer in self._preallocated.items()}
+
+    def _registered_inputs(self) -> dict[int, NDArray[Any]]:
+        """Those of inputs."""
+        return {index: array for index, array in self._registered.items() if index in self.model.inputs}
+
     def _kept(self, array: Array) -> Array:
         """An input that stays as it is while the model runs: a copy of what is in the arena, or in a registered buffer."""
         places = (self._program.arena.bytes, *map(lent_bytes, self._preallocated.values()))
@@ -390,17 +421,21 @@ class Interpreter:
         self._position = 0
         self._is_stopped = False
         self._observed.clear()
+        self._keep(None)
         self._program.begin()
         if not self._program.graph.streamed_inputs:
             self._handler.notify(InferenceStarted())
 
     def _outputs(self) -> list[Array]:
         self._position = 0
+        self._waits = self._is_stopped
         if self._is_stopped:
             self._handler.notify(MoreInputNeeded())
             return []
         self._handler.notify(InferenceEnded())
-        return [self.tensors[index].to_array() for index in self._program.graph.outputs]
+        outputs = [self.tensors[index].to_array() for index in self._program.graph.outputs]
+        self._keep(outputs)
+        return outputs
 
     def _receive(self, row: Array, observe: Observer | None) -> None:
         """Copies a row to its place, and computes until the next one is needed."""
