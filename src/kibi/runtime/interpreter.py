@@ -1,6 +1,6 @@
 """The interpreter: row steps in the plan's order, on the plan's bytes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from types import MappingProxyType
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.eager.context import Context
+from kibi.eager.context import Context, entered_context
 from kibi.eager.handlers import Handler, NullHandler
 from kibi.eager.inference_events import (
     InferenceEnded,
@@ -20,30 +20,26 @@ from kibi.eager.inference_events import (
     OutOfSequence,
     RowReceived,
 )
-from kibi.eager.memory import HandleArena, Recording, WritableBuffer
+from kibi.eager.memory import WritableBuffer
 from kibi.eager.memory.blocks import whole_number
-from kibi.eager.memory.lent import lent_bytes, shared_names
+from kibi.eager.memory.lent import lent_bytes
 from kibi.eager.room import room_for
-from kibi.eager.tensors import BufferTensor, RomTensor, RowTensor
 from kibi.eager.tensors.interface import TensorInterface
 from kibi.errors import InputError, LimitError, PlanError
-from kibi.ir import Graph, Tensor
+from kibi.ir import Graph
 from kibi.planner import Plan, PlannedModel, validate
-from kibi.planner import plan as make_plan
 from kibi.planner.ascii_map import print_memory_plan
-from kibi.runtime.arena import Arena, check_size, side_by_side
+from kibi.runtime.allocation import Request, allocated
+from kibi.runtime.arena import check_size, side_by_side
 from kibi.runtime.given import Inputs, given_inputs, shown
 from kibi.runtime.inputs import check_row
 from kibi.runtime.numbered import NumberedTensors, buffer_array
+from kibi.runtime.plan_choice import ChosenPlan, PlanOrigin, choose_plan
 from kibi.runtime.preallocated import find_tensor
 from kibi.runtime.program import Program
-from kibi.targets import target
 
 Observer = Callable[[int, Array], None]
 """Called with a tensor's index and a copy of its elements when its last row has been made."""
-
-_DESCRIPTOR_BYTES = 48
-"""Room in the metadata arena for one tensor: the largest descriptor with the arena's header."""
 
 
 class Interpreter(NumberedTensors):
@@ -58,18 +54,26 @@ class Interpreter(NumberedTensors):
 
     Args:
         model: the graph.
-        plan: its plan; None: the default plan for the host. Tensors in external buffers get bytes of their own, unless
-            buffers are registered for them.
-        arena: the caller's bytes, at least `arena_needed_bytes`; None: bytes of its own. Several interpreters may share
-            one, and run one after another.
+        plan: its plan; None: see `use_embedded_plan`. Tensors in external buffers get bytes of their own, unless buffers are
+            registered for them.
+        arena: the caller's bytes, at least `arena_needed_bytes`; None: a block of the current Context's RAM, or bytes of its
+            own. Several interpreters may share one, and run one after another.
         guard: True if canaries in free bytes are kept and checked.
         allocate: True to allocate at once; False: the caller calls `allocate`, after `register_preallocated`.
-        handler: receives the events of `kibi.eager.inference_events`, which generated C reports, too.
+        handler: receives the events of `kibi.eager.inference_events`, which generated C reports, too; None: that of the current
+            Context, or nobody.
+        use_context: True to follow the Context whose with-block is entered: the arena, in a block that does not move while the
+            interpreter lives, and the descriptors are in its allocators. False, or outside of such blocks: all is its own.
+        use_embedded_plan: without a given plan, None: the plan that the model file carries (TFLM's `OfflineMemoryAllocation`) if
+            there is one that can be followed, else the default plan for the host. True: that plan and no other. False: the
+            default plan. `plan_origin` says which it is; events `EmbeddedPlanUsed` and `EmbeddedPlanLeft` say it, too.
 
     Raises:
         PlanError: the plan is not right for the model.
         ArenaError: the arena is too small, read-only or misaligned; it says how many bytes are needed.
         InputError: an argument has another type, or this machine does not have so many bytes.
+        ModelError: the file's plan is wanted, and does not fit its tensors.
+        EventError: the current Context has no room.
     """
 
     def __init__(
@@ -81,13 +85,18 @@ class Interpreter(NumberedTensors):
         guard: bool = True,
         allocate: bool = True,
         handler: Handler | None = None,
+        use_context: bool = True,
+        use_embedded_plan: bool | None = None,
     ) -> None:
         super().__init__()
         _check_kinds(model, plan, handler)
         self._given = (model, plan, arena, guard)
-        self._handler: Handler = NullHandler() if handler is None else handler
+        self._context = entered_context() if use_context else None
+        own: Handler = NullHandler() if self._context is None else self._context.handler
+        self._handler = own if handler is None else handler
         self._preallocated: dict[int, WritableBuffer] = {}
-        self._states: dict[int, WritableBuffer] = {}
+        self._use_embedded_plan = use_embedded_plan
+        self._choice: ChosenPlan | None = None
         self._planned: PlannedModel | None = None
         self._joined: tuple[Plan, Plan] | None = None
         self._lock = Lock()
@@ -112,12 +121,29 @@ class Interpreter(NumberedTensors):
         return self._joined[1]
 
     @property
-    def _planned_model(self) -> PlannedModel:
-        """The model with the given plan, or with the default plan for the registered buffers."""
-        if self._planned is None:
+    def plan_origin(self) -> PlanOrigin:
+        """Where the plan is from: it was given, the model file carries it, or it is the default one."""
+        return self._chosen.origin
+
+    @property
+    def context(self) -> Context | None:
+        """The Context that the interpreter follows: the one that was current when it was made; None if it follows none."""
+        return self._context
+
+    @property
+    def _chosen(self) -> ChosenPlan:
+        """The plan for the registered buffers, and where it is from."""
+        if self._choice is None:
             model, plan, _, _ = self._given
-            made = plan or make_plan(model, target("host"), external_buffers=tuple(sorted(self._preallocated)))
-            self._planned = PlannedModel.of(model, made)
+            external = sorted(self._preallocated)
+            self._choice = choose_plan(model, plan, external, use_embedded_plan=self._use_embedded_plan)
+        return self._choice
+
+    @property
+    def _planned_model(self) -> PlannedModel:
+        """The model with its plan."""
+        if self._planned is None:
+            self._planned = PlannedModel.of(self._given[0], self._chosen.plan)
         return self._planned
 
     @property
@@ -134,12 +160,13 @@ class Interpreter(NumberedTensors):
     def metadata_used_bytes(self) -> int:
         """Bytes of descriptors, as on a device that keeps them in RAM; in generated C they are constants in flash."""
         self._ready()
-        return self._metadata.live_bytes
+        return self._memory.metadata_bytes
 
     @property
     def allocations(self) -> int:
         """The number of blocks allocated so far, in both arenas; runs add none."""
-        return self._ready().arena.allocator.allocations + self._metadata.allocations
+        self._ready()
+        return self._memory.allocations
 
     @property
     def tensors(self) -> Mapping[int, TensorInterface]:
@@ -177,9 +204,12 @@ class Interpreter(NumberedTensors):
             raise PlanError(
                 f"the given plan has a place for {name!r}. Give one that was made with it in an external buffer, or none."
             )
+        if self._use_embedded_plan:
+            raise PlanError(f"{model.source} carries a plan, which leaves no tensor to the caller. Plan without it.")
         before = self.arena_needed_bytes
         self._preallocated[index] = buffer
-        self._planned = None if plan is None else self._planned  # the default one is made anew
+        if plan is None:  # one that leaves this tensor to the caller is made
+            self._choice = self._planned = None
         return before - self.arena_needed_bytes
 
     def allocate(self) -> None:
@@ -189,6 +219,7 @@ class Interpreter(NumberedTensors):
             PlanError: the plan is not right for the model.
             ArenaError: the arena is too small, read-only or misaligned.
             InputError: registered buffers and the arena share bytes, or this machine has not that many bytes.
+            EventError: the current Context has no room.
         """
         if self._is_allocated:
             return
@@ -197,60 +228,21 @@ class Interpreter(NumberedTensors):
 
     def _allocate(self) -> None:
         """Allocates everything."""
-        model, given, memory, guard = self._given
+        model, _, memory, guard = self._given
         plan, graph = self.plan, self.model
         if memory is not None:
             check_size(graph, plan, memory)  # the cheapest check, and the most likely one to fail, comes first
-        if given is not None:
-            self._planned = validate(model, given)
+        chosen = self._chosen
+        if chosen.origin is not PlanOrigin.DEFAULT:
+            self._planned = validate(model, chosen.plan)
             graph = self.model
-        arena = Arena(graph, plan, memory, guard=guard)
-        self._check_apart(arena)
-        used = [
-            tensor
-            for tensor in graph.tensors
-            if tensor.is_constant
-            or tensor.is_external
-            or plan.buffers_of(tensor.index)
-            or (tensor.is_state and graph.variable_of(tensor.index) in graph.variables)
-        ]
-        own = {index: np.zeros(graph.tensors[index].type.size_bytes, np.uint8) for index in graph.variables}
-        self._states = own | {index: buffer for index, buffer in self._preallocated.items() if index in own}
-        self._metadata = Recording(HandleArena(max(1024, _DESCRIPTOR_BYTES * len(used)), alignment=4))
-        context = Context(metadata=self._metadata, ram=arena.allocator, handler=self._handler)
-        tensors = {
-            tensor.index: self._described(tensor, plan.row_offsets(graph, tensor.index), arena, context)
-            for tensor in used
-        }
-        self._program = Program(graph, plan, arena, tensors)
+        if chosen.event is not None:
+            self._handler.notify(chosen.event)
+        registered = dict(self._preallocated)
+        self._memory = allocated(Request(graph, plan, memory, guard, registered, self._context, self._handler))
+        self._program = self._memory.program
         self._is_allocated = True
         self._reset()
-
-    def _check_apart(self, arena: Arena) -> None:
-        """Checks that no two of arena and registered buffers share bytes.
-
-        Raises:
-            InputError: two do.
-        """
-        tensors = [(self._given[0].tensors[index], lent_bytes(buffer)) for index, buffer in self._preallocated.items()]
-        places = {f"the buffer for {each.name!r}": memory[: each.type.size_bytes] for each, memory in tensors}
-        shared = shared_names({"the arena": arena.bytes, **places})
-        if shared is not None:
-            raise InputError(f"{shared[0]} and {shared[1]} share bytes. Give each bytes of its own.")
-
-    def _described(self, tensor: Tensor, offsets: Sequence[int], arena: Arena, context: Context) -> TensorInterface:
-        """A tensor with its descriptor, which says where its bytes are."""
-        kind, name = tensor.type, tensor.name
-        if tensor.data is not None:
-            return RomTensor(kind, tensor.data, name=name, context=context, constant_type=True)
-        if tensor.is_state:
-            state = self._states[self.model.variable_of(tensor.index)]
-            return BufferTensor(kind, state, name=name, context=context, constant_type=True)
-        if tensor.is_external:
-            buffer = self._preallocated.get(tensor.index)
-            own = np.zeros(kind.size_bytes, np.uint8) if buffer is None else buffer
-            return BufferTensor(kind, own, name=name, context=context, constant_type=True)
-        return RowTensor(kind, offsets=offsets, memory=arena.bytes, name=name, context=context, constant_type=True)
 
     def run(self, inputs: Inputs = (), observe: Observer | None = None) -> list[Array]:
         """Runs one inference; forgets one that was begun with `push_row`.
@@ -377,6 +369,11 @@ class Interpreter(NumberedTensors):
             file: where to print; None: standard output.
         """
         print_memory_plan(PlannedModel.of(self._given[0], self.plan), stream=file)
+
+    def __repr__(self) -> str:
+        context = "no context" if self._context is None else f"in {self._context!r}"
+        what = f"{self.arena_needed_bytes} bytes of arena, {self.plan_origin} plan"
+        return f"<Interpreter of {self._given[0].source}, {what}, {context}>"
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -222,6 +222,20 @@ class BlockArena(ABC):
                     block.views.append(token)
                     self._report(PinOutlived, address=block.address, size_bytes=block.size_bytes)
 
+    def held(self, handle: Handle) -> NDArray[np.uint8]:
+        """The bytes of a handle's block, which does not move while an array of them lives; `handle.hold()` calls this.
+
+        Raises:
+            EventError: the handle has no block here.
+        """
+        with self._lock:
+            block = handle.block_in(self)
+            if block is None:
+                raise EventError(InvalidBoundRegionState.name, "this handle has no block here. Bind it first")
+            shown = self._memory[block.address : block.end]
+            block.views.append(ref(shown))
+            return np.frombuffer(shown.data, np.uint8)  # keeps `shown` alive, as do all arrays made from it
+
     def _ascending(self) -> list[Block]:
         return sorted(self._blocks.values(), key=lambda block: block.address)
 
