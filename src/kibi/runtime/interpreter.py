@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock
 from types import MappingProxyType
 from typing import Any, TextIO
@@ -36,13 +37,14 @@ from kibi.runtime.inputs import check_row
 from kibi.runtime.numbered import NumberedTensors, buffer_array
 from kibi.runtime.plan_choice import ChosenPlan, PlanOrigin, choose_plan
 from kibi.runtime.preallocated import find_tensor
+from kibi.runtime.profiling import Profiled
 from kibi.runtime.program import Program
 
 Observer = Callable[[int, Array], None]
 """Called with a tensor's index and a copy of its elements when its last row has been made."""
 
 
-class Interpreter(NumberedTensors):
+class Interpreter(NumberedTensors, Profiled):
     """A planned model in its arena, to run many times.
 
     The constructor allocates everything: the planned bytes in the arena, a descriptor for each tensor in a metadata arena.
@@ -88,7 +90,8 @@ class Interpreter(NumberedTensors):
         use_context: bool = True,
         use_embedded_plan: bool | None = None,
     ) -> None:
-        super().__init__()
+        NumberedTensors.__init__(self)
+        Profiled.__init__(self)
         _check_kinds(model, plan, handler)
         self._given = (model, plan, arena, guard)
         self._context = entered_context() if use_context else None
@@ -390,6 +393,7 @@ class Interpreter(NumberedTensors):
         except BaseException:
             self._position = 0
             self._observed.clear()
+            self._forget_times()
             raise
         finally:
             self._lock.release()
@@ -436,7 +440,7 @@ class Interpreter(NumberedTensors):
 
     def _receive(self, row: Array, observe: Observer | None) -> None:
         """Copies a row to its place, and computes until the next one is needed."""
-        self._program.steps[self._position].receive(row)
+        self._timed(self._node, partial(self._program.steps[self._position].receive, row))
         self._handler.notify(RowReceived())
         self._done(observe)
         self._advance(observe)
@@ -447,7 +451,7 @@ class Interpreter(NumberedTensors):
         while self._position < len(steps) and not steps[self._position].is_arrival:
             step = steps[self._position]
             try:
-                step.run()
+                self._timed(self._node, step.run)
             except LimitError:
                 self._position = 0
                 self._handler.notify(LoopTooLong())
@@ -456,6 +460,12 @@ class Interpreter(NumberedTensors):
             if step.ends:
                 self._is_stopped = True
                 self._position = len(steps)
+        self._tell_times()
+
+    @property
+    def _node(self) -> int:
+        """The node whose step is next."""
+        return self._program.plan.steps[self._position][0]
 
     def _done(self, observe: Observer | None) -> None:
         """Notes that a step has run."""
