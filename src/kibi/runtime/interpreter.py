@@ -93,6 +93,7 @@ class Interpreter(NumberedTensors, Profiled):
         NumberedTensors.__init__(self)
         Profiled.__init__(self)
         _check_kinds(model, plan, handler)
+        _check_choices(use_context, use_embedded_plan)
         self._given = (model, plan, arena, guard)
         self._context = entered_context() if use_context else None
         own: Handler = NullHandler() if self._context is None else self._context.handler
@@ -502,3 +503,15 @@ def _check_kinds(model: object, plan: object, handler: object) -> None:
         raise InputError(f"the plan is {type(plan).__name__}. Give what `kibi.plan` returns, or None.")
     if handler is not None and not callable(getattr(handler, "notify", None)):
         raise InputError(f"the handler is {type(handler).__name__}, which cannot be told. Give one with `notify`.")
+
+
+def _check_choices(use_context: object, use_embedded_plan: object) -> None:
+    """Checks that both say yes or no.
+
+    Raises:
+        InputError: one does not.
+    """
+    if not isinstance(use_context, bool):
+        raise InputError(f"use_context is {type(use_context).__name__}. Give True or False.")
+    if use_embedded_plan is not None and not isinstance(use_embedded_plan, bool):
+        raise InputError(f"use_embedded_plan is {type(use_embedded_plan).__name__}. Give True, False or None.")
