@@ -163,6 +163,8 @@ def _uses(choose: random.Random) -> dict[str, Callable[[], object]]:
     interpreter, streaming = _interpreters(graph.name, choose.random() < 0.8)
     allocator = choose.choice([HandleArena, LinearArena, PageAllocator])
 
+    names: list[Any] = ["x", "image", "image0", 0, None, b"x"]
+
     def junk() -> Any:
         return _junk(choose)
 
@@ -176,9 +178,7 @@ def _uses(choose: random.Random) -> dict[str, Callable[[], object]]:
     return {
         "run": lambda: interpreter.run(junk()),
         "run elements": lambda: interpreter.run([junk() for _ in graph.inputs]),
-        "run names": lambda: interpreter.run(
-            dict.fromkeys(choose.sample(["x", "image", "image0", 0, None, b"x"], 2), junk())
-        ),
+        "run names": lambda: interpreter.run(dict.fromkeys(choose.sample(names, 2), junk())),
         "run named": lambda: interpreter.run({graph.tensors[index].name: junk() for index in graph.inputs}),
         "set input": lambda: interpreter.set_input(junk(), choose.choice([0, junk()])),
         "set tensor": lambda: interpreter.set_tensor(choose.choice([graph.inputs[0], junk()]), junk()),

@@ -32,6 +32,7 @@ from kibi.planner import Plan, PlannedModel, validate
 from kibi.planner.ascii_map import print_memory_plan
 from kibi.runtime.allocation import Request, allocated
 from kibi.runtime.arena import check_size, side_by_side
+from kibi.runtime.arguments import check_choices, check_kinds
 from kibi.runtime.given import Inputs, given_inputs, shown
 from kibi.runtime.inputs import check_row
 from kibi.runtime.numbered import NumberedTensors, buffer_array
@@ -92,8 +93,8 @@ class Interpreter(NumberedTensors, Profiled):
     ) -> None:
         NumberedTensors.__init__(self)
         Profiled.__init__(self)
-        _check_kinds(model, plan, handler)
-        _check_choices(use_context, use_embedded_plan)
+        check_kinds(model, plan, handler)
+        check_choices(use_context, use_embedded_plan)
         self._given = (model, plan, arena, guard)
         self._context = entered_context() if use_context else None
         own: Handler = NullHandler() if self._context is None else self._context.handler
@@ -489,29 +490,3 @@ class Interpreter(NumberedTensors, Profiled):
             made.extend(self.tensors[index].row(row).reshape(-1) for row in view.made_rows(step, output))
             if step == view.steps - 1:
                 observe(index, np.concatenate(self._observed.pop(index)).reshape(tensor.type.shape))
-
-
-def _check_kinds(model: object, plan: object, handler: object) -> None:
-    """Checks the types of the arguments.
-
-    Raises:
-        InputError: one is not.
-    """
-    if not isinstance(model, Graph):
-        raise InputError(f"the model is {type(model).__name__}, not a graph. Give what `kibi.load` returns.")
-    if plan is not None and not isinstance(plan, Plan):
-        raise InputError(f"the plan is {type(plan).__name__}. Give what `kibi.plan` returns, or None.")
-    if handler is not None and not callable(getattr(handler, "notify", None)):
-        raise InputError(f"the handler is {type(handler).__name__}, which cannot be told. Give one with `notify`.")
-
-
-def _check_choices(use_context: object, use_embedded_plan: object) -> None:
-    """Checks that both say yes or no.
-
-    Raises:
-        InputError: one does not.
-    """
-    if not isinstance(use_context, bool):
-        raise InputError(f"use_context is {type(use_context).__name__}. Give True or False.")
-    if use_embedded_plan is not None and not isinstance(use_embedded_plan, bool):
-        raise InputError(f"use_embedded_plan is {type(use_embedded_plan).__name__}. Give True, False or None.")
