@@ -11,7 +11,7 @@ from kibi.dtypes import Array
 from kibi.eager.memory import WritableBuffer
 from kibi.eager.memory.lent import lent_bytes
 from kibi.errors import InputError
-from kibi.ir import Graph, TensorType
+from kibi.ir import Graph, Tensor, TensorType
 from kibi.runtime.given import input_number, output_number
 from kibi.runtime.inputs import check_input
 from kibi.runtime.preallocated import tensor_index
@@ -122,6 +122,22 @@ class NumberedTensors(ABC):
             return self.get_output(self.model.outputs.index(index))
         return self.input(self._number_of(tensor, self.model.inputs, "input or output")).copy()
 
+    def get_input_details(self, index: int | str = 0) -> dict[str, Any]:
+        """What TFLM says of an input: `shape`, `dtype`, and `quantization_parameters` with `scales` and `zero_points`.
+
+        Raises:
+            InputError: there is no such input.
+        """
+        return _details(self.model.tensors[self.model.inputs[input_number(self.model, index)]])
+
+    def get_output_details(self, index: int | str = 0) -> dict[str, Any]:
+        """The same for an output.
+
+        Raises:
+            InputError: there is no such output.
+        """
+        return _details(self.model.tensors[self.model.outputs[output_number(self.model, index)]])
+
     def _number_of(self, tensor: int | str, among: tuple[int, ...], role: str) -> int:
         index = tensor_index(self.model, tensor)
         if index not in among:
@@ -134,6 +150,22 @@ class NumberedTensors(ABC):
     def _keep(self, outputs: list[Array] | None) -> None:
         """Keeps the outputs of an inference, or forgets them."""
         self._results = None if outputs is None else tuple(_read_only(array.copy()) for array in outputs)
+
+
+def _details(tensor: Tensor) -> dict[str, Any]:
+    """A tensor's shape and type in TFLM's words; `name` and `index` come from TensorFlow Lite."""
+    kind, told = tensor.type, tensor.type.quantization
+    return {
+        "name": tensor.name,
+        "index": tensor.index,
+        "shape": np.array(kind.shape, np.int32),
+        "dtype": kind.dtype.numpy.type,
+        "quantization_parameters": {
+            "scales": np.array(() if told is None else told.scales, np.float32),
+            "zero_points": np.array(() if told is None else told.zero_points, np.int32),
+            "quantized_dimension": 0 if told is None else told.axis,
+        },
+    }
 
 
 def buffer_array(kind: TensorType, buffer: WritableBuffer) -> NDArray[Any]:
