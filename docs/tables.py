@@ -20,6 +20,8 @@ import kibi
 import kibi.demo
 from kibi import errors
 from kibi.cli.failure import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE
+from kibi.eager.events import ID_BYTES
+from kibi.eager.own_events import own_events
 from kibi.frontends.tflite.importers import RESOLVED
 from kibi.ir import Operator
 from kibi.ops import operators
@@ -169,7 +171,26 @@ def errors_page() -> str:
             lines += ["", *(f"- `{name}`: {text}" for name, text in described)]
         if kind.__name__ in examples:
             lines += ["", "For example:", "", "```text", examples[kind.__name__], "```"]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_events_section()]) + "\n"
+
+
+def _events_section() -> list[str]:
+    """The events and errors that the runtime and generated C report, with their ids."""
+    lines = [
+        "",
+        "## Events",
+        "",
+        "Arenas, tensors and interpreters report these [events](runtime.md#events) to a handler; generated C reports those of",
+        "inferences. The name of an error is the `name` of the `EventError` that it raises. An id has 1, 2 or 4 bytes; no two are",
+        "the same, whatever the width.",
+        "",
+        "| name | kind | 1 byte | 2 bytes | 4 bytes | meaning |",
+        "|---|---|---|---|---|---|",
+    ]
+    for each in own_events():
+        ids = " | ".join(f"`0x{each.id(width):0{2 * width}x}`" for width in ID_BYTES)
+        lines.append(f"| `{each.name}` | {each.severity.value} | {ids} | {each.meaning} |")
+    return lines
 
 
 def _described_fields(kind: type[errors.KibiError]) -> list[tuple[str, str]]:

@@ -218,13 +218,14 @@ def embed(
 
 
 @bounded
-def run(model: Graph, plan: "Plan | None", inputs: Sequence[Array]) -> list[Array]:
+def run(model: Graph, plan: "Plan | None", inputs: Sequence[Array] | Mapping[str, Array]) -> list[Array]:
     """Runs one inference in Python, inside the planned arena, and returns its outputs.
 
     Args:
         model: the graph.
-        plan: its plan; None: the default one.
-        inputs: one array for each model input, of its shape and type.
+        plan: its plan; None: the one that the model file carries if it can be followed, else the default one.
+        inputs: one array for each model input, of its shape and type; or arrays by the names of inputs, or by the names in a
+            signature.
 
     Returns:
         One array for each model output.
@@ -437,21 +438,14 @@ def _target(target: str | Target) -> Target:
 def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool) -> "Plan":
     """Returns the plan that a graph's file carries."""
     from kibi.errors import PlanError  # noqa: PLC0415
-    from kibi.frontends.source import read_source  # noqa: PLC0415
-    from kibi.frontends.tflite.offline_plan import ONLINE, read_offline_plan  # noqa: PLC0415
-    from kibi.tflm.offline_plan import plan_offline  # noqa: PLC0415
+    from kibi.runtime.plan_choice import embedded_plan, no_embedded_plan  # noqa: PLC0415
 
     if not alone:
         what = "a plan in a model file has an order, one arena, and inputs and outputs that are stored"
         raise PlanError(f"{what}; ask for nothing else, or plan without it.")
-    offsets = None if graph.path is None else read_offline_plan(read_source(graph.path), graph.source, first_graph=True)
-    if offsets is None:
-        raise PlanError(
-            f"{graph.source} carries no plan. Write one into it with `kibi plan --write-embedded-plan`, or plan without it."
-        )
-    # Tensors that the importer has added come after those of the file.
-    every = (*offsets, *(ONLINE,) * (len(graph.tensors) - len(offsets)))
-    made = plan_offline(graph, target, every)
+    made = embedded_plan(graph, target)
+    if made is None:
+        raise no_embedded_plan(graph)
     if ram is not None and made.arena_bytes > ram:
         raise PlanError(
             f"the plan in {graph.source} needs {made.arena_bytes} bytes, {ram} are allowed. Plan without it."

@@ -183,5 +183,13 @@ CODEGEN = (
         "Constants of different types and equal bytes share a name.",
         (_TELLING,),
     ),
+    Mutation(
+        "codegen.profile-tells-of-one-step-for-all",
+        "codegen/profile_c.py",
+        "if is_loop else code(",
+        "if not is_loop else code(",
+        "A call that runs several steps is told as one step.",
+        ("tests/codegen/test_profile.py",),
+    ),
 )
 """All of them."""

@@ -6,6 +6,7 @@ from tests.mutations.frontends import FRONTENDS
 from tests.mutations.kernels import KERNELS
 from tests.mutations.mutation import Mutation
 from tests.mutations.planner import PLANNER
+from tests.mutations.runtime import RUNTIME
 
-MUTATIONS: tuple[Mutation, ...] = (*KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS)
+MUTATIONS: tuple[Mutation, ...] = (*KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME)
 """In the order in which they are tried."""

@@ -11,7 +11,9 @@ from tests.mutations.mutation import PACKAGE, Mutation
 from tests.mutations.mutations import MUTATIONS
 from tests.mutations.runner import PROJECT, Outcome, outcome_of, run
 
-_AREAS = frozenset({"kernels", "planner", "codegen", "importer", "selection", "passes", "quant", "operators"})
+_AREAS = frozenset(
+    {"kernels", "planner", "codegen", "importer", "selection", "passes", "quant", "operators", "eager", "runtime"}
+)
 _LEAST = 48
 _QUICK = "importer.int4-has-the-upper-half-first"
 

@@ -14,6 +14,7 @@ from kibi.dtypes import Array, DType
 from kibi.eager.context import Context
 from kibi.eager.handlers import ErrorHandler
 from kibi.eager.memory import HandleArena
+from kibi.eager.memory.allocator import ArenaRebalancing, PinOutlived
 from kibi.eager.operators import bind
 from kibi.eager.tensors import (
     BufferTensor,
@@ -136,7 +137,8 @@ def _check_by_hand(case: Case, place: str, *, fast: bool, folder: Path) -> None:
     view = graph.views[0]
     wanted = Interpreter(graph).run(case.inputs)
     arrays = dict(zip(graph.inputs, case.inputs, strict=True))
-    with Context(ram=1 << 20):
+    history = ErrorHandler(1000)
+    with Context(ram=1 << 20, handler=history):
         made: dict[int, TensorInterface] = {}
         for tensor in filter(None, (tensor for _, tensor in view.operands)):
             given = tensor.data if tensor.data is not None else arrays.get(tensor.index)
@@ -153,6 +155,7 @@ def _check_by_hand(case: Case, place: str, *, fast: bool, folder: Path) -> None:
             assert_same(graph, [output.to_array()], wanted[:1])
         for bound in made.values():
             bound.free()
+    assert PinOutlived not in [event.type for event in history]
 
 
 @pytest.mark.parametrize("fast", [False, True], ids=["slow", "fast"])
@@ -349,6 +352,27 @@ def test_chain_on_an_arena_that_moves_its_blocks_keeps_its_bits() -> None:
         assert middle.handle.address == 0
         relu.eval()
         assert (y.to_array() == wanted).all()
+
+
+@pytest.mark.parametrize("place", ["whole", "rows"])
+def test_fast_operator_holds_no_pin_between_rows(place: str) -> None:
+    """After each step all blocks can move, and the last 50 events still have the rebalance that came before 30 rows."""
+    history = ErrorHandler(50)
+    x, y = _type((1, 8, 8, 1)), _type((1, 8, 8, 2), 2.0)
+    arena = HandleArena(320, handler=history)
+    with Context(ram=arena, handler=history):
+        weights = RamTensor(_type((2, 3, 3, 1), 1.0), _values(_type((2, 3, 3, 1)), 1))
+        camera = CameraTensor(x, iter(_values(x)[0]), keep=3)
+        source: TensorInterface = RamTensor(x, _values(x)) if place == "whole" else camera
+        output: TensorInterface = RamTensor(y) if place == "whole" else RowTensor(y, ring=2)
+        arena.rebalance()
+        bound = bind(ops.Conv2D(padding=ops.Padding.SAME), input=source, filter=weights, output=output)
+        for step in range(bound.steps):
+            bound.step(step)
+            assert not any(block.is_pinned for block in arena.blocks())
+    kinds = [event.type for event in history]
+    assert ArenaRebalancing in kinds
+    assert PinOutlived not in kinds
 
 
 def test_error_inside_an_operator_leaves_the_arena_free_to_move() -> None:

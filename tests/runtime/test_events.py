@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kibi
 from kibi.eager.event_log import decode_log, is_text
 from kibi.eager.event_scan import EventMap, scan, scan_c, scan_python
-from kibi.eager.events import Severity, declare_error, declare_event, encode_ids, event_id, fnv1a
+from kibi.eager.events import ID_BYTES, Severity, declare_error, declare_event, encode_ids, event_id, fnv1a
+from kibi.eager.own_events import own_events
 from kibi.errors import InputError
 
 
@@ -203,15 +205,34 @@ def test_is_text_tells_ids_from_lines() -> None:
     assert not is_text(b"\xff\xfe0")
 
 
-def test_kibi_sources_declare_no_colliding_events() -> None:
-    """The events of the runtime itself can be told apart at the width that is the default."""
-    import kibi  # noqa: PLC0415 - only this test needs its place
-
+@pytest.mark.parametrize("id_bytes", ID_BYTES)
+def test_kibi_sources_declare_no_colliding_events(id_bytes: int) -> None:
+    """The events of the runtime itself can be told apart at every width; the page of all of them leaves none out."""
     found = scan([Path(kibi.__file__).parent])
     assert not found.unread
-    assert not found.collisions(4)
-    assert not found.collisions(2)
     assert not [each for each in found.declarations if each.is_wrong]
+    assert not found.collisions(id_bytes)
+    own = own_events()
+    assert [each.name for each in own] == sorted({each.type.name for each in found.declarations})
+    assert len({each.id(id_bytes) for each in own}) == len(own)
+    assert all(each.meaning for each in own)
+
+
+_UTENSOR = (
+    "MetaHeaderNotFound localCircularArenaAllocatorRebalancing localCircularArenaAllocatorConstructed InvalidBoundRegionState "
+    "MetaHeaderNotBound InvalidAlignmentAllocation MemoryAllocatorUnsetError InvalidReshapeError InvalidResizeError "
+    "InvalidMemAccessError OutOfMemError OutOfMemBoundsError InvalidTensorError OperatorIOSizeMismatchError NullTensorDeleteError"
+)
+"""Events and errors of uTensor's core and allocators: src/uTensor/core/*.hpp, src/uTensor/allocators/arenaAllocator.hpp."""
+
+
+def test_kibi_shares_utensors_names_and_no_other_ids() -> None:
+    """Where both report to one log with uTensor's ids of 2 bytes, an id that both have is the same event."""
+    theirs = {event_id(name, 2): name for name in _UTENSOR.split()}
+    ours = {each.id(2): each.name for each in own_events()}
+    shared = {number: name for number, name in ours.items() if number in theirs}
+    assert all(theirs[number] == name for number, name in shared.items())
+    assert sorted(shared.values()) == ["InvalidBoundRegionState", "MetaHeaderNotBound", "MetaHeaderNotFound"]
 
 
 def test_scan_c_id_of_any_number_of_digits_is_read() -> None:

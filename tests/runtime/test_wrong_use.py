@@ -163,6 +163,8 @@ def _uses(choose: random.Random) -> dict[str, Callable[[], object]]:
     interpreter, streaming = _interpreters(graph.name, choose.random() < 0.8)
     allocator = choose.choice([HandleArena, LinearArena, PageAllocator])
 
+    names: list[Any] = ["x", "image", "image0", 0, None, b"x"]
+
     def junk() -> Any:
         return _junk(choose)
 
@@ -176,6 +178,15 @@ def _uses(choose: random.Random) -> dict[str, Callable[[], object]]:
     return {
         "run": lambda: interpreter.run(junk()),
         "run elements": lambda: interpreter.run([junk() for _ in graph.inputs]),
+        "run names": lambda: interpreter.run(dict.fromkeys(choose.sample(names, 2), junk())),
+        "run named": lambda: interpreter.run({graph.tensors[index].name: junk() for index in graph.inputs}),
+        "set input": lambda: interpreter.set_input(junk(), choose.choice([0, junk()])),
+        "set tensor": lambda: interpreter.set_tensor(choose.choice([graph.inputs[0], junk()]), junk()),
+        "input": lambda: interpreter.input(junk()),
+        "output": lambda: (interpreter.get_output(junk()), interpreter.get_tensor(junk())),
+        "invoke": choose.choice([interpreter, streaming]).invoke,
+        "profile": lambda: interpreter.profile(junk(), junk()).__enter__(),
+        "follow": lambda: kibi.Interpreter(graph, use_context=junk(), use_embedded_plan=junk()),
         "push": lambda: streaming.push_row(junk(), junk()),
         "register": lambda: interpreter.register_preallocated(junk(), junk()),
         "register index": lambda: interpreter.register_preallocated(0, junk()),

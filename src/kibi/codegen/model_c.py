@@ -8,6 +8,7 @@ from kibi.codegen.c_text import call_statement, product, wrapped
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.entry_c import declarations, definitions
 from kibi.codegen.order_c import order
+from kibi.codegen.profile_c import measured
 from kibi.codegen.rows_c import accessors, pointers, row_pointer
 from kibi.codegen.schedule import Takes
 from kibi.codegen.shared_steps_c import SharedSteps, shared_steps
@@ -176,6 +177,7 @@ def _step_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
         body += code("    for (; step < end; ++step) {\n${step}    }\n", step=_step(b, number, 2))
     else:
         body += _step(b, number, 1)
+    body = measured(b, number, body)
     return code(
         """\
 ${head}static KIBI_NOINLINE void $function($parameters)
@@ -205,19 +207,19 @@ def _step(b: EmitContext, number: int, depth: int) -> CCode:
 def _receiver(b: EmitContext, number: int) -> CCode:
     """The function that copies a row of an input to its place."""
     view = b.graph.views[number]
+    unused = code("    (void)step;\n") if view.output.type.rows == 1 else code("")
+    place = row_pointer(b, view.output, code("step"))
+    copy = code("    memcpy($place, row, ${bytes}u);\n", place=place, bytes=view.output.type.row_bytes)
     return code(
         """\
 ${about}static KIBI_NOINLINE void $function($memory, int32_t step, const void *row)
 {
-${unused}    memcpy($place, row, ${bytes}u);
-}
+${body}}
 """,
         about=comment(_describe(b, number)),
         function=b.function(number),
         memory=memory_c.parameter(b),
-        unused=code("    (void)step;\n") if view.output.type.rows == 1 else code(""),
-        place=row_pointer(b, view.output, code("step")),
-        bytes=view.output.type.row_bytes,
+        body=measured(b, number, unused + copy),
     )
 
 

@@ -14,6 +14,7 @@ from kibi.codegen.c_text import call_statement, indentation, integer_bits, integ
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.memory_c import step_parameters
 from kibi.codegen.offsets_c import Offsets, table_offsets
+from kibi.codegen.profile_c import measured
 from kibi.codegen.schedule import Takes
 from kibi.ir import Tensor
 from kibi.kernels.params import struct_name
@@ -290,15 +291,16 @@ def steps_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
     given = [code("arena"), step]
     if _takes(b, shared, kind) is Takes.STEPS:
         given.append(code("end") if takes is Takes.STEPS else total(step, 1, code("")))
+    call = call_statement(function_name(b, kind), [*given, code("&$name", name=name)], 1)
     return code(
         """\
 $data
 static KIBI_NOINLINE void $function($parameters)
 {
-$call}
+$body}
 """,
         data=wrapped(code("static const node_steps $name = {", name=name), fields, code("};\n"), 0),
         function=b.function(number),
         parameters=step_parameters(b, takes),
-        call=call_statement(function_name(b, kind), [*given, code("&$name", name=name)], 1),
+        body=measured(b, number, call),
     )

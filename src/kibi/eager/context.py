@@ -188,5 +188,10 @@ def default_context() -> Context:
 
 def current_context() -> Context:
     """The context that this thread or task entered last, or its default one."""
+    return entered_context() or default_context()
+
+
+def entered_context() -> Context | None:
+    """The context that this thread or task entered last; None outside of all with-blocks of contexts."""
     entered = _entered.get()
-    return entered[-1] if entered else default_context()
+    return entered[-1] if entered else None

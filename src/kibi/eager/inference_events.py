@@ -6,6 +6,11 @@ InferenceStarted = declare_event("InferenceStarted", "an inference on stored or 
 InferenceEnded = declare_event("InferenceEnded", "its outputs can be read")
 MoreInputNeeded = declare_event("MoreInputNeeded", "an operator ended an inference early: it waits for further ones")
 RowReceived = declare_event("RowReceived", "a row of an input that streams has been copied")
+EmbeddedPlanUsed = declare_event("EmbeddedPlanUsed", "an interpreter follows the plan that the model file carries")
+EmbeddedPlanLeft = declare_event(
+    "EmbeddedPlanLeft",
+    "the model file carries a plan that an interpreter does not follow, for the reason that is given",
+)
 
 NullPointer = declare_error("NullPointer", "a pointer is null")
 ArenaTooSmall = declare_error("ArenaTooSmall", "the arena, or an external buffer, has fewer bytes than the plan needs")
@@ -21,7 +26,7 @@ KernelMissing = declare_error(
 )
 
 EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived)
-"""The events that are no errors."""
+"""The events of C that are no errors."""
 ERRORS = {
     "KIBI_ERROR_NULL": NullPointer,
     "KIBI_ERROR_ARENA_SIZE": ArenaTooSmall,

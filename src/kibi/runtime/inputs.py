@@ -28,17 +28,23 @@ def check_inputs(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
         raise InputError(f"{what}; {type(inputs).__name__} was given, which is none. Give a list.") from None
     if given is None:
         raise InputError(f"{graph.source} takes {len(graph.inputs)} inputs, {len(inputs)} were given.")
-    checked = []
-    for number, (index, value) in enumerate(zip(graph.inputs, given, strict=True)):
-        tensor = graph.tensors[index]
-        wanted, array = tensor.type, _array(value, f"input {number} ({tensor.name!r})")
-        if array.dtype != wanted.dtype.numpy or array.shape != wanted.shape:
-            raise InputError(
-                f"input {number} ({tensor.name!r}) has shape {list(array.shape)} and type {array.dtype}; "
-                f"{list(wanted.shape)} and {wanted.dtype.numpy} are required."
-            )
-        checked.append(_with_true_as_one(array))
-    return checked
+    return [check_input(graph, number, value) for number, value in enumerate(given)]
+
+
+def check_input(graph: Graph, number: int, value: object) -> Array:
+    """One input as an array of exactly the model's shape and type.
+
+    Raises:
+        InputError: it has another shape or type.
+    """
+    tensor = graph.tensors[graph.inputs[number]]
+    wanted, array = tensor.type, _array(value, f"input {number} ({tensor.name!r})")
+    if array.dtype != wanted.dtype.numpy or array.shape != wanted.shape:
+        raise InputError(
+            f"input {number} ({tensor.name!r}) has shape {list(array.shape)} and type {array.dtype}; "
+            f"{list(wanted.shape)} and {wanted.dtype.numpy} are required."
+        )
+    return _with_true_as_one(array)
 
 
 def check_row(graph: Graph, number: int, row: Array) -> Array:

@@ -1,15 +1,17 @@
 """The interpreter: row steps in the plan's order, on the plan's bytes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock
 from types import MappingProxyType
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibi.dtypes import Array
-from kibi.eager.context import Context
+from kibi.eager.context import Context, entered_context
 from kibi.eager.handlers import Handler, NullHandler
 from kibi.eager.inference_events import (
     InferenceEnded,
@@ -19,53 +21,62 @@ from kibi.eager.inference_events import (
     OutOfSequence,
     RowReceived,
 )
-from kibi.eager.memory import HandleArena, Recording, WritableBuffer
+from kibi.eager.memory import WritableBuffer
 from kibi.eager.memory.blocks import whole_number
-from kibi.eager.memory.lent import lent_bytes, shared_names
+from kibi.eager.memory.lent import lent_bytes
 from kibi.eager.room import room_for
-from kibi.eager.tensors import BufferTensor, RomTensor, RowTensor
 from kibi.eager.tensors.interface import TensorInterface
 from kibi.errors import InputError, LimitError, PlanError
-from kibi.ir import Graph, Tensor
+from kibi.ir import Graph
 from kibi.planner import Plan, PlannedModel, validate
-from kibi.planner import plan as make_plan
 from kibi.planner.ascii_map import print_memory_plan
-from kibi.runtime.arena import Arena, check_size, side_by_side
-from kibi.runtime.inputs import check_inputs, check_row
+from kibi.runtime.allocation import Request, allocated
+from kibi.runtime.arena import check_size, side_by_side
+from kibi.runtime.arguments import check_choices, check_kinds
+from kibi.runtime.given import Inputs, given_inputs, shown
+from kibi.runtime.inputs import check_row
+from kibi.runtime.numbered import NumberedTensors, buffer_array
+from kibi.runtime.plan_choice import ChosenPlan, PlanOrigin, choose_plan
 from kibi.runtime.preallocated import find_tensor
+from kibi.runtime.profiling import Profiled
 from kibi.runtime.program import Program
-from kibi.targets import target
 
 Observer = Callable[[int, Array], None]
 """Called with a tensor's index and a copy of its elements when its last row has been made."""
 
-_DESCRIPTOR_BYTES = 48
-"""Room in the metadata arena for one tensor: the largest descriptor with the arena's header."""
 
-
-class Interpreter:
+class Interpreter(NumberedTensors, Profiled):
     """A planned model in its arena, to run many times.
 
     The constructor allocates everything: the planned bytes in the arena, a descriptor for each tensor in a metadata arena.
-    A run allocates nothing. If the plan has stream inputs, `run` pushes their rows itself; or the caller pushes each row with
-    `push_row`, and calls `invoke` at the end. An interpreter does one thing at a time: each thread needs one of its own, and
-    handlers and observers cannot call the interpreter that calls them. After an error the inference is forgotten, but
-    variables keep the values that they have by then; `reset` gives them their first values.
+    A run allocates nothing. Give the inputs to `run`, or set each with `set_input` and call `invoke`. If the plan has stream
+    inputs, both push their rows; or the caller pushes each row with `push_row`, and calls `invoke` at the end. An
+    interpreter does one thing at a time: each thread needs one of its own, and handlers and observers cannot call the
+    interpreter that calls them. After an error the inference is forgotten, but variables keep the values that they have by
+    then; `reset` gives them their first values.
 
     Args:
         model: the graph.
-        plan: its plan; None: the default plan for the host. Tensors in external buffers get bytes of their own, unless
-            buffers are registered for them.
-        arena: the caller's bytes, at least `arena_needed_bytes`; None: bytes of its own. Several interpreters may share
-            one, and run one after another.
+        plan: its plan; None: see `use_embedded_plan`. Tensors in external buffers get bytes of their own, unless buffers are
+            registered for them.
+        arena: the caller's bytes, at least `arena_needed_bytes`; None: a block of the current Context's RAM, or bytes of its
+            own. Several interpreters may share one, and run one after another.
         guard: True if canaries in free bytes are kept and checked.
         allocate: True to allocate at once; False: the caller calls `allocate`, after `register_preallocated`.
-        handler: receives the events of `kibi.eager.inference_events`, which generated C reports, too.
+        handler: receives the events of `kibi.eager.inference_events`, which generated C reports, too; None: that of the current
+            Context, or nobody.
+        use_context: True to follow the Context whose with-block is entered: the arena, in a block that does not move while the
+            interpreter lives, and the descriptors are in its allocators. False, or outside of such blocks: all is its own.
+        use_embedded_plan: without a given plan, None: the plan that the model file carries (TFLM's `OfflineMemoryAllocation`) if
+            there is one that can be followed, else the default plan for the host. True: that plan and no other. False: the
+            default plan. `plan_origin` says which it is; events `EmbeddedPlanUsed` and `EmbeddedPlanLeft` say it, too.
 
     Raises:
         PlanError: the plan is not right for the model.
         ArenaError: the arena is too small, read-only or misaligned; it says how many bytes are needed.
         InputError: an argument has another type, or this machine does not have so many bytes.
+        ModelError: the file's plan is wanted, and does not fit its tensors.
+        EventError: the current Context has no room.
     """
 
     def __init__(
@@ -77,12 +88,20 @@ class Interpreter:
         guard: bool = True,
         allocate: bool = True,
         handler: Handler | None = None,
+        use_context: bool = True,
+        use_embedded_plan: bool | None = None,
     ) -> None:
-        _check_kinds(model, plan, handler)
+        NumberedTensors.__init__(self)
+        Profiled.__init__(self)
+        check_kinds(model, plan, handler)
+        check_choices(use_context, use_embedded_plan)
         self._given = (model, plan, arena, guard)
-        self._handler: Handler = NullHandler() if handler is None else handler
+        self._context = entered_context() if use_context else None
+        own: Handler = NullHandler() if self._context is None else self._context.handler
+        self._handler = own if handler is None else handler
         self._preallocated: dict[int, WritableBuffer] = {}
-        self._states: dict[int, WritableBuffer] = {}
+        self._use_embedded_plan = use_embedded_plan
+        self._choice: ChosenPlan | None = None
         self._planned: PlannedModel | None = None
         self._joined: tuple[Plan, Plan] | None = None
         self._lock = Lock()
@@ -107,12 +126,29 @@ class Interpreter:
         return self._joined[1]
 
     @property
-    def _planned_model(self) -> PlannedModel:
-        """The model with the given plan, or with the default plan for the registered buffers."""
-        if self._planned is None:
+    def plan_origin(self) -> PlanOrigin:
+        """Where the plan is from: it was given, the model file carries it, or it is the default one."""
+        return self._chosen.origin
+
+    @property
+    def context(self) -> Context | None:
+        """The Context that the interpreter follows: the one that was current when it was made; None if it follows none."""
+        return self._context
+
+    @property
+    def _chosen(self) -> ChosenPlan:
+        """The plan for the registered buffers, and where it is from."""
+        if self._choice is None:
             model, plan, _, _ = self._given
-            made = plan or make_plan(model, target("host"), external_buffers=tuple(sorted(self._preallocated)))
-            self._planned = PlannedModel.of(model, made)
+            external = sorted(self._preallocated)
+            self._choice = choose_plan(model, plan, external, use_embedded_plan=self._use_embedded_plan)
+        return self._choice
+
+    @property
+    def _planned_model(self) -> PlannedModel:
+        """The model with its plan."""
+        if self._planned is None:
+            self._planned = PlannedModel.of(self._given[0], self._chosen.plan)
         return self._planned
 
     @property
@@ -129,12 +165,13 @@ class Interpreter:
     def metadata_used_bytes(self) -> int:
         """Bytes of descriptors, as on a device that keeps them in RAM; in generated C they are constants in flash."""
         self._ready()
-        return self._metadata.live_bytes
+        return self._memory.metadata_bytes
 
     @property
     def allocations(self) -> int:
         """The number of blocks allocated so far, in both arenas; runs add none."""
-        return self._ready().arena.allocator.allocations + self._metadata.allocations
+        self._ready()
+        return self._memory.allocations
 
     @property
     def tensors(self) -> Mapping[int, TensorInterface]:
@@ -148,6 +185,8 @@ class Interpreter:
 
     def register_preallocated(self, tensor: int | str, buffer: WritableBuffer) -> int:
         """Puts a tensor into a caller-owned buffer, so that it takes none of the arena; call it before `allocate`.
+
+        The buffer is read and written in place. That of an input is never written.
 
         Args:
             tensor: its index or name.
@@ -170,9 +209,12 @@ class Interpreter:
             raise PlanError(
                 f"the given plan has a place for {name!r}. Give one that was made with it in an external buffer, or none."
             )
+        if self._use_embedded_plan:
+            raise PlanError(f"{model.source} carries a plan, which leaves no tensor to the caller. Plan without it.")
         before = self.arena_needed_bytes
         self._preallocated[index] = buffer
-        self._planned = None if plan is None else self._planned  # the default one is made anew
+        if plan is None:  # one that leaves this tensor to the caller is made
+            self._choice = self._planned = None
         return before - self.arena_needed_bytes
 
     def allocate(self) -> None:
@@ -182,6 +224,7 @@ class Interpreter:
             PlanError: the plan is not right for the model.
             ArenaError: the arena is too small, read-only or misaligned.
             InputError: registered buffers and the arena share bytes, or this machine has not that many bytes.
+            EventError: the current Context has no room.
         """
         if self._is_allocated:
             return
@@ -190,86 +233,54 @@ class Interpreter:
 
     def _allocate(self) -> None:
         """Allocates everything."""
-        model, given, memory, guard = self._given
+        model, _, memory, guard = self._given
         plan, graph = self.plan, self.model
         if memory is not None:
             check_size(graph, plan, memory)  # the cheapest check, and the most likely one to fail, comes first
-        if given is not None:
-            self._planned = validate(model, given)
+        chosen = self._chosen
+        if chosen.origin is not PlanOrigin.DEFAULT:
+            self._planned = validate(model, chosen.plan)
             graph = self.model
-        arena = Arena(graph, plan, memory, guard=guard)
-        self._check_apart(arena)
-        used = [
-            tensor
-            for tensor in graph.tensors
-            if tensor.is_constant
-            or tensor.is_external
-            or plan.buffers_of(tensor.index)
-            or (tensor.is_state and graph.variable_of(tensor.index) in graph.variables)
-        ]
-        own = {index: np.zeros(graph.tensors[index].type.size_bytes, np.uint8) for index in graph.variables}
-        self._states = own | {index: buffer for index, buffer in self._preallocated.items() if index in own}
-        self._metadata = Recording(HandleArena(max(1024, _DESCRIPTOR_BYTES * len(used)), alignment=4))
-        context = Context(metadata=self._metadata, ram=arena.allocator, handler=self._handler)
-        tensors = {
-            tensor.index: self._described(tensor, plan.row_offsets(graph, tensor.index), arena, context)
-            for tensor in used
-        }
-        self._program = Program(graph, plan, arena, tensors)
+        if chosen.event is not None:
+            self._handler.notify(chosen.event)
+        registered = dict(self._preallocated)
+        self._memory = allocated(Request(graph, plan, memory, guard, registered, self._context, self._handler))
+        self._program = self._memory.program
         self._is_allocated = True
         self._reset()
 
-    def _check_apart(self, arena: Arena) -> None:
-        """Checks that no two of arena and registered buffers share bytes.
-
-        Raises:
-            InputError: two do.
-        """
-        tensors = [(self._given[0].tensors[index], lent_bytes(buffer)) for index, buffer in self._preallocated.items()]
-        places = {f"the buffer for {each.name!r}": memory[: each.type.size_bytes] for each, memory in tensors}
-        shared = shared_names({"the arena": arena.bytes, **places})
-        if shared is not None:
-            raise InputError(f"{shared[0]} and {shared[1]} share bytes. Give each bytes of its own.")
-
-    def _described(self, tensor: Tensor, offsets: Sequence[int], arena: Arena, context: Context) -> TensorInterface:
-        """A tensor with its descriptor, which says where its bytes are."""
-        kind, name = tensor.type, tensor.name
-        if tensor.data is not None:
-            return RomTensor(kind, tensor.data, name=name, context=context, constant_type=True)
-        if tensor.is_state:
-            state = self._states[self.model.variable_of(tensor.index)]
-            return BufferTensor(kind, state, name=name, context=context, constant_type=True)
-        if tensor.is_external:
-            buffer = self._preallocated.get(tensor.index)
-            own = np.zeros(kind.size_bytes, np.uint8) if buffer is None else buffer
-            return BufferTensor(kind, own, name=name, context=context, constant_type=True)
-        return RowTensor(kind, offsets=offsets, memory=arena.bytes, name=name, context=context, constant_type=True)
-
-    def run(self, inputs: Sequence[Array], observe: Observer | None = None) -> list[Array]:
+    def run(self, inputs: Inputs = (), observe: Observer | None = None) -> list[Array]:
         """Runs one inference; forgets one that was begun with `push_row`.
 
         An operator that needs the inputs of several inferences may end one early: see `Operator.may_exit_early`.
 
         Args:
-            inputs: one array for each model input, of its shape and type; the contents of preallocated buffers are replaced.
+            inputs: one array for each model input, of its shape and type; or arrays by the names of inputs, or by the names in a
+                signature. An input in a registered buffer is read there, and left out: None in a list, or no name.
             observe: called with each tensor as it is completed.
 
         Returns:
-            One array for each model output; an empty list if an operator waits for further inferences.
+            One array for each model output, a copy where it is in a registered buffer; an empty list if an operator waits for
+            further inferences.
 
         Raises:
-            InputError: an input does not fit, or `allocate` was not called.
+            InputError: an input does not fit, is missing, unknown or named twice, an array is given for one that is in a
+                registered buffer, or `allocate` was not called.
         """
-        program = self._ready()
-        graph = program.graph
-        given = check_inputs(graph, inputs)
+        graph = self._ready().graph
+        given = given_inputs(graph, inputs, self._registered_inputs())
         if observe is not None and not callable(observe):
             raise InputError(f"the observer is {type(observe).__name__}, which cannot be called. Give a function.")
+        return self._infer(given, observe)
+
+    def _infer(self, given: Mapping[int, Array], observe: Observer | None) -> list[Array]:
+        """Runs one inference on these inputs, and on those that are in registered buffers."""
+        graph = self._program.graph
         with self._alone(), room_for(graph.source):
-            arrays = dict(zip(graph.inputs, map(self._kept, given), strict=True))
+            arrays = {index: self._kept(array) for index, array in given.items()}
             self._begin()
             for index in graph.stored_inputs:
-                if index in self.tensors:
+                if index in self.tensors and index in arrays:
                     self.tensors[index].assign(arrays[index])
             self._advance(observe)
             while (expected := self.expected_row) is not None:
@@ -317,23 +328,30 @@ class Interpreter:
             self._receive(array.reshape(-1), None)
 
     def invoke(self) -> list[Array]:
-        """Returns the outputs, when all rows have been pushed; the next `push_row` begins another inference.
+        """Runs one inference on the inputs that were set with `set_input` or `input`, or are in registered buffers.
 
-        None at all where an operator ended the inference early, for which not all rows need to have come.
+        If rows were pushed, returns the outputs of that inference; the next `push_row` begins another one.
+
+        Returns:
+            As of `run`; `output` and `get_output` give the outputs one by one.
 
         Raises:
-            InputError: rows are missing, or the plan does not stream.
+            InputError: an input is not set, or rows are missing.
         """
         expected, graph = self.expected_row, self._program.graph
-        if expected is not None or not graph.streamed_inputs:
-            what = (
-                "this plan stores its inputs"
-                if expected is None
-                else "row {1} of input {0} is missing".format(*expected)
+        registered = self._registered_inputs()
+        unset = [n for n, index in enumerate(graph.inputs) if n not in self._set and index not in registered]
+        if self._position == 0 and not unset:
+            return self._infer(
+                given_inputs(graph, [self._set.get(n) for n in range(len(graph.inputs))], registered), None
             )
+        if expected is not None or not graph.streamed_inputs:
             self._handler.notify(OutOfSequence())
-            remedy = "Call `run` with them" if expected is None else "Hand it over with `push_row`"
-            raise InputError(f"{graph.source} cannot finish: {what}. {remedy}.")
+            if expected is None:
+                what = f"this plan stores its inputs, and {shown(graph, unset[0])} is not set"
+                raise InputError(f"{graph.source} cannot compute: {what}. Call `set_input`, or `run` with all inputs.")
+            what = "row {1} of input {0} is missing".format(*expected)
+            raise InputError(f"{graph.source} cannot finish: {what}. Hand it over with `push_row`, or set the inputs.")
         with self._alone(), room_for(graph.source):
             return self._outputs()
 
@@ -357,6 +375,11 @@ class Interpreter:
         """
         print_memory_plan(PlannedModel.of(self._given[0], self.plan), stream=file)
 
+    def __repr__(self) -> str:
+        context = "no context" if self._context is None else f"in {self._context!r}"
+        what = f"{self.arena_needed_bytes} bytes of arena, {self.plan_origin} plan"
+        return f"<Interpreter of {self._given[0].source}, {what}, {context}>"
+
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Refuses other calls of this interpreter in a with-block, and forgets an inference that an error interrupts.
@@ -372,9 +395,20 @@ class Interpreter:
         except BaseException:
             self._position = 0
             self._observed.clear()
+            self._forget_times()
             raise
         finally:
             self._lock.release()
+
+    @property
+    def _registered(self) -> Mapping[int, NDArray[Any]]:
+        """An array over each registered buffer, by tensor."""
+        tensors = self._given[0].tensors
+        return {index: buffer_array(tensors[index].type, buffer) for index, buffer in self._preallocated.items()}
+
+    def _registered_inputs(self) -> dict[int, NDArray[Any]]:
+        """Those of inputs."""
+        return {index: array for index, array in self._registered.items() if index in self.model.inputs}
 
     def _kept(self, array: Array) -> Array:
         """An input that stays as it is while the model runs: a copy of what is in the arena, or in a registered buffer."""
@@ -390,21 +424,25 @@ class Interpreter:
         self._position = 0
         self._is_stopped = False
         self._observed.clear()
+        self._keep(None)
         self._program.begin()
         if not self._program.graph.streamed_inputs:
             self._handler.notify(InferenceStarted())
 
     def _outputs(self) -> list[Array]:
         self._position = 0
+        self._waits = self._is_stopped
         if self._is_stopped:
             self._handler.notify(MoreInputNeeded())
             return []
         self._handler.notify(InferenceEnded())
-        return [self.tensors[index].to_array() for index in self._program.graph.outputs]
+        outputs = [self.tensors[index].to_array() for index in self._program.graph.outputs]
+        self._keep(outputs)
+        return outputs
 
     def _receive(self, row: Array, observe: Observer | None) -> None:
         """Copies a row to its place, and computes until the next one is needed."""
-        self._program.steps[self._position].receive(row)
+        self._timed(self._node, partial(self._program.steps[self._position].receive, row))
         self._handler.notify(RowReceived())
         self._done(observe)
         self._advance(observe)
@@ -415,7 +453,7 @@ class Interpreter:
         while self._position < len(steps) and not steps[self._position].is_arrival:
             step = steps[self._position]
             try:
-                step.run()
+                self._timed(self._node, step.run)
             except LimitError:
                 self._position = 0
                 self._handler.notify(LoopTooLong())
@@ -424,6 +462,12 @@ class Interpreter:
             if step.ends:
                 self._is_stopped = True
                 self._position = len(steps)
+        self._tell_times()
+
+    @property
+    def _node(self) -> int:
+        """The node whose step is next."""
+        return self._program.plan.steps[self._position][0]
 
     def _done(self, observe: Observer | None) -> None:
         """Notes that a step has run."""
@@ -446,17 +490,3 @@ class Interpreter:
             made.extend(self.tensors[index].row(row).reshape(-1) for row in view.made_rows(step, output))
             if step == view.steps - 1:
                 observe(index, np.concatenate(self._observed.pop(index)).reshape(tensor.type.shape))
-
-
-def _check_kinds(model: object, plan: object, handler: object) -> None:
-    """Checks the types of the arguments.
-
-    Raises:
-        InputError: one is not.
-    """
-    if not isinstance(model, Graph):
-        raise InputError(f"the model is {type(model).__name__}, not a graph. Give what `kibi.load` returns.")
-    if plan is not None and not isinstance(plan, Plan):
-        raise InputError(f"the plan is {type(plan).__name__}. Give what `kibi.plan` returns, or None.")
-    if handler is not None and not callable(getattr(handler, "notify", None)):
-        raise InputError(f"the handler is {type(handler).__name__}, which cannot be told. Give one with `notify`.")

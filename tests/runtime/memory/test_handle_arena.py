@@ -121,6 +121,30 @@ def test_array_that_outlives_its_pin_holds_the_block() -> None:
     assert second.address == 0
 
 
+def test_held_bytes_stay_where_they_are_and_nobody_is_told() -> None:
+    """For a program that keeps them: no event, and the block is free to move with the last array of them."""
+    history = ErrorHandler(50, on_error=lambda _: None)
+    arena = HandleArena(256, handler=history)
+    first, second = bound(arena, 64, 1), bound(arena, 64, 2)
+    whole = second.hold()
+    part = whole[:4].view(np.int16)
+    first.free()
+    del whole
+    part[0] = 7
+    assert arena.blocks()[0].is_pinned
+    assert arena.allocate(192) is None
+    with second.pin() as view:
+        assert bytes(view[:4]) == bytes([7, 0, 2, 2])
+    del part
+    assert arena.allocate(192) is not None
+    assert second.address == 0
+    assert not history_has(history, PinOutlived.name)
+    with pytest.raises(EventError, match="no block to hold"):
+        Handle().hold()
+    with pytest.raises(EventError, match="no block here"):
+        HandleArena(64).held(second)
+
+
 def history_has(history: ErrorHandler, name: str) -> bool:
     """Whether something of this name happened."""
     return any(event.type.name == name for event in history)

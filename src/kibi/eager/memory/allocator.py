@@ -29,10 +29,13 @@ MetaHeaderNotFound = declare_error(
     "no block starts at this address: it was never allocated, has been freed or moved, or was lost in a rebalance; "
     "ask contains() first, or bind the block to a handle and use the handle's address",
 )
+MetaHeaderNotBound = declare_error(
+    "MetaHeaderNotBound", "nothing is allocated at this address, so that no handle can have it; allocate a block first"
+)
 InvalidBoundRegionState = declare_error(
     "InvalidBoundRegionState",
-    "block and handle do not belong together as this asks; a block has one handle, a handle one block, "
-    "and unbind takes the handle that the block is bound to",
+    "block and handle do not belong together as this asks; only an allocated block is bound, a block has one handle, "
+    "a handle one block, and unbind takes the handle that the block is bound to",
 )
 BlockPinned = declare_error(
     "BlockPinned",
@@ -54,6 +57,7 @@ EVENTS = (
     OutOfMemory,
     OutOfMemoryBounds,
     MetaHeaderNotFound,
+    MetaHeaderNotBound,
     InvalidBoundRegionState,
     BlockPinned,
     NotFreedOneByOne,

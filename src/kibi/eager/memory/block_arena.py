@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import RLock
 from typing import Any
 from weakref import ref
@@ -17,6 +17,7 @@ from kibi.eager.memory.allocator import (
     ArenaConstructed,
     BlockPinned,
     InvalidBoundRegionState,
+    MetaHeaderNotBound,
     MetaHeaderNotFound,
     Observer,
     OutOfMemoryBounds,
@@ -116,14 +117,19 @@ class BlockArena(ABC):
         """Gives the block at an address to a handle.
 
         Reports:
-            OutOfMemoryBounds, MetaHeaderNotFound: there is no block.
+            OutOfMemoryBounds: the address is outside of the arena.
+            MetaHeaderNotFound, MetaHeaderNotBound, InvalidBoundRegionState: nothing is allocated there; the last one raises.
             InvalidBoundRegionState: the block or the handle is bound already.
         """
         with self._lock:
-            block = self._find(address, "bind")
-            if block is None:
-                return
-            if block.owner is handle:
+            self._adopt()
+            number = whole_number(address, "address", least=-(1 << 63))
+            block = self._blocks.get(number)
+            if block is None and 0 <= number < self.capacity_bytes:
+                self._report_unallocated(number)
+            elif block is None:
+                self._report(OutOfMemoryBounds, operation="bind", address=number)
+            elif block.owner is handle:
                 self._report(InvalidBoundRegionState, operation="bind", address=address, reason="bound to it already")
             elif block.owner is not None:
                 self._report(InvalidBoundRegionState, operation="bind", address=address, reason="has another handle")
@@ -216,6 +222,20 @@ class BlockArena(ABC):
                     block.views.append(token)
                     self._report(PinOutlived, address=block.address, size_bytes=block.size_bytes)
 
+    def held(self, handle: Handle) -> NDArray[np.uint8]:
+        """The bytes of a handle's block, which does not move while an array of them lives; `handle.hold()` calls this.
+
+        Raises:
+            EventError: the handle has no block here.
+        """
+        with self._lock:
+            block = handle.block_in(self)
+            if block is None:
+                raise EventError(InvalidBoundRegionState.name, "this handle has no block here. Bind it first")
+            shown = self._memory[block.address : block.end]
+            block.views.append(ref(shown))
+            return np.frombuffer(shown.data, np.uint8)  # keeps `shown` alive, as do all arrays made from it
+
     def _ascending(self) -> list[Block]:
         return sorted(self._blocks.values(), key=lambda block: block.address)
 
@@ -228,6 +248,21 @@ class BlockArena(ABC):
             inside = 0 <= number < self.capacity_bytes
             self._report(MetaHeaderNotFound if inside else OutOfMemoryBounds, operation=operation, address=number)
         return block
+
+    def _report_unallocated(self, address: int) -> None:
+        """Reports that a handle is to be bound where nothing is allocated, as uTensor does.
+
+        Its `bind` first asks whether the region is bound already, which finds no header (MetaHeaderNotFound) and nothing active
+        (MetaHeaderNotBound), and then binds, which fails (InvalidBoundRegionState). Its errors do not return to the caller; here
+        all three are reported, and the caller gets the last one.
+
+        Source: uTensor, `AllocatorInterface::bind` in src/uTensor/core/memoryManagementInterface.cpp, and `_read_header`,
+        `_is_bound` and `_bind` in src/uTensor/allocators/arenaAllocator.cpp. MetaHeaderNotFound is an event there, no error.
+        """
+        facts = {"operation": "bind", "address": address, "reason": "nothing is allocated there"}
+        with ExitStack() as reports:  # runs from the last to the first, each even if the one before raises
+            for kind in (InvalidBoundRegionState, MetaHeaderNotBound, MetaHeaderNotFound):
+                reports.callback(self._report, kind, **facts)
 
     def _place(self, address: int, size_bytes: int) -> Block:
         """A new block."""

@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kibi.eager.memory.allocator import InvalidBoundRegionState
 from kibi.errors import EventError
 
@@ -70,6 +73,19 @@ class Handle:
             )
         with arena.pinned(self) as view:
             yield view
+
+    def hold(self) -> NDArray[np.uint8]:
+        """The block's bytes as a writable array, for a program that keeps them: the block does not move while this array lives.
+
+        Arrays that are made from it count, too. Nothing is reported when the last one ends. For a short time, use `pin`.
+
+        Raises:
+            EventError: the handle has no block.
+        """
+        arena = self._arena
+        if arena is None:
+            raise EventError(InvalidBoundRegionState.name, "this handle has no block to hold. Bind it to one")
+        return arena.held(self)
 
     def free(self) -> None:
         """Frees its block, if it has one."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from weakref import ref
 
 from kibi.eager.memory.allocator import Allocator, Observable
 from kibi.eager.memory.handle import Handle
@@ -61,6 +62,33 @@ class Usage:
     allocations: int = 0
 
 
+class _Told:
+    """Tells a recording what its allocator does; neither keeps the other alive in a circle."""
+
+    __slots__ = ("_recording",)
+
+    def __init__(self, recording: "Recording") -> None:
+        self._recording = ref(recording)
+
+    def placed(self, address: int, size_bytes: int) -> None:
+        """Tells of a new block."""
+        recording = self._recording()
+        if recording is not None:
+            recording.placed(address, size_bytes)
+
+    def moved(self, old: int, address: int, size_bytes: int) -> None:
+        """Tells of a block that has moved, or has another size."""
+        recording = self._recording()
+        if recording is not None:
+            recording.moved(old, address, size_bytes)
+
+    def freed(self, address: int, size_bytes: int) -> None:
+        """Tells of a block that is no more."""
+        recording = self._recording()
+        if recording is not None:
+            recording.freed(address, size_bytes)
+
+
 class Recording:
     """Wraps an allocator, is one itself, and records every call.
 
@@ -81,7 +109,7 @@ class Recording:
         self._live_bytes = self._high_water_bytes = 0
         self._is_told = isinstance(allocator, Observable)
         if isinstance(allocator, Observable):
-            allocator.observe(self)
+            allocator.observe(_Told(self))
 
     @property
     def allocator(self) -> Allocator:

@@ -46,7 +46,8 @@ class TensorInterface(ABC):
     A tensor gives its metadata back with its last reference, with `free()`, or at the end of a with-block.
 
     To derive one, give `_load`, and `_store` where it can be written; `layout` where its descriptor holds more than the
-    pointers to its functions and type; `_held` if its bytes are in one piece, `_held_row` if those of a row are.
+    pointers to its functions and type; `_held` if its bytes are in one piece, `_held_row` if those of a row are. Neither may
+    keep an array of pinned bytes after its `yield`: `del` it there, or the arena reports `PinOutlived`.
 
     Args:
         tensor_type: shape, element type, quantization. Of more than four dimensions the leading ones are joined.
@@ -301,7 +302,10 @@ class TensorInterface(ABC):
         del writing
         row_bytes = self._type.row_bytes
         with self._held() as held:
-            yield held[y * row_bytes : (y + 1) * row_bytes]
+            row = held[y * row_bytes : (y + 1) * row_bytes]
+            del held  # the pin ends when the block of `_held` does, so that no array may be left here by then
+            yield row
+            del row
 
     def _fail(self, kind: EventType, **facts: object) -> NoReturn:
         """Reports an error of this tensor, and raises it."""

@@ -116,7 +116,10 @@ class RowTensor(TensorInterface):
         else:
             self._check_there(y)
         with self._storage.held() as memory:
-            yield memory[self._offsets[y] : self._offsets[y] + self._type.row_bytes]
+            row = memory[self._offsets[y] : self._offsets[y] + self._type.row_bytes]
+            del memory
+            yield row
+            del row
 
     def _check_there(self, y: int) -> None:
         if y not in self._there:
@@ -221,7 +224,10 @@ class CameraTensor(TensorInterface):
         del writing
         start = self._receive_up_to(y)
         with self._storage.held() as memory:
-            yield memory[start : start + self._type.row_bytes]
+            row = memory[start : start + self._type.row_bytes]
+            del memory
+            yield row
+            del row
 
     def _receive_up_to(self, y: int) -> int:
         """Receives rows up to this one, and returns where it starts in the storage."""

@@ -24,18 +24,50 @@ typedef enum {
     KIBI_ERROR_KERNEL = -17          /* the plan file needs a kernel that this core has not, or more room than it has */
 } kibi_status;
 
+/* Functions of yours that the library calls have the names that they have in C, in C++ too. */
+#ifdef __cplusplus
+#define KIBI_EXTERN extern "C"
+#else
+#define KIBI_EXTERN extern
+#endif
+
 /* Events, each with an id that is the hash of its name. They cost no byte unless KIBI_ON_EVENT is defined: the name of a
  * function of yours, `void name(uint32_t id)`. KIBI_EVENT_ID_BYTES says how wide ids are: 1, 2 or 4. */
 #ifndef KIBI_EVENT_ID_BYTES
 #define KIBI_EVENT_ID_BYTES 4
 #endif
 #ifdef KIBI_ON_EVENT
-void KIBI_ON_EVENT(uint32_t id);
+KIBI_EXTERN void KIBI_ON_EVENT(uint32_t id);
 #define KIBI_EVENT(name, id) KIBI_ON_EVENT((id) & (0xFFFFFFFFu >> (32 - 8 * KIBI_EVENT_ID_BYTES)))
 #else
 #define KIBI_EVENT(name, id) ((void)0)
 #endif
 #define KIBI_ERROR(name, id) KIBI_EVENT(name, id)
+
+/* Profiles: the steps and ticks of each call of an operator's function. They cost no byte unless KIBI_ON_OPERATOR is defined: the
+ * name of a function of yours, `void name(int32_t number, const char *label, int32_t steps, uint32_t ticks)`. The number is the
+ * operator's in the model file, below 0 where an input receives a row: -1 for input 0. Ticks are the difference of two values
+ * of KIBI_TICKS(), modulo 2^32: a macro of yours that reads a counter, or else your `uint32_t kibi_ticks(void)`. */
+#ifdef KIBI_ON_OPERATOR
+KIBI_EXTERN void KIBI_ON_OPERATOR(int32_t number, const char *label, int32_t steps, uint32_t ticks);
+#ifndef KIBI_TICKS
+KIBI_EXTERN uint32_t kibi_ticks(void);
+#define KIBI_TICKS() kibi_ticks()
+#endif
+#define KIBI_OPERATOR_BEGIN(steps) \
+    const int32_t kibi_steps = (steps); \
+    const uint32_t kibi_began = (uint32_t)KIBI_TICKS()
+#define KIBI_OPERATOR_END(number, label) \
+    do { \
+        const uint32_t kibi_ended = (uint32_t)KIBI_TICKS(); \
+        if (kibi_steps > 0) { \
+            KIBI_ON_OPERATOR(number, label, kibi_steps, kibi_ended - kibi_began); \
+        } \
+    } while (0)
+#else
+#define KIBI_OPERATOR_BEGIN(steps) ((void)0)
+#define KIBI_OPERATOR_END(number, label) ((void)0)
+#endif
 
 /* Preconditions of kernels. Define it before this header to check them, for instance as assert. */
 #ifndef KIBI_ASSERT

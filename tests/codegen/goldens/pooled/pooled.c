@@ -77,12 +77,14 @@ static const kibi_conv2d_s8_params params_0 = {
  * [1, 9, 7, 4] s8 by row. */
 static KIBI_NOINLINE void pooled_0_conv_2d(uint8_t *arena, int32_t step)
 {
+    KIBI_OPERATOR_BEGIN(1);
     const int8_t *rows[3];
     for (int32_t k = 0; k < 3; ++k) {
         const int32_t row = step - 1 + k;
         rows[k] = row >= 0 && row < 9 ? tensor_0_row(arena, row) : pooled_fill_minus_3;
     }
     kibi_conv2d_s8(conv0_row(arena, step), rows, &params_0, NULL);
+    KIBI_OPERATOR_END(0, "operator 0 (CONV_2D)");
 }
 
 static const kibi_conv2d_s8_params params_1 = {
@@ -111,12 +113,14 @@ static const kibi_conv2d_s8_params params_1 = {
  * [1, 9, 7, 4] s8 by row. */
 static KIBI_NOINLINE void pooled_1_conv_2d(uint8_t *arena, int32_t step)
 {
+    KIBI_OPERATOR_BEGIN(1);
     const int8_t *rows[3];
     for (int32_t k = 0; k < 3; ++k) {
         const int32_t row = step - 1 + k;
         rows[k] = row >= 0 && row < 9 ? conv0_row(arena, row) : pooled_fill_0;
     }
     kibi_conv2d_s8(conv1_row(arena, step), rows, &params_1, NULL);
+    KIBI_OPERATOR_END(1, "operator 1 (CONV_2D)");
 }
 
 static const kibi_mean_params params_2 = {
@@ -139,8 +143,10 @@ static const kibi_mean_params params_2 = {
  * 16. */
 static KIBI_NOINLINE void pooled_2_mean(uint8_t *arena, int32_t step)
 {
+    KIBI_OPERATOR_BEGIN(1);
     const int8_t *const rows[1] = {conv1_row(arena, step)};
     kibi_mean_s8(head_row(arena), rows, &params_2, arena, step);
+    KIBI_OPERATOR_END(2, "operator 2 (MEAN)");
 }
 
 /* One inference, in the order of the plan. Each call computes rows of one operator: all, one, or those from a first

@@ -1,0 +1,63 @@
+"""Bugs in what runs without C: interpreters, arenas, tensors, operators by hand."""
+
+from tests.mutations.mutation import Mutation
+
+RUNTIME = (
+    Mutation(
+        "eager.lent-row-keeps-its-block-pinned",
+        "eager/tensors/interface.py",
+        "del held  # the pin ends when the block of `_held` does, so that no array may be left here by then",
+        "pass",
+        "Each row of a fast operator outlives its pin.",
+        ("tests/runtime/test_eager_operators.py", "-k", "holds_no_pin"),
+    ),
+    Mutation(
+        "eager.bind-of-nothing-raises-the-first-error",
+        "eager/memory/block_arena.py",
+        "for kind in (InvalidBoundRegionState, MetaHeaderNotBound, MetaHeaderNotFound):",
+        "for kind in (MetaHeaderNotFound, MetaHeaderNotBound, InvalidBoundRegionState):",
+        "What is reported of a region that nobody allocated comes in another order.",
+        ("tests/runtime/memory/test_hostile.py",),
+    ),
+    Mutation(
+        "eager.held-bytes-may-move",
+        "eager/memory/block_arena.py",
+        "block.views.append(ref(shown))",
+        "ref(shown)",
+        "A block moves though a program holds its bytes.",
+        ("tests/runtime/memory/test_handle_arena.py", "tests/runtime/test_following.py"),
+    ),
+    Mutation(
+        "runtime.array-for-a-registered-buffer-is-ignored",
+        "runtime/given.py",
+        "elif not _is_same_memory(array, registered[index]):",
+        "elif array is None:",
+        "Another array for an input in a registered buffer counts for nothing, and nobody is told.",
+        ("tests/runtime/test_set_and_invoke.py",),
+    ),
+    Mutation(
+        "runtime.plan-of-a-changed-file-is-followed",
+        "runtime/plan_choice.py",
+        "if graph.digest and sha256(data).hexdigest() != graph.digest:",
+        "if graph.digest and not data:",
+        "A plan is taken from a file that is another model by now.",
+        ("tests/runtime/test_following.py",),
+    ),
+    Mutation(
+        "runtime.outputs-are-those-of-an-earlier-inference",
+        "runtime/interpreter.py",
+        "self._keep(None)",
+        "self._set = self._set",
+        "Outputs can be read while the next inference runs.",
+        ("tests/runtime/test_set_and_invoke.py",),
+    ),
+    Mutation(
+        "runtime.profile-joins-different-operators",
+        "runtime/profiling.py",
+        "if before is not None and before.number == number:",
+        "if before is not None:",
+        "Steps of neighbouring operators are told as those of the first.",
+        ("tests/runtime/test_profile.py",),
+    ),
+)
+"""All of them."""
