@@ -20,7 +20,8 @@ COMMAND = [sys.executable, "-m", "kibi.cli"]
 MODEL, PICTURE = str(GLYPHS), str(demo.picture_paths()[0])
 GIVEN = {
     "inspect": [MODEL], "plan": [MODEL], "place": [MODEL], "run": [MODEL, "--input", PICTURE],
-    "compile": [MODEL, "--output", "never-written"], "core": [MODEL, "--output", "never-written"], "measure": [MODEL], "verify": [MODEL], "pareto": [MODEL],
+    "core": [MODEL, "--output", "never-written"],
+    "compile": [MODEL, "--output", "never-written"], "measure": [MODEL], "verify": [MODEL], "pareto": [MODEL],
     "events": [MODEL], "demo": [],
 }  # fmt: skip
 """What each verb takes at the least."""

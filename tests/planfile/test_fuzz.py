@@ -1,0 +1,49 @@
+"""Files that nobody made for good: no mutant leads the core out of its memory, and none runs for ever."""
+
+import pytest
+
+import kibi
+from kibi import demo
+from kibi.kernels.params import PARAMS
+from kibi.kernels.params.contract import has_contract
+from kibi.planfile.reader import PlanFile
+from kibi.planfile.writer import plan_file
+from kibi.planner import PlannedModel
+from tests.ops.comparison import graph_of
+from tests.planfile.mutants import mutants, tried
+from tests.support.amount import amount
+from tests.support.choices import Seeded
+from tests.support.operator_models import OPERATOR_MODELS
+
+_MUTANTS = amount(20_000, 1_000_000)
+"""Of all files together."""
+
+
+def _files() -> list[PlanFile]:
+    """Plan files of the shipped model, and of a drawn model of each operator, for the M4 and for this machine."""
+    shipped = kibi.load(demo.model_path())
+    graphs = [shipped, *(graph_of(OPERATOR_MODELS[name](Seeded(0))) for name in sorted(OPERATOR_MODELS))]
+    planned = [
+        PlannedModel.of(graph, kibi.plan(graph, target=("cortex-m4", "host")[number % 2]))
+        for number, graph in enumerate(graphs)
+    ]
+    return [PlanFile(plan_file(each)) for each in planned]
+
+
+def test_no_mutant_of_a_file_leaves_its_memory() -> None:
+    """Each mutant is refused, or runs twice under sanitizers in memory of exactly its size. What was not changed runs."""
+    files = [file for file in _files() if all(has_contract(PARAMS[kernel]) for kernel in file.kernels)]
+    kernels = tuple(sorted({kernel for file in files for kernel in file.kernels}))
+    assert tried(kernels, [file.data for file in files]) == (0, len(files))
+    each = -(-_MUTANTS // len(files))
+    made = [mutant for seed, file in enumerate(files) for mutant in mutants(file, each, seed)]
+    refused, ran = tried(kernels, made)
+    assert refused + ran == len(made)
+    assert min(refused, ran) > len(made) // 10, "mutants of one kind alone test nothing"
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 64, 100])
+def test_what_is_no_file_is_refused(count: int) -> None:
+    """Zeros and noise of any length."""
+    kernels = ("kibi_table_s8",)
+    assert tried(kernels, [bytes(count), bytes([0xA5]) * count, b"KIBI" + bytes(count)]) == (3, 0)
