@@ -23,6 +23,7 @@ from kibi.planfile.records import (
     READ,
     TENSOR,
     VARIABLE,
+    WINDOW,
     WRITE,
     Record,
 )
@@ -96,6 +97,10 @@ def fields_of(file: PlanFile) -> list[Field]:
         for each in range(graph["node_count"]):
             node = file.record(NODE, graph["nodes"] + each * NODE.size_bytes)
             records(READ, node["reads"], node["read_count"])
+            for number_of_read in range(node["read_count"]):
+                read = file.record(READ, node["reads"] + number_of_read * READ.size_bytes)
+                if read["window"]:
+                    records(WINDOW, read["window"], 1)
             records(WRITE, node["writes"], node["output_count"] + node["state_count"])
             if node["kernel_id"] in names:
                 found.extend(_params_of(file, node["params"], names[node["kernel_id"]]))

@@ -152,7 +152,7 @@ class Reading(IntFlag):
     OUTSIDE = 2
     """Some steps reach rows outside of the input: these are replaced by the filler, or by a null pointer."""
     SINGLE = 4
-    """Each step reads the one row with its own number, plus `start`; nothing else needs to be computed."""
+    """Each step reads the one row with its own number."""
 
 
 class Kind(IntFlag):
@@ -252,21 +252,29 @@ NODE = Record(
 
 READ = Record(
     "read",
-    "What each step of a node reads of one input: row `start + stride * step + dilation * k` for each k below `count`.",
+    "An input of a node.",
     _fields(
         ("tensor", "u16", "number of the tensor"),
         (
             "flags",
             "u8",
-            "1 all batches read the same rows, 2 rows may be outside, 4 one row that follows from the step alone",
+            "1 all batches read the same rows, 2 rows may be outside, 4 the row of the step, without a window",
         ),
         ("reserved", "u8", "0"),
+        ("window", "u32", "offset of the window record; 0 with flag 4"),
+    ),
+)
+
+WINDOW = Record(
+    "window",
+    "The rows that a step reads of an input: `start + stride * step + dilation * k` for each k below `count`. Inputs may share it.",
+    _fields(
         ("count", "u32", "rows that a step reads, at least 1"),
         ("start", "i32", "of step 0"),
-        ("stride", "i32", "rows from one step to the next"),
-        ("dilation", "i32", "rows from one row of a step to the next"),
+        ("stride", "i32", "rows from one step to the next: at least 0"),
+        ("dilation", "i32", "rows from one row of a step to the next: at least 0"),
         ("rows", "u32", "of one batch, or parts of rows"),
-        ("steps", "u32", "of one batch"),
+        ("steps", "u32", "of one batch: at least 1"),
         ("parts", "u32", "into which each row is divided: at least 1"),
         ("filler", "u32", "offset of the row that replaces those outside; 0: a null pointer does"),
     ),
@@ -346,5 +354,5 @@ EXTERNAL = Record(
     ),
 )
 
-RECORDS = (HEADER, GRAPH, NODE, READ, WRITE, TENSOR, LINE, PORT, VARIABLE, EXTERNAL)
+RECORDS = (HEADER, GRAPH, NODE, READ, WINDOW, WRITE, TENSOR, LINE, PORT, VARIABLE, EXTERNAL)
 """All of them, in the order in which the documents show them."""

@@ -32,6 +32,7 @@ from kibi.planfile.records import (
     TENSOR,
     VARIABLE,
     VERSION,
+    WINDOW,
     WRITE,
     Kind,
     Memory,
@@ -269,10 +270,7 @@ class _Writer:
         if access.fill is not None and not access.stays_inside:
             elements = tensor.type.row_elements // access.parts
             filler = self.blob.array(np.full(elements, access.fill, tensor.type.dtype.numpy))
-        return {
-            "tensor": numbers[tensor.index],
-            "flags": flags,
-            "reserved": 0,
+        window = {
             "count": access.count,
             "start": access.start,
             "stride": access.stride,
@@ -282,6 +280,8 @@ class _Writer:
             "parts": access.parts,
             "filler": filler,
         }
+        place = 0 if Reading.SINGLE in flags else self.blob.add(WINDOW.packed(**window))
+        return {"tensor": numbers[tensor.index], "flags": flags, "reserved": 0, "window": place}
 
     def _tensor(self, b: EmitContext, index: int) -> dict[str, float]:
         tensor = b.graph.tensors[index]

@@ -26,7 +26,10 @@ int kibi_is_aligned(const kibi_checker *c, const kibi_file_tensor *tensor, uint3
 uint32_t kibi_together(const kibi_checker *c, const kibi_file_tensor *tensor, uint32_t row, uint32_t count);
 
 /* Whether a step may be given a null pointer in place of a row outside of the input. */
-int kibi_may_be_null(const kibi_file_node *node, const kibi_file_read *read);
+int kibi_may_be_null(const kibi_file_node *node, const kibi_file_window *window);
+
+/* What each step of a node reads of an input: a window of one row where it needs none of its own. */
+kibi_file_window kibi_window_of(const kibi_checker *c, const kibi_file_node *node, const kibi_file_read *read);
 
 /* Whether a node keeps to the contract of its kernel. Its records are right. */
 int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const uint8_t *contract);

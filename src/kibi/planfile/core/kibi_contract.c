@@ -41,7 +41,7 @@ static int32_t element(const contract *k, uint32_t number)
 static uint32_t room_of(const contract *k, uint32_t number)
 {
     const kibi_file_read *const read = (const kibi_file_read *)(const void *)(k->c->file + k->node->reads) + number;
-    return tensor_of(k, read->tensor)->row_bytes / read->parts;
+    return tensor_of(k, read->tensor)->row_bytes / kibi_window_of(k->c, k->node, read).parts;
 }
 
 /* Whether the next input has so many pointers, each to so many elements of a size. */
@@ -52,10 +52,11 @@ static int input(contract *k, int64_t pointers, int64_t elements, uint32_t kind)
         return 0;
     }
     const kibi_file_read *const read = (const kibi_file_read *)(const void *)(k->c->file + k->node->reads) + number;
+    const kibi_file_window window = kibi_window_of(k->c, k->node, read);
     const uint32_t room = room_of(k, number);
-    return read->count == pointers && elements >= 0 && elements * size <= room && room % size == 0 &&
-           kibi_is_aligned(k->c, tensor_of(k, read->tensor), size) && read->filler % size == 0 &&
-           (kind >= 128u || !kibi_may_be_null(k->node, read));
+    return window.count == pointers && elements >= 0 && elements * size <= room && room % size == 0 &&
+           kibi_is_aligned(k->c, tensor_of(k, read->tensor), size) && window.filler % size == 0 &&
+           (kind >= 128u || !kibi_may_be_null(k->node, &window));
 }
 
 /* Whether so many elements of a size fit where the next output, or the next state, begins. */

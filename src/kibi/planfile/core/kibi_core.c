@@ -103,19 +103,20 @@ static KIBI_NOINLINE const void **fetch(const running *run, uint32_t steps, cons
     const uint8_t *const file = run->memory[KIBI_MEMORY_FILE];
     const kibi_file_tensor *const tensor =
         (const kibi_file_tensor *)(const void *)(file + run->graph->tensors) + read->tensor;
+    const kibi_file_window *const window = (const kibi_file_window *)(const void *)(file + read->window);
     uint32_t first = 0;
-    if (read->steps != steps) {
-        const uint32_t batch = step / read->steps;
-        step -= batch * read->steps;
-        first = (read->flags & KIBI_READING_SHARED) != 0 ? 0 : batch * read->rows;
+    if (window->steps != steps) {
+        const uint32_t batch = step / window->steps;
+        step -= batch * window->steps;
+        first = (read->flags & KIBI_READING_SHARED) != 0 ? 0 : batch * window->rows;
     }
     /* Numbers wrap around here: a row before the first one is a number above all rows. */
-    const uint32_t count = read->count, dilation = (uint32_t)read->dilation, limit = read->rows;
-    const void *const filler = read->filler != 0 ? file + read->filler : NULL;
-    uint32_t row = (uint32_t)read->start + (uint32_t)read->stride * step;
+    const uint32_t count = window->count, dilation = (uint32_t)window->dilation, limit = window->rows;
+    const void *const filler = window->filler != 0 ? file + window->filler : NULL;
+    uint32_t row = (uint32_t)window->start + (uint32_t)window->stride * step;
     const void **const end = rows + count;
-    if (read->parts != 1) {
-        const uint32_t parts = read->parts, part_bytes = tensor->row_bytes / parts;
+    if (window->parts != 1) {
+        const uint32_t parts = window->parts, part_bytes = tensor->row_bytes / parts;
         for (; rows < end; row += dilation) {
             const uint32_t part = first + row, whole = part / parts;
             *rows++ = row < limit ? row_of(run, tensor, whole) + (part - whole * parts) * part_bytes : filler;

@@ -121,46 +121,48 @@ uint32_t kibi_together(const kibi_checker *c, const kibi_file_tensor *tensor, ui
     return found;
 }
 
+kibi_file_window kibi_window_of(const kibi_checker *c, const kibi_file_node *node, const kibi_file_read *read)
+{
+    const kibi_file_window single = {1, 0, 1, 0, node->steps, node->steps, 1, 0};
+    const int is_single = (read->flags & KIBI_READING_SINGLE) != 0;
+    return is_single ? single : *(const kibi_file_window *)at(c, read->window);
+}
+
 /* Whether what a node reads of an input exists. */
 static int read_is_right(const kibi_checker *c, const kibi_file_node *node, const kibi_file_read *read)
 {
-    if (read->tensor >= c->graph->tensor_count) {
+    if (read->tensor >= c->graph->tensor_count ||
+        ((read->flags & KIBI_READING_SINGLE) == 0 && !kibi_is_inside(c, read->window, 1, sizeof(kibi_file_window), 4))) {
         return 0;
     }
     const kibi_file_tensor *const tensor = tensor_of(c, read->tensor);
-    if (read->parts == 0 || tensor->row_bytes % read->parts != 0 || read->steps == 0 || read->count == 0 ||
-        read->stride < 0 || read->dilation < 0 || (uint64_t)tensor->rows * read->parts > INT32_MAX ||
-        (read->filler != 0 && !kibi_is_inside(c, read->filler, 1, tensor->row_bytes / read->parts, 4))) {
+    const kibi_file_window window = kibi_window_of(c, node, read);
+    if (window.parts == 0 || tensor->row_bytes % window.parts != 0 || window.steps == 0 || window.count == 0 ||
+        window.stride < 0 || window.dilation < 0 || (uint64_t)tensor->rows * window.parts > INT32_MAX ||
+        (window.filler != 0 && !kibi_is_inside(c, window.filler, 1, tensor->row_bytes / window.parts, 4))) {
         return 0;
     }
-    if ((read->flags & KIBI_READING_SINGLE) != 0) {
-        return read->parts == 1 && read->count == 1 && node->steps <= tensor->rows;
-    }
-    const uint32_t batches = (read->flags & KIBI_READING_SHARED) != 0 ? 1u : (node->steps - 1u) / read->steps + 1u;
-    return (uint64_t)batches * read->rows <= (uint64_t)tensor->rows * read->parts;
+    const uint32_t batches = (read->flags & KIBI_READING_SHARED) != 0 ? 1u : (node->steps - 1u) / window.steps + 1u;
+    return (uint64_t)batches * window.rows <= (uint64_t)tensor->rows * window.parts;
 }
 
 /* The rows of a tensor that a step of a node needs, up to the last one; 0: it needs none. */
-static uint32_t needed(const kibi_file_read *read, uint32_t step)
+static uint32_t needed(const kibi_checker *c, const kibi_file_node *node, const kibi_file_read *read, uint32_t step)
 {
-    if ((read->flags & KIBI_READING_SINGLE) != 0) {
-        return step + 1u;
-    }
-    const uint32_t batch = (read->flags & KIBI_READING_SHARED) != 0 ? 0 : step / read->steps;
-    const int64_t first = read->start + (int64_t)read->stride * (step % read->steps);
-    int64_t last = first + (int64_t)read->dilation * (read->count - 1u);
-    last = last < (int64_t)read->rows ? last : (int64_t)read->rows - 1;
-    return last < 0 ? 0 : (uint32_t)((batch * (uint64_t)read->rows + (uint64_t)last) / read->parts) + 1u;
+    const kibi_file_window window = kibi_window_of(c, node, read);
+    const uint32_t batch = (read->flags & KIBI_READING_SHARED) != 0 ? 0 : step / window.steps;
+    const int64_t first = window.start + (int64_t)window.stride * (step % window.steps);
+    int64_t last = first + (int64_t)window.dilation * (window.count - 1u);
+    last = last < (int64_t)window.rows ? last : (int64_t)window.rows - 1;
+    return last < 0 ? 0 : (batch * window.rows + (uint32_t)last) / window.parts + 1u;
 }
 
-int kibi_may_be_null(const kibi_file_node *node, const kibi_file_read *read)
+int kibi_may_be_null(const kibi_file_node *node, const kibi_file_window *window)
 {
-    if ((read->flags & KIBI_READING_SINGLE) != 0 || read->filler != 0) {
-        return 0;
-    }
-    const uint32_t steps = read->steps < node->steps ? read->steps : node->steps;
-    const int64_t last = read->start + (int64_t)read->stride * (steps - 1u) + (int64_t)read->dilation * (read->count - 1u);
-    return read->start < 0 || last >= (int64_t)read->rows;
+    const uint32_t steps = window->steps < node->steps ? window->steps : node->steps;
+    const int64_t last =
+        window->start + (int64_t)window->stride * (steps - 1u) + (int64_t)window->dilation * (window->count - 1u);
+    return window->filler == 0 && (window->start < 0 || last >= (int64_t)window->rows);
 }
 
 /* Whether the rows that a node makes exist, may be written, and are stored one after another as its kernel writes them. */
@@ -241,10 +243,10 @@ static int node_is_right(const kibi_checker *c, uint32_t number)
     const kibi_file_write *const made = (const kibi_file_write *)at(c, node->writes);
     uint64_t rows = writes;
     for (uint32_t k = 0; k < node->read_count; ++k) {
-        rows += reads[k].count;
         if (!read_is_right(c, node, &reads[k])) {
             return 0;
         }
+        rows += kibi_window_of(c, node, &reads[k]).count;
     }
     for (uint32_t k = 0; k < writes; ++k) {
         if (k < node->output_count ? !write_is_right(c, number, node, &made[k]) : !state_is_right(c, &made[k])) {
@@ -309,7 +311,7 @@ static int step_is_right(const kibi_checker *c, uint32_t number, uint32_t step, 
         }
         const uint32_t done = c->done[producer - first];
         const int is_whole = done == node_of(c, producer)->steps;
-        if (!is_whole && needed(&reads[k], step) > (uint64_t)done * tensor->made) {
+        if (!is_whole && needed(c, node, &reads[k], step) > (uint64_t)done * tensor->made) {
             return 0;
         }
     }
