@@ -140,26 +140,22 @@ static int32_t extreme(const contract *k, uint32_t columns, uint32_t column, int
     return found;
 }
 
-static int64_t computed(uint32_t operation, int64_t a, int64_t b)
+static int64_t computed(uint32_t operation, int32_t a, int32_t b)
 {
     switch (operation) {
     case KIBI_OP_ADD:
-        return a + b;
+        return (int64_t)a + b;
     case KIBI_OP_SUB:
-        return a - b;
+        return (int64_t)a - b;
     case KIBI_OP_MUL:
-        return a * b;
+        return (int64_t)a * b;
     case KIBI_OP_MAX:
         return a > b ? a : b;
     case KIBI_OP_MIN:
         return a < b ? a : b;
-    case KIBI_OP_CEIL:
-        a += b - 1;
-        break;
-    default:
-        break;
+    default: /* division, down or up */
+        return a < 0 || b < 1 ? INT64_MIN : a / b + (operation == KIBI_OP_CEIL && a % b != 0);
     }
-    return a < 0 || b < 1 ? INT64_MIN : a / b;
 }
 
 int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const uint8_t *at)

@@ -38,7 +38,9 @@ static void mix(uint32_t state[8], const uint8_t *block)
                                ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants[t] + w[t % 16u];
         const uint32_t second = (rotated(s[0], 2) ^ rotated(s[0], 13) ^ rotated(s[0], 22)) +
                                 ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
-        memmove(s + 1, s, 7u * sizeof s[0]);
+        for (unsigned k = 7; k != 0; --k) {
+            s[k] = s[k - 1u];
+        }
         s[4] += first;
         s[0] = first + second;
     }
