@@ -77,10 +77,23 @@ def core_texts(kernels: Iterable[str], target: Target) -> Mapping[FileName, CCod
     texts[FileName("kibi_kernels.c")] = _table(names)
     texts[FileName("kibi_contracts.c")] = _contracts(names)
     for file, text in closure(frozenset(names), target.kernel_sets).items():
-        texts[FileName(file, KERNELS)] = text
+        texts[FileName(file, KERNELS)] = _with_moves(text) if file == "kibi.h" else text
     if FileName("kibi_subgraph.h", KERNELS) not in texts:
         texts[FileName("kibi_subgraph.h", KERNELS)] = file_text(find("kibi_subgraph.h", target.kernel_sets))
     return texts
+
+
+def _with_moves(header: CCode) -> CCode:
+    """`kibi.h` for a core: rows that overlap are the file's business, and `memcpy` must not meet them."""
+    head, guard = header.divided("\n#endif\n")
+    moves = code(
+        """\
+/* A plan file says where rows are. Where it lets them overlap, what is copied is of no use, but nothing else may happen. */
+#include <string.h>
+#define memcpy memmove
+"""
+    )
+    return code("$head\n$moves$guard", head=head, moves=moves, guard=guard)
 
 
 def records_header() -> CCode:
@@ -208,7 +221,7 @@ def contract_of(kernel: str) -> bytes:
         return bytes((Op.SMALL, 1, Op.SMALL, 0, Op.LE, Op.END))  # nothing keeps to it
     types = {name: kind for kind, name in _parameters(kernel)}
     sizes = [_SIZES.get(types.get(name, "void"), 1) for name in ("rows", "output")]
-    return contract_bytes(PARAMS[kernel], *sizes)
+    return contract_bytes(kernel, PARAMS[kernel], *sizes)
 
 
 def _operations() -> CCode:

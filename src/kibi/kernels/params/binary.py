@@ -43,6 +43,21 @@ class PairParams(
     row_step2: int = number(DType.S32, "the same of input 2")
     piece_step2: int = number(DType.S32)
     step2: int = number(DType.S32)
+    contract = """
+        require: 1 <= pieces
+        require: 1 <= elements
+        require: 0 <= row_step1 <= 1
+        require: 0 <= row_step2 <= 1
+        require: 0 <= piece_step1
+        require: 0 <= piece_step2
+        require: 0 <= step1 <= 1
+        require: 0 <= step2 <= 1
+        require: (pieces - 1) * row_step1 < rows1
+        require: (pieces - 1) * row_step2 < pointers - rows1
+        input: rows1 x (pieces - 1) * piece_step1 + (elements - 1) * step1 + 1
+        input: pointers - rows1 x (pieces - 1) * piece_step2 + (elements - 1) * step2 + 1
+        output: pieces * elements
+    """
 
 
 class AddLanesParams(Params, kernels=("kibi_add_s8_lanes",)):
@@ -60,6 +75,19 @@ class AddLanesParams(Params, kernels=("kibi_add_s8_lanes",)):
     output_zero_point: int = number(DType.S32)
     output_multiplier: int = number(DType.S32)
     output_shift: int = number(DType.S32)
+    contract = """
+        require: 1 <= elements
+        require: 128 * output_bytes - 256 <= zero_point1 <= 127 * (2 - output_bytes)
+        require: 128 * output_bytes - 256 <= zero_point2 <= 127 * (2 - output_bytes)
+        require: 0 <= multiplier2
+        require: -31 <= shift2 <= 0
+        require: 0 <= output_multiplier
+        require: -31 <= output_shift <= 0
+        require: -128 <= output_zero_point <= 127
+        input: 1 x elements
+        input: 1 x elements
+        output: elements
+    """
 
 
 class ClampedPairParams(
@@ -102,6 +130,11 @@ class AddNF32Params(Params, kernels=("kibi_add_n_f32",)):
 
     inputs: int = number(DType.S32)
     elements: int = number(DType.S32, "of a row")
+    contract = """
+        require: 1 <= inputs
+        inputs: inputs of 1 x elements
+        output: elements
+    """
 
 
 class AddNS8Params(Params, kernels=("kibi_add_n_s8",)):
@@ -113,6 +146,12 @@ class AddNS8Params(Params, kernels=("kibi_add_n_s8",)):
     output_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
     output_shift: int = number(DType.S32, "-31 … 0")
     output_zero_point: int = number(DType.S32)
+    contract = """
+        require: 1 <= inputs
+        require: -128 <= zero_point <= 127
+        inputs: inputs of 1 x elements
+        output: elements
+    """
 
 
 class ScaledSumParams(
@@ -136,6 +175,16 @@ class ScaledSumParams(
     output_zero_point: int = number(DType.S32)
     output_multiplier: int = number(DType.S32)
     output_shift: int = number(DType.S32)
+    contract = """
+        require: 128 * output_bytes - 256 <= zero_point1 <= 127 * (2 - output_bytes)
+        require: 128 * output_bytes - 256 <= zero_point2 <= 127 * (2 - output_bytes)
+        require: 0 <= multiplier2
+        require: -31 <= shift2 <= 0
+        
+        require: 0 <= output_multiplier
+        require: -31 <= output_shift <= 0
+        require: -32768 <= output_zero_point <= 32767
+    """
 
 
 class AddLinearParams(Params, kernels=("kibi_add_s8_linear",)):
@@ -148,6 +197,15 @@ class AddLinearParams(Params, kernels=("kibi_add_s8_linear",)):
     factor2: int = number(DType.S32)
     start: int = number(DType.S32)
     elements: int = number(DType.S32, "at least 1")
+    contract = """
+        require: 1 <= elements
+        require: -2**28 <= factor1 <= 2**28
+        require: -2**28 <= factor2 <= 2**28
+        require: -2**30 <= start <= 2**30
+        input: 1 x elements
+        input: 1 x elements
+        output: elements
+    """
 
 
 class CompareParams(
@@ -175,6 +233,12 @@ class CompareS8Params(PairParams, kernels=("kibi_compare_s8",)):
     zero_point2: int = number(DType.S32)
     multiplier2: int = number(DType.S32)
     shift2: int = number(DType.S32)
+    contract = """
+        require: -128 <= zero_point1 <= 127
+        require: -128 <= zero_point2 <= 127
+        require: 0 <= multiplier2
+        require: -31 <= shift2 <= 0
+    """
 
 
 class DivS8Params(ClampedPairParams, kernels=("kibi_div_s8",)):
@@ -189,6 +253,12 @@ class DivS8Params(ClampedPairParams, kernels=("kibi_div_s8",)):
         DType.S32,
         "[256], of 0 … 255, each with its leading bit at 2**31; that of 0 is not used",
     )
+    contract = """
+        require: -128 <= zero_point1 <= 127
+        require: -128 <= zero_point2 <= 127
+        require: -128 <= output_zero_point <= 127
+        array reciprocals: 256, 0 … 2**31 - 1
+    """
 
 
 class MulS16Params(ClampedPairParams, kernels=("kibi_mul_s16",)):
@@ -206,6 +276,10 @@ class MulS8Params(ClampedPairParams, kernels=("kibi_mul_s8",)):
     output_zero_point: int = number(DType.S32)
     output_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
     output_shift: int = number(DType.S32, "-31 … 30")
+    contract = """
+        require: -128 <= zero_point1 <= 127
+        require: -128 <= zero_point2 <= 127
+    """
 
 
 class PreluParams(
@@ -225,6 +299,12 @@ class PreluParams(
     multiplier2: int = number(DType.S32, "of products of input and slope")
     shift2: int = number(DType.S32)
     output_zero_point: int = number(DType.S32)
+    contract = """
+        require: 128 * output_bytes - 256 <= zero_point1 <= 127 * (2 - output_bytes)
+        require: 128 * output_bytes - 256 <= zero_point2 <= 127 * (2 - output_bytes)
+        require: 0 <= multiplier2
+        require: -31 <= shift2 <= 30
+    """
 
 
 class ScaledDifferenceParams(
@@ -246,3 +326,11 @@ class ScaledDifferenceParams(
     output_zero_point: int = number(DType.S32)
     output_multiplier: int = number(DType.S32)
     output_shift: int = number(DType.S32, "-31 … 30")
+    contract = """
+        require: 128 * output_bytes - 256 <= zero_point1 <= 127 * (2 - output_bytes)
+        require: 128 * output_bytes - 256 <= zero_point2 <= 127 * (2 - output_bytes)
+        require: 0 <= multiplier2
+        require: -31 <= shift2 <= 0
+        
+        require: 0 <= output_multiplier
+    """

@@ -15,12 +15,13 @@ elements, `scratch` bytes (`aligned n` after it). `state: count of bytes` has el
 the kernel takes `void`. Expressions have fields, whole numbers, `+ - * //`, brackets, and
 
 - `ceil(a, b)`: a divided by b, rounded up; `max(a, b)`, `min(a, b)`;
-- `steps`: of the node; `reads`: how many inputs it has; `pointers`: how many pointers in all;
+- `node_steps`: of the node; `reads`: how many inputs it has; `pointers`: how many pointers in all;
+- `input_bytes`, `output_bytes`: of an element, as the kernel takes it;
 - `room(i)`: the bytes at each pointer of input i, counted from 0;
-- `least(name, column, columns)`, `most(...)`: of a column of an array that has so many.
+- `least(name, column, columns)`, `most(...)`: of a column of an array that has so many; `first(name)`: its first element.
 
-The shape in the meaning of an array, `[output_channels][depth]`, says how many elements it has, and `low … high` in a meaning what
-range an element or a number has. `array name: elements` replaces the shape, `array name: elements, low … high` the range, too, and
+`[word] line` holds for kernels with that word in their names. The shape in the meaning of an array,
+`[output_channels][depth]`, says how many elements it has, and `low … high` in a meaning what range an element or a number has. `array name: elements` replaces the shape, `array name: elements, low … high` the range, too, and
 `any name` drops the range of a number.
 """
 
@@ -39,6 +40,7 @@ _NUMBER = r"-?\d+(?:\*\*\d+)?(?: [-+] \d+)?"
 _RANGE = re.compile(rf"({_NUMBER}) (?:…|to) ({_NUMBER})")
 _SHAPE = re.compile(r"(?:\[[^\]]*\])+")
 _SIZE = re.compile(r"\[([^\]]*)\]")
+_FOR = re.compile(r"(?:\[(?P<word>\w+)\] +)?(?P<line>.*)")
 _NULLABLE = 0x80
 
 
@@ -102,12 +104,14 @@ class _Compiler:
     """Writes the bytes of one kernel's contract.
 
     Attributes:
+        kernel: its name.
         kind: the class of its parameters.
         input_bytes, output_bytes: of an element.
         made: the bytes so far.
         arrays: the elements of each array that was written, as text.
     """
 
+    kernel: str
     kind: type[Params]
     input_bytes: int
     output_bytes: int
@@ -116,7 +120,7 @@ class _Compiler:
 
     def written(self) -> bytes:
         """Returns the bytes."""
-        lines = _lines(self.kind)
+        lines = _lines(self.kind, self.kernel)
         dropped = {line.removeprefix("any ").strip() for line in lines if line.startswith("any ")}
         given = dict(line.removeprefix("array ").split(":", 1) for line in lines if line.startswith("array "))
         for each in self.kind.fields:
@@ -202,7 +206,7 @@ class _Compiler:
     def _scratch(self, text: str) -> None:
         count, _, alignment = text.partition(" aligned ")
         self._push(count)
-        self.made += bytes((Op.SCRATCH, int(alignment or 1)))
+        self.made += bytes((Op.SCRATCH, self.output_bytes if alignment == "output_bytes" else int(alignment or 1)))
 
     def _from_table(self, role: str, name: str, text: str) -> None:
         """Writes the inputs or outputs whose sizes an array has."""
@@ -216,12 +220,12 @@ class _Compiler:
         else:
             raise InternalError(f"{self.kind.__name__}: no line of a contract: {role} from {name}")
 
-    def _select(self, name: str) -> None:
-        """Writes that an array, which was checked before, is the last one again."""
+    def _select(self, name: str, count: str = "") -> None:
+        """Writes that an array, which was checked before, or its first elements, is the last one again."""
         if name not in self.arrays:
             raise InternalError(f"{self.kind.__name__} has no array {name}")
         each = next(each for each in self.kind.fields if each.name == name)
-        self._push(self.arrays[name])
+        self._push(count or self.arrays[name])
         self.made += bytes((Op.SELECT, self._offset(name), 1 if each.dtype is None else each.dtype.size_bytes))
 
     def _requirement(self, text: str) -> None:
@@ -279,6 +283,10 @@ class _Compiler:
             self.made += bytes((Op.ROOM, numbers[0]))
             return
         array = arguments[0]
+        if name == "first" and isinstance(array, ast.Name):
+            self._select(array.id, "1")
+            self.made += bytes((Op.LEAST, 1, 0))
+            return
         if (
             name not in ("least", "most")
             or not isinstance(array, ast.Name)
@@ -290,7 +298,7 @@ class _Compiler:
         self.made += bytes((Op.LEAST if name == "least" else Op.MOST, numbers[2] or 1, numbers[1] or 0))
 
     def _name(self, name: str) -> None:
-        words = {"steps": Op.STEPS, "reads": Op.READS, "pointers": Op.POINTERS}
+        words = {"node_steps": Op.STEPS, "reads": Op.READS, "pointers": Op.POINTERS}
         fields = {each.name: each for each in self.kind.fields if each.kind is FieldKind.NUMBER}
         if name in fields:
             dtype = fields[name].dtype
@@ -299,6 +307,8 @@ class _Compiler:
             self.made += bytes((Op.HALF if dtype is DType.S16 else Op.FIELD, self._offset(name)))
         elif name in words:
             self.made.append(words[name])
+        elif name in ("input_bytes", "output_bytes"):
+            self._number(self.input_bytes if name == "input_bytes" else self.output_bytes)
         else:
             raise InternalError(f"{self.kind.__name__} has no number {name}")
 
@@ -314,10 +324,11 @@ class _Compiler:
         return dict(zip((each.name for each in self.kind.fields), layout.offsets, strict=True))[name]
 
 
-def contract_bytes(kind: type[Params], input_bytes: int, output_bytes: int) -> bytes:
+def contract_bytes(kernel: str, kind: type[Params], input_bytes: int, output_bytes: int) -> bytes:
     """Returns the contract of a kernel as bytes.
 
     Args:
+        kernel: its name.
         kind: the class of its parameters.
         input_bytes: of an element that its rows have; 1 where it takes `void`.
         output_bytes: the same of its output.
@@ -325,16 +336,18 @@ def contract_bytes(kind: type[Params], input_bytes: int, output_bytes: int) -> b
     Raises:
         InternalError: a line is none, or names what there is not.
     """
-    return _Compiler(kind, input_bytes, output_bytes).written()
+    return _Compiler(kernel, kind, input_bytes, output_bytes).written()
 
 
 def has_contract(kind: type[Params]) -> bool:
     """True if a contract was written for a kernel's parameters; one without any line names no input."""
-    return bool(_lines(kind))
+    return any(_lines(kind, kernel) for kernel in kind.kernels)
 
 
-def _lines(kind: type[Params]) -> list[str]:
-    return [line.strip() for line in kind.contract.splitlines() if line.strip()]
+def _lines(kind: type[Params], kernel: str) -> list[str]:
+    """The lines that hold for a kernel, without the words that say for which they do."""
+    found = (_FOR.fullmatch(line.strip()) for line in kind.contract.splitlines())
+    return [each["line"] for each in found if each and each["line"] and (each["word"] or "") in kernel]
 
 
 def _range(meaning: str) -> tuple[str, str] | None:

@@ -65,6 +65,19 @@ class FullyConnectedF32Params(Params, kernels=("kibi_fully_connected_f32",)):
     output_channels: int = number(DType.S32)
     activation_min: float = number(DType.F32)
     activation_max: float = number(DType.F32)
+    contract = """
+        require: 1 <= piece
+        require: 1 <= pieces
+        require: 1 <= output_channels
+        
+        require: 1 <= vectors
+        require: 1 <= vectors_per_row
+        require: depth == piece * pieces
+        require: (vectors_per_row - 1) * (pieces - 1) == 0
+        require: vectors == vectors // vectors_per_row * vectors_per_row
+        input: vectors // vectors_per_row * pieces x vectors_per_row * piece
+        output: vectors * output_channels
+    """
 
 
 class FullyConnectedF32AccumulateParams(Params, kernels=("kibi_fully_connected_f32_accumulate",)):
@@ -78,6 +91,17 @@ class FullyConnectedF32AccumulateParams(Params, kernels=("kibi_fully_connected_f
     output_channels: int = number(DType.S32)
     activation_min: float = number(DType.F32)
     activation_max: float = number(DType.F32)
+    contract = """
+        require: 1 <= piece
+        require: 1 <= pieces
+        require: 1 <= output_channels
+        
+        require: 1 <= vectors
+        require: node_steps == vectors * pieces
+        input: 1 x piece
+        output: vectors * output_channels
+        scratch: 4 * vectors * output_channels aligned 4
+    """
 
 
 class FullyConnectedS16Params(Params, kernels=("kibi_fully_connected_s16",)):
@@ -142,6 +166,19 @@ class FullyConnectedS8Params(Params, kernels=("kibi_fully_connected_s8",)):
     output_zero_point: int = number(DType.S32)
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= piece
+        require: 1 <= pieces
+        require: 1 <= output_channels
+        
+        require: 1 <= vectors
+        require: 1 <= vectors_per_row
+        require: depth == piece * pieces
+        require: (vectors_per_row - 1) * (pieces - 1) == 0
+        require: vectors == vectors // vectors_per_row * vectors_per_row
+        input: vectors // vectors_per_row * pieces x vectors_per_row * piece
+        output: vectors * output_channels
+    """
 
 
 class FullyConnectedS8AccumulateParams(Params, kernels=("kibi_fully_connected_s8_accumulate",)):
@@ -160,6 +197,17 @@ class FullyConnectedS8AccumulateParams(Params, kernels=("kibi_fully_connected_s8
     output_zero_point: int = number(DType.S32)
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= piece
+        require: 1 <= pieces
+        require: 1 <= output_channels
+        
+        require: 1 <= vectors
+        require: node_steps == vectors * pieces
+        input: 1 x piece
+        output: vectors * output_channels
+        scratch: 4 * vectors * output_channels aligned 4
+    """
 
 
 class FullyConnectedBlocksParams(Params, kernels=("kibi_fully_connected_s8_blocks",)):

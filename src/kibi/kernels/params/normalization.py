@@ -16,6 +16,12 @@ class VectorsParams(
 
     vectors: int = number(DType.S32, "of a row")
     depth: int = number(DType.S32, "elements of a vector, 1 or more")
+    contract = """
+        require: 1 <= vectors
+        require: 1 <= depth
+        input: 1 x vectors * depth
+        output: vectors * depth
+    """
 
 
 class L2NormalizationS8Params(Params, kernels=("kibi_l2_normalization_s8",)):
@@ -49,6 +55,12 @@ class SoftmaxF32Params(Params, kernels=("kibi_softmax_f32",)):
     beta: float = number(DType.F32, "factor of the inputs")
     vectors: int = number(DType.S32, "of a row")
     depth: int = number(DType.S32, "elements of a vector, 1 or more")
+    contract = """
+        require: 1 <= vectors
+        require: 1 <= depth
+        input: 1 x vectors * depth
+        output: vectors * depth
+    """
 
 
 class SoftmaxS16Params(Params, kernels=("kibi_softmax_s16",)):
@@ -79,3 +91,10 @@ class SoftmaxS8Params(
     differences: int = number(DType.S32, "1 … 256")
     vectors: int = number(DType.S32, "of a row")
     depth: int = number(DType.S32, "elements of a vector, 1 … 2048")
+    contract = """
+        require: 1 <= vectors
+        require: 4096 <= first(exponentials)
+        array exponentials: differences, 0 … 2**31 - 1
+        input: 1 x vectors * depth
+        output: vectors * depth
+    """

@@ -29,6 +29,19 @@ class PoolF32Params(
     pad: int = number(DType.S32, "columns of padding before the first column")
     activation_min: float = number(DType.F32)
     activation_max: float = number(DType.F32)
+    contract = """
+        require: 1 <= input_width
+        require: 1 <= channels
+        require: 1 <= output_width
+        require: 1 <= kernel_width
+        require: 1 <= stride
+        require: 0 <= pad < kernel_width
+        require: (output_width - 1) * stride - pad < input_width
+        
+        require: kernel_rows * kernel_width <= 65535
+        input: kernel_rows x input_width * channels or null
+        output: output_width * channels
+    """
 
 
 class PoolF32AccumulateParams(
@@ -47,6 +60,21 @@ class PoolF32AccumulateParams(
     pad: int = number(DType.S32, "columns of padding before the first column")
     activation_min: float = number(DType.F32)
     activation_max: float = number(DType.F32)
+    contract = """
+        require: 1 <= input_width
+        require: 1 <= channels
+        require: 1 <= output_width
+        require: 1 <= kernel_width
+        require: 1 <= stride
+        require: 0 <= pad < kernel_width
+        require: (output_width - 1) * stride - pad < input_width
+        
+        require: steps * kernel_width <= 65535
+        require: node_steps == steps
+        input: 1 x input_width * channels
+        output: output_width * channels
+        scratch: 4 * output_width * channels aligned 4
+    """
 
 
 class PoolParams(
@@ -67,6 +95,19 @@ class PoolParams(
     pad: int = number(DType.S32, "columns of padding before the first column")
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= input_width
+        require: 1 <= channels
+        require: 1 <= output_width
+        require: 1 <= kernel_width
+        require: 1 <= stride
+        require: 0 <= pad < kernel_width
+        require: (output_width - 1) * stride - pad < input_width
+        
+        require: kernel_rows * kernel_width <= 65535
+        input: kernel_rows x input_width * channels or null
+        output: output_width * channels
+    """
 
 
 class PoolAccumulateParams(
@@ -87,3 +128,19 @@ class PoolAccumulateParams(
     pad: int = number(DType.S32, "columns of padding before the first column")
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= input_width
+        require: 1 <= channels
+        require: 1 <= output_width
+        require: 1 <= kernel_width
+        require: 1 <= stride
+        require: 0 <= pad < kernel_width
+        require: (output_width - 1) * stride - pad < input_width
+        
+        require: steps * kernel_width <= 65535
+        require: node_steps == steps
+        input: 1 x input_width * channels
+        output: output_width * channels
+        [average] scratch: 4 * output_width * channels aligned 4
+        [max] scratch: output_bytes * output_width * channels aligned output_bytes
+    """

@@ -29,6 +29,20 @@ class ReductionParams(
     step3: int = number(DType.S32, "the same in each turn of the inner loop")
     steps: int = number(DType.S32, "rows of the input")
     output_elements: int = number(DType.S32)
+    contract = """
+        require: 1 <= size1
+        require: 1 <= size2
+        require: 1 <= size3
+        require: 0 <= step0
+        require: 0 <= step1
+        require: 0 <= step2
+        require: 0 <= step3
+        require: node_steps == steps
+        require: (steps - 1) // size1 * step0 + (size1 - 1) * step1 + (size2 - 1) * step2 + (size3 - 1) * step3 < output_elements
+        input: 1 x size2 * size3
+        output: output_elements
+        scratch: output_elements * output_bytes aligned output_bytes
+    """
 
 
 class AxisParams(Params):
@@ -89,6 +103,9 @@ class MeanParams(
     output_zero_point: int = number(DType.S32)
     multiplier: int = number(DType.S32, "0 … 2**31 - 1; includes the division of a mean")
     shift: int = number(DType.S32, "-31 … 30")
+    contract = """
+        scratch: 4 * output_elements aligned 4
+    """
 
 
 class ReduceExtremeParams(

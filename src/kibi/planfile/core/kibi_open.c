@@ -173,7 +173,7 @@ static int write_is_right(const kibi_checker *c, uint32_t number, const kibi_fil
     }
     const kibi_file_tensor *const tensor = tensor_of(c, write->tensor);
     const int accumulates = (node->flags & KIBI_KIND_ACCUMULATES) != 0;
-    if (tensor->memory == KIBI_MEMORY_FILE || tensor->producer != number || write->rows == 0 ||
+    if (tensor->memory == KIBI_MEMORY_FILE || tensor->producer != number || (write->rows == 0 && !accumulates) ||
         tensor->made != (accumulates ? 0 : write->rows)) {
         return 0;
     }
@@ -228,6 +228,19 @@ static int graphs_are_right(const kibi_checker *c, const kibi_file_node *node, c
     return 1;
 }
 
+/* Whether no row of a tensor that a node touches is in the node's scratch: then a kernel finds there what it left. */
+static int is_apart(const kibi_checker *c, const kibi_file_node *node, uint32_t number)
+{
+    const kibi_file_tensor *const tensor = tensor_of(c, number);
+    for (uint32_t row = 0; tensor->memory == KIBI_MEMORY_ARENA && row < tensor->rows; ++row) {
+        const uint32_t place = place_of(c, tensor, row);
+        if (place < node->scratch + node->scratch_bytes && node->scratch < place + tensor->row_bytes) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static int node_is_right(const kibi_checker *c, uint32_t number)
 {
     const kibi_file_node *const node = node_of(c, number);
@@ -246,10 +259,16 @@ static int node_is_right(const kibi_checker *c, uint32_t number)
         if (!read_is_right(c, node, &reads[k])) {
             return 0;
         }
+        if (node->scratch != KIBI_NOTHING && !is_apart(c, node, reads[k].tensor)) {
+            return 0;
+        }
         rows += kibi_window_of(c, node, &reads[k]).count;
     }
     for (uint32_t k = 0; k < writes; ++k) {
         if (k < node->output_count ? !write_is_right(c, number, node, &made[k]) : !state_is_right(c, &made[k])) {
+            return 0;
+        }
+        if (node->scratch != KIBI_NOTHING && !is_apart(c, node, made[k].tensor)) {
             return 0;
         }
     }
