@@ -271,7 +271,7 @@ WINDOW = Record(
     _fields(
         ("count", "u32", "rows that a step reads, at least 1"),
         ("start", "i32", "of step 0"),
-        ("stride", "i32", "rows from one step to the next: at least 0"),
+        ("stride", "i32", "rows from one step to the next"),
         ("dilation", "i32", "rows from one row of a step to the next: at least 0"),
         ("rows", "u32", "of one batch, or parts of rows"),
         ("steps", "u32", "of one batch: at least 1"),

@@ -180,7 +180,6 @@ class ScaledSumParams(
         require: 128 * output_bytes - 256 <= zero_point2 <= 127 * (2 - output_bytes)
         require: 0 <= multiplier2
         require: -31 <= shift2 <= 0
-        
         require: 0 <= output_multiplier
         require: -31 <= output_shift <= 0
         require: -32768 <= output_zero_point <= 32767
@@ -257,7 +256,7 @@ class DivS8Params(ClampedPairParams, kernels=("kibi_div_s8",)):
         require: -128 <= zero_point1 <= 127
         require: -128 <= zero_point2 <= 127
         require: -128 <= output_zero_point <= 127
-        array reciprocals: 256, 0 … 2**31 - 1
+        array reciprocals: 256 in 0 … 2**31 - 1
     """
 
 
@@ -331,6 +330,5 @@ class ScaledDifferenceParams(
         require: 128 * output_bytes - 256 <= zero_point2 <= 127 * (2 - output_bytes)
         require: 0 <= multiplier2
         require: -31 <= shift2 <= 0
-        
         require: 0 <= output_multiplier
     """

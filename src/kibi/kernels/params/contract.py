@@ -8,21 +8,29 @@ what must hold among the parameters:
     scratch: 2 * kernel_rows * kernel_width * input_channels
     require: 1 <= stride
 
-An `input` has so many pointers, each to so many elements; `or null` after it allows null pointers. `inputs: n of count x
-elements` are n such inputs. `inputs from name: n` are n inputs, of which rows of an array with two columns have pointers and
-bytes, and `outputs from name: k` all outputs, whose bytes the array has from element k on. `output` and `state` count
-elements, `scratch` bytes (`aligned n` after it). `state: count of bytes` has elements of so many bytes. Numbers are bytes where
-the kernel takes `void`. Expressions have fields, whole numbers, `+ - * //`, brackets, and
+An `input` has so many pointers, each to so many elements; `or null` after it allows null pointers, `or some null` all but one.
+`inputs: n of count x elements` are n such inputs. `inputs from name: n times k` are n inputs, of which rows of an array with two
+columns have pointers and bytes, k times as many (1 without it); `output from name: n times k` is what those of their pointers
+give that are not null; `outputs from name: k` are all outputs, whose bytes the array has from element k on. `output` and `state`
+count elements, `scratch` bytes (`aligned n` after it). `state: count of bytes` has elements of so many bytes. Numbers are bytes
+where the kernel takes `void`. Expressions have fields, whole numbers, `+ - * //`, brackets, and
 
 - `ceil(a, b)`: a divided by b, rounded up; `max(a, b)`, `min(a, b)`;
 - `node_steps`: of the node; `reads`: how many inputs it has; `pointers`: how many pointers in all;
 - `input_bytes`, `output_bytes`: of an element, as the kernel takes it;
-- `room(i)`: the bytes at each pointer of input i, counted from 0;
-- `least(name, column, columns)`, `most(...)`: of a column of an array that has so many; `first(name)`: its first element.
+- `room(i)`: the bytes at each pointer of input i, counted from 0; `count(i)`: its pointers;
+- `least(name, column, columns)`, `most(...)`: of a column of an array that has so many; `first(name)`: its first element;
+- `product(name, column, columns)`: of a column; `highest(name, column)`, `lowest(name, column)`: how far nested loops reach, of
+  which the rows of three columns have the steps first: the sum of (steps - 1) * what the column has, where that is positive, or
+  negative.
 
-`[word] line` holds for kernels with that word in their names. The shape in the meaning of an array,
-`[output_channels][depth]`, says how many elements it has, and `low … high` in a meaning what range an element or a number has. `array name: elements` replaces the shape, `array name: elements, low … high` the range, too, and
-`any name` drops the range of a number.
+`rest` allows further inputs. `aligned: i to n`: the rows of input i begin at multiples of n bytes. `each: first <= second`:
+element by element of two arrays.
+`input: count x elements of_bytes n` has elements of n bytes. `[word] line` holds for kernels with that word in their names.
+
+The shape in the meaning of an array, `[output_channels][depth]`, says how many elements it has, and `low … high` in a meaning
+what range an element or a number has. `array name: elements` replaces the shape, `array name: elements in low … high` the range,
+too, and `any name` drops the range of a number.
 """
 
 import ast
@@ -41,7 +49,8 @@ _RANGE = re.compile(rf"({_NUMBER}) (?:…|to) ({_NUMBER})")
 _SHAPE = re.compile(r"(?:\[[^\]]*\])+")
 _SIZE = re.compile(r"\[([^\]]*)\]")
 _FOR = re.compile(r"(?:\[(?P<word>\w+)\] +)?(?P<line>.*)")
-_NULLABLE = 0x80
+_BELOW = re.compile(r"below 2\*\*(\d+) in magnitude")
+_NULLABLE, _REACHES = 0x80, 0x40
 
 
 class Op(IntEnum):
@@ -73,7 +82,8 @@ class Op(IntEnum):
     LE = 16
     """Takes two numbers: the first must not be above the second."""
     INPUT = 17
-    """Takes pointers, then elements at each: [1 byte: bytes of an element, and 128 where pointers may be null]."""
+    """Takes pointers, then elements at each: [1 byte: bytes of an element, and 128 where pointers may be null, and 64 where one
+    of a step's must not]."""
     INPUTS = 18
     """Takes how many inputs, pointers, elements: [as above]."""
     OUTPUT = 19
@@ -93,10 +103,29 @@ class Op(IntEnum):
     SELECT = 26
     """The array at an offset, which was checked before, is the last one again: [1 byte: offset, 1 byte: bytes of an element]."""
     TABLE_INPUTS = 27
-    """Takes a number of inputs: row k of the last array, which has two columns, has pointers and bytes at each of the next input:
-    [1 byte: 128 where pointers may be null]."""
+    """Takes a number of inputs, and how often bytes count: row k of the last array, which has two columns, has pointers and bytes
+    at each of the next input: [1 byte: 128 where pointers may be null]."""
     TABLE_OUTPUTS = 28
     """Takes a place in the last array: from there on it has the bytes of each output of the node."""
+    HIGHEST = 29
+    """Pushes how far the loops in the rows of the last array reach up: [1 byte: which of three columns]."""
+    LOWEST = 30
+    """The same down."""
+    PRODUCT = 31
+    """Pushes the product of a column of the last array: [1 byte: columns, 1 byte: which]."""
+    ALIGNED = 32
+    """Takes the number of an input, and what its rows' places are multiples of."""
+    EACH = 33
+    """Takes how many elements: none of the array at one offset is above its neighbour at the other: [1 byte each, 1 byte: size]."""
+    REST = 34
+    """Further inputs may follow."""
+    COUNT = 35
+    """Pushes the pointers of an input: [1 byte, its number]."""
+    TABLE_OUTPUT = 36
+    """Takes a number of inputs, and how often bytes count: what pointers that are not null give in a step, as `TABLE_INPUTS`
+    says, is the output."""
+    BELOW = 37
+    """All elements of the last array, which have 64 bits, are below a power of two in magnitude: [1 byte, its exponent]."""
 
 
 @dataclass
@@ -151,7 +180,7 @@ class _Compiler:
         """Writes the elements and the range of an array."""
         limits = _range(each.meaning)
         if given is not None:
-            count, _, text = given.partition(",")
+            count, _, text = given.partition(" in ")
             limits = _range(text) if text else limits if "[" in each.meaning else None
         else:
             shape = _SHAPE.match(each.meaning)
@@ -162,12 +191,18 @@ class _Compiler:
         size = 1 if each.dtype is None else each.dtype.size_bytes
         self.made += bytes((Op.ARRAY, self._offset(each.name), size))
         self.arrays[each.name] = count
+        below = _BELOW.search(each.meaning)
+        if below is not None and size == 8:
+            self.made += bytes((Op.BELOW, int(below[1])))
         if limits is not None and each.dtype is not None and each.dtype is not DType.F32 and size <= 4:
             self._push(limits[0])
             self._push(limits[1])
             self.made.append(Op.RANGE)
 
     def _line(self, line: str) -> None:
+        if line == "rest":
+            self.made.append(Op.REST)
+            return
         key, _, text = line.partition(":")
         if " from " in key:
             role, _, name = key.partition(" from ")
@@ -175,15 +210,17 @@ class _Compiler:
             return
         writers = {
             "input": self._input, "inputs": self._input, "output": self._output, "state": self._state, "scratch": self._scratch,
-            "require": self._requirement,
+            "require": self._requirement, "aligned": self._aligned, "each": self._each,
         }  # fmt: skip
         if key not in writers or not text:
             raise InternalError(f"{self.kind.__name__}: no line of a contract: {line}")
         writers[key](text.strip())
 
     def _input(self, text: str) -> None:
-        nullable = _NULLABLE if text.endswith(" or null") else 0
-        text = text.removesuffix(" or null")
+        nullable = _NULLABLE if text.endswith(" null") else 0
+        nullable |= _REACHES if text.endswith(" some null") else 0
+        text = text.removesuffix(" null").removesuffix(" or some").removesuffix(" or")
+        text, _, size = text.partition(" of_bytes ")
         several, between, count = text.rpartition(" of ")
         pointers, _, elements = count.partition(" x ")
         operation = Op.INPUT
@@ -192,7 +229,7 @@ class _Compiler:
             operation = Op.INPUTS
         self._push(pointers)
         self._push(elements)
-        self.made += bytes((operation, self.input_bytes | nullable))
+        self.made += bytes((operation, int(size or self.input_bytes) | nullable))
 
     def _output(self, text: str) -> None:
         self._push(text)
@@ -208,15 +245,32 @@ class _Compiler:
         self._push(count)
         self.made += bytes((Op.SCRATCH, self.output_bytes if alignment == "output_bytes" else int(alignment or 1)))
 
+    def _aligned(self, text: str) -> None:
+        number, _, alignment = text.partition(" to ")
+        self._push(number)
+        self._push(alignment)
+        self.made.append(Op.ALIGNED)
+
+    def _each(self, text: str) -> None:
+        first, _, second = (word.strip() for word in text.partition("<="))
+        size = next(each.dtype.size_bytes for each in self.kind.fields if each.name == first and each.dtype is not None)
+        self._push(self.arrays[first])
+        self.made += bytes((Op.EACH, self._offset(first), self._offset(second), size))
+
     def _from_table(self, role: str, name: str, text: str) -> None:
         """Writes the inputs or outputs whose sizes an array has."""
         nullable = _NULLABLE if text.endswith(" or null") else 0
-        self._push(text.removesuffix(" or null"))
+        count, _, times = text.removesuffix(" or null").partition(" times ")
+        self._push(count)
+        if role != "outputs":
+            self._push(times or "1")
         self._select(name)
         if role == "inputs":
             self.made += bytes((Op.TABLE_INPUTS, nullable))
         elif role == "outputs":
             self.made.append(Op.TABLE_OUTPUTS)
+        elif role == "output":
+            self.made.append(Op.TABLE_OUTPUT)
         else:
             raise InternalError(f"{self.kind.__name__}: no line of a contract: {role} from {name}")
 
@@ -279,8 +333,8 @@ class _Compiler:
             self.made.append(operations[name])
             return
         numbers = [_constant(each) for each in arguments]
-        if name == "room" and numbers[0] is not None:
-            self.made += bytes((Op.ROOM, numbers[0]))
+        if name in ("room", "count") and numbers[0] is not None:
+            self.made += bytes((Op.ROOM if name == "room" else Op.COUNT, numbers[0]))
             return
         array = arguments[0]
         if name == "first" and isinstance(array, ast.Name):
@@ -288,14 +342,17 @@ class _Compiler:
             self.made += bytes((Op.LEAST, 1, 0))
             return
         if (
-            name not in ("least", "most")
+            name not in _OF_COLUMNS
             or not isinstance(array, ast.Name)
             or array.id not in self.arrays
             or None in numbers[1:]
         ):
             raise InternalError(f"{self.kind.__name__}: no function of contracts: {name}")
         self._select(array.id)
-        self.made += bytes((Op.LEAST if name == "least" else Op.MOST, numbers[2] or 1, numbers[1] or 0))
+        if name in ("highest", "lowest"):
+            self.made += bytes((_OF_COLUMNS[name], numbers[1] or 0))
+        else:
+            self.made += bytes((_OF_COLUMNS[name], numbers[2] or 1, numbers[1] or 0))
 
     def _name(self, name: str) -> None:
         words = {"node_steps": Op.STEPS, "reads": Op.READS, "pointers": Op.POINTERS}
@@ -384,11 +441,21 @@ def operations(data: bytes) -> Iterator[tuple[Op, bytes]]:
         place += 1 + count
 
 
+_OF_COLUMNS = {
+    "least": Op.LEAST,
+    "most": Op.MOST,
+    "product": Op.PRODUCT,
+    "highest": Op.HIGHEST,
+    "lowest": Op.LOWEST,
+}
+"""The operations of the functions of an array's columns."""
 _OPERANDS: Mapping[Op, int] = {
     **dict.fromkeys(
         (Op.FIELD, Op.HALF, Op.SMALL, Op.ROOM, Op.TABLE_INPUTS, Op.INPUT, Op.INPUTS, Op.OUTPUT, Op.STATE, Op.SCRATCH), 1
     ),
-    **dict.fromkeys((Op.ARRAY, Op.SELECT, Op.LEAST, Op.MOST), 2),
+    **dict.fromkeys((Op.HIGHEST, Op.LOWEST, Op.COUNT, Op.BELOW), 1),
+    **dict.fromkeys((Op.ARRAY, Op.SELECT, Op.LEAST, Op.MOST, Op.PRODUCT), 2),
+    Op.EACH: 3,
     Op.LARGE: 4,
 }
 """Bytes of operands after each operation; none after all others."""

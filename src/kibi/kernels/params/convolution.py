@@ -70,6 +70,17 @@ class Conv2DF32Params(Params, kernels=("kibi_conv2d_f32",)):
     pad: int = number(DType.S32, "columns of padding before the first input column")
     activation_min: float = number(DType.F32)
     activation_max: float = number(DType.F32)
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
+            min(kernel_width, min(stride, dilation)))))))
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad <= 2**30
+        require: 1 <= groups
+        require: input_channels == input_channels // groups * groups
+        require: output_channels == output_channels // groups * groups
+        input: kernel_rows x input_width * input_channels or null
+        output: output_width * output_channels
+    """
 
 
 class Conv2DS16Params(Params, kernels=("kibi_conv2d_s16",)):
@@ -94,6 +105,20 @@ class Conv2DS16Params(Params, kernels=("kibi_conv2d_s16",)):
     pad: int = number(DType.S32, "columns of padding before the first input column")
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
+            min(kernel_width, min(stride, dilation)))))))
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad <= 2**30
+        require: 1 <= groups
+        require: input_channels == input_channels // groups * groups
+        require: output_channels == output_channels // groups * groups
+        require: 0 <= is_wide <= 1
+        require: -31 <= least(shift, 0, 1)
+        require: most(shift, 0, 1) <= 30 - 23 * is_wide
+        input: kernel_rows x input_width * input_channels or null
+        output: output_width * output_channels
+    """
 
 
 class Conv2DS8Params(Params, kernels=("kibi_conv2d_s8",)):
@@ -126,6 +151,21 @@ class Conv2DS8Params(Params, kernels=("kibi_conv2d_s8",)):
     stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
     dilation: int = number(DType.S32, "across")
     pad: int = number(DType.S32, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
+            min(kernel_width, min(stride, dilation)))))))
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad <= 2**30
+        require: 1 <= groups
+        require: input_channels == input_channels // groups * groups
+        require: output_channels == output_channels // groups * groups
+        require: 0 <= uses_im2col <= 1
+        array padding: max(1, max(0, 2 - dilation) * max(pad, (output_width - 1) * stride - pad + kernel_width - \
+            input_width)) * (input_channels // groups)
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+        scratch: uses_im2col * min(2, output_width) * kernel_rows * kernel_width * (input_channels // groups)
+    """
 
 
 class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
@@ -148,6 +188,14 @@ class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
     activation_max: int = number(DType.S32, "-128 … 127")
     stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
     pad: int = number(DType.S32, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(output_width, min(output_channels, stride)))
+        require: (output_width - 1) * stride <= 2**30
+        require: 0 <= pad <= 2**30
+        array channels: 8 * output_channels
+        input: 3 x input_width
+        output: output_width * output_channels
+    """
 
 
 class Conv2DBlocksParams(Params, kernels=("kibi_conv2d_s8_blocks",)):
@@ -191,6 +239,22 @@ class Conv2DBlocksParams(Params, kernels=("kibi_conv2d_s8_blocks",)):
         "4: blocks of four pixels, and of three and two for the rest; 3: blocks of three, and of two for the rest; 2: "
         "blocks of two, where the output's width is even",
     )
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
+            min(kernel_width, min(stride, dilation)))))))
+        require: 2 <= output_width
+        require: 2 <= pixels <= 4
+        require: output_width - output_width // 2 * 2 <= pixels - 2
+        require: 0 <= pad
+        array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
+        array channels: 5 * ceil(output_channels, 2)
+        array padding: max(1, max(0, 2 - dilation) * max(pad, (output_width - 1) * stride - pad + kernel_width - \
+            input_width)) * input_channels
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+        scratch: pixels * ceil(kernel_rows * kernel_width * input_channels, 4) * 4 * (2 + min(1, input_channels - \
+            input_channels // 4 * 4)) aligned 4
+    """
 
 
 class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
@@ -313,6 +377,14 @@ class DepthwiseF32Params(Params, kernels=("kibi_depthwise_conv2d_f32",)):
     pad: int = number(DType.S32, "columns of padding before the first input column")
     activation_min: float = number(DType.F32)
     activation_max: float = number(DType.F32)
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(depth_multiplier, min(output_width, min(kernel_rows, \
+            min(kernel_width, min(stride, dilation)))))))
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad <= 2**30
+        input: kernel_rows x input_width * input_channels or null
+        output: output_width * input_channels * depth_multiplier
+    """
 
 
 class DepthwiseS16Params(Params, kernels=("kibi_depthwise_conv2d_s16",)):
@@ -336,6 +408,17 @@ class DepthwiseS16Params(Params, kernels=("kibi_depthwise_conv2d_s16",)):
     pad: int = number(DType.S32, "columns of padding before the first input column")
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(depth_multiplier, min(output_width, min(kernel_rows, \
+            min(kernel_width, min(stride, dilation)))))))
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad <= 2**30
+        require: 0 <= is_wide <= 1
+        require: -31 <= least(shift, 0, 1)
+        require: most(shift, 0, 1) <= 30 - 23 * is_wide
+        input: kernel_rows x input_width * input_channels or null
+        output: output_width * input_channels * depth_multiplier
+    """
 
 
 class DepthwiseS8Params(Params, kernels=("kibi_depthwise_conv2d_s8",)):
@@ -357,6 +440,14 @@ class DepthwiseS8Params(Params, kernels=("kibi_depthwise_conv2d_s8",)):
     stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
     dilation: int = number(DType.S32, "across")
     pad: int = number(DType.S32, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(channels, min(output_width, min(kernel_rows, min(kernel_width, min(stride, \
+            dilation))))))
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad <= 2**30
+        input: kernel_rows x input_width * channels
+        output: output_width * channels
+    """
 
 
 class Depthwise3x3Params(
@@ -384,6 +475,15 @@ class Depthwise3x3Params(
     pad: int = number(
         DType.S16, "columns of padding before the first input column; the middle of every window is inside the input"
     )
+    contract = """
+        require: 1 <= min(input_width, min(output_width, min(stride, dilation)))
+        require: 4 <= channels
+        require: 0 <= pad <= dilation
+        require: (output_width - 1) * stride - pad + dilation < input_width
+        array blocks: 30 * ceil(channels, 4)
+        input: 3 x input_width * channels
+        output: output_width * channels
+    """
 
 
 class DepthwiseColumnsParams(Params, kernels=("kibi_depthwise_conv2d_s8_columns",)):
@@ -407,6 +507,16 @@ class DepthwiseColumnsParams(Params, kernels=("kibi_depthwise_conv2d_s8_columns"
     stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
     dilation: int = number(DType.S16, "across")
     pad: int = number(DType.S16, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(channels, min(output_width, min(kernel_rows, min(kernel_width, min(stride, \
+            dilation))))))
+        require: 4 <= channels
+        require: 0 <= pad
+        array blocks: ceil(channels, 4) * (12 + kernel_width * (kernel_rows // 2 * 4 + (kernel_rows - kernel_rows // \
+            2 * 2) * 2))
+        input: kernel_rows x input_width * channels
+        output: output_width * channels
+    """
 
 
 class TransposeConvF32Params(Params, kernels=("kibi_transpose_conv_f32",)):

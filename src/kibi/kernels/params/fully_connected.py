@@ -69,7 +69,6 @@ class FullyConnectedF32Params(Params, kernels=("kibi_fully_connected_f32",)):
         require: 1 <= piece
         require: 1 <= pieces
         require: 1 <= output_channels
-        
         require: 1 <= vectors
         require: 1 <= vectors_per_row
         require: depth == piece * pieces
@@ -95,7 +94,6 @@ class FullyConnectedF32AccumulateParams(Params, kernels=("kibi_fully_connected_f
         require: 1 <= piece
         require: 1 <= pieces
         require: 1 <= output_channels
-        
         require: 1 <= vectors
         require: node_steps == vectors * pieces
         input: 1 x piece
@@ -170,7 +168,6 @@ class FullyConnectedS8Params(Params, kernels=("kibi_fully_connected_s8",)):
         require: 1 <= piece
         require: 1 <= pieces
         require: 1 <= output_channels
-        
         require: 1 <= vectors
         require: 1 <= vectors_per_row
         require: depth == piece * pieces
@@ -201,7 +198,6 @@ class FullyConnectedS8AccumulateParams(Params, kernels=("kibi_fully_connected_s8
         require: 1 <= piece
         require: 1 <= pieces
         require: 1 <= output_channels
-        
         require: 1 <= vectors
         require: node_steps == vectors * pieces
         input: 1 x piece
@@ -242,6 +238,18 @@ class FullyConnectedBlocksParams(Params, kernels=("kibi_fully_connected_s8_block
     )
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(piece, min(pieces, min(vectors, min(row_elements, output_channels))))
+        require: row_elements == row_elements // piece * piece
+        require: (row_elements - piece) * (pieces - 1) == 0
+        require: vectors * piece == vectors * piece // row_elements * row_elements
+        require: 0 <= scale_step <= 12
+        require: scale_step == scale_step // 12 * 12
+        array filter: ceil(output_channels, 2) * 2 * (1 + pieces * ceil(piece, 4))
+        array scales: 3 + (ceil(output_channels, 2) - 1) * scale_step // 4
+        input: vectors * piece // row_elements * pieces x row_elements
+        output: vectors * output_channels
+    """
 
 
 class FullyConnectedCodebookParams(Params, kernels=("kibi_fully_connected_s8_codebook",)):

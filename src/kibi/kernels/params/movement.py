@@ -12,6 +12,13 @@ class BroadcastArgsParams(
     elements1: int = number(DType.S32, "of the first shape")
     elements2: int = number(DType.S32, "of the second shape")
     elements: int = number(DType.S32, "of the output: the larger of both")
+    contract = """
+        require: 0 <= elements1 <= elements
+        require: 0 <= elements2 <= elements
+        input: 1 x elements1
+        input: 1 x elements2
+        output: elements
+    """
 
 
 class ConcatenationParams(Params, kernels=("kibi_concatenation_any",)):
@@ -20,6 +27,13 @@ class ConcatenationParams(Params, kernels=("kibi_concatenation_any",)):
     repeats: int = number(DType.S32, "how often the inputs take turns")
     inputs: int = number(DType.S32, "how many there are")
     pieces: Array = array(DType.S32, "[inputs][2]: pointers of an input; bytes that each gives in a turn")
+    contract = """
+        require: 1 <= repeats
+        require: 1 <= inputs
+        array pieces: 2 * inputs in 0 … 2**24
+        inputs from pieces: inputs times repeats or null
+        output from pieces: inputs times repeats
+    """
 
 
 class CopyBytesParams(Params, kernels=("kibi_copy_any",)):
@@ -27,6 +41,11 @@ class CopyBytesParams(Params, kernels=("kibi_copy_any",)):
 
     pieces: int = number(DType.S32)
     bytes: int = number(DType.S32, "of a piece")
+    contract = """
+        require: 1 <= pieces
+        input: pieces x bytes
+        output: pieces * bytes
+    """
 
 
 class CopyParams(Params, struct="kibi_copy_params", kernels=("kibi_copy_f32", "kibi_copy_s8")):
@@ -34,6 +53,11 @@ class CopyParams(Params, struct="kibi_copy_params", kernels=("kibi_copy_f32", "k
 
     pieces: int = number(DType.S32)
     elements: int = number(DType.S32, "of a piece")
+    contract = """
+        require: 1 <= pieces
+        input: pieces x elements
+        output: pieces * elements
+    """
 
 
 class DynamicUpdateSliceParams(Params, kernels=("kibi_dynamic_update_slice_any",)):
@@ -48,6 +72,23 @@ class DynamicUpdateSliceParams(Params, kernels=("kibi_dynamic_update_slice_any",
     update_sizes: Array = array(DType.S32, "[axes] of the update, none larger than the tensor's")
     bytes: int = number(DType.S32, "of an element")
     index_bytes: int = number(DType.S32, "of a number of the place: 4 or 8")
+    contract = """
+        require: 1 <= axes <= 8
+        require: index_bytes == index_bytes // 4 * 4
+        require: 4 <= index_bytes <= 8
+        array sizes: axes in 1 … 2**24
+        array update_sizes: axes in 1 … 2**24
+        each: update_sizes <= sizes
+        require: 1 <= bytes <= 8
+        require: 1 <= update_row_bytes
+        require: product(sizes, 0, 1) * bytes == pointers * row_bytes
+        require: product(update_sizes, 0, 1) * bytes == update_pointers * update_row_bytes
+        input: pointers x row_bytes
+        input: update_pointers x update_row_bytes
+        input: 1 x axes * index_bytes
+        output: pointers * row_bytes
+        aligned: 2 to index_bytes
+    """
 
 
 class EmbeddingLookupParams(Params, kernels=("kibi_embedding_lookup_s8_f32",)):
@@ -59,6 +100,18 @@ class EmbeddingLookupParams(Params, kernels=("kibi_embedding_lookup_s8_f32",)):
     elements: int = number(DType.S32, "of a piece")
     row_elements: int = number(DType.S32, "of the table, at each pointer: a multiple of a piece")
     scale: float = number(DType.F32, "of the table")
+    contract = """
+        require: 1 <= lookups
+        require: 1 <= items
+        require: 1 <= pieces
+        require: 1 <= elements
+        require: 1 <= row_elements
+        require: row_elements == row_elements // elements * elements
+        require: items * pieces * elements <= (pointers - 1) * row_elements
+        input: 1 x lookups of_bytes 4
+        input: pointers - 1 x row_elements
+        output: 4 * lookups * pieces * elements
+    """
 
 
 class GatherParams(Params, kernels=("kibi_gather_any",)):
@@ -76,6 +129,27 @@ class GatherParams(Params, kernels=("kibi_gather_any",)):
     number_row_elements: int = number(DType.S32, "numbers at each pointer to numbers")
     table: int = number(DType.S32, "which of the rows' pointers is the table's first")
     numbers: int = number(DType.S32, "which of the rows' pointers is the first to numbers")
+    contract = """
+        require: 1 <= batches
+        require: 1 <= outer
+        require: 1 <= lookups
+        require: 1 <= depth <= 8
+        require: 1 <= items
+        require: 1 <= pieces
+        require: 1 <= bytes
+        require: 1 <= number_row_elements
+        require: bytes <= row_bytes
+        require: row_bytes == row_bytes // bytes * bytes
+        array strides: depth in 0 … 2**28
+        require: min(table, numbers) == 0
+        require: 1 <= table + numbers
+        require: batches * outer * items * pieces * bytes <= (numbers + min(1, table) * (pointers - table)) * row_bytes
+        require: batches * lookups * depth <= (table + min(1, numbers) * (pointers - numbers)) * number_row_elements
+        input: table + numbers x min(1, numbers) * row_bytes + min(1, table) * 4 * number_row_elements
+        input: pointers - table - numbers x min(1, table) * row_bytes + min(1, numbers) * 4 * number_row_elements
+        aligned: min(1, numbers) to 4
+        output: batches * outer * lookups * pieces * bytes
+    """
 
 
 class PaddingParams(Params):
@@ -88,6 +162,17 @@ class PaddingParams(Params):
     after_width: int = number(DType.S32, "columns added after the input's")
     before_channels: int = number(DType.S32, "channels added before the input's, in each of its columns")
     after_channels: int = number(DType.S32, "channels added after the input's, in each of its columns")
+    contract = """
+        require: 1 <= pieces
+        require: 0 <= width
+        require: 0 <= channels
+        require: 0 <= before_width
+        require: 0 <= after_width
+        require: 0 <= before_channels
+        require: 0 <= after_channels
+        input: pieces x width * channels
+        output: (before_width + pieces * width + after_width) * (before_channels + channels + after_channels)
+    """
 
 
 class PadF32Params(PaddingParams, kernels=("kibi_pad_f32",)):
@@ -116,6 +201,15 @@ class PickingParams(Params):
     )
     inner_count: int = number(DType.S32)
     elements: int = number(DType.S32, "of a run")
+    contract = """
+        require: 1 <= outer_count
+        require: 1 <= inner_count
+        require: 1 <= elements
+        array outer: 2 * outer_count in -2**29 … 2**29
+        array inner: 2 * inner_count in -2**29 … 2**29
+        require: 0 <= least(outer, 0, 2) + least(inner, 0, 2)
+        require: most(outer, 0, 2) + most(inner, 0, 2) < count(0)
+    """
 
 
 class GatherRunsBytesParams(PickingParams, kernels=("kibi_gather_runs_any",)):
@@ -123,30 +217,61 @@ class GatherRunsBytesParams(PickingParams, kernels=("kibi_gather_runs_any",)):
 
     bytes: int = number(DType.S32, "of an element: 1 to 8")
     filler: Array = array(DType.S8, "[bytes]: the element that runs are filled with")
+    contract = """
+        require: 1 <= bytes <= 8
+        require: max(0, most(outer, 1, 2) + most(inner, 1, 2) + elements) * bytes <= room(0)
+        input: count(0) x 0 or null
+        rest
+        output: outer_count * inner_count * elements * bytes
+    """
 
 
 class GatherRunsF32Params(PickingParams, kernels=("kibi_gather_runs_f32",)):
     """Elements f32, moved to other places."""
 
     filler: Array = array(DType.F32, "[1]: the element that runs are filled with")
+    contract = """
+        require: max(0, most(outer, 1, 2) + most(inner, 1, 2) + elements) * input_bytes <= room(0)
+        input: count(0) x 0 or null
+        rest
+        output: outer_count * inner_count * elements
+    """
 
 
 class GatherRunsS16Params(PickingParams, kernels=("kibi_gather_runs_s16",)):
     """Elements s16, moved to other places."""
 
     filler: Array = array(DType.S16, "[1]: the element that runs are filled with")
+    contract = """
+        require: max(0, most(outer, 1, 2) + most(inner, 1, 2) + elements) * input_bytes <= room(0)
+        input: count(0) x 0 or null
+        rest
+        output: outer_count * inner_count * elements
+    """
 
 
 class GatherRunsS32Params(PickingParams, kernels=("kibi_gather_runs_s32",)):
     """Elements s32, moved to other places."""
 
     filler: Array = array(DType.S32, "[1]: the element that runs are filled with")
+    contract = """
+        require: max(0, most(outer, 1, 2) + most(inner, 1, 2) + elements) * input_bytes <= room(0)
+        input: count(0) x 0 or null
+        rest
+        output: outer_count * inner_count * elements
+    """
 
 
 class GatherRunsS8Params(PickingParams, kernels=("kibi_gather_runs_s8",)):
     """Elements s8, moved to other places."""
 
     filler: Array = array(DType.S8, "[1]: the element that runs are filled with")
+    contract = """
+        require: max(0, most(outer, 1, 2) + most(inner, 1, 2) + elements) * input_bytes <= room(0)
+        input: count(0) x 0 or null
+        rest
+        output: outer_count * inner_count * elements
+    """
 
 
 class SelectParams(Params, kernels=("kibi_select_any",)):
@@ -166,6 +291,25 @@ class SelectParams(Params, kernels=("kibi_select_any",)):
     piece_step3: int = number(DType.S32)
     step3: int = number(DType.S32)
     bytes: int = number(DType.S32, "of an element of the inputs and the output: 1, 2 or 4")
+    contract = """
+        require: 1 <= pieces
+        require: 1 <= elements
+        require: 0 <= row_step1 <= 1
+        require: 0 <= row_step2 <= 1
+        require: 0 <= row_step3 <= 1
+        require: 0 <= min(piece_step1, min(piece_step2, piece_step3))
+        require: 0 <= step1 <= 1
+        require: 0 <= step2 <= 1
+        require: 0 <= step3 <= 1
+        require: 1 <= bytes <= 8
+        require: (pieces - 1) * row_step1 < rows1
+        require: (pieces - 1) * row_step2 < rows2
+        require: (pieces - 1) * row_step3 < pointers - rows1 - rows2
+        input: rows1 x (pieces - 1) * piece_step1 + (elements - 1) * step1 + 1
+        input: rows2 x ((pieces - 1) * piece_step2 + (elements - 1) * step2 + 1) * bytes
+        input: pointers - rows1 - rows2 x ((pieces - 1) * piece_step3 + (elements - 1) * step3 + 1) * bytes
+        output: pieces * elements * bytes
+    """
 
 
 class ShapeParams(Params, kernels=("kibi_shape_any",)):
@@ -173,6 +317,11 @@ class ShapeParams(Params, kernels=("kibi_shape_any",)):
 
     sizes: Array = array(DType.S32, "[rank]")
     rank: int = number(DType.S32)
+    contract = """
+        require: 1 <= rank
+        rest
+        output: rank * 4
+    """
 
 
 class StridedCopyParams(Params, kernels=("kibi_strided_copy_any",)):
@@ -186,3 +335,14 @@ class StridedCopyParams(Params, kernels=("kibi_strided_copy_any",)):
         DType.S32,
         "[axes][3], the outermost first: steps, at least 1; pointers and bytes from one step to the next",
     )
+    contract = """
+        require: 1 <= axes <= 8
+        require: 1 <= bytes
+        require: 0 <= first_pointer + lowest(loops, 1)
+        require: first_pointer + highest(loops, 1) < count(0)
+        require: 0 <= first_byte + lowest(loops, 2)
+        require: first_byte + highest(loops, 2) + bytes <= room(0)
+        input: count(0) x 0
+        rest
+        output: product(loops, 0, 3) * bytes
+    """

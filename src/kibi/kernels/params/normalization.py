@@ -94,7 +94,7 @@ class SoftmaxS8Params(
     contract = """
         require: 1 <= vectors
         require: 4096 <= first(exponentials)
-        array exponentials: differences, 0 … 2**31 - 1
+        array exponentials: differences in 0 … 2**31 - 1
         input: 1 x vectors * depth
         output: vectors * depth
     """

@@ -37,9 +37,8 @@ class PoolF32Params(
         require: 1 <= stride
         require: 0 <= pad < kernel_width
         require: (output_width - 1) * stride - pad < input_width
-        
         require: kernel_rows * kernel_width <= 65535
-        input: kernel_rows x input_width * channels or null
+        input: kernel_rows x input_width * channels or some null
         output: output_width * channels
     """
 
@@ -68,7 +67,6 @@ class PoolF32AccumulateParams(
         require: 1 <= stride
         require: 0 <= pad < kernel_width
         require: (output_width - 1) * stride - pad < input_width
-        
         require: steps * kernel_width <= 65535
         require: node_steps == steps
         input: 1 x input_width * channels
@@ -103,9 +101,8 @@ class PoolParams(
         require: 1 <= stride
         require: 0 <= pad < kernel_width
         require: (output_width - 1) * stride - pad < input_width
-        
         require: kernel_rows * kernel_width <= 65535
-        input: kernel_rows x input_width * channels or null
+        input: kernel_rows x input_width * channels or some null
         output: output_width * channels
     """
 
@@ -136,7 +133,6 @@ class PoolAccumulateParams(
         require: 1 <= stride
         require: 0 <= pad < kernel_width
         require: (output_width - 1) * stride - pad < input_width
-        
         require: steps * kernel_width <= 65535
         require: node_steps == steps
         input: 1 x input_width * channels

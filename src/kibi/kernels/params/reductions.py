@@ -38,7 +38,8 @@ class ReductionParams(
         require: 0 <= step2
         require: 0 <= step3
         require: node_steps == steps
-        require: (steps - 1) // size1 * step0 + (size1 - 1) * step1 + (size2 - 1) * step2 + (size3 - 1) * step3 < output_elements
+        require: (steps - 1) // size1 * step0 + (size1 - 1) * step1 + (size2 - 1) * step2 + (size3 - 1) * step3 < \
+            output_elements
         input: 1 x size2 * size3
         output: output_elements
         scratch: output_elements * output_bytes aligned output_bytes

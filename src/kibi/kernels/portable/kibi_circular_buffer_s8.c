@@ -18,5 +18,5 @@ void kibi_circular_buffer_s8(int8_t *output, const int8_t *const *rows, const ki
         memcpy(output, rows[i], (size_t)p->piece_bytes);
         output += p->piece_bytes;
     }
-    *left = (*left == 0 ? p->cycles : *left) - 1;
+    *left = (int32_t)((uint32_t)(*left == 0 ? p->cycles : *left) - 1u);
 }

@@ -39,7 +39,7 @@ static void pixel(int8_t *output, const int8_t *window, const kibi_conv2d_s8_blo
     for (int32_t o = 0; o < p->output_channels; o += 2) {
         uint32_t sums[2] = {(uint32_t)channel[0], (uint32_t)channel[1]};
         int32_t whole[2];
-        const int8_t shifts[2] = {(int8_t)~channel[4], (int8_t) ~(channel[4] >> 8)};
+        const int8_t shifts[2] = {(int8_t) ~(channel[4] & 31), (int8_t) ~(channel[4] >> 8 & 31)};
         add_window(sums, words, window, elements);
         whole[0] = (int32_t)sums[0] >> 8;
         whole[1] = (int32_t)sums[1] >> 8;

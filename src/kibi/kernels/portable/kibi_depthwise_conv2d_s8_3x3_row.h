@@ -61,7 +61,7 @@ static inline void kibi_depthwise_row_3x3(int8_t *output, const int8_t *const *r
                 const int32_t sum =
                     kibi_depthwise_sum_3x3(block, rows, p, x * p->stride - p->pad, first + lane, lane);
                 const int32_t multiplier = (int32_t)((uint32_t)block[BLOCK_WORDS - 2 * BLOCK + lane] >> 1);
-                const int8_t shift = (int8_t)~block[BLOCK_WORDS - BLOCK + lane];
+                const int8_t shift = (int8_t) ~(block[BLOCK_WORDS - BLOCK + lane] & 31);
                 kibi_requantize_channels(values + lane, &sum, 1, &multiplier, &shift, p->output_zero_point,
                                          p->activation_min, p->activation_max);
             }

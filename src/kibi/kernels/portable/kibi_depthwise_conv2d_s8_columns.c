@@ -48,7 +48,7 @@ void kibi_depthwise_conv2d_s8_columns(int8_t *output, const int8_t *const *rows,
             const int32_t *const scaling = add_window(sums, block + BLOCK, rows, p, x * p->stride - p->pad, first);
             for (; done < first + BLOCK; ++done) {
                 const int32_t multiplier = (int32_t)((uint32_t)scaling[done - first] >> 1);
-                const int8_t shift = (int8_t)~scaling[BLOCK + done - first];
+                const int8_t shift = (int8_t) ~(scaling[BLOCK + done - first] & 31);
                 kibi_requantize_channels(output + done, sums + (done - first), 1, &multiplier, &shift,
                                          p->output_zero_point, p->activation_min, p->activation_max);
             }

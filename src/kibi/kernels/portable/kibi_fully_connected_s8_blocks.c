@@ -38,7 +38,7 @@ static void one_vector(int8_t *output, const int8_t *const *pieces, int32_t offs
         }
         for (int32_t o = 0; o < block; ++o) {
             const int32_t odd = o & 1;
-            const int32_t shift = ~((scale[0] >> 8 * odd) & 0xFF);
+            const int32_t shift = ~((scale[0] >> 8 * odd) & 31);
             const int32_t scaled = kibi_requantize((int32_t)sums[o] >> 8, scale[1 + odd], shift);
             *output++ = (int8_t)kibi_clamp(scaled + (p->rounding >> 1), p->activation_min, p->activation_max);
             scale += odd * (p->scale_step / (int32_t)sizeof(int32_t));

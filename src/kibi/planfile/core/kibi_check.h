@@ -28,6 +28,9 @@ uint32_t kibi_together(const kibi_checker *c, const kibi_file_tensor *tensor, ui
 /* Whether a step may be given a null pointer in place of a row outside of the input. */
 int kibi_may_be_null(const kibi_file_node *node, const kibi_file_window *window);
 
+/* Whether each step reads one row at least that is inside of the input: a kernel may look for it. */
+int kibi_always_reaches(const kibi_file_node *node, const kibi_file_window *window);
+
 /* What each step of a node reads of an input: a window of one row where it needs none of its own. */
 kibi_file_window kibi_window_of(const kibi_checker *c, const kibi_file_node *node, const kibi_file_read *read);
 

@@ -47,7 +47,7 @@ static uint32_t room_of(const contract *k, uint32_t number)
 /* Whether the next input has so many pointers, each to so many elements of a size. */
 static int input(contract *k, int64_t pointers, int64_t elements, uint32_t kind)
 {
-    const uint32_t number = k->reads++, size = kind & 127u;
+    const uint32_t number = k->reads++, size = kind & 63u;
     if (number >= k->node->read_count) {
         return 0;
     }
@@ -56,7 +56,8 @@ static int input(contract *k, int64_t pointers, int64_t elements, uint32_t kind)
     const uint32_t room = room_of(k, number);
     return window.count == pointers && elements >= 0 && elements * size <= room && room % size == 0 &&
            kibi_is_aligned(k->c, tensor_of(k, read->tensor), size) && window.filler % size == 0 &&
-           (kind >= 128u || !kibi_may_be_null(k->node, &window));
+           ((kind & 64u) != 0 ? kibi_always_reaches(k->node, &window)
+                              : kind >= 128u || !kibi_may_be_null(k->node, &window));
 }
 
 /* Whether so many elements of a size fit where the next output, or the next state, begins. */
@@ -76,17 +77,39 @@ static int written(contract *k, int64_t elements, uint32_t size, int is_state)
 }
 
 /* Whether the inputs have the pointers and bytes that the rows of a table say. */
-static int inputs_of_table(contract *k, int32_t count, uint32_t kind)
+static int inputs_of_table(contract *k, int32_t count, int32_t times, uint32_t kind)
 {
     if (count < 0 || (uint32_t)count > k->count / 2u) {
         return 0;
     }
     for (uint32_t row = 0; row < (uint32_t)count; ++row) {
-        if (!input(k, element(k, 2u * row), element(k, 2u * row + 1u), kind | 1u)) {
+        if (!input(k, element(k, 2u * row), (int64_t)element(k, 2u * row + 1u) * times, kind | 1u)) {
             return 0;
         }
     }
     return 1;
+}
+
+/* The most bytes that the pointers of the first inputs give in a step: those that are not null. */
+static int64_t most_given(const contract *k, int32_t inputs, int32_t times)
+{
+    const kibi_file_read *const reads = (const kibi_file_read *)(const void *)(k->c->file + k->node->reads);
+    int64_t most = 0;
+    for (uint32_t step = 0; step < k->node->steps; ++step) {
+        int64_t bytes = 0;
+        for (uint32_t input = 0; input < (uint32_t)inputs && input < k->node->read_count; ++input) {
+            const kibi_file_window window = kibi_window_of(k->c, k->node, &reads[input]);
+            for (uint32_t number = 0; number < window.count; ++number) {
+                const int64_t row = window.start + (int64_t)window.stride * (step % window.steps) +
+                                    (int64_t)window.dilation * number;
+                if (window.filler != 0 || (row >= 0 && row < (int64_t)window.rows)) {
+                    bytes += (int64_t)element(k, 2u * input + 1u) * times;
+                }
+            }
+        }
+        most = bytes > most ? bytes : most;
+    }
+    return most;
 }
 
 static int outputs_of_table(contract *k, int32_t first)
@@ -138,6 +161,50 @@ static int32_t extreme(const contract *k, uint32_t columns, uint32_t column, int
         found = (is_most ? each > found : each < found) ? each : found;
     }
     return found;
+}
+
+/* How far nested loops reach, up or down: each row of the array has steps, and what its column adds with each of them. What a loop
+ * adds in all its steps, and one more, fits in 30 bits. */
+static int64_t reach(const contract *k, uint32_t column, int is_up)
+{
+    int64_t sum = 0;
+    for (uint32_t row = 0; row + 2u < k->count; row += 3u) {
+        const int64_t steps = element(k, row), all = steps * element(k, row + column);
+        const int64_t most = all - element(k, row + column);
+        if (steps < 1 || all > 1 << 30 || all < -(1 << 30)) {
+            return INT64_MIN;
+        }
+        sum += (most > 0) == is_up ? most : 0;
+    }
+    return sum;
+}
+
+static int64_t product(const contract *k, uint32_t columns, uint32_t column)
+{
+    int64_t found = 1;
+    for (uint32_t number = column; number < k->count && found >= 0 && found <= INT32_MAX; number += columns) {
+        found *= element(k, number);
+    }
+    return found;
+}
+
+/* Whether no element of an array is above its neighbour in another one. */
+static int is_each(contract *k, int32_t count, const uint8_t *operands)
+{
+    const uint8_t both[2][2] = {{operands[0], operands[2]}, {operands[1], operands[2]}};
+    for (int32_t number = 0; number < count; ++number) {
+        int32_t value[2] = {0, 0};
+        for (uint32_t which = 0; which < 2u; ++which) {
+            if (!array(k, count, both[which])) {
+                return 0;
+            }
+            value[which] = element(k, (uint32_t)number);
+        }
+        if (value[0] > value[1]) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 static int64_t computed(uint32_t operation, int32_t a, int32_t b)
@@ -215,6 +282,30 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
             pushes = 1;
             break;
         }
+        case KIBI_OP_TABLE_OUTPUT:
+            popped = 2;
+            is_right = written(&k, most_given(&k, top[-2], top[-1]), 1u, 0);
+            break;
+        case KIBI_OP_BELOW: {
+            const int64_t limit = (int64_t)1 << *at++;
+            for (uint32_t number = 0; number < k.count && is_right; ++number) {
+                int64_t each;
+                memcpy(&each, k.array + 8u * number, sizeof each);
+                is_right = each < limit && each > -limit;
+            }
+            break;
+        }
+        case KIBI_OP_REST:
+            k.reads = node->read_count;
+            break;
+        case KIBI_OP_COUNT: {
+            const kibi_file_read *const reads = (const kibi_file_read *)(const void *)(c->file + node->reads);
+            const uint32_t number = *at++;
+            is_right = number < node->read_count;
+            pushed = is_right ? kibi_window_of(c, node, &reads[number]).count : 0;
+            pushes = 1;
+            break;
+        }
         case KIBI_OP_LE:
             popped = 2;
             is_right = top[-2] <= top[-1];
@@ -255,9 +346,31 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
             at += 2;
             pushes = 1;
             break;
-        case KIBI_OP_TABLE_INPUTS:
+        case KIBI_OP_HIGHEST:
+        case KIBI_OP_LOWEST:
+            pushed = reach(&k, *at++, operation == KIBI_OP_HIGHEST);
+            pushes = 1;
+            break;
+        case KIBI_OP_PRODUCT:
+            pushed = product(&k, at[0], at[1]);
+            at += 2;
+            pushes = 1;
+            break;
+        case KIBI_OP_ALIGNED: {
+            popped = 2;
+            const kibi_file_read *const reads = (const kibi_file_read *)(const void *)(c->file + node->reads);
+            is_right = top[-2] >= 0 && top[-2] < node->read_count && top[-1] > 0 &&
+                       kibi_is_aligned(c, tensor_of(&k, reads[top[-2]].tensor), (uint32_t)top[-1]);
+            break;
+        }
+        case KIBI_OP_EACH:
             popped = 1;
-            is_right = inputs_of_table(&k, top[-1], *at++);
+            is_right = is_each(&k, top[-1], at);
+            at += 3;
+            break;
+        case KIBI_OP_TABLE_INPUTS:
+            popped = 2;
+            is_right = inputs_of_table(&k, top[-2], top[-1], *at++);
             break;
         case KIBI_OP_TABLE_OUTPUTS:
             popped = 1;

@@ -138,7 +138,7 @@ static int read_is_right(const kibi_checker *c, const kibi_file_node *node, cons
     const kibi_file_tensor *const tensor = tensor_of(c, read->tensor);
     const kibi_file_window window = kibi_window_of(c, node, read);
     if (window.parts == 0 || tensor->row_bytes % window.parts != 0 || window.steps == 0 || window.count == 0 ||
-        window.stride < 0 || window.dilation < 0 || (uint64_t)tensor->rows * window.parts > INT32_MAX ||
+        window.dilation < 0 || (uint64_t)tensor->rows * window.parts > INT32_MAX ||
         (window.filler != 0 && !kibi_is_inside(c, window.filler, 1, tensor->row_bytes / window.parts, 4))) {
         return 0;
     }
@@ -157,12 +157,28 @@ static uint32_t needed(const kibi_checker *c, const kibi_file_node *node, const 
     return last < 0 ? 0 : (batch * window.rows + (uint32_t)last) / window.parts + 1u;
 }
 
+int kibi_always_reaches(const kibi_file_node *node, const kibi_file_window *window)
+{
+    const uint32_t steps = window->steps < node->steps ? window->steps : node->steps;
+    for (uint32_t step = 0; window->filler == 0 && step < steps; ++step) {
+        int64_t row = window->start + (int64_t)window->stride * step;
+        uint32_t k = 0;
+        while (row < 0 && ++k < window->count) {
+            row += window->dilation;
+        }
+        if (row < 0 || row >= (int64_t)window->rows) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 int kibi_may_be_null(const kibi_file_node *node, const kibi_file_window *window)
 {
     const uint32_t steps = window->steps < node->steps ? window->steps : node->steps;
-    const int64_t last =
-        window->start + (int64_t)window->stride * (steps - 1u) + (int64_t)window->dilation * (window->count - 1u);
-    return window->filler == 0 && (window->start < 0 || last >= (int64_t)window->rows);
+    const int64_t end = window->start + (int64_t)window->stride * (steps - 1u); /* the first row of the last step */
+    const int64_t low = end < window->start ? end : window->start, high = end < window->start ? window->start : end;
+    return window->filler == 0 && (low < 0 || high + (int64_t)window->dilation * (window->count - 1u) >= (int64_t)window->rows);
 }
 
 /* Whether the rows that a node makes exist, may be written, and are stored one after another as its kernel writes them. */
