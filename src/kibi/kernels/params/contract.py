@@ -50,6 +50,7 @@ _SHAPE = re.compile(r"(?:\[[^\]]*\])+")
 _SIZE = re.compile(r"\[([^\]]*)\]")
 _FOR = re.compile(r"(?:\[(?P<word>\w+)\] +)?(?P<line>.*)")
 _BELOW = re.compile(r"below 2\*\*(\d+) in magnitude")
+_MOST = (1 << 31) - 1
 _NULLABLE, _REACHES = 0x80, 0x40
 
 
@@ -126,6 +127,12 @@ class Op(IntEnum):
     says, is the output."""
     BELOW = 37
     """All elements of the last array, which have 64 bits, are below a power of two in magnitude: [1 byte, its exponent]."""
+    NATURAL = 38
+    """The 32-bit number at an offset is at least 0: [1 byte]."""
+    POSITIVE = 39
+    """It is at least 1: [1 byte]."""
+    BETWEEN = 40
+    """It is in a range: [1 byte: offset, 1 byte each, signed: the least and the most]."""
 
 
 @dataclass
@@ -168,13 +175,7 @@ class _Compiler:
     def _range_of(self, each: Field) -> None:
         found = None if each.dtype is DType.F32 else _range(each.meaning)
         if found is not None:
-            self._require(found[0], each.name)
-            self._require(each.name, found[1])
-
-    def _require(self, low: str, high: str) -> None:
-        self._push(low)
-        self._push(high)
-        self.made.append(Op.LE)
+            self._requirement(f"{found[0]} <= {each.name} <= {found[1]}")
 
     def _array(self, each: Field, given: str | None) -> None:
         """Writes the elements and the range of an array."""
@@ -286,20 +287,47 @@ class _Compiler:
         tree = ast.parse(text.strip(), mode="eval").body
         if not isinstance(tree, ast.Compare):
             raise InternalError(f"{self.kind.__name__}: no comparison: {text}")
+        if self._is_range(tree):
+            return
         left = tree.left
         for sign, right in zip(tree.ops, tree.comparators, strict=True):
-            low, high = (left, right) if isinstance(sign, ast.LtE | ast.Lt | ast.Eq) else (right, left)
-            self._expression(low)
-            self._expression(high)
-            if isinstance(sign, ast.Lt | ast.Gt):
-                self._number(1)
-                self.made.append(Op.SUB)
-            self.made.append(Op.LE)
+            self._below(left, right, sign)
             if isinstance(sign, ast.Eq):
-                self._expression(high)
-                self._expression(low)
-                self.made.append(Op.LE)
+                self._below(right, left, sign)
             left = right
+
+    def _below(self, low: ast.expr, high: ast.expr, sign: ast.cmpop) -> None:
+        """Writes that one expression is not above another one, or is below it."""
+        self._expression(low)
+        self._expression(high)
+        if isinstance(sign, ast.Lt):
+            self._number(1)
+            self.made.append(Op.SUB)
+        self.made.append(Op.LE)
+
+    def _is_range(self, tree: ast.Compare) -> bool:
+        """Writes a range of a 32-bit number, `low <= field` or `low <= field <= high`, in few bytes; False if it is none."""
+        names = [each for each in (tree.left, *tree.comparators) if isinstance(each, ast.Name)]
+        words = {each.name for each in self.kind.fields if each.kind is FieldKind.NUMBER and each.dtype is DType.S32}
+        if len(names) != 1 or tree.comparators[0] is not names[0] or names[0].id not in words:
+            return False
+        low = _constant(tree.left)
+        high = _MOST if len(tree.comparators) == 1 else _constant(tree.comparators[-1])
+        if (
+            low is None
+            or high is None
+            or len(tree.comparators) > 2
+            or not all(isinstance(each, ast.LtE) for each in tree.ops)
+        ):
+            return False
+        offset = self._offset(names[0].id)
+        if high == _MOST and low in (0, 1):
+            self.made += bytes((Op.POSITIVE if low else Op.NATURAL, offset))
+        elif low >= -128 and high < 128:
+            self.made += bytes((Op.BETWEEN, offset, low & 0xFF, high & 0xFF))
+        else:
+            return False
+        return True
 
     def _push(self, text: str) -> None:
         self._expression(ast.parse(text.strip(), mode="eval").body)
@@ -455,7 +483,8 @@ _OPERANDS: Mapping[Op, int] = {
     ),
     **dict.fromkeys((Op.HIGHEST, Op.LOWEST, Op.COUNT, Op.BELOW), 1),
     **dict.fromkeys((Op.ARRAY, Op.SELECT, Op.LEAST, Op.MOST, Op.PRODUCT), 2),
-    Op.EACH: 3,
+    **dict.fromkeys((Op.NATURAL, Op.POSITIVE), 1),
+    **dict.fromkeys((Op.EACH, Op.BETWEEN), 3),
     Op.LARGE: 4,
 }
 """Bytes of operands after each operation; none after all others."""

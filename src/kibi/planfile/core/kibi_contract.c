@@ -244,6 +244,18 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
             pushes = 1;
             break;
         }
+        case KIBI_OP_NATURAL:
+        case KIBI_OP_POSITIVE:
+        case KIBI_OP_BETWEEN: {
+            int32_t word;
+            memcpy(&word, k.params + *at++, sizeof word);
+            is_right = word >= (operation == KIBI_OP_POSITIVE ? 1 : 0);
+            if (operation == KIBI_OP_BETWEEN) {
+                is_right = word >= (int8_t)at[0] && word <= (int8_t)at[1];
+                at += 2;
+            }
+            break;
+        }
         case KIBI_OP_HALF: {
             int16_t half;
             memcpy(&half, k.params + *at++, sizeof half);
