@@ -164,12 +164,13 @@ def _table(kernels: list[str]) -> CCode:
     for kernel in kernels:
         form = ParamsForm.of(kernel)
         row = code(
-            "    {$id, call_$kernel, $pointers, ${words}u, ${graphs}u},\n",
+            "    {$id, call_$kernel, $pointers, ${words}u, ${graphs}u, ${conditions}u},\n",
             id=hexadecimal(kernel_id(kernel)),
             kernel=word(kernel),
             pointers=hexadecimal(form.pointers),
             words=form.words,
             graphs=form.first_subgraph,
+            conditions=form.conditions,
         )
         rows.append(row)
     return code(

@@ -47,11 +47,13 @@ class ParamsForm:
         words: 32-bit words in the file.
         pointers: bit k is set where word k is a pointer to constants.
         first_subgraph: the first word that is the number of a graph, as all after it are; `NO_SUBGRAPHS`: none is.
+        conditions: how many of these graphs only say whether another one runs: one output, of one byte.
     """
 
     words: int
     pointers: int
     first_subgraph: int
+    conditions: int
 
     @staticmethod
     def of(kernel: str) -> "ParamsForm":
@@ -68,4 +70,5 @@ class ParamsForm:
         if max(pointers, default=0) >= _POINTER_WORDS:
             raise InputError(f"{kind.struct} has a pointer after {_POINTER_WORDS} words, which no core can find")
         mask = sum(1 << word for word in pointers)
-        return ParamsForm(layout.size_bytes // 4, mask, min(graphs, default=NO_SUBGRAPHS))
+        conditions = sum(each.name == "condition" for each in kind.fields)
+        return ParamsForm(layout.size_bytes // 4, mask, min(graphs, default=NO_SUBGRAPHS), conditions)

@@ -10,6 +10,14 @@ class CircularBufferParams(Params, kernels=("kibi_circular_buffer_s8",)):
     pieces: int = number(DType.S32, "pointers that hold the newest slot one after another")
     piece_bytes: int = number(DType.S32)
     cycles: int = number(DType.S32, "at least 1: of so many inferences the last one gives outputs")
+    contract = """
+        require: 1 <= pieces
+        require: 1 <= piece_bytes
+        input: pieces x piece_bytes
+        input: 1 x pieces * piece_bytes or null
+        output: pieces * piece_bytes
+        state: 1 of 4
+    """
 
 
 class ControlFlowParams(Params):
@@ -28,6 +36,15 @@ class IfParams(ControlFlowParams, kernels=("kibi_if_any",)):
 
     then_body: None = subgraph("runs where the condition is not 0")
     else_body: None = subgraph("runs where the condition is 0")
+    contract = """
+        require: 0 <= inputs
+        require: 1 <= outputs
+        array pieces: 2 * inputs + outputs in 0 … 2**24
+        input: 1 x 1
+        inputs from pieces: inputs
+        outputs from pieces: 2 * inputs
+        scratch: 1
+    """
 
 
 class WhileParams(ControlFlowParams, kernels=("kibi_while_any",)):
@@ -35,3 +52,11 @@ class WhileParams(ControlFlowParams, kernels=("kibi_while_any",)):
 
     condition: None = subgraph("its first output is one byte: not 0 for another turn")
     body: None = subgraph("one turn")
+    contract = """
+        require: 1 <= inputs
+        require: inputs == outputs
+        array pieces: 2 * inputs + outputs in 0 … 2**24
+        inputs from pieces: inputs
+        outputs from pieces: 2 * inputs
+        scratch: 1
+    """

@@ -290,6 +290,25 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         "3: blocks of three pixels, and of two where one or two times two are left; 2: blocks of two, where the "
         "output's width is even",
     )
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_channels, min(kernel_rows, min(rows_at_once, channels_at_once)))))
+        require: 2 <= output_width
+        require: 2 <= pixels <= 3
+        require: output_width - output_width // 2 * 2 <= pixels - 2
+        require: 0 <= pad <= 2**20
+        require: output_width <= 2**20
+        require: input_channels == input_channels // channels_at_once * channels_at_once
+        require: channels_at_once == channels_at_once // 4 * 4
+        require: kernel_rows == kernel_rows // rows_at_once * rows_at_once
+        require: (rows_at_once - 1) * (input_channels - channels_at_once) == 0
+        array stream: ceil(output_channels, 2) * (kernel_rows * input_channels // 4 * 6 + 5)
+        array padding: input_channels
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+        scratch: 2 * (pixels + 2) * rows_at_once * channels_at_once aligned 4
+        scratch: 2 * (pixels + 2) * rows_at_once * channels_at_once \
+            + min(1, kernel_rows * input_channels - rows_at_once * channels_at_once) * 24 * ceil(output_channels, 2) aligned 4
+    """
 
 
 class Conv2DCodebookParams(Params, kernels=("kibi_conv2d_s8_codebook",)):
@@ -359,6 +378,20 @@ class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
         "3: blocks of three tiles of two pixels, and of two tiles where two or four are left; 2: blocks of two tiles, "
         "where the number of tiles is even",
     )
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_channels, kernel_rows)))
+        require: 3 <= output_width
+        require: 2 <= tiles <= 3
+        require: ceil(output_width, 2) - ceil(output_width, 2) // 2 * 2 <= tiles - 2
+        require: 0 <= pad <= 2**20
+        require: output_width <= 2**20
+        require: input_channels == input_channels // 4 * 4
+        array stream: ceil(output_channels, 2) * (kernel_rows * input_channels * 4 + 8)
+        array padding: input_channels
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+        scratch: 8 * tiles * kernel_rows * input_channels aligned 4
+    """
 
 
 class DepthwiseF32Params(Params, kernels=("kibi_depthwise_conv2d_f32",)):
@@ -540,6 +573,18 @@ class TransposeConvF32Params(Params, kernels=("kibi_transpose_conv_f32",)):
     column_step: int = number(DType.S32, "elements from a column to the next after the same pointer")
     activation_min: float = number(DType.F32)
     activation_max: float = number(DType.F32)
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
+        require: 0 <= pad <= 2**20
+        require: output_width <= 2**20
+        require: -2**20 <= row_offset <= 2**20
+        require: 0 <= pointer_step <= 1
+        require: 0 <= column_step
+        require: row_count * stride_rows <= 2**24
+        require: row_count + (input_width - 1) * pointer_step <= pointers
+        input: pointers x (input_width - 1) * column_step + input_channels or null
+        output: rows_made * output_width * output_channels
+    """
 
 
 class TransposeConvS16Params(Params, kernels=("kibi_transpose_conv_s16",)):
@@ -565,6 +610,18 @@ class TransposeConvS16Params(Params, kernels=("kibi_transpose_conv_s16",)):
     column_step: int = number(DType.S32, "elements from a column to the next after the same pointer")
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
+        require: 0 <= pad <= 2**20
+        require: output_width <= 2**20
+        require: -2**20 <= row_offset <= 2**20
+        require: 0 <= pointer_step <= 1
+        require: 0 <= column_step
+        require: row_count * stride_rows <= 2**24
+        require: row_count + (input_width - 1) * pointer_step <= pointers
+        input: pointers x (input_width - 1) * column_step + input_channels or null
+        output: rows_made * output_width * output_channels
+    """
 
 
 class TransposeConvS8Params(Params, kernels=("kibi_transpose_conv_s8",)):
@@ -592,3 +649,16 @@ class TransposeConvS8Params(Params, kernels=("kibi_transpose_conv_s8",)):
     output_zero_point: int = number(DType.S32)
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
+        require: -128 <= input_zero_point <= 127
+        require: 0 <= pad <= 2**20
+        require: output_width <= 2**20
+        require: -2**20 <= row_offset <= 2**20
+        require: 0 <= pointer_step <= 1
+        require: 0 <= column_step
+        require: row_count * stride_rows <= 2**24
+        require: row_count + (input_width - 1) * pointer_step <= pointers
+        input: pointers x (input_width - 1) * column_step + input_channels or null
+        output: rows_made * output_width * output_channels
+    """

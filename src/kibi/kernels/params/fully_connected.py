@@ -29,6 +29,19 @@ class BatchMatMulParams(Params):
     column_step: int = number(
         DType.S32, "elements from one column of input 2 to the next; 0 where column_pointers is not"
     )
+    contract = """
+        require: 1 <= min(matrix_count, min(rows, min(columns, min(depth, pointers1))))
+        require: 0 <= min(row_pointers, min(depth1_pointers, min(depth2_pointers, column_pointers)))
+        require: 0 <= min(row_step, min(depth1_step, min(depth2_step, column_step)))
+        require: 0 <= least(matrices, 0, 1)
+        require: most(matrices, 0, 4) + (rows - 1) * row_pointers + (depth - 1) * depth1_pointers < pointers1
+        require: most(matrices, 2, 4) + (columns - 1) * column_pointers + (depth - 1) * depth2_pointers < pointers - pointers1
+        require: (most(matrices, 1, 4) + (rows - 1) * row_step + (depth - 1) * depth1_step + 1) * input_bytes <= room(0)
+        require: (most(matrices, 3, 4) + (columns - 1) * column_step + (depth - 1) * depth2_step + 1) * input_bytes <= room(1)
+        input: pointers1 x 0
+        input: pointers - pointers1 x 0
+        output: matrix_count * rows * columns
+    """
 
 
 class BatchMatMulF32Params(BatchMatMulParams, kernels=("kibi_batch_matmul_f32",)):
@@ -50,6 +63,10 @@ class BatchMatMulS8Params(BatchMatMulParams, kernels=("kibi_batch_matmul_s8",)):
     zero_point1: int = number(DType.S32, "of input 1")
     zero_point2: int = number(DType.S32, "of input 2")
     output_zero_point: int = number(DType.S32)
+    contract = """
+        require: -128 <= zero_point1 <= 127
+        require: -128 <= zero_point2 <= 127
+    """
 
 
 class FullyConnectedF32Params(Params, kernels=("kibi_fully_connected_f32",)):
@@ -123,6 +140,17 @@ class FullyConnectedS16Params(Params, kernels=("kibi_fully_connected_s16",)):
     output_zero_point: int = number(DType.S32)
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(piece, min(pieces, min(output_channels, min(vectors, vectors_per_row))))
+        require: 0 <= is_wide <= 1
+        require: -31 <= least(shift, 0, 1)
+        require: most(shift, 0, 1) <= 30 - 23 * is_wide
+        require: depth == piece * pieces
+        require: (vectors_per_row - 1) * (pieces - 1) == 0
+        require: vectors == vectors // vectors_per_row * vectors_per_row
+        input: vectors // vectors_per_row * pieces x vectors_per_row * piece
+        output: vectors * output_channels
+    """
 
 
 class FullyConnectedS16AccumulateParams(Params, kernels=("kibi_fully_connected_s16_accumulate",)):
@@ -144,6 +172,16 @@ class FullyConnectedS16AccumulateParams(Params, kernels=("kibi_fully_connected_s
     output_zero_point: int = number(DType.S32)
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(piece, min(pieces, min(output_channels, vectors)))
+        require: 0 <= is_wide <= 1
+        require: -31 <= least(shift, 0, 1)
+        require: most(shift, 0, 1) <= 30 - 23 * is_wide
+        require: node_steps == vectors * pieces
+        input: 1 x piece
+        output: vectors * output_channels
+        scratch: 8 * vectors * output_channels
+    """
 
 
 class FullyConnectedS8Params(Params, kernels=("kibi_fully_connected_s8",)):

@@ -30,6 +30,12 @@ class L2NormalizationS8Params(Params, kernels=("kibi_l2_normalization_s8",)):
     vectors: int = number(DType.S32, "of a row")
     depth: int = number(DType.S32, "elements of a vector, 1 … 33025")
     zero_point: int = number(DType.S32)
+    contract = """
+        require: -128 <= zero_point <= 127
+        require: 1 <= vectors
+        input: 1 x vectors * depth
+        output: vectors * depth
+    """
 
 
 class LogSoftmaxS8Params(Params, kernels=("kibi_log_softmax_s8",)):
@@ -47,6 +53,13 @@ class LogSoftmaxS8Params(Params, kernels=("kibi_log_softmax_s8",)):
     inverse_multiplier: int = number(DType.S32, "brings them back: 2**30 … 2**31 - 1")
     inverse_shift: int = number(DType.S32, "-31 … 0")
     least_difference: int = number(DType.S32, "differences up to this one, below 0, give -128")
+    contract = """
+        array exponentials: differences in 0 … 2**31 - 1
+        require: 4096 <= first(exponentials)
+        require: 1 <= vectors
+        input: 1 x vectors * depth
+        output: vectors * depth
+    """
 
 
 class SoftmaxF32Params(Params, kernels=("kibi_softmax_f32",)):
@@ -72,6 +85,12 @@ class SoftmaxS16Params(Params, kernels=("kibi_softmax_s16",)):
     shift: int = number(DType.S32, "-31 … 30; negative is to the right")
     vectors: int = number(DType.S32, "of a row")
     depth: int = number(DType.S32, "elements of a vector, 1 … 65536")
+    contract = """
+        array exponentials: 513 in 1 … 32767
+        require: 1 <= vectors
+        input: 1 x vectors * depth
+        output: vectors * depth
+    """
 
 
 class SoftmaxS8Params(

@@ -53,6 +53,11 @@ class AxisParams(Params):
     size: int = number(DType.S32, "elements along the axis")
     inner: int = number(DType.S32, "product of the sizes after the axis")
     row_elements: int = number(DType.S32, "elements at each pointer")
+    contract = """
+        require: 1 <= min(outer, min(size, min(inner, row_elements)))
+        require: outer * size * inner <= pointers * row_elements
+        input: pointers x row_elements
+    """
 
 
 class ArgExtremeParams(
@@ -66,6 +71,9 @@ class ArgExtremeParams(
     """ARG_MAX and ARG_MIN: the place of the first extreme along the axis."""
 
     is_max: int = number(DType.S32, "1: the largest, 0: the smallest")
+    contract = """
+        output: outer * inner
+    """
 
 
 class CumsumParams(AxisParams, kernels=("kibi_cumsum_f32",)):
@@ -73,6 +81,9 @@ class CumsumParams(AxisParams, kernels=("kibi_cumsum_f32",)):
 
     is_exclusive: int = number(DType.S32, "1: an element is not part of its own sum")
     is_reversed: int = number(DType.S32, "1: sums begin at the axis's end")
+    contract = """
+        output: outer * size * inner
+    """
 
 
 class CumsumS8Params(CumsumParams, kernels=("kibi_cumsum_s8",)):
@@ -82,6 +93,9 @@ class CumsumS8Params(CumsumParams, kernels=("kibi_cumsum_s8",)):
     output_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
     output_shift: int = number(DType.S32, "-31 … 0")
     output_zero_point: int = number(DType.S32)
+    contract = """
+        require: -128 <= zero_point <= 127
+    """
 
 
 class MeanF32Params(ReductionParams, kernels=("kibi_mean_f32",)):

@@ -80,8 +80,8 @@ static void compute_pair(int8_t *output, const pixel *x, int32_t channel)
             in_front = 0;
         }
     }
-    shifts[0] = (int8_t)~from[0];
-    shifts[1] = (int8_t) ~(from[0] >> 8);
+    shifts[0] = (int8_t) ~(from[0] & 31);
+    shifts[1] = (int8_t) ~(from[0] >> 8 & 31);
     whole[0] = (int32_t)sums[0] >> 8;
     whole[1] = (int32_t)sums[1] >> 8;
     kibi_requantize_channels(output + channel, whole, p->output_channels - channel > 1 ? 2 : 1, from + 1, shifts,

@@ -54,7 +54,7 @@ static void compute_pixel(int8_t *output, const int8_t *window, const kibi_conv2
     const int32_t *from = p->stream;
     for (int32_t o = 0; o < p->output_channels; o += 2) {
         const int32_t *const scaling = from + 2 + weights + 3;
-        const int8_t shifts[2] = {(int8_t)~scaling[0], (int8_t) ~(scaling[0] >> 8)};
+        const int8_t shifts[2] = {(int8_t) ~(scaling[0] & 31), (int8_t) ~(scaling[0] >> 8 & 31)};
         const int32_t sums[2] = {
             add_window(from[0] / 2, from + 2, 0, window, p),
             add_window(from[1] / 2, from + 2, 1, window, p),

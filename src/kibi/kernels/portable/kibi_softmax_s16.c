@@ -47,7 +47,7 @@ static void one_vector(int16_t *output, const int16_t *input, const kibi_softmax
     const int32_t scale = between(p->reciprocals, kibi_clamp(shifted, -32768, 32767));
     const int32_t shift = 31 - headroom;
     for (int32_t i = 0; i < p->depth; ++i) {
-        const int32_t product = (int32_t)(((int64_t)output[i] * scale + ((int64_t)1 << (shift - 1))) >> shift);
+        const int32_t product = (int32_t)(((int64_t)output[i] * scale + ((int64_t)1 << shift >> 1)) >> shift);
         output[i] = (int16_t)kibi_clamp(product, 0, 32767);
     }
 }

@@ -16,17 +16,22 @@
 #define KIBI_INLINE static inline
 #endif
 
-/* A graph that runs: the model, or one inside of an operator, with the arena of its own. All fields are as large as pointers: those
- * of an operator's graphs are in its slots. */
+/* A graph inside of an operator, as its kernel gets it: five slots. */
 typedef struct {
     kibi_subgraph subgraph; /* must be first: kernels hand it back */
+    const kibi_model *model;
+    const kibi_file_graph *graph;
+} inner_graph;
+
+/* A graph that runs: the model, or one inside of an operator, with the arena of its own. */
+typedef struct {
     const kibi_model *model;
     const kibi_file_graph *graph;
     kibi_position *place;
     uint8_t *memory[KIBI_MEMORY_EXTERNAL]; /* arena, state, file */
     const void *row;                       /* that the caller pushed; NULL: none */
-    size_t budget;                         /* so many steps may run, */
-    size_t count;                          /* and so many of the next node do */
+    uint32_t budget;                       /* so many steps may run, */
+    uint32_t count;                        /* and so many of the next node do */
 } running;
 
 static const void *at(const kibi_model *model, uint32_t offset)
@@ -181,7 +186,7 @@ KIBI_INLINE void unpack(const uint8_t *file, const kibi_kernel *kernel, const ui
 static KIBI_NOINLINE void unpack_graphs(const kibi_model *model, const kibi_kernel *kernel, const uint32_t *from,
                                         void **slots)
 {
-    running *made = (running *)(void *)(slots + kernel->words);
+    inner_graph *made = (inner_graph *)(void *)(slots + kernel->words);
     unpack(model->file, kernel, from, slots);
     /* Pointers come before them, and end where a pointer may begin. */
     void **to = slots;
@@ -224,7 +229,7 @@ static KIBI_NOINLINE int run_steps(running *run, const kibi_file_node *node, uin
     } else {
         unpack(file, kernel, (const uint32_t *)(const void *)(file + node->params), slots + node->rows);
     }
-    const uint32_t end = step + (uint32_t)run->count;
+    const uint32_t end = step + run->count;
     do {
         void **next = slots;
         const uint32_t made = (flags & KIBI_KIND_ACCUMULATES) != 0 ? 0 : step;
@@ -296,7 +301,7 @@ static KIBI_NOINLINE int run_order(running *run, void **slots)
                 if (run->budget == 0) {
                     return PAUSED;
                 }
-                count = count < run->budget ? count : (uint32_t)run->budget;
+                count = count < run->budget ? count : run->budget;
                 run->budget -= count;
                 run->count = count;
                 const int ended = run_steps(run, node, (uint32_t)step, slots);
@@ -345,8 +350,11 @@ static KIBI_NOINLINE int run_graph(running *run, kibi_position *place, uint8_t *
 
 static int run_subgraph(const kibi_subgraph *subgraph, uint8_t *arena)
 {
-    running run = *(const running *)(const void *)subgraph;
+    const inner_graph *const inner = (const inner_graph *)(const void *)subgraph;
     kibi_position place = {0, 0, 0, 0};
+    running run;
+    run.model = inner->model;
+    run.graph = inner->graph;
     run.row = NULL;
     run.budget = UINT32_MAX;
     return run_graph(&run, &place, arena);
@@ -553,7 +561,7 @@ static kibi_status describe(const kibi_model *model, uint32_t ports, uint32_t co
     if (index >= count || port == NULL) {
         return kibi_refused(KIBI_ERROR_NULL);
     }
-    const running run = {{NULL, NULL, NULL}, model, graph_of(model, 0), NULL,
+    const running run = {model, graph_of(model, 0), NULL,
                          {model->arena, model->state, (uint8_t *)(uintptr_t)model->file}, NULL, 0, 0};
     const kibi_file_port *const from = (const kibi_file_port *)at(model, ports) + index;
     const kibi_file_tensor *const tensor = (const kibi_file_tensor *)at(model, run.graph->tensors) + from->tensor;

@@ -27,6 +27,7 @@ typedef struct {
     uint32_t pointers;               /* bit k: word k of its parameters points to constants */
     uint8_t words;                   /* 32-bit words of its parameters in a file */
     uint8_t first_subgraph;          /* the first word that is the number of a graph, as all after it are; 255: none is */
+    uint8_t conditions;              /* the first of these graphs only say whether the others run: one output, of one byte */
 } kibi_kernel;
 
 /* The kernels of a core, by ascending id. */

@@ -226,8 +226,9 @@ static int graphs_are_right(const kibi_checker *c, const kibi_file_node *node, c
             return 0;
         }
         const kibi_file_graph *const body = graphs + words[word];
-        const uint32_t given = body->output_count < outputs ? body->output_count : outputs;
-        if (body->input_count < inputs || body->output_count == 0 || (body->output_count < outputs && given != 1u) ||
+        const int is_condition = word - kernel->first_subgraph < kernel->conditions;
+        const uint32_t given = is_condition ? 1u : outputs;
+        if (body->input_count < inputs || body->output_count < given ||
             body->arena_bytes > node->scratch_bytes || node->scratch % body->alignment != 0 ||
             c->graph->alignment % body->alignment != 0) {
             return 0;
@@ -235,7 +236,9 @@ static int graphs_are_right(const kibi_checker *c, const kibi_file_node *node, c
         for (uint32_t k = 0; k < inputs + given; ++k) {
             const int is_input = k < inputs;
             const uint32_t place = ((const uint32_t *)at(c, is_input ? body->inputs : body->outputs))[is_input ? k : k - inputs];
-            const uint64_t bytes = is_input ? (uint64_t)pieces[2u * k] * pieces[2u * k + 1u] : pieces[inputs + k];
+            const uint64_t bytes = is_input       ? (uint64_t)pieces[2u * k] * pieces[2u * k + 1u]
+                                   : is_condition ? 1u
+                                                  : pieces[inputs + k];
             if (place > body->arena_bytes || bytes > body->arena_bytes - place) {
                 return 0;
             }
