@@ -25,8 +25,8 @@ where the kernel takes `void`. Expressions have fields, whole numbers, `+ - * //
   negative.
 
 `rest` allows further inputs. `aligned: i to n`: the rows of input i begin at multiples of n bytes. `each: first <= second`:
-element by element of two arrays.
-`input: count x elements of_bytes n` has elements of n bytes. `[word] line` holds for kernels with that word in their names.
+element by element of two arrays. `input: count x elements of_bytes n` has elements of n bytes. `[word !other] line` holds for
+kernels with that word in their names, and without the other one.
 
 The shape in the meaning of an array, `[output_channels][depth]`, says how many elements it has, and `low … high` in a meaning
 what range an element or a number has. `array name: elements` replaces the shape, `array name: elements in low … high` the range,
@@ -48,7 +48,7 @@ _NUMBER = r"-?\d+(?:\*\*\d+)?(?: [-+] \d+)?"
 _RANGE = re.compile(rf"({_NUMBER}) (?:…|to) ({_NUMBER})")
 _SHAPE = re.compile(r"(?:\[[^\]]*\])+")
 _SIZE = re.compile(r"\[([^\]]*)\]")
-_FOR = re.compile(r"(?:\[(?P<word>\w+)\] +)?(?P<line>.*)")
+_FOR = re.compile(r"(?:\[(?P<words>[\w! ]+)\] +)?(?P<line>.*)")
 _BELOW = re.compile(r"below 2\*\*(\d+) in magnitude")
 _MOST = (1 << 31) - 1
 _NULLABLE, _REACHES = 0x80, 0x40
@@ -432,7 +432,12 @@ def has_contract(kind: type[Params]) -> bool:
 def _lines(kind: type[Params], kernel: str) -> list[str]:
     """The lines that hold for a kernel, without the words that say for which they do."""
     found = (_FOR.fullmatch(line.strip()) for line in kind.contract.splitlines())
-    return [each["line"] for each in found if each and each["line"] and (each["word"] or "") in kernel]
+    return [each["line"] for each in found if each and each["line"] and _is_for(kernel, each["words"] or "")]
+
+
+def _is_for(kernel: str, words: str) -> bool:
+    """True if a kernel's name has all of the words, but none of those that have a `!` before them."""
+    return all((word.lstrip("!") in kernel) != word.startswith("!") for word in words.split())
 
 
 def _range(meaning: str) -> tuple[str, str] | None:

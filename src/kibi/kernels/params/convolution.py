@@ -27,6 +27,20 @@ class Conv2DLanesParams(Params, kernels=("kibi_conv2d_s8_lanes",)):
     stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
     dilation: int = number(DType.S32, "across")
     pad: int = number(DType.S32, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, kernel_rows))))
+        require: 1 <= min(kernel_width, min(stride, dilation))
+        require: kernel_rows * kernel_width * input_channels <= 4096
+        array filter: ceil(output_channels, 16) * 16 * ceil(kernel_rows * kernel_width * input_channels, 2) * 2
+        array bias: ceil(output_channels, 16) * 16
+        array multiplier: ceil(output_channels, 16) * 16 in 0 … 2**31 - 1
+        array left: ceil(output_channels, 16) * 16 in 0 … 30
+        array right: ceil(output_channels, 16) * 16 in 0 … 31
+        require: 0 <= pad <= 2**20
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+    """
 
 
 class DepthwiseLanesParams(Params, kernels=("kibi_depthwise_conv2d_s8_lanes",)):
@@ -51,6 +65,19 @@ class DepthwiseLanesParams(Params, kernels=("kibi_depthwise_conv2d_s8_lanes",)):
     stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
     dilation: int = number(DType.S32, "across")
     pad: int = number(DType.S32, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(channels, min(output_width, kernel_rows)))
+        require: 1 <= min(kernel_width, min(stride, dilation))
+        array filter: ceil(channels, 16) * 16 * kernel_rows * kernel_width
+        array bias: ceil(channels, 16) * 16
+        array multiplier: ceil(channels, 16) * 16 in 0 … 2**31 - 1
+        array left: ceil(channels, 16) * 16 in 0 … 30
+        array right: ceil(channels, 16) * 16 in 0 … 31
+        require: 0 <= pad <= 2**20
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        input: kernel_rows x input_width * channels
+        output: output_width * channels
+    """
 
 
 class Conv2DF32Params(Params, kernels=("kibi_conv2d_f32",)):
@@ -291,7 +318,8 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         "output's width is even",
     )
     contract = """
-        require: 1 <= min(input_width, min(input_channels, min(output_channels, min(kernel_rows, min(rows_at_once, channels_at_once)))))
+        require: 1 <= min(input_width, min(input_channels, min(output_channels, min(kernel_rows, min(rows_at_once, \
+            channels_at_once)))))
         require: 2 <= output_width
         require: 2 <= pixels <= 3
         require: output_width - output_width // 2 * 2 <= pixels - 2
@@ -574,7 +602,8 @@ class TransposeConvF32Params(Params, kernels=("kibi_transpose_conv_f32",)):
     activation_min: float = number(DType.F32)
     activation_max: float = number(DType.F32)
     contract = """
-        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, \
+            min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
         require: 0 <= pad <= 2**20
         require: output_width <= 2**20
         require: -2**20 <= row_offset <= 2**20
@@ -611,7 +640,8 @@ class TransposeConvS16Params(Params, kernels=("kibi_transpose_conv_s16",)):
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
     contract = """
-        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, \
+            min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
         require: 0 <= pad <= 2**20
         require: output_width <= 2**20
         require: -2**20 <= row_offset <= 2**20
@@ -650,7 +680,8 @@ class TransposeConvS8Params(Params, kernels=("kibi_transpose_conv_s8",)):
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
     contract = """
-        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, \
+            min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
         require: -128 <= input_zero_point <= 127
         require: 0 <= pad <= 2**20
         require: output_width <= 2**20

@@ -64,8 +64,12 @@ class ElementsParams(
 
     elements: int = number(DType.S32, "of a row")
     contract = """
-        input: 1 x elements
-        output: elements
+        [!_u64 !any_bool] input: 1 x elements
+        [!_u64 !any_bool !scale_bits] output: elements
+        [scale_bits] output: 1
+        [_u64] input: 1 x elements of_bytes 8
+        [_u64] input: 1 x 1 of_bytes 4
+        [_u64] output: 4 * elements
     """
 
 
@@ -82,6 +86,13 @@ class CastAnyBoolParams(ElementsParams, kernels=("kibi_cast_any_bool",)):
 
     bytes: int = number(DType.S32, "of an input element: 1, 2 or 4")
     is_float: int = number(DType.S32, "1 where input elements are floats, of which -0 is a zero, too; else 0")
+    contract = """
+        require: 0 <= is_float <= 1
+        require: 1 + 3 * is_float <= bytes
+        require: bytes <= 8
+        input: 1 x elements * bytes
+        output: elements
+    """
 
 
 class QuantizeF32Params(

@@ -344,7 +344,7 @@ static int step_is_right(const kibi_checker *c, uint32_t number, uint32_t step, 
     for (uint32_t k = 0; k < node->read_count; ++k) {
         const kibi_file_tensor *const tensor = tensor_of(c, reads[k].tensor);
         const uint32_t producer = tensor->producer;
-        if (producer - first >= c->room) {
+        if (producer >= c->graph->node_count || producer - first >= c->room) {
             continue;
         }
         const uint32_t done = c->done[producer - first];
