@@ -198,9 +198,9 @@ class AddLinearParams(Params, kernels=("kibi_add_s8_linear",)):
     elements: int = number(DType.S32, "at least 1")
     contract = """
         require: 1 <= elements
-        require: -2**28 <= factor1 <= 2**28
-        require: -2**28 <= factor2 <= 2**28
-        require: -2**30 <= start <= 2**30
+        require: -2**30 < factor1 < 2**30
+        require: -2**30 < factor2 < 2**30
+        require: -2**29 <= start <= 2**29
         input: 1 x elements
         input: 1 x elements
         output: elements

@@ -179,10 +179,10 @@ class _Compiler:
 
     def _array(self, each: Field, given: str | None) -> None:
         """Writes the elements and the range of an array."""
-        limits = _range(each.meaning)
+        limits = None if each.is_packed else _range(each.meaning)
         if given is not None:
             count, _, text = given.partition(" in ")
-            limits = _range(text) if text else limits if "[" in each.meaning else None
+            limits = _range(text) if text else limits
         else:
             shape = _SHAPE.match(each.meaning)
             if shape is None:
