@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,18 +11,24 @@ import typer
 from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
+    Checkpoints,
     Decompress,
     ExternalBuffers,
     ExternalOutputs,
     GoalName,
     GranularityName,
     InputMode,
+    Lease,
     PlanPath,
     RamLimit,
     SignatureName,
+    SliceLimit,
+    Slices,
+    Spare,
     TargetName,
     Tune,
     WithoutPasses,
+    emulated_target,
     graph_words,
     load_simplified,
     option_words,
@@ -33,10 +39,13 @@ from kibi.cli.paths import given_model, given_path
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
 from kibi.errors import InputError
+from kibi.files import temporary_folder
 
 if TYPE_CHECKING:
     from kibi.codegen import Library
     from kibi.ir import Graph
+    from kibi.planner import Plan
+    from kibi.targets import Target
 
 
 def compile_models(
@@ -73,6 +82,11 @@ def compile_models(
     ram: RamLimit = None,
     goal: GoalName = "balanced",
     tune: Tune = False,
+    slices: Slices = False,
+    slice_limit: SliceLimit = None,
+    lease: Lease = False,
+    spare: Spare = False,
+    checkpoints: Checkpoints = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a C99 library for a model.
@@ -81,9 +95,11 @@ def compile_models(
     an arena: the largest, not the sum.
     """
     import kibi  # noqa: PLC0415
+    from kibi.codegen import Extras  # noqa: PLC0415
 
     options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
-    processor = kibi.target(target)
+    processor = kibi.target(target) if slice_limit is None else emulated_target(target)
+    extras = Extras.of(slices=slices or slice_limit is not None, lease=lease, spare=spare, checkpoints=checkpoints)
     _check(models, name, plan)
     graphs = [
         load_simplified(
@@ -104,6 +120,7 @@ def compile_models(
             *option_words(options),
             *graph_words(without_pass, decompress=decompress),
             *(["--tune"] if tune else []),
+            *extras.words,
         ]
         tunings = []
         if tune:
@@ -112,6 +129,8 @@ def compile_models(
                 for graph, each in zip(graphs, plans, strict=True)
             ]
             tunings, plans = [found for found, _ in made], [each for _, each in made]
+        if slice_limit is not None:
+            check_slices(graphs, plans, processor, slice_limit)
         library = kibi.compile(
             graphs,
             plans,
@@ -119,12 +138,28 @@ def compile_models(
             target=processor,
             name=name,
             command=_command(graphs, target, name, plan, chosen),
+            **asdict(extras),
         )
     if as_json:
         print_json({**_record(library, directory), **({"tuning": tuning_record(tunings)} if tune else {})})
     else:
         _show(library, directory)
         show_tunings(tunings)
+
+
+def check_slices(graphs: "Sequence[Graph]", plans: "Sequence[Plan]", target: "Target", most: int) -> None:
+    """Checks on the emulated core that no slice of one step of these models takes more instructions than `most`.
+
+    Raises:
+        PlanError: one does; the error names the step.
+    """
+    import kibi  # noqa: PLC0415
+    from kibi.reports.slices import check_slice, measured_longest_step  # noqa: PLC0415
+
+    with temporary_folder() as folder:
+        library = kibi.compile(list(graphs), list(plans), folder, target=target, slices=True)
+        for index, graph in enumerate(graphs):
+            check_slice(measured_longest_step(library, index), most, target.name, graph.source)
 
 
 def _check(models: Sequence[Path], name: str | None, plan: Path | None) -> None:

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from kibi.codegen.c_text import integer_bits, integer_type
-from kibi.codegen.schedule import Schedule, schedule_of
+from kibi.codegen.extras import NO_EXTRAS, Extras
+from kibi.codegen.schedule import Form, Schedule, schedule_of
 from kibi.dtypes import Array, DType
 from kibi.ir import Graph, KernelCall, NodeView, RowAccess, Tensor, early_exits
 from kibi.kernels.headers import check_header
@@ -33,6 +34,7 @@ class EmitContext:
         planned, target: what is written, and for whom.
         name: what a graph inside of an operator is called; empty: the model's own name.
         is_subgraph: true if it is a graph inside of an operator.
+        extras: the optional parts; a graph inside of an operator has none.
         written: the subgraphs that are bound so far, by their identity: operators that run the same one share it.
     """
 
@@ -40,6 +42,7 @@ class EmitContext:
     target: Target
     name: str = ""
     is_subgraph: bool = False
+    extras: Extras = NO_EXTRAS
     written: "dict[int, EmitContext]" = field(default_factory=dict, repr=False)
 
     @property
@@ -158,7 +161,7 @@ class EmitContext:
     @cached_property
     def schedule(self) -> Schedule:
         """The form in which the order is written."""
-        return schedule_of(self.graph, self.plan, keeps_place=self.streams)
+        return schedule_of(self.graph, self.plan, keeps_place=self.keeps_place)
 
     @cached_property
     def receivers(self) -> int:
@@ -179,6 +182,21 @@ class EmitContext:
     def streams(self) -> bool:
         """True if inputs arrive row by row."""
         return self.receivers > 0
+
+    @property
+    def keeps_place(self) -> bool:
+        """True if an inference may pause in the middle, so that the model's struct keeps its place in the order."""
+        return self.streams or self.extras.slices
+
+    @cached_property
+    def cursor(self) -> tuple[str, ...]:
+        """The fields of the model's struct that say how far an inference has come."""
+        if not self.keeps_place:
+            return ()
+        is_short = self.schedule.form is Form.RUNS and not self.streams
+        fields = ["line", "step"] if is_short else ["line", "turn", "function", "step"]
+        fields += ["done"] if self.extras.counts else []
+        return (*fields, *(["is_stopped"] if self.streams and self.can_end else []))
 
     @cached_property
     def external(self) -> tuple[int, ...]:

@@ -1,10 +1,10 @@
 """C text of the public functions: declarations for the header, definitions for the source."""
 
-from kibi.codegen import memory_c
+from kibi.codegen import memory_c, slices_c
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.events_c import refuse, report
-from kibi.eager.inference_events import InferenceEnded, InferenceStarted, MoreInputNeeded, RowReceived
-from kibi.text.c import CCode, code, lines
+from kibi.eager.inference_events import InferenceEnded, InferenceStarted, RowReceived
+from kibi.text.c import CCode, code, lines, word
 
 
 def declarations(b: EmitContext) -> CCode:
@@ -28,7 +28,7 @@ $init""",
     if b.variables:
         parts.append(_variable_declarations(b))
     parts.append(_streaming_declarations(b) if b.streams else _input_declaration(b))
-    return lines([*parts, _output_declarations(b)])
+    return lines([*parts, _output_declarations(b), slices_c.declarations(b)])
 
 
 def _external_declaration(b: EmitContext) -> CCode:
@@ -120,11 +120,12 @@ void ${name}_rewind(${name}_t *model);
 
 
 def _cursor(b: EmitContext) -> CCode:
-    """The fields that say how far an inference has come that waits for a row."""
-    if not b.streams:
+    """The fields that say how far an inference has come that waits for a row, or for the next slice."""
+    if not b.keeps_place:
         return code("")
-    found = code("    $kind line, turn, function, step;\n", kind=b.cursor_type)
-    if b.can_end:
+    names = code(", ").join(word(name) for name in b.cursor if name != "is_stopped")
+    found = code("    $kind $names;\n", kind=b.cursor_type, names=names)
+    if "is_stopped" in b.cursor:
         found += code("    $kind is_stopped; /* whether an operator ended the inference */\n", kind=b.cursor_type)
     return found
 
@@ -142,8 +143,10 @@ def definitions(b: EmitContext) -> CCode:
         memory_c.reset(b),
         memory_c.init(b),
         memory_c.set_external_buffer(b),
+        slices_c.rewind(b),
         _push(b) if b.streams else _accessor(b, "input"),
         _accessor(b, "output"),
+        slices_c.definitions(b, _ready(b), slices_c.begins_anew(b, code(""))) if b.extras.slices else code(""),
         _invoke(b),
     ]
     return code("\n").join(part for part in parts if part)
@@ -198,38 +201,30 @@ def _ready(b: EmitContext) -> CCode:
 
 
 def _push(b: EmitContext) -> CCode:
+    call = slices_c.run_call(b, code("0u"), "row")
     wrong = code("${name}_expected_input(model) < 0", name=b.prefix)
     if len(b.graph.inputs) > 1:
         wrong = code("${name}_expected_input(model) != (int)input", name=b.prefix)
     return code(
         """\
-void ${name}_rewind(${name}_t *model)
-{
-    if (model != NULL) {
-        model->line = 0;
-        model->turn = 0;
-        model->function = 0;
-        model->step = 0;
-${stopped}    }
-}
-
 int ${name}_expected_input(${name}_t *model)
 {
     if (model == NULL || $is_missing) {
         return -1;
     }
-    ${name}_run(model, NULL); /* all steps that need no row */
+    $advance /* all steps that need no row */
     return ${name}_waits_for(model);
 }
 
 $head
 {
-${checks}${report}    ${name}_run(model, row);
+${checks}${report}    $run;
     return KIBI_OK;
 }
 """,
         name=b.prefix,
-        stopped=code("        model->is_stopped = 0;\n") if b.can_end else code(""),
+        advance=slices_c.all_steps(b),
+        run=code("(void)$call", call=call) if b.extras.slices else call,
         is_missing=memory_c.is_missing(b),
         head=_push_head(b),
         checks=_ready(b) + refuse(code("row == NULL"), "KIBI_ERROR_NULL") + refuse(wrong, "KIBI_ERROR_SEQUENCE"),
@@ -238,11 +233,10 @@ ${checks}${report}    ${name}_run(model, row);
 
 
 def _invoke(b: EmitContext) -> CCode:
+    if b.extras.slices and not b.streams:
+        return _invoke_at_once(b)
     run = code("${name}_run($memory)", name=b.prefix, memory=memory_c.of_model(b))
-    ended = refuse(code("ended == 2"), "KIBI_ERROR_LIMIT") if b.graph.loops else code("")
-    if b.early_exits:
-        told = report(MoreInputNeeded, 2)
-        ended += code("    if (ended != 0) {\n${report}        return KIBI_NEED_MORE_INPUT;\n    }\n", report=told)
+    ended = slices_c.endings(b)
     if b.streams:
         body = refuse(code("${name}_expected_input(model) >= 0", name=b.prefix), "KIBI_ERROR_SEQUENCE")
         if b.can_end:
@@ -263,4 +257,20 @@ ${ready}${body}${report}    return KIBI_OK;
         ready=_ready(b),
         body=body,
         report=report(InferenceEnded),
+    )
+
+
+def _invoke_at_once(b: EmitContext) -> CCode:
+    """The function that runs all slices of an inference."""
+    return code(
+        """\
+kibi_status ${name}_invoke(${name}_t *model)
+{
+${ready}    ${name}_rewind(model);
+${report}    return ${name}_go_on(model, UINT32_MAX);
+}
+""",
+        name=b.prefix,
+        ready=_ready(b),
+        report=report(InferenceStarted),
     )

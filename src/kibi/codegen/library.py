@@ -9,6 +9,7 @@ from pathlib import Path
 from kibi.codegen import memory_c
 from kibi.codegen.earlier import file_digest, obsolete_files
 from kibi.codegen.emit_context import EmitContext
+from kibi.codegen.extras import NO_EXTRAS, Extras
 from kibi.codegen.model_c import ModelText, body_text, model_text
 from kibi.codegen.project import cmake_lists, example_main
 from kibi.codegen.provenance import LICENSE, cmake_first_lines, digest, first_lines, license_text, of_weights
@@ -43,10 +44,11 @@ class CompiledModel:
         labels: the name of each node in reports.
         kernels: the C kernel that the steps of each node call.
         pointers: number of pointers in the model's struct.
-        cursor_bytes: bytes after the pointers that hold the position of an inference that waits for a row.
+        cursor_bytes: bytes after the pointers that hold the position of an inference that waits for a row or a slice.
         external: the tensors in external buffers, in the order of their numbers.
         regions: the regions that `init` is given; none where there is one arena.
         variable_bytes: bytes in the struct of the tensors that keep their values between inferences.
+        extras: its optional parts.
     """
 
     planned: PlannedModel
@@ -58,6 +60,7 @@ class CompiledModel:
     external: tuple[int, ...] = ()
     regions: tuple[RegionUse, ...] = ()
     variable_bytes: int = 0
+    extras: Extras = NO_EXTRAS
 
     @property
     def graph(self) -> Graph:
@@ -128,6 +131,7 @@ def generate(
     *,
     name: str | None = None,
     command: str | None = None,
+    extras: Extras = NO_EXTRAS,
 ) -> Library:
     """The library as text: the same input gives the same bytes.
 
@@ -136,6 +140,7 @@ def generate(
         target: the processor.
         name: of the library; None: the first model's.
         command: what each file states that made it; None: the equal `kibi compile` line.
+        extras: the optional parts that each model gets.
 
     Raises:
         InputError: no model, two of one name, a name that would break the library, or two models that need one file's name.
@@ -144,8 +149,8 @@ def generate(
     if not names or len(set(names)) != len(names):
         raise InputError(f"a library takes one or more models of different names; given: {', '.join(names) or 'none'}.")
     library = identifier(name or names[0], "the library")
-    made_by = command or _command([each.graph for each in models], target)
-    bindings = [EmitContext(each, target) for each in models]
+    made_by = command or _command([each.graph for each in models], target, extras)
+    bindings = [EmitContext(each, target, extras=extras) for each in models]
     files = _Files(made_by, [b.graph for b in bindings])
     for b in bindings:
         files.add_model(b, model_text(b), b.graph)
@@ -215,11 +220,12 @@ class _Files:
         self.add(FileName(f"{name}_weights.c"), of_weights() + text.weights_source, [model])
 
 
-def _command(graphs: Sequence[Graph], target: Target) -> str:
+def _command(graphs: Sequence[Graph], target: Target, extras: Extras) -> str:
     """The command that makes an equal library."""
     keys = dict.fromkeys(graph.signature.key for graph in graphs if graph.signature is not None)
     words = [*(graph.source for graph in graphs), "--target", target.name]
     words += [word for key in keys for word in ("--signature", key)]
+    words += extras.words
     return f"kibi compile {' '.join(words)}"
 
 
@@ -241,10 +247,11 @@ def _compiled(b: EmitContext) -> CompiledModel:
         labels=tuple(map(b.label, numbers)),
         kernels=tuple(call.kernel for call in b.calls),
         pointers=(len(b.regions) or 1) + len(b.external) + bool(b.variables),
-        cursor_bytes=(5 if b.can_end else 4) * b.cursor_bytes if b.streams else 0,
+        cursor_bytes=len(b.cursor) * b.cursor_bytes,
         external=b.external,
         regions=b.regions,
         variable_bytes=b.variable_bytes,
+        extras=b.extras,
     )
 
 

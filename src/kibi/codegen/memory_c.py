@@ -234,7 +234,7 @@ def init(b: EmitContext) -> CCode:
         code("    model->memory[$number] = NULL;\n", number=number) for number in range(0 if b.is_plain else own)
     )
     cleared += code("    model->arena = NULL;\n") if b.is_plain else code("")
-    rewind = code("    ${name}_rewind(model);\n", name=b.prefix) if b.streams else code("")
+    rewind = code("    ${name}_rewind(model);\n", name=b.prefix) if b.keeps_place else code("")
     if b.variables:
         keep += code("    model->memory[$own] = (uint8_t *)(void *)model->state;\n", own=own)
         rewind += code("    ${name}_reset(model);\n", name=b.prefix)

@@ -13,6 +13,7 @@ ArenaMisaligned = declare_error("ArenaMisaligned", "the arena, or an external bu
 NotInitialized = declare_error("NotInitialized", "the model has not all its memory yet")
 OutOfSequence = declare_error("OutOfSequence", "a row or a call came out of order")
 LoopTooLong = declare_error("LoopTooLong", "a loop in the model took more iterations than its limit")
+NoSteps = declare_error("NoSteps", "a slice of an inference has no steps")
 
 EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived)
 """The events that are no errors."""
@@ -23,5 +24,6 @@ ERRORS = {
     "KIBI_ERROR_NOT_INITIALIZED": NotInitialized,
     "KIBI_ERROR_SEQUENCE": OutOfSequence,
     "KIBI_ERROR_LIMIT": LoopTooLong,
+    "KIBI_ERROR_STEPS": NoSteps,
 }
 """The reported error, by status code of the C library."""

@@ -32,10 +32,14 @@ def entry_points(model: CompiledModel) -> list[str]:
     names = ["init", "output", "invoke"]
     names += ["set_external_buffer"] if model.external else []
     names += ["reset", "variable"] if model.variable_bytes else []
-    names += ["push_row", "expected_input", "rewind"] if model.arrivals else ["input"]
+    names += ["push_row", "expected_input"] if model.arrivals else ["input"]
+    names += ["rewind"] if model.arrivals or model.extras.slices else []
+    names += ["run_for"] if model.extras.slices else []
     return [f"{model.graph.name}_{name}" for name in names]
 
 
+PAUSED = 2
+"""The status of `run_for` if steps of the inference are left."""
 MORE_INPUT = 1
 """The status of `invoke` if an operator ended the inference early, so that there are no outputs."""
 LIMIT_REACHED = -6
@@ -47,5 +51,6 @@ STATUS = {
     -4: "the model has not all its memory yet",
     -5: "a row or a call out of order",
     -6: "a loop took more iterations than its limit",
+    -7: "a slice of no steps",
 }
 """The meaning of the C library's status codes."""

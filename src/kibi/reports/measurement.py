@@ -15,6 +15,7 @@ from kibi.errors import MismatchError, OracleError
 from kibi.ir import counted_graphs
 from kibi.ops import is_custom
 from kibi.reports.branches import not_executed, usual_runs
+from kibi.reports.slices import LongestStep, longest_step
 from kibi.runtime import Interpreter, seeded_inputs
 from kibi.toolchain import Image
 
@@ -59,6 +60,7 @@ class Measurement:
         instructions_min, stack_bytes_min: the least that one of them took.
         not_executed: graphs inside of operators that none of them reached, so that nothing here is known of them.
         oracle_failure: how TFLM's build failed on this model, which does not concern Kibi's figures; None if it did not.
+        longest_step: the row step that takes the most instructions; None for a library without slices.
     """
 
     model: str
@@ -83,6 +85,7 @@ class Measurement:
     stack_bytes_min: int
     not_executed: tuple[str, ...]
     oracle_failure: str | None = None
+    longest_step: LongestStep | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the facts as plain data, for JSON."""
@@ -139,6 +142,8 @@ def measure(
             taken.append(_taken(model, engine))
             tried.append((inputs, expected))
     found = _measurement(library, engine, taken, seeds, is_exact, not_executed(model.graph, executed))
+    if model.extras.slices:
+        found = replace(found, longest_step=longest_step(engine, model, [inputs for inputs, _ in tried]))
     if not oracle:
         return found
     try:

@@ -11,6 +11,7 @@
 
 /* What functions return: zero, or what was wrong; above zero there is nothing wrong. */
 typedef enum {
+    KIBI_PAUSED = 2, /* a slice of an inference has run, and further ones are left */
     KIBI_NEED_MORE_INPUT = 1, /* no outputs this time: an operator waits for the inputs of further inferences */
     KIBI_OK = 0,
     KIBI_ERROR_NULL = -1,            /* a pointer is null */
@@ -18,7 +19,8 @@ typedef enum {
     KIBI_ERROR_ARENA_ALIGNMENT = -3, /* the arena does not start at the alignment that the plan needs */
     KIBI_ERROR_NOT_INITIALIZED = -4, /* the model has not all its memory yet: init, or set_external_buffer, comes first */
     KIBI_ERROR_SEQUENCE = -5,            /* a row or a call out of turn: rows are missing, or another one is expected */
-    KIBI_ERROR_LIMIT = -6            /* a loop took more turns than KIBI_WHILE_LIMIT: no outputs; the next inference begins anew */
+    KIBI_ERROR_LIMIT = -6,           /* a loop took more turns than KIBI_WHILE_LIMIT: no outputs; the next inference begins anew */
+    KIBI_ERROR_STEPS = -7            /* a slice of no steps */
 } kibi_status;
 
 /* Events, each with an id that is the hash of its name. They cost no byte unless KIBI_ON_EVENT is defined: the name of a
