@@ -42,7 +42,7 @@ from kibi.errors import InputError
 from kibi.files import temporary_folder
 
 if TYPE_CHECKING:
-    from kibi.codegen import Library
+    from kibi.codegen import CompiledModel, Library
     from kibi.ir import Graph
     from kibi.planner import Plan
     from kibi.targets import Target
@@ -190,7 +190,11 @@ def _command(
 
 def _record(library: "Library", directory: Path) -> dict[str, object]:
     models = [
-        {"model": each.graph.name, "source": each.graph.source, "arena_bytes": each.plan.arena_bytes}
+        {
+            "model": each.graph.name,
+            "source": each.graph.source,
+            "arena_bytes": _arena_bytes(each),
+        }
         for each in library.models
     ]
     return {
@@ -202,6 +206,11 @@ def _record(library: "Library", directory: Path) -> dict[str, object]:
     }
 
 
+def _arena_bytes(model: "CompiledModel") -> int:
+    """Bytes of a model's arena, or of its regions together."""
+    return model.arena_bytes or model.plan.arena_bytes
+
+
 def _show(library: "Library", directory: Path) -> None:
     console = output()
     headers = [f"{each.graph.name}.h" for each in library.models]
@@ -211,7 +220,7 @@ def _show(library: "Library", directory: Path) -> None:
         [
             ("library", f"{library.name} for {library.target.name}, in {directory}"),
             ("files", f"{len(library.files)}, with {kernels} kernels; start with {', '.join(headers)}"),
-            *(("arena", f"{byte_text(each.plan.arena_bytes)} for {each.graph.name}") for each in library.models),
+            *(("arena", f"{byte_text(_arena_bytes(each))} for {each.graph.name}") for each in library.models),
         ],
     )
     say(console)

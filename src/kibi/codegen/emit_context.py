@@ -1,14 +1,16 @@
 """Collects, once, all facts that the C text of one model needs: calls, packed constants, fill rows, row places."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from kibi.codegen.c_text import integer_bits, integer_type
 from kibi.codegen.extras import NO_EXTRAS, Extras
+from kibi.codegen.provenance import digest
 from kibi.codegen.schedule import Form, Schedule, schedule_of
 from kibi.dtypes import Array, DType
 from kibi.ir import Graph, KernelCall, NodeView, RowAccess, Tensor, early_exits
@@ -20,6 +22,8 @@ from kibi.targets import Target
 from kibi.text.c import CCode, code, element_type, identifier, name_part, name_words, plain, type_name, word
 from kibi.text.reserved import SPACE
 
+LEASE_BYTES = 4
+"""Bytes of the word that says whose the bytes of an arena are."""
 _STATE_ALIGNMENT = 8
 """The alignment in bytes of each variable in the model's struct, which suits every element type."""
 PLAN_TABLE_PREFIX = "plan_"
@@ -233,6 +237,19 @@ class EmitContext:
     def cursor_type(self) -> CCode:
         """The C type of such a number."""
         return integer_type([len(self.plan.steps)])
+
+    @cached_property
+    def lead_bytes(self) -> int:
+        """Bytes of the arena before its first buffer, for the word of the lease."""
+        if not self.extras.lease:
+            return 0
+        return max(LEASE_BYTES, *(buffer.alignment for buffer in self.plan.buffers))
+
+    @cached_property
+    def identity(self) -> int:
+        """A number of 32 bits for the model with its plan: others have others."""
+        facts = f"{digest(self.graph)} {self.target.name} {replace(self.plan, solve_seconds=0.0).to_json()}"
+        return int.from_bytes(hashlib.sha256(facts.encode()).digest()[:4], "little")
 
     def c_type(self, tensors: tuple[int, ...]) -> CCode:
         """The C type of the elements of all these tensors; `void` where they differ."""

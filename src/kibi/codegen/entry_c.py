@@ -1,6 +1,6 @@
 """C text of the public functions: declarations for the header, definitions for the source."""
 
-from kibi.codegen import memory_c, slices_c
+from kibi.codegen import lease_c, memory_c, slices_c
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.events_c import refuse, report
 from kibi.eager.inference_events import InferenceEnded, InferenceStarted, RowReceived
@@ -140,13 +140,14 @@ def _push_head(b: EmitContext) -> CCode:
 def definitions(b: EmitContext) -> CCode:
     """The functions' subgraphs."""
     parts = [
+        lease_c.helpers(b),
         memory_c.reset(b),
         memory_c.init(b),
         memory_c.set_external_buffer(b),
         slices_c.rewind(b),
         _push(b) if b.streams else _accessor(b, "input"),
         _accessor(b, "output"),
-        slices_c.definitions(b, _ready(b), slices_c.begins_anew(b, code(""))) if b.extras.slices else code(""),
+        _run_for(b),
         _invoke(b),
     ]
     return code("\n").join(part for part in parts if part)
@@ -157,9 +158,17 @@ def _accessor(b: EmitContext, role: str) -> CCode:
     tensors = b.graph.inputs if is_input else b.graph.outputs
     kind = b.c_type(tensors) if is_input else code("const $kind", kind=b.c_type(tensors))
     cases = (
-        code("    case $number:\n        return $place;\n", number=number, place=_place(b, index, kind))
+        code(
+            "    case $number:\n${begin}        return $place;\n",
+            number=number,
+            begin=lease_c.hand_over(b, number) if is_input else code(""),
+            place=_place(b, index, kind),
+        )
         for number, index in enumerate(tensors)
     )
+    is_lost = code("")
+    if not is_input and any(b.graph.tensors[index].is_planned for index in tensors):
+        is_lost = lease_c.check(b, result=code("NULL"))
     return code(
         """\
 $kind *${name}_$role(${model}${name}_t *model, unsigned index)
@@ -167,7 +176,7 @@ $kind *${name}_$role(${model}${name}_t *model, unsigned index)
     if (model == NULL || $is_new) {
         return NULL;
     }
-    switch (index) {
+${is_lost}    switch (index) {
 ${cases}    default:
         return NULL;
     }
@@ -178,6 +187,7 @@ ${cases}    default:
         role=code("input") if is_input else code("output"),
         model=code("") if is_input else code("const "),
         is_new=memory_c.is_new(b),
+        is_lost=is_lost,
         cases=lines(cases),
     )
 
@@ -205,6 +215,8 @@ def _push(b: EmitContext) -> CCode:
     wrong = code("${name}_expected_input(model) < 0", name=b.prefix)
     if len(b.graph.inputs) > 1:
         wrong = code("${name}_expected_input(model) != (int)input", name=b.prefix)
+    checks = _ready(b) + refuse(code("row == NULL"), "KIBI_ERROR_NULL") + lease_c.check_stream(b, takes=True)
+    checks += refuse(wrong, "KIBI_ERROR_SEQUENCE")
     return code(
         """\
 int ${name}_expected_input(${name}_t *model)
@@ -212,7 +224,7 @@ int ${name}_expected_input(${name}_t *model)
     if (model == NULL || $is_missing) {
         return -1;
     }
-    $advance /* all steps that need no row */
+${lease}    $advance /* all steps that need no row */
     return ${name}_waits_for(model);
 }
 
@@ -227,7 +239,8 @@ ${checks}${report}    $run;
         run=code("(void)$call", call=call) if b.extras.slices else call,
         is_missing=memory_c.is_missing(b),
         head=_push_head(b),
-        checks=_ready(b) + refuse(code("row == NULL"), "KIBI_ERROR_NULL") + refuse(wrong, "KIBI_ERROR_SEQUENCE"),
+        lease=lease_c.check_stream(b, takes=lease_c.computes_first(b), result=code("-1")),
+        checks=checks,
         report=report(RowReceived),
     )
 
@@ -238,14 +251,15 @@ def _invoke(b: EmitContext) -> CCode:
     run = code("${name}_run($memory)", name=b.prefix, memory=memory_c.of_model(b))
     ended = slices_c.endings(b)
     if b.streams:
-        body = refuse(code("${name}_expected_input(model) >= 0", name=b.prefix), "KIBI_ERROR_SEQUENCE")
+        body = lease_c.check_stream(b, takes=False)
+        body += refuse(code("${name}_expected_input(model) >= 0", name=b.prefix), "KIBI_ERROR_SEQUENCE")
         if b.can_end:
             body += code("    const int ended = model->is_stopped;\n")
         body += code("    ${name}_rewind(model);\n$ended", name=b.prefix, ended=ended)
     elif b.can_end:
-        body = report(InferenceStarted) + code("    const int ended = $run;\n$ended", run=run, ended=ended)
+        body = _started(b) + code("    const int ended = $run;\n$ended", run=run, ended=ended)
     else:
-        body = report(InferenceStarted) + code("    $run;\n", run=run)
+        body = _started(b) + code("    $run;\n", run=run)
     return code(
         """\
 kibi_status ${name}_invoke(${name}_t *model)
@@ -267,10 +281,29 @@ def _invoke_at_once(b: EmitContext) -> CCode:
 kibi_status ${name}_invoke(${name}_t *model)
 {
 ${ready}    ${name}_rewind(model);
-${report}    return ${name}_go_on(model, UINT32_MAX);
+${started}    return ${name}_go_on(model, UINT32_MAX);
 }
 """,
         name=b.prefix,
         ready=_ready(b),
-        report=report(InferenceStarted),
+        started=_started(b),
     )
+
+
+def _started(b: EmitContext) -> CCode:
+    """The statements with which an inference on stored or external inputs begins."""
+    take = lease_c.begin(b)
+    taken = code("    $take\n", take=take) if take else lease_c.check(b)
+    return taken + report(InferenceStarted)
+
+
+def _run_for(b: EmitContext) -> CCode:
+    """The function that runs a slice; nothing without slices."""
+    if not b.extras.slices:
+        return code("")
+    checks = _ready(b) + refuse(code("steps == 0u"), "KIBI_ERROR_STEPS")
+    if b.streams:
+        return slices_c.definitions(b, checks + lease_c.check_stream(b, takes=lease_c.computes_first(b)))
+    take = lease_c.begin(b)
+    begins = slices_c.begins(b, take)
+    return slices_c.definitions(b, checks + (begins + lease_c.check(b) if take else lease_c.check(b) + begins))

@@ -49,6 +49,7 @@ class CompiledModel:
         regions: the regions that `init` is given; none where there is one arena.
         variable_bytes: bytes in the struct of the tensors that keep their values between inferences.
         extras: its optional parts.
+        arena_bytes: bytes of its arena: those of the plan, after what a lease takes; 0 where it has regions.
     """
 
     planned: PlannedModel
@@ -61,6 +62,7 @@ class CompiledModel:
     regions: tuple[RegionUse, ...] = ()
     variable_bytes: int = 0
     extras: Extras = NO_EXTRAS
+    arena_bytes: int = 0
 
     @property
     def graph(self) -> Graph:
@@ -151,6 +153,8 @@ def generate(
     library = identifier(name or names[0], "the library")
     made_by = command or _command([each.graph for each in models], target, extras)
     bindings = [EmitContext(each, target, extras=extras) for each in models]
+    for b in bindings:
+        _check_extras(b)
     files = _Files(made_by, [b.graph for b in bindings])
     for b in bindings:
         files.add_model(b, model_text(b), b.graph)
@@ -173,6 +177,26 @@ def generate(
         files.add(FileName(f"{b.prefix.text}.json"), _record(b, digests))
     ordered = dict(sorted(files.texts.items(), key=lambda file: file[0].path))
     return Library(library.text, target, tuple(map(_compiled, bindings)), ordered)
+
+
+def _check_extras(b: EmitContext) -> None:
+    """Checks that a plan allows the optional parts.
+
+    Raises:
+        InputError: they need one arena that holds everything.
+    """
+    needs = [name for name in ("lease", "spare", "checkpoints") if getattr(b.extras, name)]
+    if needs and b.regions:
+        raise InputError(
+            f"{b.graph.source}: --{needs[0]} is for a model in one arena, and this plan has {len(b.regions)} regions. "
+            "Plan without regions, or leave it out."
+        )
+    if b.extras.checkpoints and b.external:
+        name = b.graph.tensors[b.external[0]].name
+        raise InputError(
+            f"{b.graph.source}: a checkpoint saves the arena and the state, but {name!r} is in an external buffer. Plan with all "
+            "tensors stored, or leave --checkpoints out."
+        )
 
 
 class _Files:
@@ -252,6 +276,7 @@ def _compiled(b: EmitContext) -> CompiledModel:
         regions=b.regions,
         variable_bytes=b.variable_bytes,
         extras=b.extras,
+        arena_bytes=0 if b.regions else memory_c.arena_bytes(b),
     )
 
 
@@ -265,7 +290,7 @@ def _joint_header(library: CCode, bindings: Sequence[EmitContext]) -> CCode:
 #define ${upper}_MODELS_ARENA_ALIGNMENT ${alignment}u
 """,
             upper=library.upper(),
-            size=max(b.plan.arena_bytes for b in bindings),
+            size=max(map(memory_c.arena_bytes, bindings)),
             alignment=max(memory_c.alignment(b, b.plan.region_names[0]) for b in bindings),
         )
     return code(

@@ -243,15 +243,13 @@ void ${name}_rewind(${name}_t *model);
     )
 
 
-def definitions(b: EmitContext, ready: CCode, begins: CCode) -> CCode:
+def definitions(b: EmitContext, checks: CCode) -> CCode:
     """The function that runs a slice, and what it shares with `invoke`.
 
     Args:
         b: what is written.
-        ready: the checks with which every call begins that computes.
-        begins: the statements with which an inference begins.
+        checks: the statements with which `run_for` begins.
     """
-    checks = ready + refuse(code("steps == 0u"), "KIBI_ERROR_STEPS")
     if b.streams:
         return code(
             """\
@@ -280,12 +278,11 @@ ${endings}${report}    return KIBI_OK;
 
 kibi_status ${name}_run_for(${name}_t *model, uint32_t steps)
 {
-${checks}${begins}    return ${name}_go_on(model, steps);
+${checks}    return ${name}_go_on(model, steps);
 }
 """,
         name=b.prefix,
         checks=checks,
-        begins=begins,
         run=run_call(b, code("steps")),
         paused=_PAUSED,
         endings=endings(b),
@@ -293,17 +290,17 @@ ${checks}${begins}    return ${name}_go_on(model, steps);
     )
 
 
-def begins_anew(b: EmitContext, taken: CCode) -> CCode:
+def begins(b: EmitContext, take: CCode) -> CCode:
     """The statements of `run_for` where an inference may begin.
 
     Args:
         b: what is written.
-        taken: the statements that check or take the arena's lease at the start.
+        take: the statement that takes the arena; or nothing.
     """
     return code(
-        "    if ($start) {\n${taken}${report}    }\n",
+        "    if ($start) {\n${take}${report}    }\n",
         start=is_at_start(b),
-        taken=taken,
+        take=code("        $take\n", take=take) if take else code(""),
         report=report(InferenceStarted, 2),
     )
 

@@ -14,6 +14,7 @@ NotInitialized = declare_error("NotInitialized", "the model has not all its memo
 OutOfSequence = declare_error("OutOfSequence", "a row or a call came out of order")
 LoopTooLong = declare_error("LoopTooLong", "a loop in the model took more iterations than its limit")
 NoSteps = declare_error("NoSteps", "a slice of an inference has no steps")
+ArenaTaken = declare_error("ArenaTaken", "somebody else has used the arena since the inference began")
 
 EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived)
 """The events that are no errors."""
@@ -25,5 +26,6 @@ ERRORS = {
     "KIBI_ERROR_SEQUENCE": OutOfSequence,
     "KIBI_ERROR_LIMIT": LoopTooLong,
     "KIBI_ERROR_STEPS": NoSteps,
+    "KIBI_ERROR_ARENA_LEASE": ArenaTaken,
 }
 """The reported error, by status code of the C library."""

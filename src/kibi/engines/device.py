@@ -127,11 +127,13 @@ class DeviceEngine:
     def _initialize(self, arena_alignment: int) -> None:
         """Allocates blocks for the regions, aligned exactly as the library asks: code that relies on more alignment fails."""
         plan = self._model.plan
-        alignment = max((arena_alignment, *(buffer.alignment for buffer in plan.buffers)))
+        alignment = max(
+            (arena_alignment, 4 if self._model.extras.lease else 1, *(buffer.alignment for buffer in plan.buffers))
+        )
         regions = self._model.regions
         if not regions:
-            arena = self._core.allocate("arena", plan.arena_bytes, alignment=alignment)
-            self._call("init", self._state, arena, plan.arena_bytes)
+            arena = self._core.allocate("arena", self._model.arena_bytes, alignment=alignment)
+            self._call("init", self._state, arena, self._model.arena_bytes)
             return
         sizes = [use.used_bytes for use in regions]
         blocks = [self._core.allocate(use.name, use.used_bytes, alignment=alignment) for use in regions]

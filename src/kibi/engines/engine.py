@@ -52,5 +52,6 @@ STATUS = {
     -5: "a row or a call out of order",
     -6: "a loop took more iterations than its limit",
     -7: "a slice of no steps",
+    -8: "somebody else has used the arena",
 }
 """The meaning of the C library's status codes."""

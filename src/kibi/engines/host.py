@@ -109,8 +109,7 @@ class HostEngine:
 
     def _initialize(self) -> None:
         """Guarded blocks for the regions, which begin at multiples of the guard's size."""
-        plan = self._model.plan
-        sizes = [use.used_bytes for use in self._model.regions] or [plan.arena_bytes]
+        sizes = [use.used_bytes for use in self._model.regions] or [self._model.arena_bytes]
         places = [self._guarded(size) for size in sizes]
         if not self._model.regions:
             self._check("init", _POINTER(places[0]), ctypes.c_size_t(sizes[0]))

@@ -12,6 +12,7 @@ from kibi.dtypes import Array
 from kibi.eager.context import Context
 from kibi.eager.handlers import Handler, NullHandler
 from kibi.eager.inference_events import (
+    ArenaTaken,
     InferenceEnded,
     InferenceStarted,
     LoopTooLong,
@@ -296,7 +297,8 @@ class Interpreter:
             input: the number of the input.
 
         Raises:
-            InputError: the row does not fit, or another one is expected: see `expected_row`.
+            InputError: the row does not fit, or another one is expected: see `expected_row`; or another interpreter has used
+                the arena since the inference began.
         """
         expected, graph = self.expected_row, self._program.graph
         if expected is None:
@@ -314,6 +316,7 @@ class Interpreter:
             if self._position == 0:
                 self._begin()
                 self._advance(None)
+            self._check_lease()
             self._receive(array.reshape(-1), None)
 
     def invoke(self) -> list[Array]:
@@ -322,7 +325,7 @@ class Interpreter:
         None at all where an operator ended the inference early, for which not all rows need to have come.
 
         Raises:
-            InputError: rows are missing, or the plan does not stream.
+            InputError: rows are missing, or the plan does not stream; or another interpreter has used the arena.
         """
         expected, graph = self.expected_row, self._program.graph
         if expected is not None or not graph.streamed_inputs:
@@ -335,6 +338,7 @@ class Interpreter:
             remedy = "Call `run` with them" if expected is None else "Hand it over with `push_row`"
             raise InputError(f"{graph.source} cannot finish: {what}. {remedy}.")
         with self._alone(), room_for(graph.source):
+            self._check_lease()
             return self._outputs()
 
     def reset(self) -> None:
@@ -393,6 +397,21 @@ class Interpreter:
         self._program.begin()
         if not self._program.graph.streamed_inputs:
             self._handler.notify(InferenceStarted())
+
+    def _check_lease(self) -> None:
+        """Checks that no other interpreter has used the arena since the inference began.
+
+        Raises:
+            InputError: one has; the inference is forgotten.
+        """
+        other = self._program.arena.lease.taken_by
+        if other is not None:
+            self._handler.notify(ArenaTaken())
+            what = f"{other} has used the same arena since the inference began, so that its rows are lost"
+            raise InputError(
+                f"{self._given[0].source} cannot go on: {what}. Begin again with the first row, and end each inference before "
+                "another interpreter runs; or give each an arena of its own."
+            )
 
     def _outputs(self) -> list[Array]:
         self._position = 0
