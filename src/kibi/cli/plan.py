@@ -1,6 +1,7 @@
 """`kibi plan`: the memory of a model, to the byte; and plans side by side."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,12 +30,14 @@ from kibi.cli.arguments import (
 )
 from kibi.cli.offline import check_alone, embedded, followed
 from kibi.cli.paths import given_model, given_path
+from kibi.cli.plan_checkpoints import show_checkpoints
 from kibi.cli.terminal import byte_text, is_roomy, output, picture_columns, print_json, say, show, table, working
 from kibi.cli.variants import chosen_variants
 from kibi.errors import OutputError, PlanError
 from kibi.files import write_file
 
 if TYPE_CHECKING:
+    from kibi.reports.checkpoints import CheckpointPlace
     from kibi.reports.plan_comparison import ComparedPlan
     from kibi.targets import Target
 
@@ -87,6 +90,9 @@ def plan(
             parser=given_path, show_default=False,
         ),
     ] = None,
+    checkpoints: Annotated[
+        bool, typer.Option("--checkpoints", help="Also say where an inference can be saved at the least cost.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Plan a model's memory to the byte.
 
@@ -121,8 +127,9 @@ def plan(
     for path in (svg, png):
         if path is not None:
             _draw(path, planned, as_png=path is png)
+    places = _checkpoints(planned, is_comparison=is_comparison) if checkpoints else ()
     if as_json:
-        _print_json(planned, as_list=is_comparison)
+        _print_json(planned, places, as_list=is_comparison)
         return
     if is_comparison:
         _show_table(planned)
@@ -130,6 +137,8 @@ def plan(
         _show_ascii(planned[0])
     else:
         _show_picture(planned[0])
+    if places:
+        show_checkpoints(planned[0].planned, places)
     if remark:
         say(output(), f"\n{remark}")
     for path in (svg, png):
@@ -219,15 +228,29 @@ def _draw(path: Path, planned: "list[ComparedPlan]", *, as_png: bool) -> None:
         write_file(path, png(drawn))
 
 
-def _print_json(planned: "list[ComparedPlan]", *, as_list: bool) -> None:
-    """One plan's record, or a list of them."""
+def _checkpoints(planned: "list[ComparedPlan]", *, is_comparison: bool) -> "tuple[CheckpointPlace, ...]":
+    """The cheapest places for checkpoints of one plan.
+
+    Raises:
+        PlanError: there are several plans.
+    """
+    from kibi.reports.checkpoints import cheapest_places  # noqa: PLC0415
+
+    if is_comparison:
+        raise PlanError("--checkpoints is for one plan. Give one model, and leave --compare out.")
+    return cheapest_places(planned[0].planned)
+
+
+def _print_json(planned: "list[ComparedPlan]", places: "tuple[CheckpointPlace, ...]", *, as_list: bool) -> None:
+    """One plan's record, with the places for checkpoints that were asked for; or a list of records."""
     from kibi.reports.plan_comparison import comparison_record  # noqa: PLC0415
     from kibi.reports.plan_record import plan_record  # noqa: PLC0415
 
     if as_list:
         print_json(comparison_record(planned))
     else:
-        print_json(plan_record(planned[0].planned))
+        found = {"checkpoints": [asdict(each) for each in places]} if places else {}
+        print_json({**plan_record(planned[0].planned), **found})
 
 
 def _show_picture(planned: "ComparedPlan") -> None:

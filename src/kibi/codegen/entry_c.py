@@ -1,6 +1,6 @@
 """C text of the public functions: declarations for the header, definitions for the source."""
 
-from kibi.codegen import lease_c, memory_c, slices_c
+from kibi.codegen import lease_c, lives_c, memory_c, slices_c
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.events_c import refuse, report
 from kibi.eager.inference_events import InferenceEnded, InferenceStarted, RowReceived
@@ -28,7 +28,7 @@ $init""",
     if b.variables:
         parts.append(_variable_declarations(b))
     parts.append(_streaming_declarations(b) if b.streams else _input_declaration(b))
-    return lines([*parts, _output_declarations(b), slices_c.declarations(b)])
+    return lines([*parts, _output_declarations(b), slices_c.declarations(b), lives_c.declarations(b)])
 
 
 def _external_declaration(b: EmitContext) -> CCode:
@@ -125,6 +125,8 @@ def _cursor(b: EmitContext) -> CCode:
         return code("")
     names = code(", ").join(word(name) for name in b.cursor if name != "is_stopped")
     found = code("    $kind $names;\n", kind=b.cursor_type, names=names)
+    if b.extras.checkpoints:
+        found = code("    uint32_t sequence; /* of the newest checkpoint; 0: not known */\n") + found
     if "is_stopped" in b.cursor:
         found += code("    $kind is_stopped; /* whether an operator ended the inference */\n", kind=b.cursor_type)
     return found
@@ -148,6 +150,7 @@ def definitions(b: EmitContext) -> CCode:
         _push(b) if b.streams else _accessor(b, "input"),
         _accessor(b, "output"),
         _run_for(b),
+        lives_c.definitions(b, _ready(b)),
         _invoke(b),
     ]
     return code("\n").join(part for part in parts if part)

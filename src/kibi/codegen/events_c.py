@@ -11,6 +11,18 @@ def report(event: EventType, indent: int = 1) -> CCode:
     return code("${space}KIBI_EVENT($name, $id);\n", space=space, name=word(event.name), id=hexadecimal(event.id()))
 
 
+def fail(status: str, indent: int = 1) -> CCode:
+    """The statements that report an error, and return it."""
+    error = ERRORS[status]
+    return code(
+        "${space}KIBI_ERROR($error, $id);\n${space}return $status;\n",
+        space=code("").join([code("    ")] * indent),
+        error=word(error.name),
+        id=hexadecimal(error.id()),
+        status=word(status),
+    )
+
+
 def refuse(condition: CCode, status: str, indent: int = 1, *, result: CCode | None = None) -> CCode:
     """The statement that returns an error, and reports it, where a condition holds.
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from kibi.codegen import memory_c
+from kibi.codegen import lives_c, memory_c
 from kibi.codegen.earlier import file_digest, obsolete_files
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.extras import NO_EXTRAS, Extras
@@ -30,6 +30,8 @@ _FEATURE = re.compile(r"^#ifndef (KIBI_\w+)\n#define \1 1\b", re.MULTILINE)
 """The lines with which a kernel's file declares a part that can be left out."""
 KERNELS = "kernels"
 """The folder of the kernels and of the headers that they include."""
+SEQUENCE_BYTES = 4
+"""Bytes of the number of a checkpoint."""
 _WORD_BYTES = 8
 """Variables in a model's struct are aligned for any element."""
 
@@ -50,6 +52,7 @@ class CompiledModel:
         variable_bytes: bytes in the struct of the tensors that keep their values between inferences.
         extras: its optional parts.
         arena_bytes: bytes of its arena: those of the plan, after what a lease takes; 0 where it has regions.
+        sequence_bytes: bytes in the struct of the number of the newest checkpoint.
     """
 
     planned: PlannedModel
@@ -63,6 +66,7 @@ class CompiledModel:
     variable_bytes: int = 0
     extras: Extras = NO_EXTRAS
     arena_bytes: int = 0
+    sequence_bytes: int = 0
 
     @property
     def graph(self) -> Graph:
@@ -79,7 +83,7 @@ class CompiledModel:
         size, unit = self.pointers * pointer_bytes, pointer_bytes
         if self.variable_bytes:
             size, unit = -(-size // _WORD_BYTES) * _WORD_BYTES + self.variable_bytes, _WORD_BYTES
-        return -(-(size + self.cursor_bytes) // unit) * unit
+        return -(-(size + self.sequence_bytes + self.cursor_bytes) // unit) * unit
 
     @property
     def early_exits(self) -> bool:
@@ -163,7 +167,8 @@ def generate(
     if len(bindings) > 1:
         files.add(FileName(f"{library.text}_models.h"), _joint_header(library, bindings))
     every = [each for b in bindings for each in b.with_subgraphs]
-    shared = closure(frozenset().union(*(b.kernels for b in every)), target.kernel_sets)
+    checkpoints = lives_c.KERNELS if extras.checkpoints else frozenset()
+    shared = closure(checkpoints.union(*(b.kernels for b in every)), target.kernel_sets)
     needed = frozenset().union(*(call.features for b in every for call in b.calls))
     texts = {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}
     for file_name, text in texts.items():
@@ -190,6 +195,11 @@ def _check_extras(b: EmitContext) -> None:
         raise InputError(
             f"{b.graph.source}: --{needs[0]} is for a model in one arena, and this plan has {len(b.regions)} regions. "
             "Plan without regions, or leave it out."
+        )
+    if b.extras.checkpoints and b.streams:
+        raise InputError(
+            f"{b.graph.source}: rows that stream are lost with the power, so that no checkpoint can go on with them. Plan with "
+            "stored inputs, or leave --checkpoints out."
         )
     if b.extras.checkpoints and b.external:
         name = b.graph.tensors[b.external[0]].name
@@ -272,6 +282,7 @@ def _compiled(b: EmitContext) -> CompiledModel:
         kernels=tuple(call.kernel for call in b.calls),
         pointers=(len(b.regions) or 1) + len(b.external) + bool(b.variables),
         cursor_bytes=len(b.cursor) * b.cursor_bytes,
+        sequence_bytes=SEQUENCE_BYTES if b.extras.checkpoints else 0,
         external=b.external,
         regions=b.regions,
         variable_bytes=b.variable_bytes,

@@ -243,6 +243,7 @@ def init(b: EmitContext) -> CCode:
     )
     cleared += code("    model->arena = NULL;\n") if b.is_plain else code("")
     rewind = code("    ${name}_rewind(model);\n", name=b.prefix) if b.keeps_place else code("")
+    rewind += code("    model->sequence = 0u;\n") if b.extras.checkpoints else code("")
     if b.variables:
         keep += code("    model->memory[$own] = (uint8_t *)(void *)model->state;\n", own=own)
         rewind += code("    ${name}_reset(model);\n", name=b.prefix)

@@ -179,9 +179,8 @@ def _receive(b: EmitContext, function: CCode) -> list[CCode]:
     """The statements that copy the row of a stream input."""
     receiver = b.function(0) if b.receivers == 1 else code("receivers[$function]", function=function)
     counted = [code("    ++model->done;")] if b.extras.counts else []
-    skipped = code(" && skips == 0") if b.extras.checkpoints else code("")
     return [
-        code("if ($function < $receivers$skipped) {", function=function, receivers=b.receivers, skipped=skipped),
+        code("if ($function < $receivers) {", function=function, receivers=b.receivers),
         code("    if (row == NULL) {"),
         code("        return 0;"),
         code("    }"),

@@ -6,6 +6,8 @@ InferenceStarted = declare_event("InferenceStarted", "an inference on stored or 
 InferenceEnded = declare_event("InferenceEnded", "its outputs can be read")
 MoreInputNeeded = declare_event("MoreInputNeeded", "an operator ended an inference early: it waits for further ones")
 RowReceived = declare_event("RowReceived", "a row of an input that streams has been copied")
+CheckpointWritten = declare_event("CheckpointWritten", "a slot holds all that the inference needs to go on from here")
+CheckpointRead = declare_event("CheckpointRead", "an inference can go on from the newest checkpoint")
 
 NullPointer = declare_error("NullPointer", "a pointer is null")
 ArenaTooSmall = declare_error("ArenaTooSmall", "the arena, or an external buffer, has fewer bytes than the plan needs")
@@ -15,8 +17,10 @@ OutOfSequence = declare_error("OutOfSequence", "a row or a call came out of orde
 LoopTooLong = declare_error("LoopTooLong", "a loop in the model took more iterations than its limit")
 NoSteps = declare_error("NoSteps", "a slice of an inference has no steps")
 ArenaTaken = declare_error("ArenaTaken", "somebody else has used the arena since the inference began")
+NoCheckpoint = declare_error("NoCheckpoint", "no slot has a complete checkpoint of the model")
+StorageFailed = declare_error("StorageFailed", "a slot for checkpoints cannot be read or written")
 
-EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived)
+EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived, CheckpointWritten, CheckpointRead)
 """The events that are no errors."""
 ERRORS = {
     "KIBI_ERROR_NULL": NullPointer,
@@ -27,5 +31,7 @@ ERRORS = {
     "KIBI_ERROR_LIMIT": LoopTooLong,
     "KIBI_ERROR_STEPS": NoSteps,
     "KIBI_ERROR_ARENA_LEASE": ArenaTaken,
+    "KIBI_ERROR_CHECKPOINT": NoCheckpoint,
+    "KIBI_ERROR_STORAGE": StorageFailed,
 }
 """The reported error, by status code of the C library."""

@@ -35,6 +35,8 @@ def entry_points(model: CompiledModel) -> list[str]:
     names += ["push_row", "expected_input"] if model.arrivals else ["input"]
     names += ["rewind"] if model.arrivals or model.extras.slices else []
     names += ["run_for"] if model.extras.slices else []
+    names += ["spare"] if model.extras.spare else []
+    names += ["checkpoint", "resume"] if model.extras.checkpoints else []
     return [f"{model.graph.name}_{name}" for name in names]
 
 
@@ -53,5 +55,7 @@ STATUS = {
     -6: "a loop took more iterations than its limit",
     -7: "a slice of no steps",
     -8: "somebody else has used the arena",
+    -9: "no complete checkpoint of the model",
+    -10: "a slot cannot be read or written",
 }
 """The meaning of the C library's status codes."""

@@ -21,7 +21,9 @@ typedef enum {
     KIBI_ERROR_SEQUENCE = -5,            /* a row or a call out of turn: rows are missing, or another one is expected */
     KIBI_ERROR_LIMIT = -6,           /* a loop took more turns than KIBI_WHILE_LIMIT: no outputs; the next inference begins anew */
     KIBI_ERROR_STEPS = -7,           /* a slice of no steps */
-    KIBI_ERROR_ARENA_LEASE = -8      /* somebody else has used the arena since the inference began: begin it anew */
+    KIBI_ERROR_ARENA_LEASE = -8,     /* somebody else has used the arena since the inference began: begin it anew */
+    KIBI_ERROR_CHECKPOINT = -9,      /* no slot has a complete checkpoint of this model with this plan */
+    KIBI_ERROR_STORAGE = -10         /* a slot cannot be read or written */
 } kibi_status;
 
 /* Events, each with an id that is the hash of its name. They cost no byte unless KIBI_ON_EVENT is defined: the name of a
