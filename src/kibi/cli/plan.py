@@ -31,6 +31,7 @@ from kibi.cli.arguments import (
 from kibi.cli.offline import check_alone, embedded, followed
 from kibi.cli.paths import given_model, given_path
 from kibi.cli.plan_checkpoints import show_checkpoints
+from kibi.cli.plan_together import show_together
 from kibi.cli.terminal import byte_text, is_roomy, output, picture_columns, print_json, say, show, table, working
 from kibi.cli.variants import chosen_variants
 from kibi.errors import OutputError, PlanError
@@ -90,6 +91,13 @@ def plan(
             parser=given_path, show_default=False,
         ),
     ] = None,
+    buffer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--buffer", metavar="B", show_default=False,
+            help="Bytes of yours in the same memory, name:bytes@from-to: rx:12000@0.3-0.6 while model 1 runs; may be given again.",
+        ),
+    ] = None,
     checkpoints: Annotated[
         bool, typer.Option("--checkpoints", help="Also say where an inference can be saved at the least cost.")
     ] = False,
@@ -98,6 +106,7 @@ def plan(
 
     Prints the arena, its lower bound, the tensors at the peak, and a picture. `kibi compile --plan` takes the output of
     --json. Several models, or --compare: their plans side by side, by the tensor and by the row, drawn at one scale.
+    With --buffer: models that run one after another and buffers of yours in one memory, with proof.
     """
     given = _given(granularity, input_mode, external_outputs, ram, goal)
     if external_buffer:
@@ -107,7 +116,7 @@ def plan(
     if place_weights:
         given["place_weights"] = True
     given.update(_search(effort, time_limit))
-    is_comparison, remark = compare or len(models) > 1, ""
+    is_comparison, remark = (compare or len(models) > 1) and not buffer, ""
     writes = write_embedded_plan is not None
     if writes or use_embedded_plan or ascii_only:
         check_alone(models, compare=compare, writes=writes, follows=use_embedded_plan)
@@ -124,6 +133,10 @@ def plan(
     else:
         variants = chosen_variants(given) if is_comparison else {"": given}
         planned = _planned(models, target, variants, without_pass, signature, decompress=decompress)
+    if buffer:
+        _check_together(compare=compare, drawn=svg or png, ascii_only=ascii_only, checkpoints=checkpoints)
+        show_together(planned, buffer, effort or 1, as_json=as_json)
+        return
     for path in (svg, png):
         if path is not None:
             _draw(path, planned, as_png=path is png)
@@ -144,6 +157,23 @@ def plan(
     for path in (svg, png):
         if path is not None:
             say(output(), f"\nThe plan{'s are' if is_comparison else ' is'} drawn in {path}.")
+
+
+def _check_together(*, compare: bool, drawn: Path | None, ascii_only: bool, checkpoints: bool) -> None:
+    """Refuses options that show one plan, or plans side by side, beside --buffer.
+
+    Raises:
+        PlanError: one was given.
+    """
+    asked = {
+        "--compare": compare,
+        "--svg or --png": drawn is not None,
+        "--ascii": ascii_only,
+        "--checkpoints": checkpoints,
+    }
+    others = [name for name, is_given in asked.items() if is_given]
+    if others:
+        raise PlanError(f"--buffer plans all models and buffers as one. Leave {others[0]} out.")
 
 
 def _raw_only(words: list[str]) -> str:
