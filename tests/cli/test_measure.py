@@ -145,7 +145,7 @@ def test_measure_of_a_model_with_branches_says_for_which_inputs_figures_hold(kib
     assert "none of these inputs runs it: subgraph" in kibi("verify", path, "--runs", "1", "--target", "host").out
 
 
-def test_measure_in_slices_names_the_longest_step_and_checks_a_limit(kibi: Kibi, glyphs: Path) -> None:
+def test_measure_in_slices_names_the_longest_step_and_checks_a_limit(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
     """Without slices there is no such figure; a limit below it is an error after the figures, for `compile` before any file."""
     longest = kibi("measure", glyphs, "--slices", "--json").record["longest_step"]
     assert 0 < longest["instructions"] < 20_000
@@ -155,7 +155,7 @@ def test_measure_in_slices_names_the_longest_step_and_checks_a_limit(kibi: Kibi,
     failed = kibi("measure", glyphs, "--slice", str(longest["instructions"] - 1))
     assert failed.code != 0
     assert f"a slice of one row step takes {longest['instructions']} instructions on cortex-m4" in failed.err
-    folder = glyphs.parent / "sliced"
+    folder = tmp_path / "sliced"
     failed = kibi("compile", glyphs, "--slice", str(longest["instructions"] - 1), "-o", str(folder))
     assert (failed.code != 0, folder.exists()) == (True, False)
     assert kibi("compile", glyphs, "--slice", str(longest["instructions"]), "-o", str(folder)).code == 0

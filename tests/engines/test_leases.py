@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 
 import kibi
-from kibi.dtypes import Array
+from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.engines.engine import PAUSED
 from kibi.errors import InputError
+from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.planner.regions.file import Region
 from kibi.reports.measurement import same_bits
 from kibi.runtime import seeded_inputs
 from tests.engines.networks import pooled_network, residual_network, two_input_network
+from tests.support.tflite_builder import ModelBuilder
 
 _TAKEN = -8
 _FIRST, _SECOND = residual_network(), pooled_network("MEAN")
@@ -135,3 +137,18 @@ def test_lease_of_a_model_in_regions_is_refused(tmp_path: Path) -> None:
     plan = kibi.plan(_FIRST, regions=(Region("fast", 1 << 10, 1.0), Region("slow", 1 << 20, 2.0)), granularity="tensor")
     with pytest.raises(InputError, match="--lease is for a model in one arena"):
         kibi.compile(_FIRST, plan, tmp_path, lease=True)
+
+
+@pytest.mark.parametrize("wish", [{}, {"input": "external"}, {"input": "external", "output": "external"}], ids=str)
+def test_model_with_next_to_no_arena_has_every_option(wish: dict[str, str], tmp_path: Path) -> None:
+    """One operator, whose input and output may be all that there is: the word alone is in the arena then."""
+    builder = ModelBuilder()
+    made = builder.input([1, 4], DType.S8, 0.1, 3), builder.tensor([1, 4], DType.S8, 0.1, 3)
+    builder.operator("RELU", [made[0]], [made[1]])
+    model = parse_tflite(builder.finish([made[1]]), "one.tflite")
+    plan = kibi.plan(model, **wish)  # type: ignore[arg-type]  # wishes are strings
+    library = kibi.compile(model, plan, tmp_path, lease=True, spare=True, checkpoints=not wish)
+    assert library.model.arena_bytes == plan.arena_bytes + 4
+    inputs = seeded_inputs(model, 1)
+    for engine in (HostEngine(library), DeviceEngine(library)):
+        assert same_bits(engine.run(inputs, slice_steps=1), kibi.run(model, plan, inputs))

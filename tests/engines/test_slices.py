@@ -132,10 +132,11 @@ def test_longest_step_is_named_and_bounds_every_slice(tmp_path: Path) -> None:
     plan = kibi.plan(model, "cortex-m0plus", runs=by_row(model))
     library = kibi.compile(model, plan, tmp_path, slices=True)
     longest = measured_longest_step(library)
-    engine = DeviceEngine(library)
-    engine.run(seeded_inputs(model, 0), slice_steps=1)
-    assert longest.instructions == max(call.instructions for call in engine.slices)
-    assert longest.instructions == engine.slices[longest.step].instructions
+    engine, counts = DeviceEngine(library), []
+    for seed in range(3):
+        engine.run(seeded_inputs(model, seed), slice_steps=1)
+        counts.append([call.instructions for call in engine.slices])
+    assert longest.instructions == max(map(max, counts)) == max(each[longest.step] for each in counts)
     assert (longest.steps, longest.rows) == (len(plan.steps), 9)
     check_slice(longest, longest.instructions, "cortex-m0plus", "residual.tflite")
     with pytest.raises(PlanError, match=f"{longest.instructions - 1} are allowed: step {longest.step} of"):

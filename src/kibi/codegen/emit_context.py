@@ -243,7 +243,7 @@ class EmitContext:
         """Bytes of the arena before its first buffer, for the word of the lease."""
         if not self.extras.lease:
             return 0
-        return max(LEASE_BYTES, *(buffer.alignment for buffer in self.plan.buffers))
+        return max((LEASE_BYTES, *(buffer.alignment for buffer in self.plan.buffers)))
 
     @cached_property
     def identity(self) -> int:

@@ -143,7 +143,7 @@ def measure(
             tried.append((inputs, expected))
     found = _measurement(library, engine, taken, seeds, is_exact, not_executed(model.graph, executed))
     if model.extras.slices:
-        found = replace(found, longest_step=longest_step(engine, model, [inputs for inputs, _ in tried]))
+        found = replace(found, longest_step=longest_step(engine, model, seed=first, runs=runs))
     if not oracle:
         return found
     try:

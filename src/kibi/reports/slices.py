@@ -1,14 +1,15 @@
 """The longest row step of a library with slices: what a slice of one step takes on the emulated core."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kibi.codegen import CompiledModel, Library
-from kibi.dtypes import Array
 from kibi.engines import DeviceEngine
 from kibi.errors import PlanError
 from kibi.reports.branches import usual_runs
 from kibi.runtime import seeded_inputs
+
+_LEAST_RUNS = 3
+"""The least number of inputs with which a limit is checked, because clamping may take an instruction more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +39,17 @@ class LongestStep:
         return f"step {self.step} of {self.steps}: row {self.row} of {self.rows} of {self.op} {self.name!r}"
 
 
-def longest_step(engine: DeviceEngine, model: CompiledModel, inputs: Sequence[Sequence[Array]]) -> LongestStep:
-    """Runs each input in slices of one step, and returns the step that took the most instructions.
+def longest_step(engine: DeviceEngine, model: CompiledModel, *, seed: int = 0, runs: int | None = None) -> LongestStep:
+    """Runs inputs in slices of one step, and returns the step that took the most instructions.
 
     Args:
         engine: of a library with slices.
         model: the model of that library.
-        inputs: those of each inference.
+        seed: the seed of the first random inputs.
+        runs: how many inputs to try; None: several.
     """
+    count = max(_LEAST_RUNS, usual_runs(model.graph)) if runs is None else runs
+    inputs = [seeded_inputs(model.graph, each) for each in range(seed, seed + count)]
     steps = _steps_of_slices(model)
     most, longest = 0, (0, 0)
     for arrays in inputs:
@@ -76,10 +80,8 @@ def measured_longest_step(
     library: Library, index: int = 0, *, compiler: str = "zig", level: str = "s", seed: int = 0, runs: int | None = None
 ) -> LongestStep:
     """Counts the steps of a model of a library with slices, written to disk; further arguments and errors as of `measure`."""
-    model = library.models[index]
     engine = DeviceEngine(library, index, compiler=compiler, level=level)
-    count = usual_runs(model.graph) if runs is None else runs
-    return longest_step(engine, model, [seeded_inputs(model.graph, each) for each in range(seed, seed + count)])
+    return longest_step(engine, library.models[index], seed=seed, runs=runs)
 
 
 def check_slice(longest: LongestStep, most: int, target: str, source: str) -> None:
