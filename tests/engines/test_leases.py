@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import kibi
+import kibi.demo
 from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.engines.engine import PAUSED
@@ -152,3 +153,23 @@ def test_model_with_next_to_no_arena_has_every_option(wish: dict[str, str], tmp_
     inputs = seeded_inputs(model, 1)
     for engine in (HostEngine(library), DeviceEngine(library)):
         assert same_bits(engine.run(inputs, slice_steps=1), kibi.run(model, plan, inputs))
+
+
+@pytest.mark.parametrize("slices", [False, True])
+def test_stream_whose_order_begins_with_lines_without_steps_takes_the_arena_with_its_first_row(
+    slices: bool, tmp_path: Path
+) -> None:
+    """A cascade fills: its first iterations lack steps, and whoever asks for the expected input has not begun yet."""
+    model = kibi.simplify(kibi.load(kibi.demo.model_path()))
+    plan = kibi.plan(model, input="streamed")
+    library = kibi.compile(model, plan, tmp_path / "first", lease=True, slices=slices)
+    other = HostEngine(kibi.compile(_SECOND, None, tmp_path / "second", lease=True))
+    engine, inputs = HostEngine(library), seeded_inputs(model, 1)
+    arena = np.zeros(1 << 13, np.uint8)
+    address = ctypes.c_void_p(int(arena.ctypes.data) + -arena.ctypes.data % 64)
+    for each in (engine, other):
+        assert each.call("init", address, ctypes.c_size_t(1 << 12)) == 0
+    for _ in range(2):
+        assert engine.call("expected_input") == 0
+        other.run(seeded_inputs(_SECOND, 1))
+        assert same_bits(engine.run(inputs, slice_steps=5 if slices else None), kibi.run(model, None, inputs))

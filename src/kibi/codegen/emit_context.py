@@ -200,6 +200,8 @@ class EmitContext:
         is_short = self.schedule.form is Form.RUNS and not self.streams
         fields = ["line", "step"] if is_short else ["line", "turn", "function", "step"]
         fields += ["done"] if self.extras.counts else []
+        # The place moves over lines without steps before the first row comes, so it does not tell.
+        fields += ["has_begun"] if self.extras.lease and self.streams else []
         return (*fields, *(["is_stopped"] if self.streams and self.can_end else []))
 
     @cached_property

@@ -7,7 +7,6 @@ say which of them have been handed over since then, so that one which was writte
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.events_c import refuse
 from kibi.codegen.memory_c import of_region
-from kibi.codegen.slices_c import is_at_start
 from kibi.text.c import CCode, code, hexadecimal, word
 
 _MOST_INPUTS = 16
@@ -121,10 +120,14 @@ def check_stream(b: EmitContext, *, takes: bool, result: CCode | None = None) ->
         return code("")
     lost = code("${name}_lease(model) != 0u", name=b.prefix)
     if not takes:
-        return refuse(code("!($start) && $lost", start=is_at_start(b), lost=lost), _STATUS, result=result)
+        return refuse(code("model->has_begun != 0 && $lost", lost=lost), _STATUS, result=result)
     return code(
-        "    if ($start) {\n        $take(model, 0u);\n    }\n${check}",
-        start=is_at_start(b),
+        """\
+    if (model->has_begun == 0) {
+        model->has_begun = 1;
+        $take(model, 0u);
+    }
+${check}""",
         take=_call(b, "take"),
         check=refuse(lost, _STATUS, result=result),
     )
