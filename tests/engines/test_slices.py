@@ -66,7 +66,7 @@ def test_slices_of_two_inputs_and_of_an_accumulator_give_the_same_bits(mode: str
 @pytest.mark.zoo
 @pytest.mark.parametrize("name", [*_ZOO[:4], *(pytest.param(name, marks=pytest.mark.slow) for name in _ZOO[4:])])
 def test_slices_of_real_models_give_the_same_bits(name: str, tmp_path: Path) -> None:
-    """Speech, images, an LSTM with its state, an early exit."""
+    """Speech, images, an LSTM, a model with state."""
     check_zoo()
     _agrees(kibi.simplify(kibi.load(catalog()[name].path)), tmp_path)
 
