@@ -249,6 +249,10 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     name: str | None = None,
     command: str | None = None,
     goal: str | None = None,
+    slices: bool = False,
+    lease: bool = False,
+    spare: bool = False,
+    checkpoints: bool = False,
 ) -> "Library":
     """Writes a C99 library.
 
@@ -260,6 +264,10 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
         name: of the library; None: the first model's.
         command: what stands in each file's first line; None: the equal `kibi compile` line.
         goal: of default plans, as for `plan`. Plans that are given have their kernels; they must be for the same goal.
+        slices: true to add `…_run_for`, which runs an inference in slices of row steps.
+        lease: true to add a word to the arena, by which calls notice that somebody else has used it during an inference.
+        spare: true to add slices, and `…_spare`, which lends free bytes of the arena between two slices.
+        checkpoints: true to add slices, and `…_checkpoint` and `…_resume`, which survive the loss of power.
 
     Returns:
         The library, to be measured.
@@ -271,7 +279,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
         PlanError: a plan is not right for its model.
         OutputError: the directory cannot be written.
     """
-    from kibi.codegen import generate, write  # noqa: PLC0415
+    from kibi.codegen import Extras, generate, write  # noqa: PLC0415
     from kibi.errors import InputError  # noqa: PLC0415
     from kibi.files import check_path  # noqa: PLC0415
     from kibi.planner import validate  # noqa: PLC0415
@@ -292,7 +300,8 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
         )
     plans = given or [_default_plan(graph, processor, wanted.value) for graph in models]
     planned = [validate(graph, each) for graph, each in zip(models, plans, strict=True)]
-    library = generate(planned, processor, name=name, command=command)
+    extras = Extras.of(slices=slices, lease=lease, spare=spare, checkpoints=checkpoints)
+    library = generate(planned, processor, name=name, command=command, extras=extras)
     return write(library, folder)
 
 

@@ -15,6 +15,7 @@ CONTRACT = {
     *("model", "target", "macs", "arena_bytes", "state_bytes", "stack_bytes", "ram_bytes", "code_bytes"),
     *("plan_table_bytes", "weights_bytes", "flash_bytes", "instructions", "cycles_estimate", "bit_exact", "oracle"),
     *("ops", "seeds", "varies_with_inputs", "instructions_min", "stack_bytes_min", "not_executed", "oracle_failure"),
+    "longest_step",
 }
 
 
@@ -142,3 +143,21 @@ def test_measure_of_a_model_with_branches_says_for_which_inputs_figures_hold(kib
     once = kibi("measure", path, "--runs", "1").out
     assert "none of these inputs runs it" in once
     assert "none of these inputs runs it: subgraph" in kibi("verify", path, "--runs", "1", "--target", "host").out
+
+
+def test_measure_in_slices_names_the_longest_step_and_checks_a_limit(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
+    """Without slices there is no such figure; a limit below it is an error after the figures, for `compile` before any file."""
+    longest = kibi("measure", glyphs, "--slices", "--json").record["longest_step"]
+    assert 0 < longest["instructions"] < 20_000
+    assert longest["steps"] > longest["step"]
+    assert f"longest step  {longest['instructions']:,} instructions" in kibi("measure", glyphs, "--slices").out
+    assert kibi("measure", glyphs, "--slice", str(longest["instructions"])).code == 0
+    failed = kibi("measure", glyphs, "--slice", str(longest["instructions"] - 1))
+    assert failed.code != 0
+    assert f"a slice of one row step takes {longest['instructions']} instructions on cortex-m4" in failed.err
+    folder = tmp_path / "sliced"
+    failed = kibi("compile", glyphs, "--slice", str(longest["instructions"] - 1), "-o", str(folder))
+    assert (failed.code != 0, folder.exists()) == (True, False)
+    assert kibi("compile", glyphs, "--slice", str(longest["instructions"]), "-o", str(folder)).code == 0
+    assert "glyphs_run_for" in (folder / "glyphs.h").read_text(encoding="utf-8")
+    assert "--slices" in (folder / "glyphs.c").read_text(encoding="utf-8").splitlines()[1]

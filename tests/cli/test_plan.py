@@ -154,3 +154,37 @@ def test_plan_compare_draws_side_by_side(kibi: Kibi, glyphs: Path, tmp_path: Pat
     done = kibi("plan", glyphs, "--compare", "--svg", path)
     assert f"The plans are drawn in {path}" in done.out
     assert all(name in path.read_text() for name in VARIANTS)
+
+
+def test_plan_names_the_cheapest_places_for_checkpoints(kibi: Kibi, glyphs: Path) -> None:
+    """One for each eighth of the work, in order; the JSON is still a plan; several plans, or streams, are refused."""
+    record = kibi("plan", glyphs, "--checkpoints", "--json").record
+    places = record["checkpoints"]
+    assert [each["steps"] for each in places] == sorted({each["steps"] for each in places})
+    assert (places[0]["op"], places[0]["steps"], places[0]["size_bytes"]) == ("", 0, 20 + 28 * 28)
+    assert all(20 < each["size_bytes"] < 20 + record["arena_bytes"] for each in places)
+    assert "checkpoints" not in kibi("plan", glyphs, "--json").record
+    done = kibi("plan", glyphs, "--checkpoints")
+    assert "The cheapest place for a checkpoint in each eighth" in done.out
+    assert "the inputs" in done.out
+    assert "--checkpoints is for one plan" in kibi("plan", glyphs, "--checkpoints", "--compare").err
+    assert "Plan without regions, streams" in kibi("plan", glyphs, "--checkpoints", "--input", "streamed").err
+
+
+def test_plan_of_several_models_and_buffers_is_one_problem_with_a_proof(
+    kibi: Kibi, glyphs: Path, tmp_path: Path
+) -> None:
+    """The JSON has a plan of each model, which `compile` takes; a wrong buffer and options for one plan are refused."""
+    other = tmp_path / "other.tflite"
+    other.write_bytes(glyphs.read_bytes())
+    made = kibi("plan", glyphs, other, "--buffer", "rx:1000@0.8-1.2", "--json").record
+    assert made["lower_bound_bytes"] <= made["arena_bytes"] < made["separate_bytes"]
+    assert [(each["name"], each["size_bytes"]) for each in made["buffers"]] == [("rx", 1000)]
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps(made["plans"][1]), encoding="utf-8")
+    assert kibi("compile", other, "--plan", plan, "-o", str(tmp_path / "made")).code == 0
+    shown = kibi("plan", glyphs, other, "--buffer", "rx:1000@0.8-1.2")
+    assert f"{made['arena_bytes']:,} bytes for all of it" in shown.out
+    assert "buffer rx" in shown.out
+    assert "is no buffer" in kibi("plan", glyphs, "--buffer", "rx").err
+    assert "Leave --compare out" in kibi("plan", glyphs, "--buffer", "rx:5", "--compare").err

@@ -34,9 +34,9 @@ def test_verify_as_json_says_what_was_compared(kibi: Kibi, glyphs: Path) -> None
 class _Forgetful(HostEngine):
     """A host engine with one wrong bit in its first output."""
 
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
+    def run(self, inputs: Sequence[Array], *, slice_steps: int | None = None) -> list[Array]:
         """One inference, spoiled."""
-        first, *others = super().run(inputs)
+        first, *others = super().run(inputs, slice_steps=slice_steps)
         spoiled = first.copy()
         spoiled.view(np.uint8).reshape(-1)[0] ^= 4
         return [spoiled, *others]

@@ -8,7 +8,7 @@ import pytest
 import kibi
 from kibi.eager.event_scan import scan
 from kibi.eager.handlers import ErrorHandler
-from kibi.eager.inference_events import ERRORS, EVENTS
+from kibi.eager.inference_events import ERRORS, EVENTS, InferenceEnded, InferenceStarted
 from kibi.runtime import seeded_inputs
 from kibi.toolchain import build_program
 from tests.engines.networks import residual_network
@@ -57,6 +57,16 @@ def test_generated_code_reports_what_the_interpreter_reports(mode: str, width: i
     defines = f"#define KIBI_ON_EVENT told\n#define KIBI_EVENT_ID_BYTES {width}\n"
     found = _ids(tmp_path, _PUSH if mode == "streamed" else "", defines)
     assert found == [ERRORS["KIBI_ERROR_ARENA_SIZE"].id(width), *expected]
+
+
+def test_inference_in_slices_begins_once_and_ends_once(tmp_path: Path) -> None:
+    """However many slices there are; then the same again by `invoke`. A slice of no steps is an error of its own."""
+    model = residual_network()
+    kibi.compile(model, None, tmp_path, slices=True)
+    slices = "residual_run_for(&model, 0); while (residual_run_for(&model, 3) == KIBI_PAUSED) { }"
+    found = _ids(tmp_path, slices, "#define KIBI_ON_EVENT told\n")
+    whole = [InferenceStarted.id(), InferenceEnded.id()]
+    assert found == [ERRORS["KIBI_ERROR_ARENA_SIZE"].id(), ERRORS["KIBI_ERROR_STEPS"].id(), *whole, *whole]
 
 
 def test_events_cost_no_byte_unless_they_are_asked_for(tmp_path: Path) -> None:

@@ -14,13 +14,14 @@ import kibi
 import kibi.demo
 from kibi.codegen import generate, schedule
 from kibi.engines import DeviceEngine, HostEngine
+from kibi.engines.engine import entry_points, written_sources
 from kibi.errors import InputError, OutputError
 from kibi.ir import Graph
 from kibi.kernels import closure
 from kibi.passes import expose_intermediates
 from kibi.planner import PlannedModel
 from kibi.runtime import seeded_inputs
-from kibi.toolchain import build_program, compile_objects
+from kibi.toolchain import build_image, build_program, compile_objects
 from tests.engines.networks import residual_network
 from tests.planner.networks import by_row
 from tests.support.amount import sample
@@ -205,6 +206,20 @@ def test_models_compiled_together_share_kernels_and_can_share_an_arena(glyphs: G
         expected = kibi.run(model, None, inputs)[0]
         for engine in (HostEngine(library, index), DeviceEngine(library, index)):
             np.testing.assert_array_equal(engine.run(inputs)[0], expected)
+
+
+def test_models_compiled_together_take_less_code_than_apart(glyphs: Graph, tmp_path: Path) -> None:
+    """What both call is in the firmware once."""
+    models, target = [glyphs, residual_network()], kibi.target("cortex-m4")
+
+    def code_bytes(*chosen: Graph) -> int:
+        library = kibi.compile(chosen, None, tmp_path / "-".join(model.name for model in chosen), target=target)
+        sources, folder = written_sources(library)
+        entries = [name for model in library.models for name in entry_points(model)]
+        return build_image(sources, target, entries=entries, level="s", includes=[folder]).code_bytes
+
+    apart = [code_bytes(model) for model in models]
+    assert max(apart) < code_bytes(*models) < sum(apart) - 500
 
 
 def test_models_of_one_name_are_refused(glyphs: Graph, tmp_path: Path) -> None:

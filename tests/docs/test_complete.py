@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import kibi
-from kibi.engines.engine import MORE_INPUT, STATUS
+from kibi.engines.engine import MORE_INPUT, PAUSED, STATUS
 from kibi.reports.measurement import Measurement
 from tests.docs.documents import DOCS, DOCUMENTS, ROOT
 from tests.test_layers import LAYERS
@@ -76,7 +76,7 @@ def test_status_codes_are_those_of_the_header() -> None:
     header = (ROOT / "src" / "kibi" / "kernels" / "portable" / "kibi.h").read_text(encoding="utf-8")
     codes = re.findall(r"(KIBI_\w+) = (-?\d+)", header)
     page = (DOCS / "c-library.md").read_text(encoding="utf-8")
-    assert {int(value) for _, value in codes} == {0, MORE_INPUT, *STATUS}
+    assert {int(value) for _, value in codes} == {0, MORE_INPUT, PAUSED, *STATUS}
     assert re.findall(r"^\| `(KIBI_\w+)` \| (-?\d+) \|", page, re.MULTILINE) == codes
 
 

@@ -94,6 +94,20 @@ def test_outputs_come_when_there_was_enough_input_and_equal_tflm(
         np.testing.assert_array_equal(outputs[0], wanted)
 
 
+@pytest.mark.parametrize("mode", ["stored", "streamed"])
+def test_inferences_that_end_early_do_so_in_slices(model: kibi.Graph, mode: str, tmp_path: Path) -> None:
+    """With a lease and checkpoints, too, by slices of each size: outputs in the sixth inference alone, the same bits."""
+    plan = kibi.plan(model, input=mode)
+    library = kibi.compile(model, plan, tmp_path / "lib", slices=True, lease=True, checkpoints=mode == "stored")
+    for size in (1, 2, 100):
+        interpreter, host, device = kibi.Interpreter(model, plan), HostEngine(library), DeviceEngine(library)
+        for inputs in _inputs():
+            wanted = interpreter.run(inputs)
+            for engine in (host, device):
+                found = engine.run(inputs, slice_steps=size)
+                assert [each.tobytes() for each in found] == [each.tobytes() for each in wanted]
+
+
 def test_plan_of_the_file_knows_nothing_of_states(tmp_path: Path) -> None:
     """Offsets are for the file's tensors: the states that the importer adds lie elsewhere."""
     path = tmp_path / "offline.tflite"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kibi.codegen import lives_c
 from kibi.kernels import closure, header_of
 from kibi.kernels.headers import struct_fields
 from kibi.kernels.params import struct_name
@@ -82,9 +83,11 @@ def test_kernels_without_gnu_extensions_give_no_warning(tmp_path: Path) -> None:
 
 
 def test_kernels_every_file_is_used() -> None:
-    """All files of the set are what the operators' kernels and their variants include on some core, and no others."""
+    """All files of the set are what the operators' kernels, their variants and checkpoints include on some core, and no others."""
     sets = {("portable",), *(each.kernel_sets for each in targets())}
-    used = {name for each in sets for name in closure(KERNELS | TWINS, each) if (FOLDER / name).is_file()}
+    used = {
+        name for each in sets for name in closure(KERNELS | TWINS | lives_c.KERNELS, each) if (FOLDER / name).is_file()
+    }
     assert used == {path.name for path in (*SOURCES, *HEADERS)}
 
 

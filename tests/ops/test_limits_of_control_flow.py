@@ -132,6 +132,11 @@ def test_while_that_never_ends_stops_at_its_limit_and_runs_again_in_c(
         with pytest.raises(LimitError, match="in C"):
             engine.run(_inputs(127, *more))
         assert engine.run(_inputs(5, *more))[0].tolist() == [6]
+    in_slices = HostEngine(kibi.compile(graph, made, tmp_path / "slices", slices=True))
+    for _ in range(2):
+        with pytest.raises(LimitError, match="in C"):
+            in_slices.run(_inputs(127, *more), slice_steps=1)
+        assert in_slices.run(_inputs(5, *more), slice_steps=1)[0].tolist() == [6]
     if is_inner:
         assert engine.run(_inputs(127, False))[0].tolist() == [0]
 

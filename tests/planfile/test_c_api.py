@@ -13,7 +13,7 @@ from tests.ops.comparison import graph_of
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 
-NULL, SIZE, ALIGNMENT, NEW, SEQUENCE, FILE, KERNEL = -1, -2, -3, -4, -5, -16, -17
+NULL, SIZE, ALIGNMENT, NEW, SEQUENCE, STEPS, FILE, KERNEL = -1, -2, -3, -4, -5, -7, -16, -17
 _P, _N = ctypes.c_void_p, ctypes.c_size_t
 _MODEL_BYTES = 128
 
@@ -117,7 +117,7 @@ def test_wrong_calls_of_an_open_model(core: _Core) -> None:
     assert core.call("input", ctypes.c_uint(1), port) == NULL
     assert core.call("output", ctypes.c_uint(7), port) == NULL
     assert core.call("input", ctypes.c_uint(0), _P(0)) == NULL
-    assert core.call("run_for", ctypes.c_uint32(0)) == SEQUENCE
+    assert core.call("run_for", ctypes.c_uint32(0)) == STEPS
     assert core.call("push_row", ctypes.c_uint(0), port) == SEQUENCE
     assert core.call("push_row", ctypes.c_uint(0), _P(0)) == NULL
     assert core.call("invoke") == 0

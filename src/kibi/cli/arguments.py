@@ -167,6 +167,29 @@ NoOracle = Annotated[
     bool,
     typer.Option("--no-oracle", help="Do not run TFLM's build, which is native code that does not check the model."),
 ]
+Slices = Annotated[
+    bool, typer.Option("--slices", help="Also write …_run_for, which runs an inference in slices of row steps.")
+]
+SliceLimit = Annotated[
+    int | None,
+    typer.Option(
+        "--slice",
+        min=1,
+        metavar="N",
+        help="--slices, and fail if a slice of one step takes over N instructions on the emulated core.",
+        show_default=False,
+    ),
+]
+Lease = Annotated[
+    bool, typer.Option("--lease", help="Report an error if somebody else has used the arena during an inference.")
+]
+Spare = Annotated[
+    bool, typer.Option("--spare", help="--slices, and …_spare, which lends the arena's free bytes between slices.")
+]
+Checkpoints = Annotated[
+    bool,
+    typer.Option("--checkpoints", help="--slices, and …_checkpoint and …_resume, which survive the loss of power."),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random inputs.")]
 
 

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +11,7 @@ import typer
 from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
+    Checkpoints,
     CorePath,
     Decompress,
     ExternalBuffers,
@@ -19,12 +20,17 @@ from kibi.cli.arguments import (
     GoalName,
     GranularityName,
     InputMode,
+    Lease,
     PlanPath,
     RamLimit,
     SignatureName,
+    SliceLimit,
+    Slices,
+    Spare,
     TargetName,
     Tune,
     WithoutPasses,
+    emulated_target,
     format_named,
     graph_words,
     load_simplified,
@@ -36,11 +42,13 @@ from kibi.cli.paths import given_model, given_path
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
 from kibi.errors import InputError
+from kibi.files import temporary_folder
 
 if TYPE_CHECKING:
-    from kibi.codegen import Library
+    from kibi.codegen import CompiledModel, Library
     from kibi.ir import Graph
     from kibi.planner import Plan
+    from kibi.targets import Target
 
 
 def compile_models(
@@ -79,6 +87,11 @@ def compile_models(
     ram: RamLimit = None,
     goal: GoalName = "balanced",
     tune: Tune = False,
+    slices: Slices = False,
+    slice_limit: SliceLimit = None,
+    lease: Lease = False,
+    spare: Spare = False,
+    checkpoints: Checkpoints = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a C99 library for a model, or a plan file.
@@ -87,13 +100,19 @@ def compile_models(
     an arena: the largest, not the sum. A plan file holds one model as data, which a core runs in place: see `kibi core`.
     """
     import kibi  # noqa: PLC0415
+    from kibi.codegen import Extras  # noqa: PLC0415
 
     options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
-    processor = kibi.target(target)
+    processor = kibi.target(target) if slice_limit is None else emulated_target(target)
+    extras = Extras.of(slices=slices or slice_limit is not None, lease=lease, spare=spare, checkpoints=checkpoints)
     _check(models, name, plan)
     is_plan = format_named(file_format, core) == "plan"
     if is_plan and len(models) > 1:
         raise InputError(f"a plan file holds one model; {len(models)} were given. Compile them one by one.")
+    if is_plan and extras != Extras():
+        raise InputError(
+            "--slices, --slice, --lease, --spare and --checkpoints are for C. A core runs any plan file in slices."
+        )
     graphs = [
         load_simplified(
             model,
@@ -113,6 +132,7 @@ def compile_models(
             *option_words(options),
             *graph_words(without_pass, decompress=decompress),
             *(["--tune"] if tune else []),
+            *extras.words,
         ]
         tunings = []
         if tune:
@@ -124,6 +144,8 @@ def compile_models(
         if is_plan:
             _write_plan(graphs[0], plans[0], directory, core, is_given=plan is not None, as_json=as_json)
             return
+        if slice_limit is not None:
+            check_slices(graphs, plans, processor, slice_limit)
         library = kibi.compile(
             graphs,
             plans,
@@ -131,6 +153,7 @@ def compile_models(
             target=processor,
             name=name,
             command=_command(graphs, target, name, plan, chosen),
+            **asdict(extras),
         )
     if as_json:
         print_json({**_record(library, directory), **({"tuning": tuning_record(tunings)} if tune else {})})
@@ -168,6 +191,21 @@ def _write_plan(graph: "Graph", plan: "Plan", path: Path, core: Path | None, *, 
     say(console, f"A core that runs it: kibi core {shlex.quote(graph.source)} --target {plan.target} -o build/core")
 
 
+def check_slices(graphs: "Sequence[Graph]", plans: "Sequence[Plan]", target: "Target", most: int) -> None:
+    """Checks on the emulated core that no slice of one step of these models takes more instructions than `most`.
+
+    Raises:
+        PlanError: one does; the error names the step.
+    """
+    import kibi  # noqa: PLC0415
+    from kibi.reports.slices import check_slice, measured_longest_step  # noqa: PLC0415
+
+    with temporary_folder() as folder:
+        library = kibi.compile(list(graphs), list(plans), folder, target=target, slices=True)
+        for index, graph in enumerate(graphs):
+            check_slice(measured_longest_step(library, index), most, target.name, graph.source)
+
+
 def _check(models: Sequence[Path], name: str | None, plan: Path | None) -> None:
     """Refuses arguments that contradict each other.
 
@@ -196,7 +234,11 @@ def _command(
 
 def _record(library: "Library", directory: Path) -> dict[str, object]:
     models = [
-        {"model": each.graph.name, "source": each.graph.source, "arena_bytes": each.plan.arena_bytes}
+        {
+            "model": each.graph.name,
+            "source": each.graph.source,
+            "arena_bytes": _arena_bytes(each),
+        }
         for each in library.models
     ]
     return {
@@ -208,6 +250,11 @@ def _record(library: "Library", directory: Path) -> dict[str, object]:
     }
 
 
+def _arena_bytes(model: "CompiledModel") -> int:
+    """Bytes of a model's arena, or of its regions together."""
+    return model.arena_bytes or model.plan.arena_bytes
+
+
 def _show(library: "Library", directory: Path) -> None:
     console = output()
     headers = [f"{each.graph.name}.h" for each in library.models]
@@ -217,7 +264,7 @@ def _show(library: "Library", directory: Path) -> None:
         [
             ("library", f"{library.name} for {library.target.name}, in {directory}"),
             ("files", f"{len(library.files)}, with {kernels} kernels; start with {', '.join(headers)}"),
-            *(("arena", f"{byte_text(each.plan.arena_bytes)} for {each.graph.name}") for each in library.models),
+            *(("arena", f"{byte_text(_arena_bytes(each))} for {each.graph.name}") for each in library.models),
         ],
     )
     say(console)

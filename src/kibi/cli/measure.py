@@ -21,6 +21,8 @@ from kibi.cli.arguments import (
     RamLimit,
     Seed,
     SignatureName,
+    SliceLimit,
+    Slices,
     TargetName,
     Tune,
     WithoutPasses,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from kibi.reports.measurement import Measurement
+    from kibi.reports.slices import LongestStep
     from kibi.targets import Target
 
 _BAR_COLUMNS = 12
@@ -67,6 +70,8 @@ def measure(
     goal: GoalName = "balanced",
     file_format: FormatName = "c",
     tune: Tune = False,
+    slices: Slices = False,
+    slice_limit: SliceLimit = None,
     seed: Seed = 0,
     runs: Annotated[
         int | None,
@@ -86,6 +91,7 @@ def measure(
     It is compiled and run on the emulated core, which counts RAM, flash, stack and instructions.
     """
     import kibi  # noqa: PLC0415
+    from kibi.reports.slices import check_slice  # noqa: PLC0415
 
     options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
     processor, tool = emulated_target(target), compiler_named(compiler)
@@ -106,7 +112,7 @@ def measure(
         if format_named(file_format) == "plan":
             found = kibi.measure_plan(graph, made, compiler=tool, level=level, seed=seed, runs=runs)
         else:
-            library = kibi.compile(graph, made, folder)
+            library = kibi.compile(graph, made, folder, slices=slices or slice_limit is not None)
             found = kibi.measure(library, compiler=tool, level=level, seed=seed, runs=runs, oracle=not no_oracle)
     if as_json:
         print_json({**found.to_dict(), **({"tuning": tuning_record(tunings)} if tune else {})})
@@ -118,6 +124,8 @@ def measure(
         show_tunings(tunings)
     if not found.bit_exact:
         raise MismatchError(f"{graph.source}: the device's bits differ. Run `kibi verify` to find the operator.")
+    if slice_limit is not None and found.longest_step is not None:
+        check_slice(found.longest_step, slice_limit, processor.name, graph.source)
     if found.oracle_failure is not None:
         raise not_compared(found.oracle_failure)
 
@@ -161,11 +169,18 @@ def _show_totals(console: "Console", found: "Measurement", processor: "Target") 
                 ),
             ),
             ("instructions", Text(f"{found.instructions:,}", FIGURE).append(f" for {found.macs:,} MACs", "default")),
+            *([("longest step", _longest(found.longest_step))] if found.longest_step else []),
             ("time", estimate),
             ("same bits", same_bits_text(found)),
             *_of_inputs(found),
         ],
     )
+
+
+def _longest(longest: "LongestStep") -> "Text":
+    from rich.text import Text  # noqa: PLC0415
+
+    return Text(f"{longest.instructions:,}", FIGURE).append(f" instructions, {longest.text}", "default")
 
 
 def _of_inputs(found: "Measurement") -> "list[tuple[str, str | Text]]":

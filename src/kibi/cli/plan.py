@@ -1,6 +1,7 @@
 """`kibi plan`: the memory of a model, to the byte; and plans side by side."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,12 +30,15 @@ from kibi.cli.arguments import (
 )
 from kibi.cli.offline import check_alone, embedded, followed
 from kibi.cli.paths import given_model, given_path
+from kibi.cli.plan_checkpoints import show_checkpoints
+from kibi.cli.plan_together import show_together
 from kibi.cli.terminal import byte_text, is_roomy, output, picture_columns, print_json, say, show, table, working
 from kibi.cli.variants import chosen_variants
 from kibi.errors import OutputError, PlanError
 from kibi.files import write_file
 
 if TYPE_CHECKING:
+    from kibi.reports.checkpoints import CheckpointPlace
     from kibi.reports.plan_comparison import ComparedPlan
     from kibi.targets import Target
 
@@ -87,11 +91,22 @@ def plan(
             parser=given_path, show_default=False,
         ),
     ] = None,
+    buffer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--buffer", metavar="B", show_default=False,
+            help="Bytes of yours in the same memory, name:bytes@from-to: rx:12000@0.3-0.6 while model 1 runs; may be given again.",
+        ),
+    ] = None,
+    checkpoints: Annotated[
+        bool, typer.Option("--checkpoints", help="Also say where an inference can be saved at the least cost.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Plan a model's memory to the byte.
 
     Prints the arena, its lower bound, the tensors at the peak, and a picture. `kibi compile --plan` takes the output of
     --json. Several models, or --compare: their plans side by side, by the tensor and by the row, drawn at one scale.
+    With --buffer: models that run one after another and buffers of yours in one memory, with proof.
     """
     given = _given(granularity, input_mode, external_outputs, ram, goal)
     if external_buffer:
@@ -101,7 +116,7 @@ def plan(
     if place_weights:
         given["place_weights"] = True
     given.update(_search(effort, time_limit))
-    is_comparison, remark = compare or len(models) > 1, ""
+    is_comparison, remark = (compare or len(models) > 1) and not buffer, ""
     writes = write_embedded_plan is not None
     if writes or use_embedded_plan or ascii_only:
         check_alone(models, compare=compare, writes=writes, follows=use_embedded_plan)
@@ -118,11 +133,16 @@ def plan(
     else:
         variants = chosen_variants(given) if is_comparison else {"": given}
         planned = _planned(models, target, variants, without_pass, signature, decompress=decompress)
+    if buffer:
+        _check_together(compare=compare, drawn=svg or png, ascii_only=ascii_only, checkpoints=checkpoints)
+        show_together(planned, buffer, effort or 1, as_json=as_json)
+        return
     for path in (svg, png):
         if path is not None:
             _draw(path, planned, as_png=path is png)
+    places = _checkpoints(planned, is_comparison=is_comparison) if checkpoints else ()
     if as_json:
-        _print_json(planned, as_list=is_comparison)
+        _print_json(planned, places, as_list=is_comparison)
         return
     if is_comparison:
         _show_table(planned)
@@ -130,11 +150,30 @@ def plan(
         _show_ascii(planned[0])
     else:
         _show_picture(planned[0])
+    if places:
+        show_checkpoints(planned[0].planned, places)
     if remark:
         say(output(), f"\n{remark}")
     for path in (svg, png):
         if path is not None:
             say(output(), f"\nThe plan{'s are' if is_comparison else ' is'} drawn in {path}.")
+
+
+def _check_together(*, compare: bool, drawn: Path | None, ascii_only: bool, checkpoints: bool) -> None:
+    """Refuses options that show one plan, or plans side by side, beside --buffer.
+
+    Raises:
+        PlanError: one was given.
+    """
+    asked = {
+        "--compare": compare,
+        "--svg or --png": drawn is not None,
+        "--ascii": ascii_only,
+        "--checkpoints": checkpoints,
+    }
+    others = [name for name, is_given in asked.items() if is_given]
+    if others:
+        raise PlanError(f"--buffer plans all models and buffers as one. Leave {others[0]} out.")
 
 
 def _raw_only(words: list[str]) -> str:
@@ -219,15 +258,29 @@ def _draw(path: Path, planned: "list[ComparedPlan]", *, as_png: bool) -> None:
         write_file(path, png(drawn))
 
 
-def _print_json(planned: "list[ComparedPlan]", *, as_list: bool) -> None:
-    """One plan's record, or a list of them."""
+def _checkpoints(planned: "list[ComparedPlan]", *, is_comparison: bool) -> "tuple[CheckpointPlace, ...]":
+    """The cheapest places for checkpoints of one plan.
+
+    Raises:
+        PlanError: there are several plans.
+    """
+    from kibi.reports.checkpoints import cheapest_places  # noqa: PLC0415
+
+    if is_comparison:
+        raise PlanError("--checkpoints is for one plan. Give one model, and leave --compare out.")
+    return cheapest_places(planned[0].planned)
+
+
+def _print_json(planned: "list[ComparedPlan]", places: "tuple[CheckpointPlace, ...]", *, as_list: bool) -> None:
+    """One plan's record, with the places for checkpoints that were asked for; or a list of records."""
     from kibi.reports.plan_comparison import comparison_record  # noqa: PLC0415
     from kibi.reports.plan_record import plan_record  # noqa: PLC0415
 
     if as_list:
         print_json(comparison_record(planned))
     else:
-        print_json(plan_record(planned[0].planned))
+        found = {"checkpoints": [asdict(each) for each in places]} if places else {}
+        print_json({**plan_record(planned[0].planned), **found})
 
 
 def _show_picture(planned: "ComparedPlan") -> None:

@@ -1,14 +1,17 @@
 """Collects, once, all facts that the C text of one model needs: calls, packed constants, fill rows, row places."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from kibi.codegen.c_text import integer_bits, integer_type
-from kibi.codegen.schedule import Schedule, schedule_of
+from kibi.codegen.extras import NO_EXTRAS, Extras
+from kibi.codegen.provenance import digest
+from kibi.codegen.schedule import Form, Schedule, schedule_of
 from kibi.dtypes import Array, DType
 from kibi.ir import Graph, KernelCall, NodeView, RowAccess, Tensor, early_exits
 from kibi.kernels.headers import check_header
@@ -19,6 +22,8 @@ from kibi.targets import Target
 from kibi.text.c import CCode, code, element_type, identifier, name_part, name_words, plain, type_name, word
 from kibi.text.reserved import SPACE
 
+LEASE_BYTES = 4
+"""Bytes of the word that says whose the bytes of an arena are."""
 _STATE_ALIGNMENT = 8
 """The alignment in bytes of each variable in the model's struct, which suits every element type."""
 PLAN_TABLE_PREFIX = "plan_"
@@ -33,6 +38,7 @@ class EmitContext:
         planned, target: what is written, and for whom.
         name: what a graph inside of an operator is called; empty: the model's own name.
         is_subgraph: true if it is a graph inside of an operator.
+        extras: the optional parts; a graph inside of an operator has none.
         written: the subgraphs that are bound so far, by their identity: operators that run the same one share it.
     """
 
@@ -40,6 +46,7 @@ class EmitContext:
     target: Target
     name: str = ""
     is_subgraph: bool = False
+    extras: Extras = NO_EXTRAS
     written: "dict[int, EmitContext]" = field(default_factory=dict, repr=False)
 
     @property
@@ -162,7 +169,7 @@ class EmitContext:
     @cached_property
     def schedule(self) -> Schedule:
         """The form in which the order is written."""
-        return schedule_of(self.graph, self.plan, keeps_place=self.streams)
+        return schedule_of(self.graph, self.plan, keeps_place=self.keeps_place)
 
     @cached_property
     def receivers(self) -> int:
@@ -183,6 +190,23 @@ class EmitContext:
     def streams(self) -> bool:
         """True if inputs arrive row by row."""
         return self.receivers > 0
+
+    @property
+    def keeps_place(self) -> bool:
+        """True if an inference may pause in the middle, so that the model's struct keeps its place in the order."""
+        return self.streams or self.extras.slices
+
+    @cached_property
+    def cursor(self) -> tuple[str, ...]:
+        """The fields of the model's struct that say how far an inference has come."""
+        if not self.keeps_place:
+            return ()
+        is_short = self.schedule.form is Form.RUNS and not self.streams
+        fields = ["line", "step"] if is_short else ["line", "turn", "function", "step"]
+        fields += ["done"] if self.extras.counts else []
+        # The place moves over lines without steps before the first row comes, so it does not tell.
+        fields += ["has_begun"] if self.extras.lease and self.streams else []
+        return (*fields, *(["is_stopped"] if self.streams and self.can_end else []))
 
     @cached_property
     def external(self) -> tuple[int, ...]:
@@ -219,6 +243,19 @@ class EmitContext:
     def cursor_type(self) -> CCode:
         """The C type of such a number."""
         return integer_type([len(self.plan.steps)])
+
+    @cached_property
+    def lead_bytes(self) -> int:
+        """Bytes of the arena before its first buffer, for the word of the lease."""
+        if not self.extras.lease:
+            return 0
+        return max((LEASE_BYTES, *(buffer.alignment for buffer in self.plan.buffers)))
+
+    @cached_property
+    def identity(self) -> int:
+        """A number of 32 bits for the model with its plan: others have others."""
+        facts = f"{digest(self.graph)} {self.target.name} {replace(self.plan, solve_seconds=0.0).to_json()}"
+        return int.from_bytes(hashlib.sha256(facts.encode()).digest()[:4], "little")
 
     def c_type(self, tensors: tuple[int, ...]) -> CCode:
         """The C type of the elements of all these tensors; `void` where they differ."""

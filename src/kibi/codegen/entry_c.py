@@ -1,10 +1,10 @@
 """C text of the public functions: declarations for the header, definitions for the source."""
 
-from kibi.codegen import memory_c
+from kibi.codegen import lease_c, lives_c, memory_c, slices_c
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.events_c import refuse, report
-from kibi.eager.inference_events import InferenceEnded, InferenceStarted, MoreInputNeeded, RowReceived
-from kibi.text.c import CCode, code, lines
+from kibi.eager.inference_events import InferenceEnded, InferenceStarted, RowReceived
+from kibi.text.c import CCode, code, lines, word
 
 
 def declarations(b: EmitContext) -> CCode:
@@ -28,7 +28,7 @@ $init""",
     if b.variables:
         parts.append(_variable_declarations(b))
     parts.append(_streaming_declarations(b) if b.streams else _input_declaration(b))
-    return lines([*parts, _output_declarations(b)])
+    return lines([*parts, _output_declarations(b), slices_c.declarations(b), lives_c.declarations(b)])
 
 
 def _external_declaration(b: EmitContext) -> CCode:
@@ -120,11 +120,14 @@ void ${name}_rewind(${name}_t *model);
 
 
 def _cursor(b: EmitContext) -> CCode:
-    """The fields that say how far an inference has come that waits for a row."""
-    if not b.streams:
+    """The fields that say how far an inference has come that waits for a row, or for the next slice."""
+    if not b.keeps_place:
         return code("")
-    found = code("    $kind line, turn, function, step;\n", kind=b.cursor_type)
-    if b.can_end:
+    names = code(", ").join(word(name) for name in b.cursor if name != "is_stopped")
+    found = code("    $kind $names;\n", kind=b.cursor_type, names=names)
+    if b.extras.checkpoints:
+        found = code("    uint32_t sequence; /* of the newest checkpoint; 0: not known */\n") + found
+    if "is_stopped" in b.cursor:
         found += code("    $kind is_stopped; /* whether an operator ended the inference */\n", kind=b.cursor_type)
     return found
 
@@ -139,11 +142,15 @@ def _push_head(b: EmitContext) -> CCode:
 def definitions(b: EmitContext) -> CCode:
     """The functions' subgraphs."""
     parts = [
+        lease_c.helpers(b),
         memory_c.reset(b),
         memory_c.init(b),
         memory_c.set_external_buffer(b),
+        slices_c.rewind(b),
         _push(b) if b.streams else _accessor(b, "input"),
         _accessor(b, "output"),
+        _run_for(b),
+        lives_c.definitions(b, _ready(b)),
         _invoke(b),
     ]
     return code("\n").join(part for part in parts if part)
@@ -154,9 +161,17 @@ def _accessor(b: EmitContext, role: str) -> CCode:
     tensors = b.graph.inputs if is_input else b.graph.outputs
     kind = b.c_type(tensors) if is_input else code("const $kind", kind=b.c_type(tensors))
     cases = (
-        code("    case $number:\n        return $place;\n", number=number, place=_place(b, index, kind))
+        code(
+            "    case $number:\n${begin}        return $place;\n",
+            number=number,
+            begin=lease_c.hand_over(b, number) if is_input else code(""),
+            place=_place(b, index, kind),
+        )
         for number, index in enumerate(tensors)
     )
+    is_lost = code("")
+    if not is_input and any(b.graph.tensors[index].is_planned for index in tensors):
+        is_lost = lease_c.check(b, result=code("NULL"))
     return code(
         """\
 $kind *${name}_$role(${model}${name}_t *model, unsigned index)
@@ -164,7 +179,7 @@ $kind *${name}_$role(${model}${name}_t *model, unsigned index)
     if (model == NULL || $is_new) {
         return NULL;
     }
-    switch (index) {
+${is_lost}    switch (index) {
 ${cases}    default:
         return NULL;
     }
@@ -175,6 +190,7 @@ ${cases}    default:
         role=code("input") if is_input else code("output"),
         model=code("") if is_input else code("const "),
         is_new=memory_c.is_new(b),
+        is_lost=is_lost,
         cases=lines(cases),
     )
 
@@ -198,60 +214,55 @@ def _ready(b: EmitContext) -> CCode:
 
 
 def _push(b: EmitContext) -> CCode:
+    call = slices_c.run_call(b, code("0u"), "row")
     wrong = code("${name}_expected_input(model) < 0", name=b.prefix)
     if len(b.graph.inputs) > 1:
         wrong = code("${name}_expected_input(model) != (int)input", name=b.prefix)
+    checks = _ready(b) + refuse(code("row == NULL"), "KIBI_ERROR_NULL") + lease_c.check_stream(b, takes=True)
+    checks += refuse(wrong, "KIBI_ERROR_SEQUENCE")
     return code(
         """\
-void ${name}_rewind(${name}_t *model)
-{
-    if (model != NULL) {
-        model->line = 0;
-        model->turn = 0;
-        model->function = 0;
-        model->step = 0;
-${stopped}    }
-}
-
 int ${name}_expected_input(${name}_t *model)
 {
     if (model == NULL || $is_missing) {
         return -1;
     }
-    ${name}_run(model, NULL); /* all steps that need no row */
+${lease}    $advance /* all steps that need no row */
     return ${name}_waits_for(model);
 }
 
 $head
 {
-${checks}${report}    ${name}_run(model, row);
+${checks}${report}    $run;
     return KIBI_OK;
 }
 """,
         name=b.prefix,
-        stopped=code("        model->is_stopped = 0;\n") if b.can_end else code(""),
+        advance=slices_c.all_steps(b),
+        run=code("(void)$call", call=call) if b.extras.slices else call,
         is_missing=memory_c.is_missing(b),
         head=_push_head(b),
-        checks=_ready(b) + refuse(code("row == NULL"), "KIBI_ERROR_NULL") + refuse(wrong, "KIBI_ERROR_SEQUENCE"),
+        lease=lease_c.check_stream(b, takes=lease_c.computes_first(b), result=code("-1")),
+        checks=checks,
         report=report(RowReceived),
     )
 
 
 def _invoke(b: EmitContext) -> CCode:
+    if b.extras.slices and not b.streams:
+        return _invoke_at_once(b)
     run = code("${name}_run($memory)", name=b.prefix, memory=memory_c.of_model(b))
-    ended = refuse(code("ended == 2"), "KIBI_ERROR_LIMIT") if b.graph.loops else code("")
-    if b.early_exits:
-        told = report(MoreInputNeeded, 2)
-        ended += code("    if (ended != 0) {\n${report}        return KIBI_NEED_MORE_INPUT;\n    }\n", report=told)
+    ended = slices_c.endings(b)
     if b.streams:
-        body = refuse(code("${name}_expected_input(model) >= 0", name=b.prefix), "KIBI_ERROR_SEQUENCE")
+        body = lease_c.check_stream(b, takes=False)
+        body += refuse(code("${name}_expected_input(model) >= 0", name=b.prefix), "KIBI_ERROR_SEQUENCE")
         if b.can_end:
             body += code("    const int ended = model->is_stopped;\n")
         body += code("    ${name}_rewind(model);\n$ended", name=b.prefix, ended=ended)
     elif b.can_end:
-        body = report(InferenceStarted) + code("    const int ended = $run;\n$ended", run=run, ended=ended)
+        body = _started(b) + code("    const int ended = $run;\n$ended", run=run, ended=ended)
     else:
-        body = report(InferenceStarted) + code("    $run;\n", run=run)
+        body = _started(b) + code("    $run;\n", run=run)
     return code(
         """\
 kibi_status ${name}_invoke(${name}_t *model)
@@ -264,3 +275,38 @@ ${ready}${body}${report}    return KIBI_OK;
         body=body,
         report=report(InferenceEnded),
     )
+
+
+def _invoke_at_once(b: EmitContext) -> CCode:
+    """The function that runs all slices of an inference."""
+    return code(
+        """\
+kibi_status ${name}_invoke(${name}_t *model)
+{
+${ready}    ${name}_rewind(model);
+${started}    return ${name}_go_on(model, UINT32_MAX);
+}
+""",
+        name=b.prefix,
+        ready=_ready(b),
+        started=_started(b),
+    )
+
+
+def _started(b: EmitContext) -> CCode:
+    """The statements with which an inference on stored or external inputs begins."""
+    take = lease_c.begin(b)
+    taken = code("    $take\n", take=take) if take else lease_c.check(b)
+    return taken + report(InferenceStarted)
+
+
+def _run_for(b: EmitContext) -> CCode:
+    """The function that runs a slice; nothing without slices."""
+    if not b.extras.slices:
+        return code("")
+    checks = _ready(b) + refuse(code("steps == 0u"), "KIBI_ERROR_STEPS")
+    if b.streams:
+        return slices_c.definitions(b, checks + lease_c.check_stream(b, takes=lease_c.computes_first(b)))
+    take = lease_c.begin(b)
+    begins = slices_c.begins(b, take)
+    return slices_c.definitions(b, checks + (begins + lease_c.check(b) if take else lease_c.check(b) + begins))

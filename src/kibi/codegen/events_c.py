@@ -11,8 +11,27 @@ def report(event: EventType, indent: int = 1) -> CCode:
     return code("${space}KIBI_EVENT($name, $id);\n", space=space, name=word(event.name), id=hexadecimal(event.id()))
 
 
-def refuse(condition: CCode, status: str, indent: int = 1) -> CCode:
-    """The statement that returns an error, and reports it, where a condition holds."""
+def fail(status: str, indent: int = 1) -> CCode:
+    """The statements that report an error, and return it."""
+    error = ERRORS[status]
+    return code(
+        "${space}KIBI_ERROR($error, $id);\n${space}return $status;\n",
+        space=code("").join([code("    ")] * indent),
+        error=word(error.name),
+        id=hexadecimal(error.id()),
+        status=word(status),
+    )
+
+
+def refuse(condition: CCode, status: str, indent: int = 1, *, result: CCode | None = None) -> CCode:
+    """The statement that returns an error, and reports it, where a condition holds.
+
+    Args:
+        condition: in C.
+        status: the status code of the error.
+        indent: how often the statement is indented.
+        result: what is returned; None: the status code.
+    """
     error = ERRORS[status]
     return code(
         """\
@@ -25,5 +44,5 @@ ${space}}
         condition=condition,
         error=word(error.name),
         id=hexadecimal(error.id()),
-        status=word(status),
+        status=word(status) if result is None else result,
     )

@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from kibi.codegen import memory_c
+from kibi.codegen import lives_c, memory_c
 from kibi.codegen.earlier import file_digest, obsolete_files
 from kibi.codegen.emit_context import EmitContext
+from kibi.codegen.extras import NO_EXTRAS, Extras
 from kibi.codegen.model_c import ModelText, body_text, model_text
 from kibi.codegen.project import cmake_lists, example_main
 from kibi.codegen.provenance import LICENSE, cmake_first_lines, digest, first_lines, license_text, of_weights
@@ -29,6 +30,8 @@ _FEATURE = re.compile(r"^#ifndef (KIBI_\w+)\n#define \1 1\b", re.MULTILINE)
 """The lines with which a kernel's file declares a part that can be left out."""
 KERNELS = "kernels"
 """The folder of the kernels and of the headers that they include."""
+SEQUENCE_BYTES = 4
+"""Bytes of the number of a checkpoint."""
 _WORD_BYTES = 8
 """Variables in a model's struct are aligned for any element."""
 
@@ -43,10 +46,13 @@ class CompiledModel:
         labels: the name of each node in reports.
         kernels: the C kernel that the steps of each node call.
         pointers: number of pointers in the model's struct.
-        cursor_bytes: bytes after the pointers that hold the position of an inference that waits for a row.
+        cursor_bytes: bytes after the pointers that hold the position of an inference that waits for a row or a slice.
         external: the tensors in external buffers, in the order of their numbers.
         regions: the regions that `init` is given; none where there is one arena.
         variable_bytes: bytes in the struct of the tensors that keep their values between inferences.
+        extras: its optional parts.
+        arena_bytes: bytes of its arena: those of the plan, after what a lease takes; 0 where it has regions.
+        sequence_bytes: bytes in the struct of the number of the newest checkpoint.
     """
 
     planned: PlannedModel
@@ -58,6 +64,9 @@ class CompiledModel:
     external: tuple[int, ...] = ()
     regions: tuple[RegionUse, ...] = ()
     variable_bytes: int = 0
+    extras: Extras = NO_EXTRAS
+    arena_bytes: int = 0
+    sequence_bytes: int = 0
 
     @property
     def graph(self) -> Graph:
@@ -74,7 +83,7 @@ class CompiledModel:
         size, unit = self.pointers * pointer_bytes, pointer_bytes
         if self.variable_bytes:
             size, unit = -(-size // _WORD_BYTES) * _WORD_BYTES + self.variable_bytes, _WORD_BYTES
-        return -(-(size + self.cursor_bytes) // unit) * unit
+        return -(-(size + self.sequence_bytes + self.cursor_bytes) // unit) * unit
 
     @property
     def early_exits(self) -> bool:
@@ -128,6 +137,7 @@ def generate(
     *,
     name: str | None = None,
     command: str | None = None,
+    extras: Extras = NO_EXTRAS,
 ) -> Library:
     """The library as text: the same input gives the same bytes.
 
@@ -136,6 +146,7 @@ def generate(
         target: the processor.
         name: of the library; None: the first model's.
         command: what each file states that made it; None: the equal `kibi compile` line.
+        extras: the optional parts that each model gets.
 
     Raises:
         InputError: no model, two of one name, a name that would break the library, or two models that need one file's name.
@@ -144,8 +155,10 @@ def generate(
     if not names or len(set(names)) != len(names):
         raise InputError(f"a library takes one or more models of different names; given: {', '.join(names) or 'none'}.")
     library = identifier(name or names[0], "the library")
-    made_by = command or _command([each.graph for each in models], target)
-    bindings = [EmitContext(each, target) for each in models]
+    made_by = command or _command([each.graph for each in models], target, extras)
+    bindings = [EmitContext(each, target, extras=extras) for each in models]
+    for b in bindings:
+        _check_extras(b)
     files = _Files(made_by, [b.graph for b in bindings])
     for b in bindings:
         files.add_model(b, model_text(b), b.graph)
@@ -154,7 +167,8 @@ def generate(
     if len(bindings) > 1:
         files.add(FileName(f"{library.text}_models.h"), _joint_header(library, bindings))
     every = [each for b in bindings for each in b.with_subgraphs]
-    shared = closure(frozenset().union(*(b.kernels for b in every)), target.kernel_sets)
+    checkpoints = lives_c.KERNELS if extras.checkpoints else frozenset()
+    shared = closure(checkpoints.union(*(b.kernels for b in every)), target.kernel_sets)
     needed = frozenset().union(*(call.features for b in every for call in b.calls))
     texts = {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}
     for file_name, text in texts.items():
@@ -168,6 +182,31 @@ def generate(
         files.add(FileName(f"{b.prefix.text}.json"), _record(b, digests))
     ordered = dict(sorted(files.texts.items(), key=lambda file: file[0].path))
     return Library(library.text, target, tuple(map(_compiled, bindings)), ordered)
+
+
+def _check_extras(b: EmitContext) -> None:
+    """Checks that a plan allows the optional parts.
+
+    Raises:
+        InputError: they need one arena that holds everything.
+    """
+    needs = [name for name in ("lease", "spare", "checkpoints") if getattr(b.extras, name)]
+    if needs and b.regions:
+        raise InputError(
+            f"{b.graph.source}: --{needs[0]} is for a model in one arena, and this plan has {len(b.regions)} regions. "
+            "Plan without regions, or leave it out."
+        )
+    if b.extras.checkpoints and b.streams:
+        raise InputError(
+            f"{b.graph.source}: rows that stream are lost with the power, so that no checkpoint can go on with them. Plan with "
+            "stored inputs, or leave --checkpoints out."
+        )
+    if b.extras.checkpoints and b.external:
+        name = b.graph.tensors[b.external[0]].name
+        raise InputError(
+            f"{b.graph.source}: a checkpoint saves the arena and the state, but {name!r} is in an external buffer. Plan with all "
+            "tensors stored, or leave --checkpoints out."
+        )
 
 
 class _Files:
@@ -215,11 +254,12 @@ class _Files:
         self.add(FileName(f"{name}_weights.c"), of_weights() + text.weights_source, [model])
 
 
-def _command(graphs: Sequence[Graph], target: Target) -> str:
+def _command(graphs: Sequence[Graph], target: Target, extras: Extras) -> str:
     """The command that makes an equal library."""
     keys = dict.fromkeys(graph.signature.key for graph in graphs if graph.signature is not None)
     words = [*(graph.source for graph in graphs), "--target", target.name]
     words += [word for key in keys for word in ("--signature", key)]
+    words += extras.words
     return f"kibi compile {' '.join(words)}"
 
 
@@ -241,10 +281,13 @@ def _compiled(b: EmitContext) -> CompiledModel:
         labels=tuple(map(b.label, numbers)),
         kernels=tuple(call.kernel for call in b.calls),
         pointers=(len(b.regions) or 1) + len(b.external) + bool(b.variables),
-        cursor_bytes=(5 if b.can_end else 4) * b.cursor_bytes if b.streams else 0,
+        cursor_bytes=len(b.cursor) * b.cursor_bytes,
+        sequence_bytes=SEQUENCE_BYTES if b.extras.checkpoints else 0,
         external=b.external,
         regions=b.regions,
         variable_bytes=b.variable_bytes,
+        extras=b.extras,
+        arena_bytes=0 if b.regions else memory_c.arena_bytes(b),
     )
 
 
@@ -258,7 +301,7 @@ def _joint_header(library: CCode, bindings: Sequence[EmitContext]) -> CCode:
 #define ${upper}_MODELS_ARENA_ALIGNMENT ${alignment}u
 """,
             upper=library.upper(),
-            size=max(b.plan.arena_bytes for b in bindings),
+            size=max(map(memory_c.arena_bytes, bindings)),
             alignment=max(memory_c.alignment(b, b.plan.region_names[0]) for b in bindings),
         )
     return code(

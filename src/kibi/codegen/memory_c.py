@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kibi.codegen.emit_context import EmitContext
+from kibi.codegen.emit_context import LEASE_BYTES, EmitContext
 from kibi.codegen.events_c import refuse
 from kibi.codegen.schedule import Takes
 from kibi.ir import Tensor
@@ -119,9 +119,15 @@ def fields(b: EmitContext) -> CCode:
     return found
 
 
+def arena_bytes(b: EmitContext) -> int:
+    """Bytes of the arena: those of the plan, after what a lease takes."""
+    return b.lead_bytes + b.plan.arena_bytes
+
+
 def alignment(b: EmitContext, region: str) -> int:
-    """The alignment that a region's start must have: that of its most aligned buffer."""
-    return max((buffer.alignment for buffer in b.plan.buffers if buffer.region == region), default=1)
+    """The alignment that a region's start must have: that of its most aligned buffer, or of the word of a lease."""
+    least = LEASE_BYTES if b.extras.lease else 1
+    return max((least, *(buffer.alignment for buffer in b.plan.buffers if buffer.region == region)))
 
 
 def macros(b: EmitContext) -> CCode:
@@ -168,7 +174,7 @@ def _arena_macros(b: EmitContext) -> CCode:
 #define ${upper}_ARENA_ALIGNMENT ${alignment}u
 """,
         upper=b.upper,
-        bytes=b.plan.arena_bytes,
+        bytes=arena_bytes(b),
         alignment=alignment(b, b.plan.region_names[0]),
     )
 
@@ -227,9 +233,11 @@ def in_region(b: EmitContext, constant: CCode) -> CCode:
 def init(b: EmitContext) -> CCode:
     """Returns the function that gives the model its memory."""
     if not b.regions:
-        checks = _checks(code("arena"), code("arena_bytes"), code("${upper}_ARENA", upper=b.upper), b.plan.arena_bytes)
+        checks = _checks(code("arena"), code("arena_bytes"), code("${upper}_ARENA", upper=b.upper), arena_bytes(b))
         keep = code(
-            "    $memory = (uint8_t *)arena;\n", memory=code("model->arena") if b.is_plain else code("model->memory[0]")
+            "    $memory = (uint8_t *)arena$lead;\n",
+            memory=code("model->arena") if b.is_plain else code("model->memory[0]"),
+            lead=code(" + $lead", lead=b.lead_bytes) if b.lead_bytes else code(""),
         )
     else:
         checks, keep = refuse(code("regions == NULL || region_bytes == NULL"), "KIBI_ERROR_NULL"), code("")
@@ -244,7 +252,8 @@ def init(b: EmitContext) -> CCode:
         code("    model->memory[$number] = NULL;\n", number=number) for number in range(0 if b.is_plain else own)
     )
     cleared += code("    model->arena = NULL;\n") if b.is_plain else code("")
-    rewind = code("    ${name}_rewind(model);\n", name=b.prefix) if b.streams else code("")
+    rewind = code("    ${name}_rewind(model);\n", name=b.prefix) if b.keeps_place else code("")
+    rewind += code("    model->sequence = 0u;\n") if b.extras.checkpoints else code("")
     if b.variables:
         keep += code("    model->memory[$own] = (uint8_t *)(void *)model->state;\n", own=own)
         rewind += code("    ${name}_reset(model);\n", name=b.prefix)

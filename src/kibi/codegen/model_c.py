@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kibi.codegen import memory_c, shared_steps_c, subgraph_c
+from kibi.codegen import lives_c, memory_c, shared_steps_c, subgraph_c
 from kibi.codegen.c_text import call_statement, product, wrapped
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.entry_c import declarations, definitions
@@ -66,7 +66,7 @@ def _header(b: EmitContext) -> CCode:
 #define ${upper}_H
 
 #include "kernels/kibi.h"
-
+${slots}
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -79,7 +79,8 @@ ${macros}${inputs}${outputs}${declarations}
 #endif
 """,
         upper=b.upper,
-        macros=memory_c.macros(b),
+        slots=code('#include "kernels/kibi_newest_slot.h"\n') if b.extras.checkpoints else code(""),
+        macros=memory_c.macros(b) + lives_c.macros(b),
         inputs=_constants(b, "input", b.graph.inputs),
         outputs=_constants(b, "output", b.graph.outputs),
         declarations=declarations(b),

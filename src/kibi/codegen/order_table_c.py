@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kibi.codegen import slices_c
 from kibi.codegen.c_text import integer_bits, integer_type
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.memory_c import argument, ending, of_model, parameter, run_parameters, run_result, run_start
@@ -141,6 +142,8 @@ ${entries}};
         count=len(runs),
         entries=_entries(b),
     )
+    if b.extras.slices:
+        return table + slices_c.runs_driver(b, kind, len(runs))
     if b.streams:
         return table + _plain_resumed(b, kind)
     step = _Step(code("plan_order[i][0]"), code("(int32_t)plan_order[i][1]"), code("(int32_t)plan_order[i][2]"))
@@ -261,8 +264,15 @@ $driver""",
         fields=lines(code("    $kind $name;\n", kind=integer_type(column), name=word(name)) for name, column in typed),
         count=len(entries),
         table=lines(_row(b, line, names, row) for line, row in zip(entries, rows, strict=True)),
-        driver=_lines_resumed(b, len(entries)) if b.streams else _lines_driver(b, len(entries)),
+        driver=_driver(b, len(entries)),
     )
+
+
+def _driver(b: EmitContext, count: int) -> CCode:
+    """The function that follows lines."""
+    if b.extras.slices:
+        return slices_c.lines_driver(b, count)
+    return _lines_resumed(b, count) if b.streams else _lines_driver(b, count)
 
 
 def _row(b: EmitContext, line: Line, names: Sequence[str], numbers: Sequence[int]) -> CCode:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kibi.codegen.emit_context import EmitContext
-from kibi.codegen.memory_c import region_macro
+from kibi.codegen.memory_c import arena_bytes, region_macro
 from kibi.text.c import CCode, code, element_type, lines, string_literal
 from kibi.text.cmake import CMakeText, argument, cmake
 from kibi.text.file_name import FileName
@@ -88,7 +88,7 @@ def _memory(b: EmitContext) -> CCode:
         for use in b.regions
     ]
     if not b.regions:
-        parts.append(_words(code("arena"), code("${upper}_ARENA_BYTES", upper=b.upper), b.plan.arena_bytes))
+        parts.append(_words(code("arena"), code("${upper}_ARENA_BYTES", upper=b.upper), arena_bytes(b)))
     for number, index in enumerate(b.external):
         size = code("${upper}_EXTERNAL_${number}_BYTES", upper=b.upper, number=number)
         size_bytes = b.graph.tensors[index].type.size_bytes

@@ -11,6 +11,8 @@ EmbeddedPlanLeft = declare_event(
     "EmbeddedPlanLeft",
     "the model file carries a plan that an interpreter does not follow, for the reason that is given",
 )
+CheckpointWritten = declare_event("CheckpointWritten", "a slot holds all that the inference needs to go on from here")
+CheckpointRead = declare_event("CheckpointRead", "an inference can go on from the newest checkpoint")
 
 NullPointer = declare_error("NullPointer", "a pointer is null")
 ArenaTooSmall = declare_error("ArenaTooSmall", "the arena, or an external buffer, has fewer bytes than the plan needs")
@@ -24,8 +26,12 @@ FileRefused = declare_error(
 KernelMissing = declare_error(
     "KernelMissing", "a plan file needs a kernel, or room for one, that the core does not have"
 )
+NoSteps = declare_error("NoSteps", "a slice of an inference has no steps")
+ArenaTaken = declare_error("ArenaTaken", "somebody else has used the arena since the inference began")
+NoCheckpoint = declare_error("NoCheckpoint", "no slot has a complete checkpoint of the model")
+StorageFailed = declare_error("StorageFailed", "a slot for checkpoints cannot be read or written")
 
-EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived)
+EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived, CheckpointWritten, CheckpointRead)
 """The events of C that are no errors."""
 ERRORS = {
     "KIBI_ERROR_NULL": NullPointer,
@@ -36,5 +42,9 @@ ERRORS = {
     "KIBI_ERROR_LIMIT": LoopTooLong,
     "KIBI_ERROR_FILE": FileRefused,
     "KIBI_ERROR_KERNEL": KernelMissing,
+    "KIBI_ERROR_STEPS": NoSteps,
+    "KIBI_ERROR_ARENA_LEASE": ArenaTaken,
+    "KIBI_ERROR_CHECKPOINT": NoCheckpoint,
+    "KIBI_ERROR_STORAGE": StorageFailed,
 }
 """The reported error, by status code of the C library."""

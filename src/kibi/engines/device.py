@@ -7,7 +7,7 @@ import numpy as np
 from kibi.codegen import Library
 from kibi.dtypes import Array
 from kibi.emulator import Call, Core
-from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, STATUS, entry_points, written_sources
+from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, PAUSED, STATUS, entry_points, written_sources
 from kibi.errors import EmulationError, LimitError
 from kibi.ops import While
 from kibi.runtime import check_inputs
@@ -50,17 +50,21 @@ class DeviceEngine:
         longest = max(self._model.graph.tensors[index].type.row_bytes for index in self._model.graph.inputs)
         self._row = self._core.allocate("row", longest, alignment=8, writable=False) if self._model.arrivals else 0
         self.last: Call | None = None
+        self.slices: tuple[Call, ...] = ()
 
     @property
     def state_bytes(self) -> int:
         """`sizeof` the model's struct."""
         return self._model.state_bytes()
 
-    def run(self, inputs: Sequence[Array], *, instruction_limit: int = 10_000_000_000) -> list[Array]:
+    def run(
+        self, inputs: Sequence[Array], *, slice_steps: int | None = None, instruction_limit: int = 10_000_000_000
+    ) -> list[Array]:
         """Runs one inference; without outputs if an operator ended it early. `last` then holds its costs.
 
         Args:
             inputs: one array for each model input, of its shape and type.
+            slice_steps: the row steps of a slice, for a library with slices, whose costs `slices` then holds; None: all at once.
             instruction_limit: the most instructions that each call may take.
 
         Raises:
@@ -73,12 +77,16 @@ class DeviceEngine:
             if index not in graph.streamed_inputs:
                 place = self._external.get(index) or self._call("input", self._state, number).value
                 self._core.write(place, array.tobytes())
-        calls = []
+        calls, self.slices = [], ()
         for number, row in self._model.arrivals:
+            calls += self._in_slices(slice_steps, instruction_limit)
             if self._model.early_exits and self.call("expected_input") < 0:
                 break
             calls.append(self._push(arrays[number], number, row, instruction_limit))
-        self.last = self._call("invoke", self._state, instruction_limit=instruction_limit)
+        calls += self._in_slices(slice_steps, instruction_limit)
+        if slice_steps is None or self._model.arrivals:
+            calls.append(self._call("invoke", self._state, instruction_limit=instruction_limit))
+        self.last = calls.pop()
         status = self.last.signed_value
         for call in reversed(calls):
             self.last = call.then(self.last)
@@ -99,6 +107,16 @@ class DeviceEngine:
         """Instructions that a node's steps took in the last run, with all that they called."""
         return 0 if self.last is None else self.last.by_operator.get(self._label(node), 0)
 
+    def _in_slices(self, steps: int | None, instruction_limit: int) -> list[Call]:
+        """Runs what can be run, in slices; nothing without a number of steps."""
+        if steps is None:
+            return []
+        made = [self._call("run_for", self._state, steps, instruction_limit=instruction_limit)]
+        while made[-1].value == PAUSED:
+            made.append(self._call("run_for", self._state, steps, instruction_limit=instruction_limit))
+        self.slices += tuple(made)
+        return made
+
     def _push(self, array: Array, number: int, row: int, instruction_limit: int) -> Call:
         """Hands over one row of an input."""
         kind = self._model.graph.tensors[self._model.graph.inputs[number]].type
@@ -109,11 +127,13 @@ class DeviceEngine:
     def _initialize(self, arena_alignment: int) -> None:
         """Allocates blocks for the regions, aligned exactly as the library asks: code that relies on more alignment fails."""
         plan = self._model.plan
-        alignment = max((arena_alignment, *(buffer.alignment for buffer in plan.buffers)))
+        alignment = max(
+            (arena_alignment, 4 if self._model.extras.lease else 1, *(buffer.alignment for buffer in plan.buffers))
+        )
         regions = self._model.regions
         if not regions:
-            arena = self._core.allocate("arena", plan.arena_bytes, alignment=alignment)
-            self._call("init", self._state, arena, plan.arena_bytes)
+            arena = self._core.allocate("arena", self._model.arena_bytes, alignment=alignment)
+            self._call("init", self._state, arena, self._model.arena_bytes)
             return
         sizes = [use.used_bytes for use in regions]
         blocks = [self._core.allocate(use.name, use.used_bytes, alignment=alignment) for use in regions]
@@ -133,9 +153,9 @@ class DeviceEngine:
     def _call(self, function: str, *arguments: int, instruction_limit: int = 1_000_000) -> Call:
         name = f"{self._model.graph.name}_{function}"
         call = self._core.call(name, *arguments, operators=self._operators, instruction_limit=instruction_limit)
-        if function == "invoke" and call.signed_value == LIMIT_REACHED:
+        if function in ("invoke", "run_for") and call.signed_value == LIMIT_REACHED:
             raise LimitError(f"a loop of {self._model.graph.source}, in C on the emulated core,", While.most_turns)
-        if function not in ("input", "output") and call.value not in (0, MORE_INPUT):
+        if function not in ("input", "output") and call.value not in (0, MORE_INPUT, PAUSED):
             reason = STATUS.get(call.signed_value, "unknown")
             raise EmulationError(f"{name} returned {call.signed_value} ({reason})", function=name)
         return call

@@ -32,10 +32,16 @@ def entry_points(model: CompiledModel) -> list[str]:
     names = ["init", "output", "invoke"]
     names += ["set_external_buffer"] if model.external else []
     names += ["reset", "variable"] if model.variable_bytes else []
-    names += ["push_row", "expected_input", "rewind"] if model.arrivals else ["input"]
+    names += ["push_row", "expected_input"] if model.arrivals else ["input"]
+    names += ["rewind"] if model.arrivals or model.extras.slices else []
+    names += ["run_for"] if model.extras.slices else []
+    names += ["spare"] if model.extras.spare else []
+    names += ["checkpoint", "resume"] if model.extras.checkpoints else []
     return [f"{model.graph.name}_{name}" for name in names]
 
 
+PAUSED = 2
+"""The status of `run_for` if steps of the inference are left."""
 MORE_INPUT = 1
 """The status of `invoke` if an operator ended the inference early, so that there are no outputs."""
 LIMIT_REACHED = -6
@@ -49,5 +55,9 @@ STATUS = {
     -6: "a loop took more iterations than its limit",
     -16: "the bytes are no plan file of this version, or they were changed",
     -17: "the plan file needs a kernel that the core has not, or more room than it has",
+    -7: "a slice of no steps",
+    -8: "somebody else has used the arena",
+    -9: "no complete checkpoint of the model",
+    -10: "a slot cannot be read or written",
 }
 """The meaning of the C library's status codes."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from kibi.codegen import Library
 from kibi.dtypes import Array
-from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, STATUS, entry_points, written_sources
+from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, PAUSED, STATUS, entry_points, written_sources
 from kibi.errors import InternalError, LimitError
 from kibi.ir import TensorType
 from kibi.ops import While
@@ -43,6 +43,7 @@ class HostEngine:
         for name in {"input", "output", "variable"} & set(self._functions):
             self._functions[name].restype = _POINTER
         self._blocks: list[Array] = []
+        self.slices = 0
         self._state = ctypes.create_string_buffer(self._model.state_bytes(ctypes.sizeof(_POINTER)))
         self._initialize()
         kinds = [self._model.graph.tensors[index].type for index in self._model.external]
@@ -52,8 +53,12 @@ class HostEngine:
                 "set_external_buffer", ctypes.c_uint(number), _POINTER(block.ctypes.data), ctypes.c_size_t(block.nbytes)
             )
 
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
+    def run(self, inputs: Sequence[Array], *, slice_steps: int | None = None) -> list[Array]:
         """Runs one inference; without outputs if an operator ended it early.
+
+        Args:
+            inputs: one array for each model input, of its shape and type.
+            slice_steps: the row steps of a slice, for a library with slices; `slices` then says how many ran. None: all at once.
 
         Raises:
             InputError: an input does not fit.
@@ -66,15 +71,28 @@ class HostEngine:
                 self._external[self._model.external.index(index)][:] = array.reshape(-1).view(np.uint8)
             elif index not in graph.streamed_inputs:
                 ctypes.memmove(self.address("input", number), array.ctypes.data, array.nbytes)
+        self.slices, is_complete = 0, False
         for number, row in self._model.arrivals:
+            self._in_slices(slice_steps)
             if self._model.early_exits and self.call("expected_input") < 0:
                 break
             self._push(arrays[number], number, row)
-        is_complete = self._check("invoke")
+        if slice_steps is not None:
+            is_complete = self._in_slices(slice_steps)
+        if slice_steps is None or self._model.arrivals:
+            is_complete = self._check("invoke")
         for block in self._blocks:
             if (block[:_GUARD_BYTES] != _CANARY).any() or (block[-_GUARD_BYTES:] != _CANARY).any():
                 raise InternalError(f"{graph.name}_invoke wrote outside its arena")
         return self.outputs() if is_complete else []
+
+    def _in_slices(self, steps: int | None) -> bool:
+        """Runs what can be run, in slices; nothing without a number of steps. True if the inference came to its end."""
+        status = PAUSED if steps is not None else 0
+        while status == PAUSED:
+            status = self._checked("run_for", ctypes.c_uint32(steps or 0))
+            self.slices += 1
+        return status == 0
 
     def outputs(self) -> list[Array]:
         """The bytes of the outputs."""
@@ -91,8 +109,7 @@ class HostEngine:
 
     def _initialize(self) -> None:
         """Guarded blocks for the regions, which begin at multiples of the guard's size."""
-        plan = self._model.plan
-        sizes = [use.used_bytes for use in self._model.regions] or [plan.arena_bytes]
+        sizes = [use.used_bytes for use in self._model.regions] or [self._model.arena_bytes]
         places = [self._guarded(size) for size in sizes]
         if not self._model.regions:
             self._check("init", _POINTER(places[0]), ctypes.c_size_t(sizes[0]))
@@ -120,11 +137,15 @@ class HostEngine:
 
     def _check(self, function: str, *arguments: object) -> bool:
         """Calls a function. True if the inference came to its end, False if an operator ended it early."""
+        return self._checked(function, *arguments) == 0
+
+    def _checked(self, function: str, *arguments: object) -> int:
+        """Calls a function, and returns its status if that is no error."""
         status = self.call(function, *arguments)
         if status == LIMIT_REACHED:
             raise LimitError(f"a loop of {self._model.graph.source}, in C,", While.most_turns)
-        if status not in (0, MORE_INPUT):
+        if status not in (0, MORE_INPUT, PAUSED):
             raise InternalError(
                 f"{self._model.graph.name}_{function} returned {status}: {STATUS.get(status, 'unknown')}"
             )
-        return status == 0
+        return status

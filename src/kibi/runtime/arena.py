@@ -10,6 +10,7 @@ from kibi.eager.memory.lent import NotBytesError, lent_bytes
 from kibi.errors import ArenaError, InternalError
 from kibi.ir import Graph
 from kibi.planner.plan import Plan
+from kibi.runtime.lease import Lease
 
 CANARY = 0xC5
 """The value of each byte that no live buffer owns."""
@@ -40,6 +41,7 @@ class Arena:
         self.allocator = Recording(linear or HandleArena(1, alignment=1), Kind.PLANNED)
         if linear is not None:
             linear.resize_planned(plan.arena_bytes)
+        self.lease = Lease(self.bytes, graph.source)
         self._guard = guard
         self._plan = plan
         self._freed = _freed(plan) if guard else {}
@@ -48,7 +50,8 @@ class Arena:
         self._moment = -1
 
     def start(self) -> None:
-        """Writes canaries everywhere, before the first step."""
+        """Takes the bytes, and writes canaries everywhere, before the first step."""
+        self.lease.take()
         if self._guard:
             self.bytes[:] = CANARY
             self._owners[:] = 0

@@ -14,6 +14,7 @@ from kibi.dtypes import Array
 from kibi.eager.context import Context, entered_context
 from kibi.eager.handlers import Handler, NullHandler
 from kibi.eager.inference_events import (
+    ArenaTaken,
     InferenceEnded,
     InferenceStarted,
     LoopTooLong,
@@ -307,7 +308,8 @@ class Interpreter(NumberedTensors, Profiled):
             input: the number of the input.
 
         Raises:
-            InputError: the row does not fit, or another one is expected: see `expected_row`.
+            InputError: the row does not fit, or another one is expected: see `expected_row`; or another interpreter has used
+                the arena since the inference began.
         """
         expected, graph = self.expected_row, self._program.graph
         if expected is None:
@@ -325,6 +327,7 @@ class Interpreter(NumberedTensors, Profiled):
             if self._position == 0:
                 self._begin()
                 self._advance(None)
+            self._check_lease()
             self._receive(array.reshape(-1), None)
 
     def invoke(self) -> list[Array]:
@@ -336,7 +339,7 @@ class Interpreter(NumberedTensors, Profiled):
             As of `run`; `output` and `get_output` give the outputs one by one.
 
         Raises:
-            InputError: an input is not set, or rows are missing.
+            InputError: an input is not set, rows are missing, or another interpreter has used the arena.
         """
         expected, graph = self.expected_row, self._program.graph
         registered = self._registered_inputs()
@@ -353,6 +356,7 @@ class Interpreter(NumberedTensors, Profiled):
             what = "row {1} of input {0} is missing".format(*expected)
             raise InputError(f"{graph.source} cannot finish: {what}. Hand it over with `push_row`, or set the inputs.")
         with self._alone(), room_for(graph.source):
+            self._check_lease()
             return self._outputs()
 
     def reset(self) -> None:
@@ -428,6 +432,21 @@ class Interpreter(NumberedTensors, Profiled):
         self._program.begin()
         if not self._program.graph.streamed_inputs:
             self._handler.notify(InferenceStarted())
+
+    def _check_lease(self) -> None:
+        """Checks that no other interpreter has used the arena since the inference began.
+
+        Raises:
+            InputError: one has; the inference is forgotten.
+        """
+        other = self._program.arena.lease.taken_by
+        if other is not None:
+            self._handler.notify(ArenaTaken())
+            what = f"{other} has used the same arena since the inference began, so that its rows are lost"
+            raise InputError(
+                f"{self._given[0].source} cannot go on: {what}. Begin again with the first row, and end each inference before "
+                "another interpreter runs; or give each an arena of its own."
+            )
 
     def _outputs(self) -> list[Array]:
         self._position = 0

@@ -11,7 +11,7 @@
 
 /* What functions return: zero, or what was wrong; above zero there is nothing wrong. */
 typedef enum {
-    KIBI_PAUSED = 2,          /* an inference by slices has further steps */
+    KIBI_PAUSED = 2, /* a slice of an inference has run, and further ones are left */
     KIBI_NEED_MORE_INPUT = 1, /* no outputs this time: an operator waits for the inputs of further inferences */
     KIBI_OK = 0,
     KIBI_ERROR_NULL = -1,            /* a pointer is null */
@@ -20,6 +20,10 @@ typedef enum {
     KIBI_ERROR_NOT_INITIALIZED = -4, /* the model has not all its memory yet: init, or set_external_buffer, comes first */
     KIBI_ERROR_SEQUENCE = -5,            /* a row or a call out of turn: rows are missing, or another one is expected */
     KIBI_ERROR_LIMIT = -6,           /* a loop took more turns than KIBI_WHILE_LIMIT: no outputs; the next inference begins anew */
+    KIBI_ERROR_STEPS = -7,           /* a slice of no steps */
+    KIBI_ERROR_ARENA_LEASE = -8,     /* somebody else has used the arena since the inference began: begin it anew */
+    KIBI_ERROR_CHECKPOINT = -9,      /* no slot has a complete checkpoint of this model with this plan */
+    KIBI_ERROR_STORAGE = -10,        /* a slot cannot be read or written */
     KIBI_ERROR_FILE = -16,           /* the bytes are no plan file of this version, or it was changed, or it asks for the impossible */
     KIBI_ERROR_KERNEL = -17          /* the plan file needs a kernel that this core has not, or more room than it has */
 } kibi_status;

@@ -388,6 +388,9 @@ kibi_status kibi_refused(kibi_status status)
     case KIBI_ERROR_LIMIT:
         KIBI_ERROR(LoopTooLong, 0x34C42F95u);
         break;
+    case KIBI_ERROR_STEPS:
+        KIBI_ERROR(NoSteps, 0x76988271u);
+        break;
     case KIBI_ERROR_FILE:
         KIBI_ERROR(FileRefused, 0x4FA41DC9u);
         break;
@@ -602,7 +605,7 @@ kibi_status kibi_model_run_for(kibi_model *model, uint32_t steps)
         return kibi_refused(status);
     }
     if (steps == 0 || streams(model)) {
-        return kibi_refused(KIBI_ERROR_SEQUENCE);
+        return kibi_refused(steps == 0 ? KIBI_ERROR_STEPS : KIBI_ERROR_SEQUENCE);
     }
     if ((model->place.line | model->place.node | model->place.step) == 0) {
         KIBI_EVENT(InferenceStarted, 0x4ACF8CB9u);

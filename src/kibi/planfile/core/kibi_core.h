@@ -100,7 +100,7 @@ kibi_status kibi_model_output(const kibi_model *model, unsigned index, kibi_port
 kibi_status kibi_model_invoke(kibi_model *model);
 
 /* Runs up to `steps` row steps of an inference: KIBI_PAUSED while there are more, else as kibi_model_invoke. The first call
- * begins an inference. KIBI_ERROR_SEQUENCE for 0 steps, and for a model whose inputs arrive by the row. */
+ * begins an inference. KIBI_ERROR_STEPS for 0 steps, KIBI_ERROR_SEQUENCE for a model whose inputs arrive by the row. */
 kibi_status kibi_model_run_for(kibi_model *model, uint32_t steps);
 
 /* The number of the input whose row must come next; -1: all rows have come, or the model takes none. */
