@@ -25,8 +25,8 @@ where the kernel takes `void`. Expressions have fields, whole numbers, `+ - * //
   negative.
 
 `rest` allows further inputs. `aligned: i to n`: the rows of input i begin at multiples of n bytes. `each: first <= second`:
-element by element of two arrays. `input: count x elements of_bytes n` has elements of n bytes. `[word !other] line` holds for
-kernels with that word in their names, and without the other one.
+element by element of two arrays. `input: count x elements of_bytes n` has elements of n bytes, and so has
+`output: count of_bytes n`. `[word !other] line` holds for kernels with that word in their names, and without the other one.
 
 The shape in the meaning of an array, `[output_channels][depth]`, says how many elements it has, and `low … high` in a meaning
 what range an element or a number has. `array name: elements` replaces the shape, `array name: elements in low … high` the range,
@@ -233,8 +233,9 @@ class _Compiler:
         self.made += bytes((operation, int(size or self.input_bytes) | nullable))
 
     def _output(self, text: str) -> None:
-        self._push(text)
-        self.made += bytes((Op.OUTPUT, self.output_bytes))
+        count, _, size = text.partition(" of_bytes ")
+        self._push(count)
+        self.made += bytes((Op.OUTPUT, int(size or self.output_bytes)))
 
     def _state(self, text: str) -> None:
         count, _, size = text.partition(" of ")

@@ -25,3 +25,17 @@ class DetectionPostprocessParams(Params, kernels=("kibi_detection_postprocess_f3
     w_scale: float = number(DType.F32)
     least_score: float = number(DType.F32, "that a detection has")
     most_overlap: float = number(DType.F32, "intersection over union of two detections; above 0")
+    contract = """
+        require: 1 <= min(classes, most)
+        require: 0 <= first_class
+        require: 0 <= is_regular <= 1
+        require: node_steps == boxes
+        input: 1 x 4 of_bytes 4
+        input: 1 x first_class + classes of_bytes 4
+        input: 1 x 4 of_bytes 4
+        output: most * 4 of_bytes 4
+        output: most of_bytes 4
+        output: most of_bytes 4
+        output: 1 of_bytes 4
+        scratch: 4 * (boxes * (7 + is_regular * (classes - 2)) + 3 * most) aligned 4
+    """

@@ -22,6 +22,13 @@ class LstmF32Params(Params, kernels=("kibi_lstm_f32",)):
     units: int = number(DType.S32)
     cell_min: float = number(DType.F32, "the cell is clamped to cell_min … cell_max")
     cell_max: float = number(DType.F32)
+    contract = """
+        require: 1 <= min(batches, min(times, min(depth, units)))
+        input: batches * times x depth
+        output: batches * times * units
+        state: batches * units of 4
+        state: batches * units of 4
+    """
 
 
 class LstmS16Params(Params, kernels=("kibi_lstm_s16",)):
@@ -56,6 +63,22 @@ class LstmS16Params(Params, kernels=("kibi_lstm_s16",)):
         DType.S32, "a cell is multiplied by it for its tangent; the product is below 2**31 in magnitude"
     )
     tanh_shift: int = number(DType.S32, "0 … 15: the product is shifted to the right")
+    contract = """
+        require: 1 <= min(batches, min(times, min(depth, units)))
+        require: 0 <= forget_multiplier
+        require: -31 <= forget_shift <= 30
+        require: 0 <= update_multiplier
+        require: -31 <= update_shift <= 30
+        require: 0 <= output_multiplier
+        require: -31 <= output_shift <= 30
+        require: -32768 <= cell_min <= cell_max <= 32767
+        require: 0 <= tanh_multiplier
+        require: max(-cell_min, cell_max) * tanh_multiplier <= 2**31 - 16385
+        input: batches * times x depth
+        output: batches * times * units
+        state: batches * units of 2
+        state: batches * units of 2
+    """
 
 
 class LstmS8Params(Params, kernels=("kibi_lstm_s8",)):
@@ -96,6 +119,22 @@ class LstmS8Params(Params, kernels=("kibi_lstm_s8",)):
         DType.S32, "a cell is multiplied by it for its tangent; the product is below 2**31 in magnitude"
     )
     tanh_shift: int = number(DType.S32, "0 … 15: the product is shifted to the right")
+    contract = """
+        require: 1 <= min(batches, min(times, min(depth, units)))
+        require: 0 <= forget_multiplier
+        require: -31 <= forget_shift <= 30
+        require: 0 <= update_multiplier
+        require: -31 <= update_shift <= 30
+        require: 0 <= output_multiplier
+        require: -31 <= output_shift <= 30
+        require: -32768 <= cell_min <= cell_max <= 32767
+        require: 0 <= tanh_multiplier
+        require: max(-cell_min, cell_max) * tanh_multiplier <= 2**31 - 16385
+        input: batches * times x depth
+        output: batches * times * units
+        state: batches * units of 1
+        state: batches * units of 2
+    """
 
 
 class SvdfF32Params(Params, kernels=("kibi_svdf_f32",)):
@@ -113,6 +152,14 @@ class SvdfF32Params(Params, kernels=("kibi_svdf_f32",)):
     activation_min: float = number(DType.F32)
     activation_max: float = number(DType.F32)
     activation_of_nan: float = number(DType.F32, "the output where the sum is a NaN")
+    contract = """
+        require: 1 <= min(batches, min(depth, min(units, min(filters_per_unit, memory))))
+        array weights_feature: units * filters_per_unit * depth
+        array weights_time: units * filters_per_unit * memory
+        input: 1 x batches * depth
+        output: batches * units
+        state: batches * units * filters_per_unit * memory of 4
+    """
 
 
 class SvdfS8Params(Params, kernels=("kibi_svdf_s8",)):
@@ -133,6 +180,16 @@ class SvdfS8Params(Params, kernels=("kibi_svdf_s8",)):
     output_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
     output_shift: int = number(DType.S32, "-31 … 30")
     output_zero_point: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(batches, min(depth, min(units, min(filters_per_unit, memory))))
+        array weights_feature: units * filters_per_unit * depth
+        require: -128 <= state_zero_point <= 127
+        array feature_bias: units * filters_per_unit
+        array weights_time: units * filters_per_unit * memory
+        input: 1 x batches * depth
+        output: batches * units
+        state: batches * units * filters_per_unit * memory of 1
+    """
 
 
 class SvdfS8S16Params(Params, kernels=("kibi_svdf_s8_s16",)):
@@ -152,3 +209,12 @@ class SvdfS8S16Params(Params, kernels=("kibi_svdf_s8_s16",)):
     output_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
     output_shift: int = number(DType.S32, "-31 … 30")
     output_zero_point: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(batches, min(depth, min(units, min(filters_per_unit, memory))))
+        array weights_feature: units * filters_per_unit * depth
+        array feature_bias: units * filters_per_unit
+        array weights_time: units * filters_per_unit * memory
+        input: 1 x batches * depth
+        output: batches * units
+        state: batches * units * filters_per_unit * memory of 2
+    """
