@@ -15,14 +15,14 @@ give that are not null; `outputs from name: k` are all outputs, whose bytes the 
 count elements, `scratch` bytes (`aligned n` after it). `state: count of bytes` has elements of so many bytes. Numbers are bytes
 where the kernel takes `void`. Expressions have fields, whole numbers, `+ - * //`, brackets, and
 
-- `ceil(a, b)`: a divided by b, rounded up; `max(a, b)`, `min(a, b)`;
+- `ceil(a, b)`: a divided by b, rounded up; `max(a, b)`, `min(a, b)`; `power(a)`: two to the power of a;
 - `node_steps`: of the node; `reads`: how many inputs it has; `pointers`: how many pointers in all;
 - `input_bytes`, `output_bytes`: of an element, as the kernel takes it;
 - `room(i)`: the bytes at each pointer of input i, counted from 0; `count(i)`: its pointers;
 - `least(name, column, columns)`, `most(...)`: of a column of an array that has so many; `first(name)`: its first element;
-- `product(name, column, columns)`: of a column; `highest(name, column)`, `lowest(name, column)`: how far nested loops reach, of
-  which the rows of three columns have the steps first: the sum of (steps - 1) * what the column has, where that is positive, or
-  negative.
+- `most_sum(name, other)`: of an element and its neighbour in another array, both of 16 bits and of one length;
+- `product(name, column, columns)`: of a column; `highest(name, column, columns)`, `lowest(...)`: how far nested loops reach, of
+  which the rows have the steps first: the sum of (steps - 1) * what the column has, where that is positive, or negative.
 
 `rest` allows further inputs. `aligned: i to n`: the rows of input i begin at multiples of n bytes. `each: first <= second`:
 element by element of two arrays. `input: count x elements of_bytes n` has elements of n bytes, and so has
@@ -109,7 +109,7 @@ class Op(IntEnum):
     TABLE_OUTPUTS = 28
     """Takes a place in the last array: from there on it has the bytes of each output of the node."""
     HIGHEST = 29
-    """Pushes how far the loops in the rows of the last array reach up: [1 byte: which of three columns]."""
+    """Pushes how far the loops in the rows of the last array reach up: [1 byte: columns, 1 byte: which]."""
     LOWEST = 30
     """The same down."""
     PRODUCT = 31
@@ -133,6 +133,11 @@ class Op(IntEnum):
     """It is at least 1: [1 byte]."""
     BETWEEN = 40
     """It is in a range: [1 byte: offset, 1 byte each, signed: the least and the most]."""
+    POWER = 41
+    """Two to the power of the number on the stack, which is 0 to 30, takes its place."""
+    MOST_SUM = 42
+    """Takes how many elements of arrays of 16 bits, and pushes the most that one at an offset and its neighbour at the other one
+    are together: [1 byte each]."""
 
 
 @dataclass
@@ -162,9 +167,9 @@ class _Compiler:
         for each in self.kind.fields:
             if each.kind is FieldKind.NUMBER and each.name not in dropped:
                 self._range_of(each)
-        for each in self.kind.fields:
-            if each.kind is FieldKind.ARRAY:
-                self._array(each, given.pop(each.name, None))
+        arrays = [each for each in self.kind.fields if each.kind is FieldKind.ARRAY]
+        for each in sorted(arrays, key=lambda each: _needs_array(given.get(each.name, ""))):
+            self._array(each, given.pop(each.name, None))
         if given:
             raise InternalError(f"{self.kind.__name__} has no array called {', '.join(given)}")
         for line in lines:
@@ -361,6 +366,15 @@ class _Compiler:
                 self._expression(each)
             self.made.append(operations[name])
             return
+        if name == "most_sum" and all(isinstance(each, ast.Name) and each.id in self.arrays for each in arguments):
+            first, second = (ast.unparse(each) for each in arguments)
+            self._push(self.arrays[first])
+            self.made += bytes((Op.MOST_SUM, self._offset(first), self._offset(second)))
+            return
+        if name == "power" and len(arguments) == 1:
+            self._expression(arguments[0])
+            self.made.append(Op.POWER)
+            return
         numbers = [_constant(each) for each in arguments]
         if name in ("room", "count") and numbers[0] is not None:
             self.made += bytes((Op.ROOM if name == "room" else Op.COUNT, numbers[0]))
@@ -378,10 +392,7 @@ class _Compiler:
         ):
             raise InternalError(f"{self.kind.__name__}: no function of contracts: {name}")
         self._select(array.id)
-        if name in ("highest", "lowest"):
-            self.made += bytes((_OF_COLUMNS[name], numbers[1] or 0))
-        else:
-            self.made += bytes((_OF_COLUMNS[name], numbers[2] or 1, numbers[1] or 0))
+        self.made += bytes((_OF_COLUMNS[name], numbers[2] or 1, numbers[1] or 0))
 
     def _name(self, name: str) -> None:
         words = {"node_steps": Op.STEPS, "reads": Op.READS, "pointers": Op.POINTERS}
@@ -441,6 +452,11 @@ def _is_for(kernel: str, words: str) -> bool:
     return all((word.lstrip("!") in kernel) != word.startswith("!") for word in words.split())
 
 
+def _needs_array(count: str) -> bool:
+    """True if an array's elements follow from another array, which is checked first then."""
+    return any(f"{name}(" in count for name in (*_OF_COLUMNS, "first", "most_sum"))
+
+
 def _range(meaning: str) -> tuple[str, str] | None:
     """The range that a meaning states; None if it states none, or one that holds sometimes."""
     found = _RANGE.search(meaning)
@@ -487,8 +503,8 @@ _OPERANDS: Mapping[Op, int] = {
     **dict.fromkeys(
         (Op.FIELD, Op.HALF, Op.SMALL, Op.ROOM, Op.TABLE_INPUTS, Op.INPUT, Op.INPUTS, Op.OUTPUT, Op.STATE, Op.SCRATCH), 1
     ),
-    **dict.fromkeys((Op.HIGHEST, Op.LOWEST, Op.COUNT, Op.BELOW), 1),
-    **dict.fromkeys((Op.ARRAY, Op.SELECT, Op.LEAST, Op.MOST, Op.PRODUCT), 2),
+    **dict.fromkeys((Op.COUNT, Op.BELOW), 1),
+    **dict.fromkeys((Op.ARRAY, Op.SELECT, Op.LEAST, Op.MOST, Op.PRODUCT, Op.HIGHEST, Op.LOWEST, Op.MOST_SUM), 2),
     **dict.fromkeys((Op.NATURAL, Op.POSITIVE), 1),
     **dict.fromkeys((Op.EACH, Op.BETWEEN), 3),
     Op.LARGE: 4,

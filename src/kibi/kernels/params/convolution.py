@@ -375,6 +375,22 @@ class Conv2DCodebookParams(Params, kernels=("kibi_conv2d_s8_codebook",)):
     stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
     dilation: int = number(DType.S32, "across")
     pad: int = number(DType.S32, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
+            min(kernel_width, min(stride, min(dilation, at_once))))))))
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad <= 2**30
+        require: 0 <= uses_im2col <= 1
+        require: 0 <= values
+        array indices: ceil(output_channels * kernel_rows * kernel_width * input_channels * bits, 8)
+        array tables: (output_channels - 1) * values + power(bits)
+        array padding: max(1, max(0, 2 - dilation) * max(pad, (output_width - 1) * stride - pad + kernel_width - \
+            input_width)) * input_channels
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+        scratch: (at_once + uses_im2col * min(2, output_width)) * kernel_rows * kernel_width * input_channels + \
+            at_once * output_width
+    """
 
 
 class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):

@@ -311,3 +311,18 @@ class FullyConnectedCodebookParams(Params, kernels=("kibi_fully_connected_s8_cod
     output_zero_point: int = number(DType.S32)
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= piece
+        require: 1 <= pieces
+        require: 1 <= output_channels
+        require: 1 <= vectors
+        require: 1 <= vectors_per_row
+        require: 0 <= values
+        require: depth == piece * pieces
+        require: (vectors_per_row - 1) * (pieces - 1) == 0
+        require: vectors == vectors // vectors_per_row * vectors_per_row
+        array indices: ceil(output_channels * depth * bits, 8)
+        array tables: (output_channels - 1) * values + power(bits)
+        input: vectors // vectors_per_row * pieces x vectors_per_row * piece
+        output: vectors * output_channels
+    """

@@ -338,10 +338,10 @@ class StridedCopyParams(Params, kernels=("kibi_strided_copy_any",)):
     contract = """
         require: 1 <= axes <= 8
         require: 1 <= bytes
-        require: 0 <= first_pointer + lowest(loops, 1)
-        require: first_pointer + highest(loops, 1) < count(0)
-        require: 0 <= first_byte + lowest(loops, 2)
-        require: first_byte + highest(loops, 2) + bytes <= room(0)
+        require: 0 <= first_pointer + lowest(loops, 1, 3)
+        require: first_pointer + highest(loops, 1, 3) < count(0)
+        require: 0 <= first_byte + lowest(loops, 2, 3)
+        require: first_byte + highest(loops, 2, 3) + bytes <= room(0)
         input: count(0) x 0
         rest
         output: product(loops, 0, 3) * bytes

@@ -18,6 +18,12 @@ class EnergyParams(Params, kernels=("kibi_signal_energy_s16",)):
     elements: int = number(DType.S32, "of the output")
     start: int = number(DType.S32, "first element that is computed; those before it are 0")
     end: int = number(DType.S32, "first element after those that are computed; from it on all are 0")
+    contract = """
+        require: 0 <= elements
+        require: 0 <= start
+        input: 1 x 2 * max(0, min(end, elements))
+        output: elements
+    """
 
 
 class FilterBankLogParams(Params, kernels=("kibi_signal_filter_bank_log_u32",)):
@@ -27,6 +33,11 @@ class FilterBankLogParams(Params, kernels=("kibi_signal_filter_bank_log_u32",)):
     correction_bits: int = number(DType.S32, "0 to 31: the input is shifted to the left")
     output_scale: int = number(DType.S32)
     curve: Array = array(DType.S16, "[129]: by how much log2(1 + k / 128) exceeds k / 128, with 16 fraction bits")
+    contract = """
+        require: 0 <= elements
+        input: 1 x elements
+        output: elements
+    """
 
 
 class SpectralSubtractionParams(Params, kernels=("kibi_signal_filter_bank_spectral_subtraction_u32",)):
@@ -41,6 +52,13 @@ class SpectralSubtractionParams(Params, kernels=("kibi_signal_filter_bank_spectr
     min_signal_remaining: int = number(DType.S32, "factor of the signal; the output is at least the product")
     smoothing_bits: int = number(DType.S32, "0 to 31: the signal is shifted to the left before it is multiplied")
     spectral_subtraction_bits: int = number(DType.S32, "0 to 63: products with the factors are shifted to the right")
+    contract = """
+        require: 0 <= elements
+        input: 1 x elements
+        output: elements of_bytes 4
+        output: elements of_bytes 4
+        state: elements of 4
+    """
 
 
 class FilterBankParams(Params, kernels=("kibi_signal_filter_bank_u32",)):
@@ -52,6 +70,15 @@ class FilterBankParams(Params, kernels=("kibi_signal_filter_bank_u32",)):
     frequency_starts: Array = array(DType.S16, "[channels + 1], the first energy of each stretch")
     weight_starts: Array = array(DType.S16, "[channels + 1], the first weight and unweight of each stretch")
     widths: Array = array(DType.S16, "[channels + 1], energies of each stretch")
+    contract = """
+        require: 1 <= channels
+        require: 0 <= least(frequency_starts, 0, 1)
+        require: 0 <= least(weight_starts, 0, 1)
+        array weights: most_sum(weight_starts, widths)
+        array unweights: most_sum(weight_starts, widths)
+        input: 1 x most_sum(frequency_starts, widths)
+        output: channels
+    """
 
 
 class FramerParams(Params, kernels=("kibi_signal_framer_s16",)):
@@ -83,6 +110,12 @@ class PcanParams(Params, kernels=("kibi_signal_pcan_u32",)):
     elements: int = number(DType.S32)
     snr_shift: int = number(DType.S32, "0 to 63: the product with the gain is shifted to the right")
     gain_lut: Array = array(DType.S16, "[125]")
+    contract = """
+        require: 0 <= elements
+        input: 1 x elements
+        input: 1 x elements
+        output: elements
+    """
 
 
 class IrfftParams(Params):
@@ -92,6 +125,23 @@ class IrfftParams(Params):
     points: int = number(DType.S32, "n, half as many as real numbers; it has no prime factors but 2, 3 and 5")
     stage_count: int = number(DType.S32)
     stages: Array = array(DType.S32, "[stage_count][2]: the radix, and the points of each of its parts")
+    contract = """
+        require: 1 <= min(lines, points)
+        require: 0 <= stage_count <= 31
+        require: 2 <= least(stages, 0, 2)
+        require: most(stages, 0, 2) <= 5
+        require: 1 <= least(stages, 1, 2)
+        require: most(stages, 1, 2) <= points
+        require: highest(stages, 1, 2) < points
+        [f32] array twiddles: 2 * points
+        [s16] array twiddles: 2 * points in -32767 … 32767
+        [s32] array twiddles: 2 * points in -2**31 + 1 … 2**31 - 1
+        [f32] array half_turn: points // 2 * 2
+        [s16] array half_turn: points // 2 * 2 in -32767 … 32767
+        [s32] array half_turn: points // 2 * 2 in -2**31 + 1 … 2**31 - 1
+        input: 1 x lines * 2 * (points + 1)
+        output: lines * 2 * points
+    """
 
 
 class IrfftF32Params(IrfftParams, kernels=("kibi_signal_irfft_f32",)):
@@ -129,6 +179,24 @@ class RfftParams(Params):
     points: int = number(DType.S32, "n, half as many as real numbers; it has no prime factors but 2, 3 and 5")
     stage_count: int = number(DType.S32)
     stages: Array = array(DType.S32, "[stage_count][2]: the radix, and the points of each of its parts")
+    contract = """
+        require: 1 <= min(lines, points)
+        require: 0 <= stage_count <= 31
+        require: 2 <= least(stages, 0, 2)
+        require: most(stages, 0, 2) <= 5
+        require: 1 <= least(stages, 1, 2)
+        require: most(stages, 1, 2) <= points
+        require: highest(stages, 1, 2) < points
+        [f32] array twiddles: 2 * points
+        [s16] array twiddles: 2 * points in -32767 … 32767
+        [s32] array twiddles: 2 * points in -2**31 + 1 … 2**31 - 1
+        [f32] array half_turn: points // 2 * 2
+        [s16] array half_turn: points // 2 * 2 in -32767 … 32767
+        [s32] array half_turn: points // 2 * 2 in -2**31 + 1 … 2**31 - 1
+        require: 0 <= input_elements
+        input: 1 x lines * input_elements
+        output: lines * 2 * (points + 1)
+    """
 
 
 class RfftF32Params(RfftParams, kernels=("kibi_signal_rfft_f32",)):
@@ -174,3 +242,10 @@ class WindowParams(Params, kernels=("kibi_signal_window_s16",)):
     size: int = number(DType.S32, "of the window; divides elements")
     shift_bits: int = number(DType.S32, "0 to 31")
     weights: Array = array(DType.S16, "[size]")
+    contract = """
+        require: 1 <= size
+        require: 0 <= elements
+        require: elements == elements // size * size
+        input: 1 x elements
+        output: elements
+    """

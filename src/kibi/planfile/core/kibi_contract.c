@@ -165,10 +165,10 @@ static int32_t extreme(const contract *k, uint32_t columns, uint32_t column, int
 
 /* How far nested loops reach, up or down: each row of the array has steps, and what its column adds with each of them. What a loop
  * adds in all its steps, and one more, fits in 30 bits. */
-static int64_t reach(const contract *k, uint32_t column, int is_up)
+static int64_t reach(const contract *k, uint32_t columns, uint32_t column, int is_up)
 {
     int64_t sum = 0;
-    for (uint32_t row = 0; row + 2u < k->count; row += 3u) {
+    for (uint32_t row = 0; row + column < k->count; row += columns) {
         const int64_t steps = element(k, row), all = steps * element(k, row + column);
         const int64_t most = all - element(k, row + column);
         if (steps < 1 || all > 1 << 30 || all < -(1 << 30)) {
@@ -205,6 +205,24 @@ static int is_each(contract *k, int32_t count, const uint8_t *operands)
         }
     }
     return 1;
+}
+
+/* The most that an element of 16 bits and its neighbour in another array are together. */
+static int64_t most_sum(contract *k, int32_t count, const uint8_t *operands)
+{
+    const uint8_t both[2][2] = {{operands[0], 2u}, {operands[1], 2u}};
+    int64_t most = 0;
+    for (int32_t number = 0; number < count; ++number) {
+        int32_t sum = 0;
+        for (uint32_t which = 0; which < 2u; ++which) {
+            if (!array(k, count, both[which])) {
+                return INT64_MIN;
+            }
+            sum += element(k, (uint32_t)number);
+        }
+        most = sum > most ? sum : most;
+    }
+    return most;
 }
 
 static int64_t computed(uint32_t operation, int32_t a, int32_t b)
@@ -318,6 +336,18 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
             pushes = 1;
             break;
         }
+        case KIBI_OP_MOST_SUM:
+            popped = 1;
+            pushes = 1;
+            pushed = most_sum(&k, top[-1], at);
+            at += 2;
+            break;
+        case KIBI_OP_POWER:
+            popped = 1;
+            pushes = 1;
+            is_right = top[-1] >= 0 && top[-1] <= 30;
+            pushed = is_right ? (int32_t)(1u << top[-1]) : 0;
+            break;
         case KIBI_OP_LE:
             popped = 2;
             is_right = top[-2] <= top[-1];
@@ -360,7 +390,8 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
             break;
         case KIBI_OP_HIGHEST:
         case KIBI_OP_LOWEST:
-            pushed = reach(&k, *at++, operation == KIBI_OP_HIGHEST);
+            pushed = reach(&k, at[0], at[1], operation == KIBI_OP_HIGHEST);
+            at += 2;
             pushes = 1;
             break;
         case KIBI_OP_PRODUCT:
