@@ -24,6 +24,7 @@ LAYERS = (
     ("eager",),
     ("runtime", "codegen"),
     ("tflm", "arrays", "planfile"),
+    ("eager_c",),
     ("emulator",),
     ("engines",),
     ("reports",),

@@ -71,12 +71,16 @@ def test_make_targets_that_documents_name_exist() -> None:
         assert named <= targets, path
 
 
+FIRST_BY_HAND = -32
+"""The first status code of functions that no model calls: of arenas and tensors."""
+
+
 def test_status_codes_are_those_of_the_header() -> None:
     """The C library's page lists every status code with its value."""
     header = (ROOT / "src" / "kibi" / "kernels" / "portable" / "kibi.h").read_text(encoding="utf-8")
     codes = re.findall(r"(KIBI_\w+) = (-?\d+)", header)
     page = (DOCS / "c-library.md").read_text(encoding="utf-8")
-    assert {int(value) for _, value in codes} == {0, MORE_INPUT, PAUSED, *STATUS}
+    assert {int(value) for _, value in codes if int(value) > FIRST_BY_HAND} == {0, MORE_INPUT, PAUSED, *STATUS}
     assert re.findall(r"^\| `(KIBI_\w+)` \| (-?\d+) \|", page, re.MULTILINE) == codes
 
 

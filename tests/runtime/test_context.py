@@ -83,9 +83,9 @@ def test_context_uses_given_allocators_and_records_kinds() -> None:
     assert (context.metadata, context.ram) == (metadata, ram)
     with RamTensor(BYTES, context=context):
         assert ram.usage()[Kind.PLANNED].live_bytes == 16
-        assert metadata.usage()[Kind.TENSOR_METADATA].live_bytes == 12 + 24
+        assert metadata.usage()[Kind.TENSOR_METADATA].live_bytes == 16 + 24
     assert ram.live_bytes == 0
-    assert metadata.live_bytes == 36
+    assert metadata.live_bytes == 40
     assert context.tensors == ()
 
 

@@ -19,10 +19,11 @@ from kibi.toolchain import compile_objects
 
 _SIZES = {
     "kibi_tensor_type": 24,
-    "kibi_quantization": 4,
     "kibi_channel": 8,
     "kibi_tensor": 8,
-    "kibi_data_tensor": 12,
+    "kibi_rom_tensor": 12,
+    "kibi_buffer_tensor": 12,
+    "kibi_ram_tensor": 16,
     "kibi_row_tensor": 24,
     "kibi_camera_tensor": 28,
     "kibi_file_tensor": 16,
@@ -62,14 +63,14 @@ def test_c_declaration_is_a_struct_that_people_can_read() -> None:
 @pytest.mark.parametrize(("byteorder", "sign"), [("little", "<"), ("big", ">")])
 def test_encoded_types_read_back(byteorder: ByteOrder, sign: str) -> None:
     """Shape, element type and quantization stand in metadata as the device reads them."""
-    assert struct.unpack(f"{sign}5I4B", encode_type(QUANTIZED, 64, byteorder)) == (1, 4, 4, 3, 64, 4, 0, 3, 0)
-    assert struct.unpack(f"{sign}Ififi fi".replace(" ", ""), encode_quantization(QUANTIZED, byteorder)) == (
-        3, 0.5, 0, 0.25, -1, 2.0, 3
+    assert struct.unpack(f"{sign}5I4B", encode_type(QUANTIZED, 64, byteorder)) == (1, 4, 4, 3, 64, 4, 0, 3, 1)
+    assert struct.unpack(f"{sign}fifi fi".replace(" ", ""), encode_quantization(QUANTIZED, byteorder)) == (
+        0.5, 0, 0.25, -1, 2.0, 3
     )  # fmt: skip
     five = TensorType((2, 3, 4, 5, 6), DType.BOOL)
-    assert struct.unpack(f"{sign}5I4B", encode_type(five, 0, byteorder)) == (6, 4, 5, 6, 0, 4, 6, 0, 0)
+    assert struct.unpack(f"{sign}5I4B", encode_type(five, 0, byteorder)) == (6, 4, 5, 6, 0, 4, 8, 0, 0)
     assert encode_quantization(five, byteorder) == b""
-    assert encode_struct(STRUCTS["kibi_data_tensor"], {"data": 1}, byteorder)[8:] == struct.pack(f"{sign}I", 1)
+    assert encode_struct(STRUCTS["kibi_rom_tensor"], {"data": 1}, byteorder)[8:] == struct.pack(f"{sign}I", 1)
 
 
 def test_tensors_cost_metadata_as_on_the_device() -> None:
@@ -80,12 +81,26 @@ def test_tensors_cost_metadata_as_on_the_device() -> None:
     known = RamTensor(QUANTIZED, context=context, constant_type=True)
     plain = BufferTensor(TensorType((3,), DType.S8), bytearray(3), context=context)
     rom = RomTensor(TensorType((3,), DType.S8), bytes(3), context=context, constant_type=True)
-    assert [each.metadata_bytes for each in (made_up, known, plain, rom)] == [12 + 24 + 4 + 3 * 8, 12, 12 + 24, 12]
+    assert [each.metadata_bytes for each in (made_up, known, plain, rom)] == [16 + 24 + 3 * 8, 16, 12 + 24, 12]
     usage = metadata.usage()
-    assert usage[Kind.QUANTIZATION].live_bytes == 28
-    assert usage[Kind.TENSOR_METADATA].live_bytes == 36 + 12 + 36 + 12
+    assert usage[Kind.QUANTIZATION].live_bytes == 24
+    assert usage[Kind.TENSOR_METADATA].live_bytes == 40 + 16 + 36 + 12
     held = made_up._metadata[0]
     with held.pin() as view:
-        assert struct.unpack("<3I5I4B", bytes(view)) == (0, 0, 0, 1, 4, 4, 3, made_up._metadata[1].address, 4, 0, 3, 0)
+        assert struct.unpack("<4I5I4B", bytes(view)) == (
+            0,
+            0,
+            0,
+            0,
+            1,
+            4,
+            4,
+            3,
+            made_up._metadata[1].address,
+            4,
+            0,
+            3,
+            1,
+        )
     del made_up, known, plain, rom, held
     assert metadata.live_bytes == 0

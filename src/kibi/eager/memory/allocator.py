@@ -47,6 +47,9 @@ NotFreedOneByOne = declare_error(
 ScopeNotInnermost = declare_error(
     "ScopeNotInnermost", "a workspace scope ended before one that was opened inside it; nest the with-blocks"
 )
+ArgumentRefused = declare_error(
+    "ArgumentRefused", "an argument has a value, a type or a shape that the function does not take; see its description"
+)
 
 EVENTS = (
     ArenaConstructed,
@@ -62,6 +65,7 @@ EVENTS = (
     BlockPinned,
     NotFreedOneByOne,
     ScopeNotInnermost,
+    ArgumentRefused,
 )
 """All events that allocators report."""
 

@@ -86,8 +86,9 @@ class WorkspaceArena(BlockArena):
         """Frees all blocks allocated in a with-block at its end, also those that nobody freed; scopes nest.
 
         Reports:
-            BlockPinned: a block of the scope is in use; the scope's blocks stay.
-            ScopeNotInnermost: a scope that was opened later is still open; its blocks and this one's stay.
+            BlockPinned: a block of the scope is in use; the scope's blocks stay until the next outer scope ends.
+            ScopeNotInnermost: a scope that was opened later is still open; its blocks stay, and this one's until the next
+                outer scope ends.
         """
         blocks: list[Block] = []
         with self._lock:
@@ -100,15 +101,18 @@ class WorkspaceArena(BlockArena):
                 self._leave(blocks, bottom)
 
     def _leave(self, blocks: list[Block], bottom: int) -> None:
-        is_innermost = self._scopes[-1] is blocks
-        self._scopes = [scope for scope in self._scopes if scope is not blocks]
-        if not is_innermost:
+        number = next(number for number, scope in enumerate(self._scopes) if scope is blocks)
+        outer = self._scopes[number - 1] if number else []
+        del self._scopes[number]
+        if number < self.depth:
+            outer += blocks
             self._report(ScopeNotInnermost, blocks=len(blocks), depth=self.depth + 1)
             return
-        for block in blocks:
-            if block.is_pinned():
-                self._report(BlockPinned, operation="leave the scope", address=block.address)
-                return
+        pinned = next((block for block in blocks if block.is_pinned()), None)
+        if pinned is not None:
+            outer += blocks
+            self._report(BlockPinned, operation="leave the scope", address=pinned.address)
+            return
         for block in blocks:
             if self._blocks.get(block.address) is block:
                 self._release(block)

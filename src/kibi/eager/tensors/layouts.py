@@ -1,6 +1,6 @@
 """The layout, and so the size, of descriptors on the device: C structs for a 32-bit processor.
 
-Two parts describe a tensor. Its *type* (`kibi_tensor_type`, and `kibi_quantization` where it is quantized) never changes: of a
+Two parts describe a tensor. Its *type* (`kibi_tensor_type`, and a `kibi_channel` or more where it is quantized) never changes: of a
 tensor that a model knows it is constant data in flash and costs no RAM; of one that a program makes up it takes metadata. Its
 *descriptor*, one struct for each class of tensors, says how its bytes are reached. All begin with a pointer to constant
 functions (`access`) and one to the type, which is null if the type is stored directly after the descriptor, so that both can be
@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kibi.dtypes import DType
 from kibi.eager.shapes import STORED_DIMENSIONS, TensorShape
 from kibi.eager.values import ByteOrder
 from kibi.ir import TensorType
@@ -22,7 +23,11 @@ class Pointer(ctypes.c_uint32):
 
 
 class TensorTypeLayout(ctypes.Structure):
-    """Shape and element type. `dtype` counts through `kibi.dtypes.DType`; `quantization` is null if the tensor has none."""
+    """Shape and element type.
+
+    `dtype` counts through `kibi.dtypes.DType`. `quantization` is null if the tensor has none; else `is_per_channel` says
+    whether it points to one `ChannelLayout`, or to one for each part along the quantized axis.
+    """
 
     _fields_ = (
         ("dimensions", ctypes.c_uint32 * STORED_DIMENSIONS),
@@ -30,14 +35,8 @@ class TensorTypeLayout(ctypes.Structure):
         ("rank", ctypes.c_uint8),
         ("dtype", ctypes.c_uint8),
         ("quantized_axis", ctypes.c_uint8),
-        ("reserved", ctypes.c_uint8),
+        ("is_per_channel", ctypes.c_uint8),
     )
-
-
-class QuantizationLayout(ctypes.Structure):
-    """The number of `ChannelLayout` that follow: 1, or one for each channel."""
-
-    _fields_ = (("channels", ctypes.c_uint32),)
 
 
 class ChannelLayout(ctypes.Structure):
@@ -53,9 +52,15 @@ class TensorLayout(ctypes.Structure):
 
 
 class DataTensorLayout(ctypes.Structure):
-    """Bytes in one piece: in ROM, in the caller's buffer, or in the RAM arena, which keeps `data` true when it moves them."""
+    """Bytes in one piece that do not move: in ROM, or in the caller's buffer."""
 
     _fields_ = (("access", Pointer), ("type", Pointer), ("data", Pointer))
+
+
+class RamTensorLayout(ctypes.Structure):
+    """Bytes in the RAM arena, and their handle: the arena keeps `data` true when it moves them, which it does not while `pins`."""
+
+    _fields_ = (("access", Pointer), ("type", Pointer), ("data", Pointer), ("pins", ctypes.c_uint32))
 
 
 class RowTensorLayout(ctypes.Structure):
@@ -93,10 +98,11 @@ class FileTensorLayout(ctypes.Structure):
 
 STRUCTS: Mapping[str, type[ctypes.Structure]] = {
     "kibi_tensor_type": TensorTypeLayout,
-    "kibi_quantization": QuantizationLayout,
     "kibi_channel": ChannelLayout,
     "kibi_tensor": TensorLayout,
-    "kibi_data_tensor": DataTensorLayout,
+    "kibi_rom_tensor": DataTensorLayout,
+    "kibi_buffer_tensor": DataTensorLayout,
+    "kibi_ram_tensor": RamTensorLayout,
     "kibi_row_tensor": RowTensorLayout,
     "kibi_camera_tensor": CameraTensorLayout,
     "kibi_file_tensor": FileTensorLayout,
@@ -111,7 +117,7 @@ _C_TYPES: Mapping[type, tuple[str, str]] = {
     ctypes.c_int32: ("int32_t ", "i"),
 }
 """The types in C, and in Python's `struct`."""
-_DTYPE_NUMBERS = ("s8", "u8", "s16", "s32", "s64", "f32", "bool", "u32", "u64")
+_DTYPE_NUMBERS = tuple(DType)
 
 
 def layout_fields(layout: type[ctypes.Structure]) -> Iterator[tuple[str, Any, int]]:
@@ -134,28 +140,30 @@ def quantization_bytes(tensor_type: TensorType) -> int:
     """Bytes of the type's quantization as metadata; 0 without quantization."""
     if tensor_type.quantization is None:
         return 0
-    return ctypes.sizeof(QuantizationLayout) + len(tensor_type.quantization.scales) * ctypes.sizeof(ChannelLayout)
+    return len(tensor_type.quantization.scales) * ctypes.sizeof(ChannelLayout)
 
 
-def encode_type(tensor_type: TensorType, quantization: int, byteorder: ByteOrder) -> bytes:
+def encode_type(tensor_type: TensorType, channels: int, byteorder: ByteOrder) -> bytes:
     """The type as the device has it.
 
     Args:
         tensor_type: of more than four dimensions the leading ones are joined.
-        quantization: its present address, as a handle of the metadata arena; 0 without quantization.
+        channels: the present address of its quantization, as a handle of the metadata arena; 0 without quantization.
         byteorder: the byte order of the device.
 
     Raises:
         InputError: a dimension cannot be stored.
     """
     shape = TensorShape.folded(tensor_type.shape)
-    axis = 0 if tensor_type.quantization is None else tensor_type.quantization.axis
+    quantization = tensor_type.quantization
+    axis = 0 if quantization is None else quantization.axis
     fields: dict[str, float | tuple[int, ...]] = {
         "dimensions": (*shape.dimensions, *(0,) * (STORED_DIMENSIONS - shape.rank)),
-        "quantization": quantization,
+        "quantization": channels,
         "rank": shape.rank,
-        "dtype": _DTYPE_NUMBERS.index(tensor_type.dtype.value),
+        "dtype": _DTYPE_NUMBERS.index(tensor_type.dtype),
         "quantized_axis": max(0, axis - (len(tensor_type.shape) - shape.rank)),
+        "is_per_channel": quantization is not None and len(quantization.scales) > 1,
     }
     return encode_struct(TensorTypeLayout, fields, byteorder)
 
@@ -166,7 +174,7 @@ def encode_quantization(tensor_type: TensorType, byteorder: ByteOrder) -> bytes:
     if quantization is None:
         return b""
     channels = zip(quantization.scales, quantization.zero_points, strict=True)
-    return encode_struct(QuantizationLayout, {"channels": len(quantization.scales)}, byteorder) + b"".join(
+    return b"".join(
         encode_struct(ChannelLayout, {"scale": scale, "zero_point": zero_point}, byteorder)
         for scale, zero_point in channels
     )

@@ -11,7 +11,7 @@ from kibi.eager.context import Context
 from kibi.eager.memory import Handle, Kind
 from kibi.eager.tensors.events import TensorFreed
 from kibi.eager.tensors.interface import TensorInterface
-from kibi.eager.tensors.layouts import DataTensorLayout
+from kibi.eager.tensors.layouts import DataTensorLayout, RamTensorLayout
 from kibi.eager.tensors.storage import ArenaBlock, ByteSource, StillBytes, Storage, borrowed_bytes
 from kibi.eager.values import ordered
 from kibi.errors import InputError
@@ -110,6 +110,8 @@ class RamTensor(_PlainTensor):
         InputError: the values do not fit.
         EventError: there is no room.
     """
+
+    layout: ClassVar[type[ctypes.Structure]] = RamTensorLayout
 
     def __init__(
         self,

@@ -25,7 +25,23 @@ typedef enum {
     KIBI_ERROR_CHECKPOINT = -9,      /* no slot has a complete checkpoint of this model with this plan */
     KIBI_ERROR_STORAGE = -10,        /* a slot cannot be read or written */
     KIBI_ERROR_FILE = -16,           /* the bytes are no plan file of this version, or it was changed, or it asks for the impossible */
-    KIBI_ERROR_KERNEL = -17          /* the plan file needs a kernel that this core has not, or more room than it has */
+    KIBI_ERROR_KERNEL = -17,         /* the plan file needs a kernel that this core has not, or more room than it has */
+    KIBI_ERROR_MEMORY = -32,         /* an arena has no room for a block, or its table none for another one */
+    KIBI_ERROR_BOUNDS = -33,         /* an address is outside of the arena */
+    KIBI_ERROR_NO_BLOCK = -34,       /* no block starts at an address */
+    KIBI_ERROR_UNALLOCATED = -35,    /* nothing is allocated where a handle is to be bound */
+    KIBI_ERROR_BINDING = -36,        /* a block and a handle do not belong together as a call asks */
+    KIBI_ERROR_PINNED = -37,         /* a pinned block neither moves nor is freed */
+    KIBI_ERROR_NOT_ONE_BY_ONE = -38, /* a linear arena frees no single block */
+    KIBI_ERROR_SCOPE = -39,          /* a scope ended before one that was opened inside it */
+    KIBI_ERROR_ACCESS = -40,         /* those bytes are not the tensor's */
+    KIBI_ERROR_READ_ONLY = -41,      /* the tensor cannot be written */
+    KIBI_ERROR_FREED = -42,          /* the tensor has no bytes: they were freed, or never allocated */
+    KIBI_ERROR_INDIRECT = -43,       /* the tensor's rows are not in one piece that has an address */
+    KIBI_ERROR_OVERWRITTEN = -44,    /* another row is stored in the row's place by now */
+    KIBI_ERROR_NOT_WRITTEN = -45,    /* nobody has written the row yet */
+    KIBI_ERROR_ROWS_ENDED = -46,     /* the source of rows has no more of them */
+    KIBI_ERROR_ARGUMENT = -47        /* an argument has a value, a type or a shape that the function does not take */
 } kibi_status;
 
 /* Functions of yours that the library calls have the names that they have in C, in C++ too. */
