@@ -85,6 +85,10 @@ def fields_of(file: PlanFile) -> list[Field]:
     records(PORT, header["inputs"], header["input_count"])
     records(PORT, header["outputs"], header["output_count"])
     records(VARIABLE, header["variables"], header["variable_count"])
+    for number in range(header["variable_count"]):
+        variable = file.record(VARIABLE, header["variables"] + number * VARIABLE.size_bytes)
+        if variable["initial"]:
+            found.append(Field(variable["initial"], min(4, variable["bytes"])))
     for number in range(header["graph_count"]):
         graph = file.record(GRAPH, header["graphs"] + number * GRAPH.size_bytes)
         records(NODE, graph["nodes"], graph["node_count"])

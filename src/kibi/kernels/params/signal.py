@@ -10,6 +10,11 @@ class DelayParams(Params, kernels=("kibi_signal_delay_s16",)):
     lines: int = number(DType.S32)
     size: int = number(DType.S32, "samples of a line")
     delay: int = number(DType.S32, "in samples")
+    contract = """
+        input: lines x size
+        output: lines * size
+        state: lines * delay of 2
+    """
 
 
 class EnergyParams(Params, kernels=("kibi_signal_energy_s16",)):
@@ -89,6 +94,15 @@ class FramerParams(Params, kernels=("kibi_signal_framer_s16",)):
     size: int = number(DType.S32, "of a frame")
     step: int = number(DType.S32, "samples from one frame to the next")
     kept: int = number(DType.S32, "the most samples of a line that stay; less than size")
+    contract = """
+        require: 1 <= step
+        require: kept < size <= kept + step
+        input: lines x frames * step
+        output: lines * frames * size of_bytes 2
+        output: 1 of_bytes 1
+        state: lines * kept of 2
+        state: 1 of 4
+    """
 
 
 class OverlapAddParams(
@@ -102,6 +116,14 @@ class OverlapAddParams(
     frames: int = number(DType.S32, "of each line")
     size: int = number(DType.S32, "of a frame")
     step: int = number(DType.S32, "1 to size: elements from one frame to the next")
+    contract = """
+        require: 1 <= step
+        require: step <= size
+        input: lines * frames x size
+        output: lines * frames * step
+        [s16] state: lines * (size - step) of 2
+        [f32] state: lines * (size - step) of 4
+    """
 
 
 class PcanParams(Params, kernels=("kibi_signal_pcan_u32",)):
@@ -233,6 +255,18 @@ class StackerParams(Params, kernels=("kibi_signal_stacker_s16",)):
     left: int = number(DType.S32, "copies of the first frame that come before it")
     kept: int = number(DType.S32, "the most frames that stay; one less than a stack has")
     step: int = number(DType.S32, "frames from one stack to the next; 1 to kept + 1")
+    contract = """
+        require: 1 <= channels
+        require: 0 <= left
+        require: left <= kept
+        require: 1 <= step
+        require: step <= kept + 1
+        input: 1 x channels
+        output: (kept + 1) * channels of_bytes 2
+        output: 1 of_bytes 1
+        state: kept * channels of 2
+        state: 1 of 4
+    """
 
 
 class WindowParams(Params, kernels=("kibi_signal_window_s16",)):

@@ -13,24 +13,26 @@ void kibi_signal_stacker_s16(void *const *outputs, const int16_t *const *rows,
     const int32_t channels = params->channels;
     const size_t frame_bytes = (size_t)channels * sizeof *samples;
     const size_t kept_bytes = (size_t)params->kept * frame_bytes;
+    int32_t count = *available; /* read once: a plan file may set it to any number, and let an output lie over it */
     (void)scratch;
     *is_valid = 0;
-    if (*available < 0) {
-        for (*available = 0; *available < params->left; ++*available) {
-            memcpy(samples + *available * channels, rows[0], frame_bytes);
+    if (count < 0) {
+        for (count = 0; count < params->left; ++count) {
+            memcpy(samples + count * channels, rows[0], frame_bytes);
         }
     }
-    if (*available < params->kept) {
+    if (count < params->kept) {
         memset(output, 0, kept_bytes + frame_bytes);
-        memcpy(samples + *available * channels, rows[0], frame_bytes);
-        ++*available;
+        memcpy(samples + count * channels, rows[0], frame_bytes);
+        *available = count + 1;
         return;
     }
     memcpy(output, samples, kept_bytes);
     memcpy(output + kept_bytes, rows[0], frame_bytes);
-    *available = params->kept + 1 - params->step;
-    if (*available > 0) {
-        const int32_t old = *available - 1;
+    count = params->kept + 1 - params->step;
+    *available = count;
+    if (count > 0) {
+        const int32_t old = count - 1;
         memmove(samples, samples + params->step * channels, (size_t)old * frame_bytes);
         memcpy(samples + old * channels, rows[0], frame_bytes);
     }
