@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from kibi.eager.own_events import own_events
-from kibi.eager_c.sources import runtime_texts
-from kibi.kernels import closure
-from kibi.toolchain import load_shared
+from kibi.eager_c.sources import library_texts, operators
+from kibi.targets import target
+from kibi.toolchain import build_shared
+from kibi.toolchain.cache import load_library
 
 NAMES = {each.id(): each.name for each in own_events()}
 """Events and errors by their ids."""
@@ -29,13 +30,12 @@ def write(folder: Path, texts: dict[str, str]) -> None:
 
 
 @cache
-def library(folder: Path, *, sanitize: bool = True) -> ctypes.CDLL:
-    """The library without operators, as a shared library that traps at undefined behaviour."""
-    texts = {name.path: text.text for name, text in runtime_texts().items()}
-    texts |= {f"kernels/{name}": text.text for name, text in closure(frozenset(), ("portable",)).items()}
-    write(folder, texts)
+def library(folder: Path) -> ctypes.CDLL:
+    """The library with all operators, as a shared library that traps at undefined behaviour."""
+    texts = library_texts(operators(), target("host"))
+    write(folder, {name.path: text.text for name, text in texts.items()})
     sources = sorted(folder.rglob("*.c"))
-    loaded = load_shared(sources, includes=[folder], level="1" if sanitize else "2")
+    loaded = load_library(build_shared(sources, includes=[folder], level="1", sanitize=True))
     for name in ("kibi_pin", "kibi_block_at"):
         getattr(loaded, name).restype = ctypes.c_void_p
     for name in ("kibi_available", "kibi_history_at"):

@@ -5,128 +5,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from kibi.dtypes import DType
 from kibi.eager.tensors import STRUCTS
 from kibi.eager.tensors.layouts import layout_fields
-from kibi.eager_c.sources import runtime_texts
+from kibi.eager_c.sources import library_texts
 from kibi.ir import TensorType
-from kibi.kernels import kernel_folder
 from kibi.targets import target
 from kibi.toolchain import compile_objects
-from tests.eager_c.library import CArena, CHandle, CHistory, library, write
+from tests.eager_c.library import library, write
+from tests.eager_c.program import READ, SOURCE, Camera, CType, Data, Device, File, Program, Ram, Row, at
 
 ACCESS, READ_ONLY, FREED, INDIRECT, OVERWRITTEN, NOT_WRITTEN, ENDED, ARGUMENT = range(-40, -48, -1)
 SEQUENCE, STORAGE, BINDING, PINNED = -5, -10, -36, -37
 _NESTED = {"access": "base.access", "type": "base.type", "pins": "handle.pins"}
 _SHAPES = ((1, 4, 3, 2), (2, 3), (5,), (), (3, 1, 1, 2), (1, 1, 6, 4), (2, 3, 4, 5), (1, 7, 1))
-
-
-def at(array: NDArray[np.generic]) -> ctypes.c_void_p:
-    """The address of an array's elements."""
-    return ctypes.c_void_p(array.ctypes.data)
-
-
-class CType(ctypes.Structure):
-    """`kibi_tensor_type`."""
-
-    _fields_ = (
-        ("dimensions", ctypes.c_uint32 * 4),
-        ("quantization", ctypes.c_void_p),
-        *((name, ctypes.c_uint8) for name in ("rank", "dtype", "quantized_axis", "is_per_channel")),
-    )
-
-    @staticmethod
-    def of(kind: TensorType) -> "CType":
-        """The type without quantization."""
-        dimensions = (ctypes.c_uint32 * 4)(*kind.shape)
-        return CType(dimensions, None, len(kind.shape), tuple(DType).index(kind.dtype))
-
-
-class CContext(ctypes.Structure):
-    """`kibi_context`."""
-
-    _fields_ = (("metadata", ctypes.c_void_p), ("ram", ctypes.c_void_p), ("handler", ctypes.c_void_p))
-
-
-class _Data(ctypes.Structure):
-    """`kibi_rom_tensor` and `kibi_buffer_tensor`."""
-
-    _fields_ = (("access", ctypes.c_void_p), ("type", ctypes.c_void_p), ("data", ctypes.c_void_p))
-
-
-class _Ram(ctypes.Structure):
-    """`kibi_ram_tensor`."""
-
-    _fields_ = (("access", ctypes.c_void_p), ("type", ctypes.c_void_p), ("handle", CHandle))
-
-
-class _Row(ctypes.Structure):
-    """`kibi_row_tensor`."""
-
-    _fields_ = (*_Data._fields_, ("offsets", ctypes.c_void_p), ("slots", ctypes.c_uint32), ("next", ctypes.c_uint32))
-
-
-_SOURCE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p)
-_READ = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32)
-
-
-class _Camera(ctypes.Structure):
-    """`kibi_camera_tensor`."""
-
-    _fields_ = (
-        *_Data._fields_[:2],
-        ("source", _SOURCE),
-        ("state", ctypes.c_void_p),
-        ("data", ctypes.c_void_p),
-        ("slots", ctypes.c_uint32),
-        ("next", ctypes.c_uint32),
-    )
-
-
-class _Device(ctypes.Structure):
-    """`kibi_device`."""
-
-    _fields_ = (("read", _READ), ("write", _READ), ("state", ctypes.c_void_p))
-
-
-class _File(ctypes.Structure):
-    """`kibi_file_tensor`."""
-
-    _fields_ = (*_Data._fields_[:2], ("device", ctypes.c_void_p), ("offset", ctypes.c_uint32))
-
-
-class _Program:
-    """A context, and tensors in it."""
-
-    def __init__(self, loaded: ctypes.CDLL) -> None:
-        self.library = loaded
-        self.metadata, self.ram = (CArena(loaded, "handle_arena", 256, 8) for _ in range(2))
-        self.history = CHistory(loaded)
-        handler = ctypes.addressof(self.history.memory)
-        arenas = (ctypes.addressof(each.memory) for each in (self.metadata, self.ram))
-        self.context = CContext(*arenas, handler)
-        self._kept: list[object] = []
-
-    def keep(self, thing: ctypes.Structure | ctypes.Array[ctypes.c_char]) -> int:
-        """The address of something that lives as long as the program."""
-        self._kept.append(thing)
-        return ctypes.addressof(thing)
-
-    def access(self, kind: str) -> int:
-        """The address of a kind's table of functions."""
-        return ctypes.addressof(ctypes.c_char.in_dll(self.library, f"kibi_{kind}_access"))
-
-    def call(self, name: str, tensor: ctypes.Structure, *arguments: object) -> int:
-        """The status of a function; its event agrees."""
-        function = self.library[f"kibi_{name}"]
-        return int(function(ctypes.byref(self.context), ctypes.byref(tensor), *arguments))
-
-    def check(self, status: int, expected: int, *names: str) -> None:
-        """A call had that status, and reported that."""
-        assert status == expected
-        assert tuple(self.history.new()) == names
 
 
 @pytest.fixture(scope="module")
@@ -136,16 +29,16 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 
 @pytest.fixture
-def program(loaded: ctypes.CDLL) -> _Program:
+def program(loaded: ctypes.CDLL) -> Program:
     """A program that has not begun."""
-    return _Program(loaded)
+    return Program(loaded)
 
 
 @pytest.mark.parametrize("name", ["cortex-m4", "cortex-m0plus"])
 def test_structs_are_those_that_python_counts_with(name: str, tmp_path: Path) -> None:
     """The device's compiler gives each struct of the library the size, and each field the place, of Python's layouts."""
-    texts = {each.path: text.text for each, text in runtime_texts().items() if each.path.endswith(".h")}
-    write(tmp_path, texts | {"kernels/kibi.h": (kernel_folder() / "kibi.h").read_text(encoding="utf-8")})
+    texts = {each.path: text.text for each, text in library_texts((), target(name)).items()}
+    write(tmp_path, texts)
     lines = ["#include <stddef.h>", '#include "kibi_tensor.h"']
     for struct_name, layout in STRUCTS.items():
         checks = [("size", f"sizeof({struct_name})", ctypes.sizeof(layout))]
@@ -170,10 +63,10 @@ def test_rows_are_pythons(loaded: ctypes.CDLL, shape: tuple[int, ...], dtype: DT
     assert counted == [kind.elements, dtype.size_bytes, kind.rows, kind.row_bytes]
 
 
-def test_ram_tensor_moves_with_its_arena(program: _Program) -> None:
+def test_ram_tensor_moves_with_its_arena(program: Program) -> None:
     """Its elements stay what they are when a rebalance moves them, a held row holds them, and a freed one has none."""
     kind = CType.of(TensorType((1, 4, 3, 2), DType.S16))
-    first, second = _Ram(), _Ram()
+    first, second = Ram(), Ram()
     for tensor in (first, second):
         program.check(program.call("ram_tensor_init", tensor, ctypes.byref(kind)), 0)
     program.check(program.call("ram_tensor_init", second, ctypes.byref(kind)), BINDING)
@@ -213,13 +106,11 @@ def test_ram_tensor_moves_with_its_arena(program: _Program) -> None:
     program.ram.check_canaries()
 
 
-def test_constants_are_read_and_buffers_written_in_place(program: _Program) -> None:
+def test_constants_are_read_and_buffers_written_in_place(program: Program) -> None:
     """Neither moves; a constant refuses to be written in each way."""
     kind = CType.of(TensorType((1, 2, 3), DType.U8))
     memory = np.arange(6, dtype=np.uint8)
-    rom, buffer = (
-        _Data(program.access(each), ctypes.addressof(kind), memory.ctypes.data) for each in ("rom", "buffer")
-    )
+    rom, buffer = (Data(program.access(each), ctypes.addressof(kind), memory.ctypes.data) for each in ("rom", "buffer"))
     row, held = np.full(3, 9, np.uint8), ctypes.c_void_p()
     program.check(program.call("write_row", rom, 1, at(row)), READ_ONLY, "ReadOnlyTensor")
     program.check(program.call("hold_row", rom, 1, 1, ctypes.byref(held)), READ_ONLY, "ReadOnlyTensor")
@@ -231,12 +122,12 @@ def test_constants_are_read_and_buffers_written_in_place(program: _Program) -> N
 
 
 @pytest.mark.parametrize("by_offsets", [False, True])
-def test_rows_in_a_ring_are_replaced(program: _Program, *, by_offsets: bool) -> None:
+def test_rows_in_a_ring_are_replaced(program: Program, *, by_offsets: bool) -> None:
     """A row that was replaced, or never written, is refused by name; so is one out of turn, and bytes of two rows."""
     kind = CType.of(TensorType((1, 5, 4), DType.S8))
     memory = np.zeros(12, np.int8)
     offsets = (ctypes.c_uint32 * 5)(0, 4, 8, 0, 4)
-    tensor = _Row(
+    tensor = Row(
         program.access("row"),
         ctypes.addressof(kind),
         memory.ctypes.data,
@@ -261,7 +152,7 @@ def test_rows_in_a_ring_are_replaced(program: _Program, *, by_offsets: bool) -> 
     assert held.value == memory.ctypes.data + 4
 
 
-def test_camera_delivers_in_order_and_ends(program: _Program) -> None:
+def test_camera_delivers_in_order_and_ends(program: Program) -> None:
     """A request receives all rows before it; the latest are kept; the end has a name."""
     kind = CType.of(TensorType((1, 6, 2), DType.U8))
     memory, asked = np.zeros(4, np.uint8), []
@@ -271,8 +162,8 @@ def test_camera_delivers_in_order_and_ends(program: _Program) -> None:
         ctypes.memset(to, row, 2)
         return int(row < 5)
 
-    source = _SOURCE(deliver)
-    camera = _Camera(program.access("camera"), ctypes.addressof(kind), source, None, memory.ctypes.data, 2, 0)
+    source = SOURCE(deliver)
+    camera = Camera(program.access("camera"), ctypes.addressof(kind), source, None, memory.ctypes.data, 2, 0)
     row = np.zeros(2, np.uint8)
     program.check(program.call("read_row", camera, 2, at(row)), 0)
     assert (asked, row.tolist()) == ([0, 1, 2], [2, 2])
@@ -283,7 +174,7 @@ def test_camera_delivers_in_order_and_ends(program: _Program) -> None:
     assert asked == [0, 1, 2, 3, 4, 5]
 
 
-def test_device_is_read_and_written_without_an_address(program: _Program) -> None:
+def test_device_is_read_and_written_without_an_address(program: Program) -> None:
     """Its functions are called with the places of the chip; what fails is a status."""
     kind = CType.of(TensorType((1, 2, 4), DType.S8))
     chip = np.arange(32, dtype=np.uint8)
@@ -296,8 +187,8 @@ def test_device_is_read_and_written_without_an_address(program: _Program) -> Non
         ctypes.memmove(chip.ctypes.data + offset, source, count)
         return 1
 
-    device = _Device(_READ(read), _READ(store), None)
-    tensor = _File(program.access("file"), ctypes.addressof(kind), ctypes.addressof(device), 10)
+    device = Device(READ(read), READ(store), None)
+    tensor = File(program.access("file"), ctypes.addressof(kind), ctypes.addressof(device), 10)
     row, held = np.zeros(4, np.uint8), ctypes.c_void_p()
     program.check(program.call("read_row", tensor, 1, at(row)), 0)
     assert row.tolist() == [14, 15, 16, 17]
@@ -306,5 +197,5 @@ def test_device_is_read_and_written_without_an_address(program: _Program) -> Non
     program.check(program.call("hold_row", tensor, 0, 0, ctypes.byref(held)), INDIRECT, "DirectAccessRefused")
     tensor.offset = 20
     program.check(program.call("read_row", tensor, 0, at(row)), STORAGE, "StorageFailed")
-    device.write = _READ()
+    device.write = READ()
     program.check(program.call("write_row", tensor, 0, at(row)), READ_ONLY, "ReadOnlyTensor")

@@ -77,7 +77,7 @@ static kibi_status store_row(const kibi_context *context, kibi_tensor *tensor, u
     return status;
 }
 
-const kibi_access kibi_row_access = {load_row, store_row, hold_row, NULL};
+const kibi_access kibi_row_access = {load_row, store_row, hold_row, NULL, 0};
 
 static kibi_status hold_received(const kibi_context *context, kibi_tensor *tensor, uint32_t row, int writing, void **data)
 {
@@ -101,7 +101,7 @@ static kibi_status load_received(const kibi_context *context, kibi_tensor *tenso
     return load(context, tensor, hold_received, offset, to, bytes);
 }
 
-const kibi_access kibi_camera_access = {load_received, NULL, hold_received, NULL};
+const kibi_access kibi_camera_access = {load_received, NULL, hold_received, NULL, 0};
 
 static kibi_status load_from_device(const kibi_context *context, kibi_tensor *tensor, uint32_t offset, void *to, uint32_t bytes)
 {
@@ -123,4 +123,4 @@ static kibi_status store_to_device(const kibi_context *context, kibi_tensor *ten
                                                                             : kibi_fail(context->handler, KIBI_ERROR_STORAGE);
 }
 
-const kibi_access kibi_file_access = {load_from_device, store_to_device, NULL, NULL};
+const kibi_access kibi_file_access = {load_from_device, store_to_device, NULL, NULL, 0};

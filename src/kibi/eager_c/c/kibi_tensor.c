@@ -208,12 +208,12 @@ static void let_go_of_block(const kibi_context *context, kibi_tensor *tensor)
     (void)kibi_unpin(context->ram, &((kibi_ram_tensor *)(void *)tensor)->handle);
 }
 
-const kibi_access kibi_rom_access = {load_direct, NULL, hold_direct, NULL};
-const kibi_access kibi_buffer_access = {load_direct, store_direct, hold_direct, NULL};
+const kibi_access kibi_rom_access = {load_direct, NULL, hold_direct, NULL, 1};
+const kibi_access kibi_buffer_access = {load_direct, store_direct, hold_direct, NULL, 1};
 
 kibi_status kibi_ram_tensor_init(const kibi_context *context, kibi_ram_tensor *tensor, const kibi_tensor_type *type)
 {
-    static const kibi_access access = {load_direct, store_direct, hold_block, let_go_of_block};
+    static const kibi_access access = {load_direct, store_direct, hold_block, let_go_of_block, 1};
     tensor->base.access = &access;
     tensor->base.type = type;
     return kibi_allocate_handle(context->ram, kibi_elements(type) * kibi_element_bytes(type), &tensor->handle);

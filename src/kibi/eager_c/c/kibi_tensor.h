@@ -41,6 +41,7 @@ typedef struct {
     kibi_status (*hold)(const kibi_context *context, struct kibi_tensor *tensor, uint32_t row, int writing, void **data);
     /* Lets go of a row that is held; NULL: nothing is to be done. */
     void (*let_go)(const kibi_context *context, struct kibi_tensor *tensor);
+    int is_whole; /* 1: all bytes are in one piece, so that the other rows follow one that is held */
 } kibi_access;
 
 /* What every tensor begins with. */

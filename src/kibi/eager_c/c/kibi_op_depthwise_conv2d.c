@@ -1,0 +1,158 @@
+/* DEPTHWISE_CONV_2D by hand. */
+#include "kernels/kibi_conv2d.h"
+#include "kernels/kibi_depthwise_conv2d.h"
+
+#include <string.h>
+
+#include "kibi_layer.h"
+#include "kibi_window.h"
+
+static void call_s8(void *output, const void *const *rows, const void *params)
+{
+    kibi_depthwise_conv2d_s8((int8_t *)output, (const int8_t *const *)(const void *)rows,
+                             (const kibi_depthwise_conv2d_s8_params *)params, NULL);
+}
+
+static void call_grouped_s8(void *output, const void *const *rows, const void *params)
+{
+    kibi_conv2d_s8((int8_t *)output, (const int8_t *const *)(const void *)rows, (const kibi_conv2d_s8_params *)params, NULL);
+}
+
+static void call_f32(void *output, const void *const *rows, const void *params)
+{
+    kibi_depthwise_conv2d_f32((float *)output, (const float *const *)(const void *)rows,
+                              (const kibi_depthwise_conv2d_f32_params *)params, NULL);
+}
+
+/* One output channel for each input channel. */
+static void slide_single(kibi_work *work, const kibi_window *window, kibi_tensor *output, kibi_tensor *input,
+                         const kibi_layer *layer, const int8_t *padding)
+{
+    const kibi_depthwise_conv2d_s8_params params = {
+        .filter = layer->filter,
+        .bias = layer->bias,
+        .multiplier = layer->multiplier,
+        .shift = layer->shift,
+        .input_width = window->columns.input,
+        .channels = (int32_t)input->type->dimensions[3],
+        .input_zero_point = input->type->quantization->zero_point,
+        .output_width = window->columns.output,
+        .output_zero_point = layer->output_zero_point,
+        .activation_min = layer->low,
+        .activation_max = layer->high,
+        .kernel_rows = window->rows.kernel,
+        .kernel_width = window->columns.kernel,
+        .stride = window->columns.stride,
+        .dilation = window->columns.dilation,
+        .pad = window->columns.pad,
+    };
+    kibi_slide(work, window, output, input, padding, call_s8, &params);
+}
+
+/* Several output channels for each input channel: a convolution in groups, of a filter whose channels come first. */
+static void slide_groups(kibi_work *work, const kibi_window *window, kibi_tensor *output, kibi_tensor *input,
+                         const kibi_layer *layer, int8_t *by_channels, const int8_t *padding)
+{
+    const uint32_t outputs = output->type->dimensions[3];
+    const uint32_t taps = (uint32_t)(window->rows.kernel * window->columns.kernel);
+    const kibi_conv2d_s8_params params = {
+        .filter = by_channels,
+        .bias = layer->bias,
+        .multiplier = layer->multiplier,
+        .shift = layer->shift,
+        .padding = padding,
+        .input_width = window->columns.input,
+        .input_channels = (int32_t)input->type->dimensions[3],
+        .output_width = window->columns.output,
+        .output_channels = (int32_t)outputs,
+        .output_zero_point = layer->output_zero_point,
+        .activation_min = layer->low,
+        .activation_max = layer->high,
+        .groups = (int32_t)input->type->dimensions[3],
+        .uses_im2col = 0,
+        .kernel_rows = window->rows.kernel,
+        .kernel_width = window->columns.kernel,
+        .stride = window->columns.stride,
+        .dilation = window->columns.dilation,
+        .pad = window->columns.pad,
+    };
+    for (uint32_t o = 0; o < outputs && work->status == KIBI_OK; ++o) {
+        for (uint32_t k = 0; k < taps; ++k) {
+            by_channels[o * taps + k] = layer->filter[k * outputs + o];
+        }
+    }
+    kibi_slide(work, window, output, input, padding, call_grouped_s8, &params);
+}
+
+static kibi_status depthwise_s8(const kibi_context *context, const kibi_window *window, kibi_tensor *output, kibi_tensor *input,
+                                kibi_tensor *filter, kibi_tensor *bias)
+{
+    const uint32_t outputs = output->type->dimensions[3];
+    const uint32_t taps = (uint32_t)(window->rows.kernel * window->columns.kernel);
+    const uint32_t columns = (uint32_t)kibi_columns_outside(window);
+    const uint32_t outside = columns > window->input_bytes ? columns : window->input_bytes;
+    const uint32_t copied = outputs == input->type->dimensions[3] ? 0 : outputs * taps;
+    int8_t *padding;
+    int8_t *by_channels;
+    kibi_work work;
+    kibi_layer layer;
+    kibi_begin(&work, context,
+               kibi_layer_bytes(filter, bias, outputs) + KIBI_ROOM(outside) + KIBI_ROOM(copied) +
+                   kibi_slide_bytes(window, output, input));
+    kibi_prepare(&work, &layer, output, input, filter, bias, window->activation, outputs, 1, taps, outputs);
+    padding = (int8_t *)kibi_take(&work, outside);
+    by_channels = (int8_t *)kibi_take(&work, copied);
+    if (work.status == KIBI_OK) {
+        memset(padding, input->type->quantization->zero_point, outside);
+    }
+    if (copied == 0) {
+        slide_single(&work, window, output, input, &layer, padding);
+    } else {
+        slide_groups(&work, window, output, input, &layer, by_channels, padding);
+    }
+    kibi_done_with(&work, filter, layer.filter);
+    return kibi_end(&work);
+}
+
+static kibi_status depthwise_f32(const kibi_context *context, const kibi_window *window, kibi_tensor *output, kibi_tensor *input,
+                                 kibi_tensor *filter, kibi_tensor *bias)
+{
+    const uint32_t outputs = output->type->dimensions[3];
+    const uint32_t bias_bytes = bias != NULL ? kibi_constant_bytes(bias) : KIBI_ROOM(4 * outputs);
+    kibi_work work;
+    kibi_depthwise_conv2d_f32_params params;
+    kibi_begin(&work, context, kibi_constant_bytes(filter) + bias_bytes + kibi_slide_bytes(window, output, input));
+    params.filter = (const float *)kibi_constant(&work, filter);
+    params.bias = kibi_float_bias(&work, bias, outputs);
+    params.input_width = window->columns.input;
+    params.input_channels = (int32_t)input->type->dimensions[3];
+    params.depth_multiplier = (int32_t)(outputs / input->type->dimensions[3]);
+    params.output_width = window->columns.output;
+    params.kernel_rows = window->rows.kernel;
+    params.kernel_width = window->columns.kernel;
+    params.stride = window->columns.stride;
+    params.dilation = window->columns.dilation;
+    params.pad = window->columns.pad;
+    kibi_limits_f32(window->activation, &params.activation_min, &params.activation_max);
+    kibi_slide(&work, window, output, input, NULL, call_f32, &params);
+    kibi_done_with(&work, filter, params.filter);
+    if (bias != NULL) {
+        kibi_done_with(&work, bias, params.bias);
+    }
+    return kibi_end(&work);
+}
+
+kibi_status kibi_op_depthwise_conv2d(const kibi_context *context, kibi_tensor *output, kibi_tensor *input,
+                                     kibi_tensor *filter, kibi_tensor *bias, const kibi_window_options *options)
+{
+    const uint32_t *const shape = filter->type->dimensions;
+    const uint32_t channels = input->type->dimensions[3];
+    kibi_window window;
+    if (filter->type->rank != 4 || shape[0] != 1 || !kibi_window_of(&window, output, input, shape[1], shape[2], options) ||
+        channels == 0 || shape[3] % channels != 0 || output->type->dimensions[3] != shape[3] ||
+        !kibi_is_layer(output, input, filter, bias, shape[3], 3)) {
+        return kibi_fail(context->handler, KIBI_ERROR_ARGUMENT);
+    }
+    return input->type->dtype == KIBI_TYPE_F32 ? depthwise_f32(context, &window, output, input, filter, bias)
+                                               : depthwise_s8(context, &window, output, input, filter, bias);
+}
