@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kibi_kernels.h"
+#include "kibi_spare.h"
 
 /* Memory of exactly so many bytes, that is not larger than what a test may use; NULL if it would be. */
 static void *memory_of(size_t bytes, size_t alignment)
@@ -15,6 +16,16 @@ static void *memory_of(size_t bytes, size_t alignment)
     }
     memset(found, 0x5A, bytes);
     return found;
+}
+
+/* Writes into all bytes that are free for so many steps. */
+static void lend(const kibi_model *model, uint32_t steps)
+{
+    void *from = NULL;
+    size_t bytes = 0;
+    if (kibi_model_spare(model, steps, &from, &bytes) == KIBI_OK) {
+        memset(from, 0xA7, bytes);
+    }
 }
 
 /* Runs an open model, whose inputs are bytes of any kind. */
@@ -49,7 +60,15 @@ static void run(kibi_model *model, const kibi_file_header *header)
                kibi_model_push_row(model, (unsigned)input, row) == KIBI_OK) {
             input = kibi_model_expected_input(model);
         }
-        if (kibi_model_invoke(model) == KIBI_OK) {
+        kibi_status status = kibi_model_run_for(model, 3);
+        if (status == KIBI_PAUSED) {
+            lend(model, 5);
+            status = kibi_model_run_for(model, UINT32_MAX);
+        } else if (status == KIBI_ERROR_SEQUENCE) { /* rows arrive one by one */
+            lend(model, 1);
+            status = kibi_model_invoke(model);
+        }
+        if (status == KIBI_OK) {
             uint32_t sum = 0;
             for (unsigned k = 0; k < header->output_count; ++k) {
                 if (kibi_model_output(model, k, &port) == KIBI_OK) {

@@ -5,6 +5,7 @@
 
 #include "kernels/kibi_subgraph.h"
 #include "kibi_lease.h"
+#include "kibi_lives.h"
 
 /* The most slots of a step that this core has room for: pointers to rows, outputs and states, and words of parameters. */
 #ifndef KIBI_CORE_SLOTS
@@ -71,7 +72,7 @@ KIBI_INLINE const kibi_kernel *find(const kibi_kernels *kernels, uint32_t id, ui
 }
 
 /* The entry of a tensor's table, or the place in its ring, for a row. */
-static KIBI_NOINLINE uint32_t placed(const uint8_t *file, const kibi_file_tensor *tensor, uint32_t row)
+KIBI_NOINLINE uint32_t kibi_placed(const uint8_t *file, const kibi_file_tensor *tensor, uint32_t row)
 {
     const void *const table = file + tensor->table;
     switch (tensor->placing) {
@@ -97,7 +98,7 @@ KIBI_INLINE uint8_t *memory_of(const running *run, const kibi_file_tensor *tenso
 KIBI_INLINE uint8_t *row_of(const running *run, const kibi_file_tensor *tensor, uint32_t row)
 {
     if (tensor->placing != KIBI_PLACING_LINEAR) {
-        row = placed(run->memory[KIBI_MEMORY_FILE], tensor, row);
+        row = kibi_placed(run->memory[KIBI_MEMORY_FILE], tensor, row);
     }
     return memory_of(run, tensor) + (uint32_t)(tensor->base + row * tensor->step);
 }
@@ -430,7 +431,7 @@ static int streams(const kibi_model *model)
 }
 
 /* KIBI_OK if the model has all its memory. */
-static kibi_status ready(const kibi_model *model)
+kibi_status kibi_ready(const kibi_model *model)
 {
     if (model == NULL) {
         return KIBI_ERROR_NULL;
@@ -524,7 +525,7 @@ kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t 
 
 kibi_status kibi_model_reset(kibi_model *model)
 {
-    const kibi_status status = ready(model);
+    const kibi_status status = kibi_ready(model);
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
@@ -614,7 +615,7 @@ static kibi_status describe(const kibi_model *model, uint32_t ports, uint32_t co
 
 kibi_status kibi_model_input(kibi_model *model, unsigned index, kibi_port *port)
 {
-    const kibi_status status = ready(model);
+    const kibi_status status = kibi_ready(model);
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
@@ -627,7 +628,7 @@ kibi_status kibi_model_input(kibi_model *model, unsigned index, kibi_port *port)
 
 kibi_status kibi_model_output(const kibi_model *model, unsigned index, kibi_port *port)
 {
-    const kibi_status status = ready(model);
+    const kibi_status status = kibi_ready(model);
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
@@ -641,7 +642,7 @@ kibi_status kibi_model_output(const kibi_model *model, unsigned index, kibi_port
 
 kibi_status kibi_model_run_for(kibi_model *model, uint32_t steps)
 {
-    const kibi_status status = ready(model);
+    const kibi_status status = kibi_ready(model);
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
@@ -673,7 +674,7 @@ static int row_is_first(const kibi_model *model)
 
 int kibi_model_expected_input(kibi_model *model)
 {
-    if (ready(model) != KIBI_OK || !streams(model) || model->ended != DONE) {
+    if (kibi_ready(model) != KIBI_OK || !streams(model) || model->ended != DONE) {
         return -1;
     }
     if (KIBI_CORE_LEASE != 0 && !(is_at_start(model) && row_is_first(model)) && !kibi_lease_begins(model)) {
@@ -691,7 +692,7 @@ int kibi_model_expected_input(kibi_model *model)
 
 kibi_status kibi_model_push_row(kibi_model *model, unsigned input, const void *row)
 {
-    const kibi_status status = ready(model);
+    const kibi_status status = kibi_ready(model);
     if (status != KIBI_OK || row == NULL) {
         return kibi_refused(status != KIBI_OK ? status : KIBI_ERROR_NULL);
     }
@@ -709,7 +710,7 @@ kibi_status kibi_model_push_row(kibi_model *model, unsigned input, const void *r
 
 kibi_status kibi_model_invoke(kibi_model *model)
 {
-    const kibi_status status = ready(model);
+    const kibi_status status = kibi_ready(model);
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
