@@ -86,6 +86,15 @@ class CModel:
         assert _ALIGNMENT % alignment.value == 0
         return int(size.value)
 
+    @property
+    def sequence(self) -> int:
+        """The number of the newest checkpoint."""
+        return int(self._model.sequence)
+
+    @sequence.setter
+    def sequence(self, number: int) -> None:
+        self._model.sequence = number
+
     def call(self, function: str, *arguments: object) -> int:
         """The status of a function of the core."""
         return int(self._library[f"kibi_model_{function}"](ctypes.byref(self._model), *arguments))

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kibi_checkpoint.h"
 #include "kibi_kernels.h"
 #include "kibi_spare.h"
 
@@ -26,6 +27,47 @@ static void lend(const kibi_model *model, uint32_t steps)
     if (kibi_model_spare(model, steps, &from, &bytes) == KIBI_OK) {
         memset(from, 0xA7, bytes);
     }
+}
+
+/* The slots of a checkpoint: as many bytes as one may take. */
+typedef struct {
+    uint8_t *data;
+    size_t bytes;
+} slot_memory;
+
+static int put(void *context, unsigned slot, uint32_t offset, const void *data, uint32_t bytes)
+{
+    const slot_memory *const memory = (const slot_memory *)context;
+    if (offset > memory->bytes || bytes > memory->bytes - offset) {
+        abort(); /* more than the core promises */
+    }
+    memcpy(memory->data + slot * memory->bytes + offset, data, bytes);
+    return 0;
+}
+
+static int get(void *context, unsigned slot, uint32_t offset, void *data, uint32_t bytes)
+{
+    const slot_memory *const memory = (const slot_memory *)context;
+    if (offset > memory->bytes || bytes > memory->bytes - offset) {
+        return 1;
+    }
+    memcpy(data, memory->data + slot * memory->bytes + offset, bytes);
+    return 0;
+}
+
+/* Saves a paused inference, loses the arena, and goes on. */
+static void lose_power(kibi_model *model, const kibi_file_header *header)
+{
+    slot_memory memory = {NULL, sizeof(kibi_slot_head) + header->arena_bytes + header->state_bytes};
+    const kibi_slots slots = {&memory, put, get};
+    memory.data = (uint8_t *)memory_of(2u * memory.bytes, 4);
+    if (memory.data != NULL && kibi_model_checkpoint(model, &slots) == KIBI_OK) {
+        memset(model->arena, 0x66, header->arena_bytes);
+        if (kibi_model_resume(model, &slots) != KIBI_OK) {
+            abort();
+        }
+    }
+    free(memory.data);
 }
 
 /* Runs an open model, whose inputs are bytes of any kind. */
@@ -63,6 +105,7 @@ static void run(kibi_model *model, const kibi_file_header *header)
         kibi_status status = kibi_model_run_for(model, 3);
         if (status == KIBI_PAUSED) {
             lend(model, 5);
+            lose_power(model, header);
             status = kibi_model_run_for(model, UINT32_MAX);
         } else if (status == KIBI_ERROR_SEQUENCE) { /* rows arrive one by one */
             lend(model, 1);

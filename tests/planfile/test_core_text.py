@@ -14,4 +14,13 @@ def test_events_of_the_core_have_the_ids_of_their_names() -> None:
     found = {name: int(number, 16) for name, number in _REPORT.findall(texts)}
     known = {each.name: each.id() for each in (*ERRORS.values(), *EVENTS)}
     assert found.items() <= known.items()
-    assert {"NullPointer", "FileRefused", "KernelMissing", "NoSteps", "ArenaTaken", "InferenceEnded"} <= found.keys()
+    assert {
+        "NullPointer",
+        "FileRefused",
+        "KernelMissing",
+        "NoSteps",
+        "ArenaTaken",
+        "NoCheckpoint",
+        "CheckpointRead",
+        "InferenceEnded",
+    } <= found.keys()

@@ -396,6 +396,12 @@ kibi_status kibi_refused(kibi_status status)
     case KIBI_ERROR_ARENA_LEASE:
         KIBI_ERROR(ArenaTaken, 0x05198F7Fu);
         break;
+    case KIBI_ERROR_CHECKPOINT:
+        KIBI_ERROR(NoCheckpoint, 0x91A2EB1Cu);
+        break;
+    case KIBI_ERROR_STORAGE:
+        KIBI_ERROR(StorageFailed, 0x1954F127u);
+        break;
     case KIBI_ERROR_FILE:
         KIBI_ERROR(FileRefused, 0x4FA41DC9u);
         break;
@@ -460,7 +466,7 @@ static kibi_status ended_as(int ended)
 void kibi_model_close(kibi_model *model)
 {
     if (model != NULL) {
-        const kibi_model closed = {NULL, NULL, NULL, NULL, NULL, {0, 0, 0, 0}, DONE};
+        const kibi_model closed = {NULL, NULL, NULL, NULL, NULL, {0, 0, 0, 0}, DONE, 0};
         *model = closed;
     }
 }

@@ -53,6 +53,7 @@ typedef struct {
     void *const *external;   /* the caller's buffers; NULL until they are set */
     kibi_position place;     /* the next step */
     int32_t ended;           /* not 0: an operator ended the inference */
+    uint32_t sequence;       /* of the newest checkpoint; 0: it is not known */
 } kibi_model;
 
 /* An input or an output of a model. */
