@@ -2,7 +2,6 @@
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -23,49 +22,11 @@ from kibi.runtime import seeded_inputs
 from kibi.toolchain import build_image
 from tests.engines.networks import pooled_network, residual_network, two_input_network
 from tests.support.amount import amount
+from tests.support.slots import CALLBACK, Functions, Slots
 from tests.support.zoo import catalog, check_zoo
 
 _ERROR_NULL, _NO_CHECKPOINT, _NO_STORAGE = -1, -9, -10
 _HEAD_BYTES = 20
-_CALLBACK = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32
-)
-
-
-class _Functions(ctypes.Structure):
-    _fields_ = (("context", ctypes.c_void_p), ("write", _CALLBACK), ("read", _CALLBACK))
-
-
-@dataclass
-class _Slots:
-    """Two slots in Python; a write or a read fails when `fails_after` bytes of them have gone through."""
-
-    size_bytes: int
-    fails_after: int = 1 << 30
-    data: list[bytearray] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.data = self.data or [bytearray(b"\xff" * self.size_bytes) for _ in range(2)]
-        self.functions = _Functions(None, _CALLBACK(self._write), _CALLBACK(self._read))
-
-    def _write(self, _context: int, slot: int, offset: int, data: int, size: int) -> int:
-        some = min(size, self.fails_after)
-        self.fails_after -= some
-        assert offset + size <= self.size_bytes
-        self.data[slot][offset : offset + some] = ctypes.string_at(data, some)
-        return int(some < size)
-
-    def _read(self, _context: int, slot: int, offset: int, data: int, size: int) -> int:
-        if offset + size > self.size_bytes or self.fails_after < size:
-            return 1
-        ctypes.memmove(data, bytes(self.data[slot][offset : offset + size]), size)
-        return 0
-
-    def call(self, engine: HostEngine, function: str) -> int:
-        return engine.call(function, ctypes.byref(self.functions))
-
-    def copy(self) -> "_Slots":
-        return _Slots(self.size_bytes, data=[bytearray(each) for each in self.data])
 
 
 def _bytes_of_slot(library: Library) -> int:
@@ -78,7 +39,7 @@ def _begin(engine: HostEngine, inputs: Sequence[Array]) -> None:
         ctypes.memmove(engine.address("input", number), array.ctypes.data, array.nbytes)
 
 
-def _finished(library: Library, slots: _Slots) -> list[Array]:
+def _finished(library: Library, slots: Slots) -> list[Array]:
     """The outputs of a model that has lost its memory, and goes on from the newest checkpoint."""
     engine = HostEngine(library)
     for block in engine._blocks:
@@ -98,7 +59,7 @@ def test_inference_goes_on_from_each_place(model: Graph, granularity: str, tmp_p
     plan = kibi.plan(model, granularity=granularity)
     library = kibi.compile(model, plan, tmp_path, checkpoints=True, lease=True)
     engine, inputs = HostEngine(library), seeded_inputs(model, 1)
-    wanted, slots = kibi.run(model, plan, inputs), _Slots(_bytes_of_slot(library))
+    wanted, slots = kibi.run(model, plan, inputs), Slots(_bytes_of_slot(library))
     found = saved_bytes(lives(library.model.graph, plan), len(plan.steps))
     assert _bytes_of_slot(library) == _HEAD_BYTES + max(found)
     _begin(engine, inputs)
@@ -116,12 +77,12 @@ def test_inference_goes_on_from_each_place(model: Graph, granularity: str, tmp_p
 
 
 @pytest.fixture(scope="module")
-def paused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Library, _Slots, list[Array]]:
+def paused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Library, Slots, list[Array]]:
     """A library, slots with the checkpoints after 4 and 8 steps, and the outputs."""
     model = residual_network()
     plan = kibi.plan(model)
     library = kibi.compile(model, plan, tmp_path_factory.mktemp("paused"), checkpoints=True)
-    engine, inputs, slots = HostEngine(library), seeded_inputs(model, 1), _Slots(_bytes_of_slot(library))
+    engine, inputs, slots = HostEngine(library), seeded_inputs(model, 1), Slots(_bytes_of_slot(library))
     _begin(engine, inputs)
     for _ in range(2):
         assert engine.call("run_for", ctypes.c_uint32(4)) == PAUSED
@@ -130,7 +91,7 @@ def paused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Library, _Slots, l
 
 
 def test_damaged_checkpoint_is_refused_and_the_older_one_serves(
-    paused: tuple[Library, _Slots, list[Array]],
+    paused: tuple[Library, Slots, list[Array]],
 ) -> None:
     """One bit of any byte of the newest slot; then one of each slot: nothing of a damaged one is restored."""
     library, slots, wanted = paused
@@ -144,22 +105,22 @@ def test_damaged_checkpoint_is_refused_and_the_older_one_serves(
 
 
 def test_checkpoint_in_the_other_slot_or_of_another_model_is_refused(
-    paused: tuple[Library, _Slots, list[Array]],
+    paused: tuple[Library, Slots, list[Array]],
     tmp_path: Path,
 ) -> None:
     """Slots that changed places, another plan of the same model, empty slots."""
     library, slots, _ = paused
-    swapped = _Slots(slots.size_bytes, data=[slots.data[1], slots.data[0]])
+    swapped = Slots(slots.size_bytes, data=[slots.data[1], slots.data[0]])
     assert swapped.call(HostEngine(library), "resume") == _NO_CHECKPOINT
     other = kibi.compile(
         residual_network(), kibi.plan(residual_network(), granularity="tensor"), tmp_path, checkpoints=True
     )
     assert slots.call(HostEngine(other), "resume") == _NO_CHECKPOINT
-    assert _Slots(slots.size_bytes).call(HostEngine(library), "resume") == _NO_CHECKPOINT
+    assert Slots(slots.size_bytes).call(HostEngine(library), "resume") == _NO_CHECKPOINT
 
 
 def test_model_that_does_not_resume_writes_newer_checkpoints_than_those_it_finds(
-    paused: tuple[Library, _Slots, list[Array]],
+    paused: tuple[Library, Slots, list[Array]],
 ) -> None:
     """After a loss of power another inference is begun: what it saves is what is found next."""
     library, before, _ = paused
@@ -171,14 +132,14 @@ def test_model_that_does_not_resume_writes_newer_checkpoints_than_those_it_finds
 
 
 def test_numbers_of_checkpoints_begin_again_after_the_largest(
-    paused: tuple[Library, _Slots, list[Array]],
+    paused: tuple[Library, Slots, list[Array]],
 ) -> None:
     """0 is no number, the slots go on alternating, and the newest is still the newest."""
     library, before, _ = paused
     slots, engine = before.copy(), HostEngine(library)
     place = ctypes.sizeof(ctypes.c_void_p)
     assert slots.call(engine, "resume") == 0
-    slots = _Slots(slots.size_bytes)
+    slots = Slots(slots.size_bytes)
     assert engine._state.raw[place : place + 4] == (2).to_bytes(4, "little")
     ctypes.memmove(ctypes.addressof(engine._state) + place, (0xFFFFFFFD).to_bytes(4, "little"), 4)
     found = []
@@ -192,7 +153,7 @@ def test_numbers_of_checkpoints_begin_again_after_the_largest(
 
 
 def test_storage_that_fails_leaves_the_other_slot_as_it_was(
-    paused: tuple[Library, _Slots, list[Array]],
+    paused: tuple[Library, Slots, list[Array]],
 ) -> None:
     """A write that is cut at any byte is an error, and the inference goes on from what was saved before."""
     library, before, wanted = paused
@@ -208,7 +169,7 @@ def test_storage_that_fails_leaves_the_other_slot_as_it_was(
 
 
 def test_wrong_calls_of_checkpoints_are_refused(
-    paused: tuple[Library, _Slots, list[Array]],
+    paused: tuple[Library, Slots, list[Array]],
     tmp_path: Path,
 ) -> None:
     """Null pointers, functions that are missing, plans whose bytes no checkpoint has."""
@@ -216,8 +177,8 @@ def test_wrong_calls_of_checkpoints_are_refused(
     engine = HostEngine(library)
     for function in ("checkpoint", "resume"):
         assert engine.call(function, None) == _ERROR_NULL
-        assert engine.call(function, ctypes.byref(_Functions(None, slots.functions.write))) == _ERROR_NULL
-        assert engine.call(function, ctypes.byref(_Functions(None, _CALLBACK(0), slots.functions.read))) == _ERROR_NULL
+        assert engine.call(function, ctypes.byref(Functions(None, slots.functions.write))) == _ERROR_NULL
+        assert engine.call(function, ctypes.byref(Functions(None, CALLBACK(0), slots.functions.read))) == _ERROR_NULL
     model = residual_network()
     for wish, why in (("streamed", "rows that stream are lost"), ("external", "in an external buffer")):
         with pytest.raises(InputError, match=why):

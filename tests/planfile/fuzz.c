@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kibi_checkpoint.h"
 #include "kibi_kernels.h"
+#include "kibi_spare.h"
 
 /* Memory of exactly so many bytes, that is not larger than what a test may use; NULL if it would be. */
 static void *memory_of(size_t bytes, size_t alignment)
@@ -15,6 +17,57 @@ static void *memory_of(size_t bytes, size_t alignment)
     }
     memset(found, 0x5A, bytes);
     return found;
+}
+
+/* Writes into all bytes that are free for so many steps. */
+static void lend(const kibi_model *model, uint32_t steps)
+{
+    void *from = NULL;
+    size_t bytes = 0;
+    if (kibi_model_spare(model, steps, &from, &bytes) == KIBI_OK) {
+        memset(from, 0xA7, bytes);
+    }
+}
+
+/* The slots of a checkpoint: as many bytes as one may take. */
+typedef struct {
+    uint8_t *data;
+    size_t bytes;
+} slot_memory;
+
+static int put(void *context, unsigned slot, uint32_t offset, const void *data, uint32_t bytes)
+{
+    const slot_memory *const memory = (const slot_memory *)context;
+    if (offset > memory->bytes || bytes > memory->bytes - offset) {
+        abort(); /* more than the core promises */
+    }
+    memcpy(memory->data + slot * memory->bytes + offset, data, bytes);
+    return 0;
+}
+
+static int get(void *context, unsigned slot, uint32_t offset, void *data, uint32_t bytes)
+{
+    const slot_memory *const memory = (const slot_memory *)context;
+    if (offset > memory->bytes || bytes > memory->bytes - offset) {
+        return 1;
+    }
+    memcpy(data, memory->data + slot * memory->bytes + offset, bytes);
+    return 0;
+}
+
+/* Saves a paused inference, loses the arena, and goes on. */
+static void lose_power(kibi_model *model, const kibi_file_header *header)
+{
+    slot_memory memory = {NULL, sizeof(kibi_slot_head) + header->arena_bytes + header->state_bytes};
+    const kibi_slots slots = {&memory, put, get};
+    memory.data = (uint8_t *)memory_of(2u * memory.bytes, 4);
+    if (memory.data != NULL && kibi_model_checkpoint(model, &slots) == KIBI_OK) {
+        memset(model->arena, 0x66, header->arena_bytes);
+        if (kibi_model_resume(model, &slots) != KIBI_OK) {
+            abort();
+        }
+    }
+    free(memory.data);
 }
 
 /* Runs an open model, whose inputs are bytes of any kind. */
@@ -49,7 +102,16 @@ static void run(kibi_model *model, const kibi_file_header *header)
                kibi_model_push_row(model, (unsigned)input, row) == KIBI_OK) {
             input = kibi_model_expected_input(model);
         }
-        if (kibi_model_invoke(model) == KIBI_OK) {
+        kibi_status status = kibi_model_run_for(model, 3);
+        if (status == KIBI_PAUSED) {
+            lend(model, 5);
+            lose_power(model, header);
+            status = kibi_model_run_for(model, UINT32_MAX);
+        } else if (status == KIBI_ERROR_SEQUENCE) { /* rows arrive one by one */
+            lend(model, 1);
+            status = kibi_model_invoke(model);
+        }
+        if (status == KIBI_OK) {
             uint32_t sum = 0;
             for (unsigned k = 0; k < header->output_count; ++k) {
                 if (kibi_model_output(model, k, &port) == KIBI_OK) {

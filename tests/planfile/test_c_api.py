@@ -123,6 +123,21 @@ def test_wrong_calls_of_an_open_model(core: _Core) -> None:
     assert core.call("invoke") == 0
 
 
+def test_arena_that_a_file_needs_is_told_before_it_is_opened(core: _Core) -> None:
+    """Bytes that are no file, and null pointers, have a status; a null pointer is nothing to rewind."""
+    size, alignment = _N(), _N()
+    ask = core.library["kibi_model_arena"]
+    given = ctypes.byref(size), ctypes.byref(alignment)
+    assert ask(_P(core.data), _N(len(core.file.data)), *given) == 0
+    assert (size.value, alignment.value) == (core.file.arena_bytes, core.file.header["arena_alignment"])
+    assert ask(_P(core.data), _N(len(core.file.data) - 1), *given) == FILE
+    assert ask(_P(core.data + 2), _N(len(core.file.data) - 2), *given) == FILE
+    assert ask(_P(0), _N(100), *given) == NULL
+    assert ask(_P(core.data), _N(100), _P(0), given[1]) == NULL
+    assert ask(_P(core.data), _N(100), given[0], _P(0)) == NULL
+    core.library["kibi_model_rewind"](_P(0))
+
+
 def test_missing_kernel_is_a_status_of_its_own(core: _Core) -> None:
     """A core without the kernel says so, not that the file is wrong."""
     other = core_library(("kibi_softmax_s8",))

@@ -10,7 +10,17 @@ _REPORT = re.compile(r"KIBI_(?:EVENT|ERROR)\((\w+), (0x[0-9A-F]{8})u\)")
 
 def test_events_of_the_core_have_the_ids_of_their_names() -> None:
     """The core is a file of C, which cannot compute a hash: its numbers are compared."""
-    found = {name: int(number, 16) for name, number in _REPORT.findall((CORE / "kibi_core.c").read_text())}
+    texts = "".join(path.read_text() for path in sorted(CORE.glob("*.c")))
+    found = {name: int(number, 16) for name, number in _REPORT.findall(texts)}
     known = {each.name: each.id() for each in (*ERRORS.values(), *EVENTS)}
     assert found.items() <= known.items()
-    assert {"NullPointer", "FileRefused", "KernelMissing", "NoSteps", "InferenceEnded"} <= found.keys()
+    assert {
+        "NullPointer",
+        "FileRefused",
+        "KernelMissing",
+        "NoSteps",
+        "ArenaTaken",
+        "NoCheckpoint",
+        "CheckpointRead",
+        "InferenceEnded",
+    } <= found.keys()

@@ -36,6 +36,7 @@ class _Model(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("file", "kernels", "arena", "state", "external")),
         ("place", _Position),
         ("ended", ctypes.c_int32),
+        ("sequence", ctypes.c_uint32),
     )
 
 

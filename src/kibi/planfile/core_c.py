@@ -31,6 +31,8 @@ from kibi.text.file_name import FileName
 
 CORE = Path(__file__).parent / "core"
 KERNELS = "kernels"
+_CHECKPOINTS = frozenset({"kibi_newest_slot"})
+"""What checkpoints need of the kernels' folder."""
 _PARAMETER = re.compile(r"(?:const\s+)?(?P<type>\w+)[\s*]+(?:const\s*\*\s*)?(?P<name>\w+)\s*$")
 """A parameter of a kernel: what it points to, and its name."""
 _TABLE_HEADER = code(
@@ -76,7 +78,7 @@ def core_texts(kernels: Iterable[str], target: Target) -> Mapping[FileName, CCod
     texts[FileName("kibi_kernels.h")] = _TABLE_HEADER
     texts[FileName("kibi_kernels.c")] = _table(names)
     texts[FileName("kibi_contracts.c")] = _contracts(names)
-    for file, text in closure(frozenset(names), target.kernel_sets).items():
+    for file, text in closure(frozenset(names) | _CHECKPOINTS, target.kernel_sets).items():
         texts[FileName(file, KERNELS)] = _with_moves(text) if file == "kibi.h" else text
     if FileName("kibi_subgraph.h", KERNELS) not in texts:
         texts[FileName("kibi_subgraph.h", KERNELS)] = file_text(find("kibi_subgraph.h", target.kernel_sets))

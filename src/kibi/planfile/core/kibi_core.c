@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "kernels/kibi_subgraph.h"
+#include "kibi_lease.h"
+#include "kibi_lives.h"
 
 /* The most slots of a step that this core has room for: pointers to rows, outputs and states, and words of parameters. */
 #ifndef KIBI_CORE_SLOTS
@@ -70,7 +72,7 @@ KIBI_INLINE const kibi_kernel *find(const kibi_kernels *kernels, uint32_t id, ui
 }
 
 /* The entry of a tensor's table, or the place in its ring, for a row. */
-static KIBI_NOINLINE uint32_t placed(const uint8_t *file, const kibi_file_tensor *tensor, uint32_t row)
+KIBI_NOINLINE uint32_t kibi_placed(const uint8_t *file, const kibi_file_tensor *tensor, uint32_t row)
 {
     const void *const table = file + tensor->table;
     switch (tensor->placing) {
@@ -96,7 +98,7 @@ KIBI_INLINE uint8_t *memory_of(const running *run, const kibi_file_tensor *tenso
 KIBI_INLINE uint8_t *row_of(const running *run, const kibi_file_tensor *tensor, uint32_t row)
 {
     if (tensor->placing != KIBI_PLACING_LINEAR) {
-        row = placed(run->memory[KIBI_MEMORY_FILE], tensor, row);
+        row = kibi_placed(run->memory[KIBI_MEMORY_FILE], tensor, row);
     }
     return memory_of(run, tensor) + (uint32_t)(tensor->base + row * tensor->step);
 }
@@ -391,6 +393,15 @@ kibi_status kibi_refused(kibi_status status)
     case KIBI_ERROR_STEPS:
         KIBI_ERROR(NoSteps, 0x76988271u);
         break;
+    case KIBI_ERROR_ARENA_LEASE:
+        KIBI_ERROR(ArenaTaken, 0x05198F7Fu);
+        break;
+    case KIBI_ERROR_CHECKPOINT:
+        KIBI_ERROR(NoCheckpoint, 0x91A2EB1Cu);
+        break;
+    case KIBI_ERROR_STORAGE:
+        KIBI_ERROR(StorageFailed, 0x1954F127u);
+        break;
     case KIBI_ERROR_FILE:
         KIBI_ERROR(FileRefused, 0x4FA41DC9u);
         break;
@@ -404,11 +415,18 @@ kibi_status kibi_refused(kibi_status status)
     return status;
 }
 
-static void rewind_order(kibi_model *model)
+void kibi_model_rewind(kibi_model *model)
 {
     const kibi_position start = {0, 0, 0, 0};
-    model->place = start;
-    model->ended = DONE;
+    if (model != NULL) {
+        model->place = start;
+        model->ended = DONE;
+    }
+}
+
+static int is_at_start(const kibi_model *model)
+{
+    return (model->place.line | model->place.turn | model->place.node | model->place.step) == 0;
 }
 
 /* Whether rows arrive one by one: the nodes that receive them are the first. */
@@ -419,7 +437,7 @@ static int streams(const kibi_model *model)
 }
 
 /* KIBI_OK if the model has all its memory. */
-static kibi_status ready(const kibi_model *model)
+kibi_status kibi_ready(const kibi_model *model)
 {
     if (model == NULL) {
         return KIBI_ERROR_NULL;
@@ -448,9 +466,32 @@ static kibi_status ended_as(int ended)
 void kibi_model_close(kibi_model *model)
 {
     if (model != NULL) {
-        const kibi_model closed = {NULL, NULL, NULL, NULL, NULL, {0, 0, 0, 0}, DONE};
+        const kibi_model closed = {NULL, NULL, NULL, NULL, NULL, {0, 0, 0, 0}, DONE, 0};
         *model = closed;
     }
+}
+
+/* Whether the bytes are a file for this core, as far as its header says. */
+static int is_file(const void *file, size_t bytes)
+{
+    const kibi_file_header *const header = (const kibi_file_header *)file;
+    return bytes >= sizeof *header && (uintptr_t)file % 4u == 0 && header->magic == KIBI_FILE_MAGIC &&
+           header->version == KIBI_FILE_VERSION && header->required == 0 && header->file_bytes <= bytes &&
+           (uintptr_t)file % header->alignment == 0;
+}
+
+kibi_status kibi_model_arena(const void *file, size_t bytes, size_t *arena_bytes, size_t *alignment)
+{
+    const kibi_file_header *const header = (const kibi_file_header *)file;
+    if (file == NULL || arena_bytes == NULL || alignment == NULL) {
+        return kibi_refused(KIBI_ERROR_NULL);
+    }
+    if (!is_file(file, bytes)) {
+        return kibi_refused(KIBI_ERROR_FILE);
+    }
+    *arena_bytes = (size_t)header->arena_bytes + KIBI_LEAD_BYTES(header);
+    *alignment = KIBI_CORE_LEASE != 0 ? KIBI_LEAD_BYTES(header) : header->arena_alignment;
+    return KIBI_OK;
 }
 
 kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t bytes, const kibi_kernels *kernels,
@@ -464,15 +505,13 @@ kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t 
         return kibi_refused(KIBI_ERROR_NULL);
     }
     const kibi_file_header *const header = (const kibi_file_header *)file;
-    if (bytes < sizeof *header || (uintptr_t)file % 4u != 0 || header->magic != KIBI_FILE_MAGIC ||
-        header->version != KIBI_FILE_VERSION || header->required != 0 || header->file_bytes > bytes ||
-        (uintptr_t)file % header->alignment != 0) {
+    if (!is_file(file, bytes)) {
         return kibi_refused(KIBI_ERROR_FILE);
     }
-    if (arena_bytes < header->arena_bytes) {
+    if (arena_bytes < KIBI_LEAD_BYTES(header) || arena_bytes - KIBI_LEAD_BYTES(header) < header->arena_bytes) {
         return kibi_refused(KIBI_ERROR_ARENA_SIZE);
     }
-    if ((uintptr_t)arena % header->arena_alignment != 0) {
+    if ((uintptr_t)arena % header->arena_alignment != 0 || (KIBI_CORE_LEASE != 0 && (uintptr_t)arena % 4u != 0)) {
         return kibi_refused(KIBI_ERROR_ARENA_ALIGNMENT);
     }
     const uint32_t *const ids = (const uint32_t *)(const void *)((const uint8_t *)file + header->kernels);
@@ -486,17 +525,17 @@ kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t 
     }
     model->file = (const uint8_t *)file;
     model->kernels = kernels;
-    model->arena = (uint8_t *)arena;
+    model->arena = (uint8_t *)arena + KIBI_LEAD_BYTES(header);
     return KIBI_OK;
 }
 
 kibi_status kibi_model_reset(kibi_model *model)
 {
-    const kibi_status status = ready(model);
+    const kibi_status status = kibi_ready(model);
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
-    rewind_order(model);
+    kibi_model_rewind(model);
     const kibi_file_variable *variable = (const kibi_file_variable *)at(model, header_of(model)->variables);
     for (uint32_t k = header_of(model)->variable_count; k != 0; --k, ++variable) {
         uint8_t *const to = model->state + variable->place;
@@ -580,47 +619,72 @@ static kibi_status describe(const kibi_model *model, uint32_t ports, uint32_t co
     return KIBI_OK;
 }
 
-kibi_status kibi_model_input(const kibi_model *model, unsigned index, kibi_port *port)
+kibi_status kibi_model_input(kibi_model *model, unsigned index, kibi_port *port)
 {
-    const kibi_status status = ready(model);
+    const kibi_status status = kibi_ready(model);
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
-    return describe(model, header_of(model)->inputs, header_of(model)->input_count, index, port);
+    const kibi_status described = describe(model, header_of(model)->inputs, header_of(model)->input_count, index, port);
+    if (KIBI_CORE_LEASE != 0 && described == KIBI_OK) {
+        kibi_lease_hand_over(model, index);
+    }
+    return described;
 }
 
 kibi_status kibi_model_output(const kibi_model *model, unsigned index, kibi_port *port)
 {
-    const kibi_status status = ready(model);
+    const kibi_status status = kibi_ready(model);
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
-    return describe(model, header_of(model)->outputs, header_of(model)->output_count, index, port);
+    const kibi_status described = describe(model, header_of(model)->outputs, header_of(model)->output_count, index, port);
+    if (KIBI_CORE_LEASE != 0 && described == KIBI_OK && !kibi_lease_holds(model)) {
+        port->data = NULL;
+        return kibi_refused(KIBI_ERROR_ARENA_LEASE);
+    }
+    return described;
 }
 
 kibi_status kibi_model_run_for(kibi_model *model, uint32_t steps)
 {
-    const kibi_status status = ready(model);
+    const kibi_status status = kibi_ready(model);
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
     if (steps == 0 || streams(model)) {
         return kibi_refused(steps == 0 ? KIBI_ERROR_STEPS : KIBI_ERROR_SEQUENCE);
     }
-    if ((model->place.line | model->place.node | model->place.step) == 0) {
+    if (KIBI_CORE_LEASE != 0 && !kibi_lease_begins(model)) {
+        return kibi_refused(KIBI_ERROR_ARENA_LEASE);
+    }
+    if (is_at_start(model)) {
         KIBI_EVENT(InferenceStarted, 0x4ACF8CB9u);
     }
     const int ended = run_model(model, NULL, steps);
     if (ended == PAUSED) {
         return KIBI_PAUSED;
     }
-    rewind_order(model);
+    kibi_model_rewind(model);
     return ended_as(ended);
+}
+
+/* Whether nothing is computed before the first row arrives. */
+static int row_is_first(const kibi_model *model)
+{
+    const kibi_file_graph *const graph = graph_of(model, 0);
+    const kibi_file_line *const line = (const kibi_file_line *)at(model, graph->lines);
+    const kibi_file_node *const node = (const kibi_file_node *)at(model, graph->nodes) + line->start;
+    return line->start < graph->node_count && (node->flags & KIBI_KIND_RECEIVES) != 0;
 }
 
 int kibi_model_expected_input(kibi_model *model)
 {
-    if (ready(model) != KIBI_OK || !streams(model) || model->ended != DONE) {
+    if (kibi_ready(model) != KIBI_OK || !streams(model) || model->ended != DONE) {
+        return -1;
+    }
+    if (KIBI_CORE_LEASE != 0 && !(is_at_start(model) && row_is_first(model)) && !kibi_lease_begins(model)) {
+        (void)kibi_refused(KIBI_ERROR_ARENA_LEASE);
         return -1;
     }
     const int ended = run_model(model, NULL, UINT32_MAX); /* all steps that need no row */
@@ -634,9 +698,12 @@ int kibi_model_expected_input(kibi_model *model)
 
 kibi_status kibi_model_push_row(kibi_model *model, unsigned input, const void *row)
 {
-    const kibi_status status = ready(model);
+    const kibi_status status = kibi_ready(model);
     if (status != KIBI_OK || row == NULL) {
         return kibi_refused(status != KIBI_OK ? status : KIBI_ERROR_NULL);
+    }
+    if (KIBI_CORE_LEASE != 0 && streams(model) && !kibi_lease_begins(model)) {
+        return kibi_refused(KIBI_ERROR_ARENA_LEASE);
     }
     if (kibi_model_expected_input(model) != (int)input) {
         return kibi_refused(KIBI_ERROR_SEQUENCE);
@@ -649,18 +716,21 @@ kibi_status kibi_model_push_row(kibi_model *model, unsigned input, const void *r
 
 kibi_status kibi_model_invoke(kibi_model *model)
 {
-    const kibi_status status = ready(model);
+    const kibi_status status = kibi_ready(model);
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
     if (streams(model)) {
+        if (KIBI_CORE_LEASE != 0 && !is_at_start(model) && !kibi_lease_holds(model)) {
+            return kibi_refused(KIBI_ERROR_ARENA_LEASE);
+        }
         if (kibi_model_expected_input(model) >= 0) {
             return kibi_refused(KIBI_ERROR_SEQUENCE);
         }
         const int ended = model->ended;
-        rewind_order(model);
+        kibi_model_rewind(model);
         return ended_as(ended);
     }
-    rewind_order(model);
+    kibi_model_rewind(model);
     return kibi_model_run_for(model, UINT32_MAX);
 }

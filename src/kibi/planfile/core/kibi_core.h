@@ -53,6 +53,7 @@ typedef struct {
     void *const *external;   /* the caller's buffers; NULL until they are set */
     kibi_position place;     /* the next step */
     int32_t ended;           /* not 0: an operator ended the inference */
+    uint32_t sequence;       /* of the newest checkpoint; 0: it is not known */
 } kibi_model;
 
 /* An input or an output of a model. */
@@ -67,6 +68,9 @@ typedef struct {
     uint8_t type;          /* a KIBI_TYPE_... number */
     uint8_t rank;          /* how many axes it has */
 } kibi_port;
+
+/* The arena that a file needs. KIBI_ERROR_FILE for bytes that are no plan file of this version. */
+kibi_status kibi_model_arena(const void *file, size_t bytes, size_t *arena_bytes, size_t *alignment);
 
 /* Opens a model whose file is trusted: it was made by Kibi for kernels such as these, and nobody has changed it since. Only sizes
  * and ids are compared. A file that came from outside goes through kibi_model_open.
@@ -91,8 +95,11 @@ kibi_status kibi_model_set_state(kibi_model *model, void *state, size_t bytes);
 /* Gives a model its external buffers, in their order: KIBI_ERROR_NOT_INITIALIZED before. The table must stay. */
 kibi_status kibi_model_set_external(kibi_model *model, void *const *buffers, const size_t *bytes, unsigned count);
 
-/* Describes input or output `index`. KIBI_ERROR_NULL where there is none. */
-kibi_status kibi_model_input(const kibi_model *model, unsigned index, kibi_port *port);
+/* Describes input or output `index`. KIBI_ERROR_NULL where there is none.
+ * Of a core with leases (KIBI_CORE_LEASE=1): kibi_model_input makes the arena's bytes the model's. Call it for each input before each
+ * inference, and write the input then. If somebody else uses the arena after that, calls that compute, and kibi_model_output, whose
+ * port has no data then, return KIBI_ERROR_ARENA_LEASE. */
+kibi_status kibi_model_input(kibi_model *model, unsigned index, kibi_port *port);
 kibi_status kibi_model_output(const kibi_model *model, unsigned index, kibi_port *port);
 
 /* One inference of inputs that are written; of inputs by the row it ends one, and KIBI_ERROR_SEQUENCE says that rows are missing.
@@ -108,6 +115,9 @@ int kibi_model_expected_input(kibi_model *model);
 
 /* Hands over the next row of the input that is expected: it is copied, and all is computed that can be before the next one. */
 kibi_status kibi_model_push_row(kibi_model *model, unsigned input, const void *row);
+
+/* Forgets an inference that was begun: the next one begins anew. Variables stay as they are. */
+void kibi_model_rewind(kibi_model *model);
 
 /* Forgets an inference that was begun, and gives variables their first values. */
 kibi_status kibi_model_reset(kibi_model *model);

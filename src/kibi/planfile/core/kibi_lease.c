@@ -1,0 +1,80 @@
+/* Leases: the word that says whose the bytes of an arena are. */
+#include "kibi_lease.h"
+
+#define INPUT_BITS 16u
+#define NOBODY 0xFFFFu
+
+static const kibi_file_header *header_of(const kibi_model *model)
+{
+    return (const kibi_file_header *)(const void *)model->file;
+}
+
+/* The word, as far as it differs from that of this model: 0, or bits of the inputs that were handed over, while the bytes are its
+ * own. The file's digest tells models apart that were in one struct. */
+static KIBI_NOINLINE uint32_t differs(const kibi_model *model, uint32_t **word)
+{
+    const kibi_file_header *const header = header_of(model);
+    const uint32_t digest = *(const uint32_t *)(const void *)(model->file + header->file_bytes - 32u);
+    *word = (uint32_t *)(void *)(model->arena - KIBI_LEAD_BYTES(header));
+    return **word ^ (uint32_t)(uintptr_t)model * 2654435761u ^ digest; /* an odd factor spreads addresses over all bits */
+}
+
+/* Bits of the inputs that the caller writes into the arena; from the 17th on, inputs share bits. `index`: that of one of them. */
+static KIBI_NOINLINE uint32_t bits_of(const kibi_model *model, unsigned index, uint32_t *of_index)
+{
+    const kibi_file_header *const header = header_of(model);
+    const kibi_file_port *const ports = (const kibi_file_port *)(const void *)(model->file + header->inputs);
+    const kibi_file_graph *const graph = (const kibi_file_graph *)(const void *)(model->file + header->graphs);
+    const kibi_file_tensor *const tensors = (const kibi_file_tensor *)(const void *)(model->file + graph->tensors);
+    uint32_t every = 0;
+    *of_index = 0;
+    for (uint32_t k = 0; k < header->input_count; ++k) {
+        const kibi_file_tensor *const tensor = &tensors[ports[k].tensor];
+        if (tensor->memory == KIBI_MEMORY_ARENA && tensor->producer == NOBODY) {
+            const uint32_t bit = 1u << k % INPUT_BITS;
+            every |= bit;
+            *of_index = k == index ? bit : *of_index;
+        }
+    }
+    return every;
+}
+
+void kibi_lease_hand_over(kibi_model *model, unsigned index)
+{
+    uint32_t bit, *word;
+    const uint32_t every = bits_of(model, index, &bit);
+    uint32_t lease = differs(model, &word);
+    if (bit == 0) {
+        return;
+    }
+    if ((lease & ~every) != 0) {
+        kibi_model_rewind(model);
+        *word ^= lease;
+        lease = 0;
+    }
+    *word ^= bit & ~lease;
+}
+
+void kibi_lease_take(const kibi_model *model)
+{
+    uint32_t bit, *word;
+    const uint32_t every = bits_of(model, 0, &bit);
+    const uint32_t lease = differs(model, &word);
+    *word ^= lease ^ every;
+}
+
+int kibi_lease_holds(const kibi_model *model)
+{
+    uint32_t bit, *word;
+    return differs(model, &word) == bits_of(model, 0, &bit);
+}
+
+int kibi_lease_begins(const kibi_model *model)
+{
+    uint32_t bit;
+    const kibi_position *const place = &model->place;
+    if ((place->line | place->turn | place->node | place->step) == 0 && bits_of(model, 0, &bit) == 0) {
+        kibi_lease_take(model);
+    }
+    return kibi_lease_holds(model);
+}
