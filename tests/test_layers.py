@@ -28,7 +28,7 @@ LAYERS = (
     ("emulator",),
     ("engines",),
     ("reports",),
-    ("api", "demo", "plan_files"),
+    ("api", "demo", "plan_files", "eager_files"),
     ("cli",),
     ("__main__",),
 )

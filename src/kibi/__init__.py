@@ -22,6 +22,7 @@ from kibi.version import __version__
 if TYPE_CHECKING:
     from kibi.api import compile, embed, load, measure, plan, run, simplify, tune, verify  # noqa: A004 - the field's word
     from kibi.codegen import Library
+    from kibi.eager_files import compile_eager
     from kibi.ir import Graph
     from kibi.plan_files import compile_core, compile_plan, measure_plan, open_plan
     from kibi.planner.plan import Plan
@@ -37,6 +38,7 @@ __all__ = [
     "__version__",
     "compile",
     "compile_core",
+    "compile_eager",
     "compile_plan",
     "embed",
     "load",
@@ -56,6 +58,7 @@ _LATE = {
     "Graph": "kibi.ir",
     "Interpreter": "kibi.runtime",
     "Library": "kibi.codegen",
+    "compile_eager": "kibi.eager_files",
     "Plan": "kibi.planner.plan",
     **dict.fromkeys(_FUNCTIONS, "kibi.api"),
     **dict.fromkeys(("compile_core", "compile_plan", "measure_plan", "open_plan"), "kibi.plan_files"),

@@ -172,6 +172,8 @@ def test_camera_delivers_in_order_and_ends(program: Program) -> None:
     program.check(program.call("write_row", camera, 3, at(row)), READ_ONLY, "ReadOnlyTensor")
     program.check(program.call("read_row", camera, 5, at(row)), ENDED, "RowsEnded")
     assert asked == [0, 1, 2, 3, 4, 5]
+    camera.slots = 0
+    program.check(program.call("read_row", camera, 5, at(row)), ARGUMENT, "ArgumentRefused")
 
 
 def test_device_is_read_and_written_without_an_address(program: Program) -> None:

@@ -20,6 +20,7 @@ from kibi.cli.arguments import current_flags
 from kibi.cli.compile import compile_models
 from kibi.cli.core import write_core
 from kibi.cli.demo import demo
+from kibi.cli.eager import write_eager
 from kibi.cli.events import events
 from kibi.cli.failure import EXIT_INTERRUPTED, exit_code_of, show_warning
 from kibi.cli.inspect import inspect
@@ -71,6 +72,7 @@ app.command("plan", epilog="Example: kibi plan model.tflite --target cortex-m4 -
 app.command("place", epilog="Example: kibi place buffers.csv --capacity 65536")(place)
 app.command("run", epilog="Example: kibi run model.tflite --input photo.png --labels labels.txt")(run_model)
 app.command("compile", epilog="Example: kibi compile model.tflite --target cortex-m4 -o build/model")(compile_models)
+app.command("eager", epilog="Example: kibi eager --operator conv2d --operator relu -o build/eager")(write_eager)
 app.command("core", epilog="Example: kibi core model.tflite --target cortex-m4 -o build/core")(write_core)
 app.command("measure", epilog="Example: kibi measure model.tflite --target cortex-m4")(measure)
 app.command("verify", epilog="Example: kibi verify model.tflite --runs 10")(verify)

@@ -15,6 +15,7 @@ from kibi.eager.events import Event
 from kibi.eager.handlers import ErrorHandler, Handler, error_of
 from kibi.eager.memory import Allocator, Handle, HandleArena, Kind, LinearArena, Recording, WritableBuffer
 from kibi.eager.memory.allocator import OutOfMemory
+from kibi.eager.notes import recorders
 from kibi.eager.values import ByteOrder
 from kibi.errors import EventError, InputError, InternalError
 
@@ -96,11 +97,15 @@ class Context:
         """Adds a tensor to the live ones until it is freed; tensors call this themselves."""
         with self._lock:
             self._tensors[id(tensor)] = tensor
+        for each in recorders():
+            each.created(tensor)
 
     def unregister(self, tensor: "TensorInterface") -> None:
         """Removes a tensor from the live ones."""
         with self._lock:
             self._tensors.pop(id(tensor), None)
+        for each in recorders():
+            each.freed(tensor)
 
     def notify(self, event: Event) -> None:
         """Reports an event to the handler."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kibi.dtypes import Array
+from kibi.eager.notes import only, recorders
 from kibi.eager.operands import Operand, checked_operands, verified_view
 from kibi.errors import EventError, InputError
 from kibi.ir import Accumulation, Made, NodeView, Operator, RowAccess, Rows, TensorType
@@ -131,8 +132,12 @@ class BoundOperator:
             EventError: a row cannot be read or written; for one that is gone, it says how many rows must be kept.
         """
         self._next = 0
-        for step in range(self.steps):
-            self.step(step)
+        told = recorders()
+        with only(()):
+            for step in range(self.steps):
+                self.step(step)
+        for each in told:
+            each.evaluated(self._op, self._operands)
         return self.output
 
     def step(self, number: int) -> range:
@@ -154,8 +159,11 @@ class BoundOperator:
             )
         if not number:
             self._run = self._begin()
-        with ExitStack() as held:
+        told = recorders()
+        with ExitStack() as held, only(()):
             self._compute(held, number)
+        for each in told:
+            each.stepped(self._op)
         self._next = (number + 1) % self.steps
         return self._run.view.made_rows(number)
 

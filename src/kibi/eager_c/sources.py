@@ -22,7 +22,7 @@ _RUNTIME: Final = (
 )  # fmt: skip
 _NEXT_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _INCLUDE = re.compile(r'^#include "(kibi_\w+\.h)"', re.MULTILINE)
-_KERNEL_HEADER = re.compile(rf'^#include "{KERNELS}/kibi_\w+\.h"', re.MULTILINE)
+_KERNEL_HEADER = re.compile(rf'^#include "{KERNELS}/(kibi_\w+\.h)"', re.MULTILINE)
 _WORD = re.compile(r"\b\w+\b")
 _OPERATOR = re.compile(r"^kibi_status kibi_op_(\w+)\(", re.MULTILINE)
 
@@ -87,7 +87,8 @@ def library_texts(names: Iterable[str], target: Target) -> Mapping[FileName, CCo
             texts[name] = file_text(SOURCES / name.text)
             waiting += _needed(name.text, texts[name].text)
     kernels = frozenset(kernel for text in texts.values() for kernel in _kernels(text.text))
-    for file, text in closure(kernels, target.kernel_sets).items():
+    headers = {header for text in texts.values() for header in _KERNEL_HEADER.findall(text.text)}
+    for file, text in closure(kernels, target.kernel_sets, frozenset(headers)).items():
         texts[FileName(file, KERNELS)] = text
     return dict(sorted(texts.items(), key=lambda each: each[0].path))
 

@@ -173,13 +173,15 @@ def _nothing(kernel: str) -> CCode:
     return code("typedef int ${name}_is_for_other_cores; /* C wants one declaration at least */\n", name=word(kernel))
 
 
-def closure(kernels: frozenset[str], kernel_sets: tuple[str, ...]) -> dict[str, CCode]:
-    """Returns the texts of the kernels' files and of all that they need, by file name, sorted.
+def closure(
+    kernels: frozenset[str], kernel_sets: tuple[str, ...], headers: frozenset[str] = frozenset()
+) -> dict[str, CCode]:
+    """Returns the texts of the kernels' files, of further headers, and of all that they need, by file name, sorted.
 
     A file needs the headers that it includes. A header needs the `.c` file of its name, where there is one. A file needs the
     kernels that it calls.
     """
-    waiting = ["kibi.h"]
+    waiting = ["kibi.h", *sorted(headers)]
     for kernel in sorted(kernels):
         waiting += [f"{kernel}.c", header_of(kernel)]
     texts: dict[str, CCode] = {}

@@ -9,6 +9,7 @@ from kibi.eager.memory.blocks import Block, ByteRange, WritableBuffer, align_up,
 from kibi.eager.memory.compaction import Compaction, clearance, compaction
 from kibi.eager.memory.headers import HeaderLayout
 from kibi.eager.memory.plan_guide import Departure, PlanGuide, PlannedBlock, planned_blocks
+from kibi.eager.notes import recorders
 from kibi.errors import InputError
 from kibi.planner.plan import Plan
 
@@ -146,7 +147,9 @@ class HandleArena(BlockArena):
             self._carry_out(step, 0)
             if len(step.free) > 1:
                 self._report_pins(0)
-            return len(step.free) <= 1
+        for each in recorders():
+            each.rebalanced(self)
+        return len(step.free) <= 1
 
     def _allocate_by_plan(self, guide: PlanGuide, size_bytes: int) -> int | None:
         planned, departure = guide.match(size_bytes)

@@ -15,6 +15,7 @@ from kibi.eager.events import EventType
 from kibi.eager.memory import Handle, Kind
 from kibi.eager.memory.blocks import whole_number
 from kibi.eager.memory.lent import NotBytesError, lent_bytes
+from kibi.eager.notes import recorders
 from kibi.eager.shapes import TensorShape
 from kibi.eager.tensors.events import DirectAccessRefused, InvalidMemoryAccess, ReadOnlyTensor, TensorFreed
 from kibi.eager.tensors.layouts import (
@@ -239,6 +240,8 @@ class TensorInterface(ABC):
         offset = whole_number(offset, "the offset", least=-(1 << 63))
         self._check(offset, len(given))
         self._store(offset, given)
+        for each in recorders():
+            each.written(self, offset, given)
 
     @contextmanager
     def direct(self, operator: FastOperator) -> Iterator[Array]:

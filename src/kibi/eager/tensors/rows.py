@@ -194,6 +194,11 @@ class CameraTensor(TensorInterface):
         """The number of the row that comes next; all rows before it have come."""
         return self._next
 
+    @property
+    def keep(self) -> int:
+        """How many of the last rows can be read."""
+        return self._keep
+
     def restart(self, source: RowSource | None = None) -> None:
         """Begins the next picture with row 0.
 

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static uint32_t size_of(const kibi_tensor *tensor)
-{
-    return kibi_elements(tensor->type) * kibi_element_bytes(tensor->type);
-}
-
 int kibi_is_layer(const kibi_tensor *output, const kibi_tensor *input, const kibi_tensor *filter, const kibi_tensor *bias,
                   uint32_t channels, unsigned axis)
 {
@@ -36,18 +31,18 @@ int kibi_is_layer(const kibi_tensor *output, const kibi_tensor *input, const kib
 
 uint32_t kibi_constant_bytes(const kibi_tensor *tensor)
 {
-    return kibi_copy_bytes(tensor, size_of(tensor));
+    return kibi_copy_bytes(tensor, kibi_bytes(tensor->type));
 }
 
 const void *kibi_constant(kibi_work *work, kibi_tensor *tensor)
 {
-    const uint32_t bytes = size_of(tensor);
+    const uint32_t bytes = kibi_bytes(tensor->type);
     return kibi_fetch(work, tensor, 0, bytes, kibi_take(work, kibi_copy_bytes(tensor, bytes)));
 }
 
 void kibi_done_with(kibi_work *work, kibi_tensor *tensor, const void *data)
 {
-    kibi_done(work, tensor, size_of(tensor), data);
+    kibi_done(work, tensor, kibi_bytes(tensor->type), data);
 }
 
 uint32_t kibi_layer_bytes(const kibi_tensor *filter, const kibi_tensor *bias, uint32_t channels)

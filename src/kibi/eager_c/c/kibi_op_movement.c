@@ -29,7 +29,7 @@ static void copy_stretch(kibi_work *work, kibi_tensor *output, uint32_t to, kibi
 
 kibi_status kibi_op_reshape(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
-    const uint32_t bytes = kibi_elements(output->type) * kibi_element_bytes(output->type);
+    const uint32_t bytes = kibi_bytes(output->type);
     const uint32_t row_bytes = kibi_row_bytes(output->type);
     kibi_work work;
     if (output->type->dtype != input->type->dtype || kibi_elements(output->type) != kibi_elements(input->type)) {

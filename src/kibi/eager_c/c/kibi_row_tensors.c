@@ -49,6 +49,9 @@ static int is_overwritten(const kibi_row_tensor *tensor, uint32_t row)
 static kibi_status hold_row(const kibi_context *context, kibi_tensor *tensor, uint32_t row, int writing, void **data)
 {
     kibi_row_tensor *const rows = (kibi_row_tensor *)(void *)tensor;
+    if (rows->offsets == NULL && rows->slots == 0) {
+        return kibi_fail(context->handler, KIBI_ERROR_ARGUMENT);
+    }
     if (writing && row == rows->next) {
         ++rows->next;
     } else if (writing && row > rows->next) {
@@ -84,6 +87,9 @@ static kibi_status hold_received(const kibi_context *context, kibi_tensor *tenso
     kibi_camera_tensor *const camera = (kibi_camera_tensor *)(void *)tensor;
     const uint32_t row_bytes = kibi_row_bytes(tensor->type);
     (void)writing;
+    if (camera->slots == 0) {
+        return kibi_fail(context->handler, KIBI_ERROR_ARGUMENT);
+    }
     for (; camera->next <= row; ++camera->next) {
         if (!camera->source(camera->state, camera->next, camera->data + camera->next % camera->slots * row_bytes)) {
             return kibi_fail(context->handler, KIBI_ERROR_ROWS_ENDED);

@@ -21,7 +21,7 @@ uint32_t kibi_element_bytes(const kibi_tensor_type *type)
 }
 
 /* Elements along the axes from `from` to the one before `to`. */
-static uint32_t elements_along(const kibi_tensor_type *type, unsigned from, unsigned to)
+static KIBI_NOINLINE uint32_t elements_along(const kibi_tensor_type *type, unsigned from, unsigned to)
 {
     uint32_t elements = 1;
     for (; from < to; ++from) {
@@ -31,7 +31,7 @@ static uint32_t elements_along(const kibi_tensor_type *type, unsigned from, unsi
 }
 
 /* The number of axes that count rows. */
-static unsigned row_axes(const kibi_tensor_type *type)
+static KIBI_NOINLINE unsigned row_axes(const kibi_tensor_type *type)
 {
     for (unsigned axis = 1; axis + 1 < type->rank; ++axis) {
         if (type->dimensions[axis] > 1) {
@@ -44,6 +44,11 @@ static unsigned row_axes(const kibi_tensor_type *type)
 uint32_t kibi_elements(const kibi_tensor_type *type)
 {
     return elements_along(type, 0, type->rank);
+}
+
+uint32_t kibi_bytes(const kibi_tensor_type *type)
+{
+    return kibi_elements(type) * kibi_element_bytes(type);
 }
 
 uint32_t kibi_rows(const kibi_tensor_type *type)
@@ -59,7 +64,7 @@ uint32_t kibi_row_bytes(const kibi_tensor_type *type)
 /* Whether bytes are a tensor's. */
 static int is_inside(const kibi_tensor *tensor, uint32_t offset, uint32_t bytes)
 {
-    const uint32_t size = kibi_elements(tensor->type) * kibi_element_bytes(tensor->type);
+    const uint32_t size = kibi_bytes(tensor->type);
     return offset <= size && bytes <= size - offset;
 }
 
@@ -131,28 +136,31 @@ kibi_status kibi_offset(const kibi_context *context, const kibi_tensor *tensor, 
     return KIBI_OK;
 }
 
-/* The offset of an element of a type. */
-static kibi_status element_of(const kibi_context *context, const kibi_tensor *tensor, const uint32_t *index, uint8_t dtype,
-                              uint32_t *offset)
+/* Reads an element of a type, or writes it. */
+static KIBI_NOINLINE kibi_status element(const kibi_context *context, kibi_tensor *tensor, const uint32_t *index, uint8_t dtype,
+                                         void *to, const void *from)
 {
+    uint32_t offset;
+    kibi_status status;
     if (tensor->type->dtype != dtype) {
         return kibi_fail(context->handler, KIBI_ERROR_ARGUMENT);
     }
-    return kibi_offset(context, tensor, index, offset);
+    status = kibi_offset(context, tensor, index, &offset);
+    if (status == KIBI_OK) {
+        const uint32_t bytes = kibi_element_bytes(tensor->type);
+        status = from != NULL ? kibi_write(context, tensor, offset, from, bytes) : kibi_read(context, tensor, offset, to, bytes);
+    }
+    return status;
 }
 
 kibi_status kibi_get(const kibi_context *context, kibi_tensor *tensor, const uint32_t *index, uint8_t dtype, void *value)
 {
-    uint32_t offset;
-    const kibi_status status = element_of(context, tensor, index, dtype, &offset);
-    return status != KIBI_OK ? status : kibi_read(context, tensor, offset, value, kibi_element_bytes(tensor->type));
+    return element(context, tensor, index, dtype, value, NULL);
 }
 
 kibi_status kibi_set(const kibi_context *context, kibi_tensor *tensor, const uint32_t *index, uint8_t dtype, const void *value)
 {
-    uint32_t offset;
-    const kibi_status status = element_of(context, tensor, index, dtype, &offset);
-    return status != KIBI_OK ? status : kibi_write(context, tensor, offset, value, kibi_element_bytes(tensor->type));
+    return element(context, tensor, index, dtype, NULL, value);
 }
 
 /* Bytes with an address: ROM, buffers and blocks of an arena differ in where they are. */
@@ -216,7 +224,7 @@ kibi_status kibi_ram_tensor_init(const kibi_context *context, kibi_ram_tensor *t
     static const kibi_access access = {load_direct, store_direct, hold_block, let_go_of_block, 1};
     tensor->base.access = &access;
     tensor->base.type = type;
-    return kibi_allocate_handle(context->ram, kibi_elements(type) * kibi_element_bytes(type), &tensor->handle);
+    return kibi_allocate_handle(context->ram, kibi_bytes(type), &tensor->handle);
 }
 
 kibi_status kibi_ram_tensor_free(const kibi_context *context, kibi_ram_tensor *tensor)

@@ -115,6 +115,7 @@ extern const kibi_access kibi_file_access;
  * than 1, or, where there is none, after that of the batch. */
 uint32_t kibi_element_bytes(const kibi_tensor_type *type);
 uint32_t kibi_elements(const kibi_tensor_type *type);
+uint32_t kibi_bytes(const kibi_tensor_type *type);
 uint32_t kibi_rows(const kibi_tensor_type *type);
 uint32_t kibi_row_bytes(const kibi_tensor_type *type);
 

@@ -1,0 +1,63 @@
+"""`kibi eager`: the C library for programs by hand."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kibi.cli.arguments import DEFAULT_TARGET, AsJson, TargetName
+from kibi.cli.paths import given_path
+from kibi.cli.terminal import facts, output, print_json, say, working
+
+
+def write_eager(
+    *,
+    directory: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder to write; made if absent.",
+            parser=given_path,
+            show_default=False,
+        ),
+    ],
+    target: TargetName = DEFAULT_TARGET,
+    operators: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--operator",
+            metavar="NAME",
+            help="An operator, such as conv2d; may be given again. Without any, all.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the C library for programs by hand: arenas, handles, tensors, operators.
+
+    It has what `kibi.eager` has in Python, by the same names, with the same events.
+    """
+    import kibi  # noqa: PLC0415
+    from kibi.eager_c.sources import operators as known  # noqa: PLC0415
+
+    names = sorted(set(operators)) if operators else None
+    with working("writing the library"):
+        paths = kibi.compile_eager(directory, operators=names, target=target)
+    written = list(known()) if names is None else names
+    if as_json:
+        print_json({"target": target, "directory": str(directory), "operators": written, "files": len(paths)})
+        return
+    console = output()
+    facts(
+        console,
+        [
+            ("library", f"{len(paths)} files for {target}, in {directory}"),
+            ("operators", ", ".join(written)),
+        ],
+    )
+    say(console)
+    where = shlex.quote(str(directory))
+    say(console, f"Build it: cmake -S {where} -B {where}/build && cmake --build {where}/build")
