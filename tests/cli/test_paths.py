@@ -20,7 +20,7 @@ COMMAND = [sys.executable, "-m", "kibi.cli"]
 MODEL, PICTURE = str(GLYPHS), str(demo.picture_paths()[0])
 GIVEN = {
     "inspect": [MODEL], "plan": [MODEL], "place": [MODEL], "run": [MODEL, "--input", PICTURE],
-    "core": [MODEL, "--output", "never-written"],
+    "core": [MODEL, "--output", "never-written"], "eager": ["--output", "never-written"],
     "compile": [MODEL, "--output", "never-written"], "measure": [MODEL], "verify": [MODEL], "pareto": [MODEL],
     "events": [MODEL], "demo": [],
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from kibi.codegen.earlier import file_digest
 from kibi.codegen.project import cmake_lists
 from kibi.codegen.provenance import cmake_first_lines, first_lines, license_text
 from kibi.eager.program import Program
@@ -13,8 +14,12 @@ from kibi.targets import Target
 from kibi.text.c import CCode, file_text
 from kibi.text.file_name import FileName
 from kibi.text.file_text import FileText
+from kibi.text.json import json_text
+from kibi.version import __version__
 
 _NAME: Final = "kibi_eager"
+_RECORD: Final = "eager.json"
+"""Lists the files, so that those that a later library of the same folder no longer has can be removed."""
 
 
 def eager_files(
@@ -47,4 +52,7 @@ def eager_files(
     files: dict[FileName, FileText] = {name: first_lines(command, ()) + text for name, text in texts.items()}
     files[FileName("CMakeLists.txt")] = cmake_lists(_NAME, sources, cmake_first_lines(command, ()))
     files[FileName("LICENSE")] = license_text()
+    digests = {name.path: file_digest(text.text) for name, text in sorted(files.items(), key=lambda each: each[0].path)}
+    record = {"kibi": __version__, "target": target.name, "operators": sorted(wanted), "files": digests}
+    files[FileName(_RECORD)] = json_text(record)
     return dict(sorted(files.items(), key=lambda each: each[0].path))
