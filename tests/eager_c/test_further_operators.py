@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 from kibi.dtypes import Array, DType
+from kibi.eager.context import Context
+from kibi.eager.pools import generic_pool2d, min_pool2d
+from kibi.eager.tensors import RamTensor, RomTensor
+from kibi.errors import InputError
 from kibi.ir import Quantization, TensorType
+from kibi.ops.attributes import Padding
 from tests.eager_c.library import library
 from tests.eager_c.program import CType, Data, Program, Ram, at
 from tests.eager_c.test_operators import Pool, Window
@@ -135,6 +140,17 @@ def test_smallest_and_generic_pools_see_each_window(loaded: ctypes.CDLL, seed: i
     function = _FUNCTION(middle)
     call.program.check(call.run("generic_pool2d", ctypes.byref(call.input), ctypes.byref(options), function, None), 0)
     assert (call.made == _windows(call.values, options, made.shape, lambda each: np.sort(each)[len(each) // 2])).all()
+    with Context():
+        source, target = RomTensor(TensorType(shape, dtype, scale), call.values), RamTensor(made)
+        window: dict[str, Any] = {
+            "kernel": size,
+            "stride": stride,
+            "padding": Padding.SAME if is_same else Padding.VALID,
+        }
+        generic_pool2d(target, source, lambda each: np.sort(each)[len(each) // 2], **window)
+        assert (target.to_array() == call.made).all()
+        min_pool2d(target, source, **window)
+        assert (target.to_array() == _windows(call.values, options, made.shape, np.min)).all()
     status = call.run("generic_pool2d", ctypes.byref(call.input), ctypes.byref(options), None, None)
     call.program.check(status, -1, "NullPointer")
 
@@ -170,3 +186,18 @@ def test_failure_in_the_middle_gives_everything_back(loaded: ctypes.CDLL) -> Non
     program.check(loaded.kibi_op_conv2d(arguments[0], wrong, wrong, *arguments[3:]), ARGUMENT, "ArgumentRefused")
     row = np.zeros(8, np.int8)
     program.check(program.call("read_row", output, 0, at(row)), 0)
+
+
+def test_pools_by_hand_tell_what_does_not_fit() -> None:
+    """In Python: types, channels, windows, and what a function makes."""
+    kind = TensorType((1, 4, 4, 2), DType.S8, _SCALE)
+    half = TensorType((1, 2, 2, 2), DType.S8, _SCALE)
+    with Context():
+        a, b, c = RamTensor(kind), RamTensor(half), RamTensor(TensorType((1, 2, 2, 2), DType.S16))
+        for text, output, function in (("is too big|out of bounds", b, lambda _: 1000), ("differ in type", c, np.min)):
+            with pytest.raises(InputError, match=text):
+                generic_pool2d(output, a, function, kernel=(2, 2), stride=(2, 2))
+        with pytest.raises(InputError, match="window makes 3 of 4"):
+            min_pool2d(b, a, kernel=(2, 2))
+        with pytest.raises(InputError, match="not both s8"):
+            min_pool2d(c, a, kernel=(2, 2))

@@ -30,7 +30,7 @@ typedef struct {
 kibi_status kibi_op_conv2d(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, kibi_tensor *filter,
                            kibi_tensor *bias, const kibi_window_options *options);
 
-/* DEPTHWISE_CONV_2D: filter [1, KH, KW, C * M]; else as kibi_op_conv2d, or all but the bias uint8 with one scale each. */
+/* DEPTHWISE_CONV_2D: filter [1, KH, KW, C * M]; else as kibi_op_conv2d. */
 kibi_status kibi_op_depthwise_conv2d(const kibi_context *context, kibi_tensor *output, kibi_tensor *input,
                                      kibi_tensor *filter, kibi_tensor *bias, const kibi_window_options *options);
 
@@ -103,6 +103,18 @@ kibi_status kibi_op_concatenation(const kibi_context *context, kibi_tensor *outp
 /* ARG_MAX and ARG_MIN along an axis: int8 or float → places of int32; the first of equals. */
 kibi_status kibi_op_arg_max(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, unsigned axis);
 kibi_status kibi_op_arg_min(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, unsigned axis);
+
+/* Earlier operators of asymmetric uint8, whose filters have one scale and one zero point; DEQUANTIZE takes uint8, too. */
+kibi_status kibi_op_add_u8(const kibi_context *context, kibi_tensor *output, kibi_tensor *input1, kibi_tensor *input2,
+                           kibi_activation activation); /* of one shape */
+kibi_status kibi_op_depthwise_conv2d_u8(const kibi_context *context, kibi_tensor *output, kibi_tensor *input,
+                                        kibi_tensor *filter, kibi_tensor *bias, const kibi_window_options *options);
+kibi_status kibi_op_fully_connected_u8(const kibi_context *context, kibi_tensor *output, kibi_tensor *input,
+                                       kibi_tensor *filter, kibi_tensor *bias, kibi_activation activation);
+kibi_status kibi_op_max_pool2d_u8(const kibi_context *context, kibi_tensor *output, kibi_tensor *input,
+                                  const kibi_pool_options *options);
+kibi_status kibi_op_quantize_u8(const kibi_context *context, kibi_tensor *output, kibi_tensor *input); /* from float */
+kibi_status kibi_op_arg_max_u8(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, unsigned axis);
 
 #ifdef __cplusplus
 }
