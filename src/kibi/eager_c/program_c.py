@@ -162,8 +162,11 @@ class _Writer:
                 )
             else:
                 kind = word("buffer" if self._is_made(tensor) else "rom")
-                form = "    kibi_${kind}_tensor $name = {{&kibi_${kind}_access, &${name}_type}, ${name}_data};\n"
-                yield code(form, kind=kind, name=name)
+                yield code(
+                    "    kibi_${kind}_tensor $name = {{&kibi_${kind}_access, &${name}_type}, ${name}_data};\n",
+                    kind=kind,
+                    name=name,
+                )
 
     def frees(self) -> Iterator[CCode]:
         """The end of the tensors in the RAM arena; one that has none does nothing."""
@@ -190,8 +193,9 @@ class _Writer:
             )
         if isinstance(step, Made | Freed) and step.tensor.kind == "ram" and step.tensor.number not in self._skipped:
             name = self._names[step.tensor.number]
-            form = "init(context, &$name, &${name}_type)" if isinstance(step, Made) else "free(context, &$name)"
-            return _tried(code(f"kibi_ram_tensor_{form}", name=name))
+            if isinstance(step, Made):
+                return _tried(code("kibi_ram_tensor_init(context, &$name, &${name}_type)", name=name))
+            return _tried(code("kibi_ram_tensor_free(context, &$name)", name=name))
         return code("")
 
     def _evaluated(self, call: OperatorCall) -> CCode:
@@ -231,8 +235,8 @@ class _Writer:
         for tensor in self._tensors:
             name, kind = self._names[tensor.number], element_type(tensor.type.dtype)
             if tensor.kind == "buffer":
-                form = "$kind *${name}_data" if self._is_made(tensor) else "const $kind *${name}_data"
-                yield code(form, kind=kind, name=name)
+                constant = code("") if self._is_made(tensor) else code("const ")
+                yield code("$constant$kind *${name}_data", constant=constant, kind=kind, name=name)
             elif tensor.kind == "camera":
                 yield code("int (*${name}_source)(void *state, uint32_t row, void *to)", name=name)
                 yield code("void *${name}_state", name=name)
