@@ -224,7 +224,7 @@ def written_core(kernels: Sequence[str], core_target: Target, folder: Path) -> l
     sources = []
     for name, text in core_texts(kernels, core_target).items():
         path = folder / name.path
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.text, encoding="utf-8", newline="\n")
         sources += [path] if path.suffix == ".c" else []
     return sources

@@ -11,7 +11,7 @@ from kibi.dtypes import DType
 from kibi.errors import InternalError
 from kibi.kernels import closure, find, header_of
 from kibi.kernels.params import PARAMS
-from kibi.kernels.params.contract import Op, contract_bytes, has_contract
+from kibi.kernels.params.contract import REACHES, Op, contract_bytes, has_contract, operations
 from kibi.planfile.kernel_ids import ParamsForm, kernel_id
 from kibi.planfile.records import (
     MAGIC,
@@ -73,7 +73,7 @@ def core_texts(kernels: Iterable[str], target: Target) -> Mapping[FileName, CCod
     """
     names = sorted(set(kernels), key=kernel_id)
     texts = {FileName(path.name): file_text(path) for path in sorted(CORE.glob("kibi_*.[ch]"))}
-    texts[FileName("kibi_operations.h")] = _operations()
+    texts[FileName("kibi_features.h")] = _features(names)
     texts[FileName("kibi_plan_file.h")] = records_header()
     texts[FileName("kibi_kernels.h")] = _TABLE_HEADER
     texts[FileName("kibi_kernels.c")] = _table(names)
@@ -227,19 +227,39 @@ def contract_of(kernel: str) -> bytes:
     return contract_bytes(kernel, PARAMS[kernel], *sizes)
 
 
-def _operations() -> CCode:
-    """The header with the numbers of the operations."""
+def _features(kernels: list[str]) -> CCode:
+    """The header that says what the kernels ask of the core: the rest of it is left out when it is compiled."""
+    forms = [ParamsForm.of(kernel) for kernel in kernels]
+    parts = [part for kernel in kernels for part in operations(contract_of(kernel))]
+    used = {operation for operation, _ in parts}
+    inputs = (operands[0] for operation, operands in parts if operation in (Op.INPUT, Op.INPUTS, Op.TABLE_INPUTS))
+    runs_graphs = any(form.first_subgraph < form.words for form in forms)
     numbers = (code("#define KIBI_OP_$name ${value}u\n", name=word(each.name), value=each.value) for each in Op)
+    uses = (code("#define KIBI_USES_$name ${value}\n", name=word(each.name), value=int(each in used)) for each in Op)
     return code(
         """\
-/* The operations of contracts. */
-#ifndef KIBI_OPERATIONS_H
-#define KIBI_OPERATIONS_H
+/* What the kernels of this core ask of it. What none of them asks for is left out. */
+#ifndef KIBI_FEATURES_H
+#define KIBI_FEATURES_H
 
+/* Kernels run graphs. */
+#define KIBI_CORE_GRAPHS $graphs
+/* Kernels have states, or run graphs: they may end an inference early. */
+#define KIBI_CORE_ENDS_EARLY $ends
+/* Kernels look for a row that is inside of an input. */
+#define KIBI_CORE_REACHES $reaches
+
+/* The operations of contracts, */
 $numbers
+/* and whether the contracts of this core's kernels have them. */
+$uses
 #endif
 """,
+        graphs=int(runs_graphs),
+        ends=int(runs_graphs or Op.STATE in used),
+        reaches=int(any(kind & REACHES for kind in inputs)),
         numbers=lines(numbers),
+        uses=lines(uses),
     )
 
 

@@ -51,7 +51,9 @@ _SIZE = re.compile(r"\[([^\]]*)\]")
 _FOR = re.compile(r"(?:\[(?P<words>[\w! ]+)\] +)?(?P<line>.*)")
 _BELOW = re.compile(r"below 2\*\*(\d+) in magnitude")
 _MOST = (1 << 31) - 1
-_NULLABLE, _REACHES = 0x80, 0x40
+_NULLABLE = 0x80
+REACHES = 0x40
+"""In the operand of an input: one pointer of a step must not be null."""
 
 
 class Op(IntEnum):
@@ -224,7 +226,7 @@ class _Compiler:
 
     def _input(self, text: str) -> None:
         nullable = _NULLABLE if text.endswith(" null") else 0
-        nullable |= _REACHES if text.endswith(" some null") else 0
+        nullable |= REACHES if text.endswith(" some null") else 0
         text = text.removesuffix(" null").removesuffix(" or some").removesuffix(" or")
         text, _, size = text.partition(" of_bytes ")
         several, between, count = text.rpartition(" of ")

@@ -2,9 +2,24 @@
 #include <string.h>
 
 #include "kibi_check.h"
-#include "kibi_operations.h"
+#include "kibi_features.h"
 
 #define DEPTH 12
+
+/* An operation. No contract of this core has one that its kernels do not use: then the compiler drops what it does. */
+#define OPERATION(name)                 \
+    case KIBI_OP_##name:                \
+        if (!KIBI_USES_##name) {        \
+            return 0;                   \
+        }
+
+/* Two of them, which have their code in common. */
+#define OPERATIONS(one, other)                       \
+    case KIBI_OP_##one:                              \
+    case KIBI_OP_##other:                            \
+        if (!KIBI_USES_##one && !KIBI_USES_##other) { \
+            return 0;                                \
+        }
 
 /* A contract that is evaluated. */
 typedef struct {
@@ -56,7 +71,7 @@ static int input(contract *k, int64_t pointers, int64_t elements, uint32_t kind)
     const uint32_t room = room_of(k, number);
     return window.count == pointers && elements >= 0 && elements * size <= room && room % size == 0 &&
            kibi_is_aligned(k->c, tensor_of(k, read->tensor), size) && window.filler % size == 0 &&
-           ((kind & 64u) != 0 ? kibi_always_reaches(k->node, &window)
+           (KIBI_CORE_REACHES && (kind & 64u) != 0 ? kibi_always_reaches(k->node, &window)
                               : kind >= 128u || !kibi_may_be_null(k->node, &window));
 }
 
@@ -253,9 +268,9 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
         int64_t pushed = 0;
         int is_right = 1, pushes = 0, popped = 0;
         switch (operation) {
-        case KIBI_OP_END:
+        OPERATION(END)
             return k.reads == node->read_count && k.outputs == node->output_count && k.states == node->state_count;
-        case KIBI_OP_FIELD: {
+        OPERATION(FIELD) {
             int32_t word;
             memcpy(&word, k.params + *at++, sizeof word);
             pushed = word;
@@ -274,18 +289,18 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
             }
             break;
         }
-        case KIBI_OP_HALF: {
+        OPERATION(HALF) {
             int16_t half;
             memcpy(&half, k.params + *at++, sizeof half);
             pushed = half;
             pushes = 1;
             break;
         }
-        case KIBI_OP_SMALL:
+        OPERATION(SMALL)
             pushed = (int8_t)*at++;
             pushes = 1;
             break;
-        case KIBI_OP_LARGE: {
+        OPERATION(LARGE) {
             int32_t word;
             memcpy(&word, at, sizeof word);
             at += sizeof word;
@@ -293,30 +308,30 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
             pushes = 1;
             break;
         }
-        case KIBI_OP_STEPS:
+        OPERATION(STEPS)
             pushed = node->steps;
             pushes = 1;
             break;
-        case KIBI_OP_READS:
+        OPERATION(READS)
             pushed = node->read_count;
             pushes = 1;
             break;
-        case KIBI_OP_POINTERS:
+        OPERATION(POINTERS)
             pushed = (int32_t)node->rows - node->output_count - node->state_count;
             pushes = 1;
             break;
-        case KIBI_OP_ROOM: {
+        OPERATION(ROOM) {
             const uint32_t number = *at++;
             is_right = number < node->read_count;
             pushed = is_right ? room_of(&k, number) : 0;
             pushes = 1;
             break;
         }
-        case KIBI_OP_TABLE_OUTPUT:
+        OPERATION(TABLE_OUTPUT)
             popped = 2;
             is_right = written(&k, most_given(&k, top[-2], top[-1]), 1u, 0);
             break;
-        case KIBI_OP_BELOW: {
+        OPERATION(BELOW) {
             const int64_t limit = (int64_t)1 << *at++;
             for (uint32_t number = 0; number < k.count && is_right; ++number) {
                 int64_t each;
@@ -325,10 +340,10 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
             }
             break;
         }
-        case KIBI_OP_REST:
+        OPERATION(REST)
             k.reads = node->read_count;
             break;
-        case KIBI_OP_COUNT: {
+        OPERATION(COUNT) {
             const kibi_file_read *const reads = (const kibi_file_read *)(const void *)(c->file + node->reads);
             const uint32_t number = *at++;
             is_right = number < node->read_count;
@@ -336,86 +351,82 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
             pushes = 1;
             break;
         }
-        case KIBI_OP_MOST_SUM:
+        OPERATION(MOST_SUM)
             popped = 1;
             pushes = 1;
             pushed = most_sum(&k, top[-1], at);
             at += 2;
             break;
-        case KIBI_OP_POWER:
+        OPERATION(POWER)
             popped = 1;
             pushes = 1;
             is_right = top[-1] >= 0 && top[-1] <= 30;
             pushed = is_right ? (int32_t)(1u << top[-1]) : 0;
             break;
-        case KIBI_OP_LE:
+        OPERATION(LE)
             popped = 2;
             is_right = top[-2] <= top[-1];
             break;
-        case KIBI_OP_INPUT:
+        OPERATION(INPUT)
             popped = 2;
             is_right = input(&k, top[-2], top[-1], *at++);
             break;
-        case KIBI_OP_INPUTS:
+        OPERATION(INPUTS)
             popped = 3;
             for (int32_t left = top[-3]; left > 0 && is_right; --left) {
                 is_right = input(&k, top[-2], top[-1], *at);
             }
             ++at;
             break;
-        case KIBI_OP_OUTPUT:
-        case KIBI_OP_STATE:
+        OPERATIONS(OUTPUT, STATE)
             popped = 1;
             is_right = written(&k, top[-1], *at++, operation == KIBI_OP_STATE);
             break;
-        case KIBI_OP_SCRATCH:
+        OPERATION(SCRATCH)
             popped = 1;
             is_right = scratch(&k, top[-1], *at++);
             break;
-        case KIBI_OP_ARRAY:
-        case KIBI_OP_SELECT:
+        OPERATIONS(ARRAY, SELECT)
             popped = 1;
             is_right = array(&k, top[-1], at);
             at += 2;
             break;
-        case KIBI_OP_RANGE:
+        OPERATION(RANGE)
             popped = 2;
             is_right = in_range(&k, top[-2], top[-1]);
             break;
-        case KIBI_OP_LEAST:
-        case KIBI_OP_MOST:
+        OPERATIONS(LEAST, MOST)
             pushed = extreme(&k, at[0], at[1], operation == KIBI_OP_MOST);
             at += 2;
             pushes = 1;
             break;
-        case KIBI_OP_HIGHEST:
-        case KIBI_OP_LOWEST:
+        OPERATIONS(HIGHEST, LOWEST)
             pushed = reach(&k, at[0], at[1], operation == KIBI_OP_HIGHEST);
             at += 2;
             pushes = 1;
             break;
-        case KIBI_OP_PRODUCT:
+        OPERATION(PRODUCT)
             pushed = product(&k, at[0], at[1]);
             at += 2;
             pushes = 1;
             break;
-        case KIBI_OP_ALIGNED: {
+        OPERATION(ALIGNED) {
             popped = 2;
             const kibi_file_read *const reads = (const kibi_file_read *)(const void *)(c->file + node->reads);
             is_right = top[-2] >= 0 && top[-2] < node->read_count && top[-1] > 0 &&
                        kibi_is_aligned(c, tensor_of(&k, reads[top[-2]].tensor), (uint32_t)top[-1]);
             break;
         }
-        case KIBI_OP_EACH:
+        OPERATION(EACH)
             popped = 1;
             is_right = is_each(&k, top[-1], at);
             at += 3;
             break;
-        case KIBI_OP_TABLE_INPUTS:
+        OPERATION(TABLE_INPUTS)
             popped = 2;
             is_right = inputs_of_table(&k, top[-2], top[-1], *at++);
             break;
-        case KIBI_OP_TABLE_OUTPUTS:
+        OPERATION(TABLE_OUTPUTS)
             popped = 1;
             is_right = outputs_of_table(&k, top[-1]);
             break;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/kibi_subgraph.h"
+#include "kibi_features.h"
 #include "kibi_lease.h"
 #include "kibi_lives.h"
 
@@ -226,7 +227,7 @@ static KIBI_NOINLINE int run_steps(running *run, const kibi_file_node *node, uin
     call.rows = (const void **)(uintptr_t)(slots + write_count);
     call.params = slots + node->rows;
     call.scratch = node->scratch == KIBI_NOTHING ? NULL : run->memory[KIBI_MEMORY_ARENA] + node->scratch;
-    if ((flags & KIBI_KIND_CONTROLS) != 0) {
+    if (KIBI_CORE_GRAPHS && (flags & KIBI_KIND_CONTROLS) != 0) {
         unpack_graphs(run->model, kernel, (const uint32_t *)(const void *)(file + node->params), slots + node->rows);
     } else {
         unpack(file, kernel, (const uint32_t *)(const void *)(file + node->params), slots + node->rows);
@@ -251,13 +252,13 @@ static KIBI_NOINLINE int run_steps(running *run, const kibi_file_node *node, uin
         call.step = (int32_t)step;
         kernel->call(&call);
     } while (++step < end);
-    if ((flags & (KIBI_KIND_EXITS | KIBI_KIND_LOOPS)) == 0) {
+    if (!KIBI_CORE_ENDS_EARLY || (flags & (KIBI_KIND_EXITS | KIBI_KIND_LOOPS)) == 0) {
         return DONE;
     }
     if ((flags & KIBI_KIND_EXITS) != 0 && end == node->steps) {
         return *(const int32_t *)call.states[0] != 0 ? WAITS : DONE;
     }
-    return (flags & KIBI_KIND_LOOPS) != 0 && *(const uint8_t *)call.scratch != 0 ? AT_LIMIT : DONE;
+    return KIBI_CORE_GRAPHS && (flags & KIBI_KIND_LOOPS) != 0 && *(const uint8_t *)call.scratch != 0 ? AT_LIMIT : DONE;
 }
 
 /* Goes on with an inference from a place in the order: to its end, to its next row, or for so many steps. */
@@ -327,7 +328,6 @@ static KIBI_NOINLINE int run_order(running *run, void **slots)
         return run_order(run, slots);                     \
     }
 KIBI_RUN_IN(16)
-KIBI_RUN_IN(20)
 KIBI_RUN_IN(24)
 KIBI_RUN_IN(32)
 KIBI_RUN_IN(64)
@@ -343,7 +343,6 @@ static KIBI_NOINLINE int run_graph(running *run, kibi_position *place, uint8_t *
     run->memory[KIBI_MEMORY_STATE] = model->state;
     run->memory[KIBI_MEMORY_FILE] = (uint8_t *)(uintptr_t)model->file;
     return (slots <= 16   ? run_in_16
-            : slots <= 20 ? run_in_20
             : slots <= 24 ? run_in_24
             : slots <= 32 ? run_in_32
             : slots <= 64 ? run_in_64
@@ -716,11 +715,7 @@ kibi_status kibi_model_push_row(kibi_model *model, unsigned input, const void *r
 
 kibi_status kibi_model_invoke(kibi_model *model)
 {
-    const kibi_status status = kibi_ready(model);
-    if (status != KIBI_OK) {
-        return kibi_refused(status);
-    }
-    if (streams(model)) {
+    if (kibi_ready(model) == KIBI_OK && streams(model)) {
         if (KIBI_CORE_LEASE != 0 && !is_at_start(model) && !kibi_lease_holds(model)) {
             return kibi_refused(KIBI_ERROR_ARENA_LEASE);
         }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kibi_check.h"
+#include "kibi_features.h"
 #include "kibi_open.h"
 #include "kibi_sha256.h"
 
@@ -291,7 +292,7 @@ static int node_is_right(const kibi_checker *c, uint32_t number)
             return 0;
         }
     }
-    if ((node->flags & KIBI_KIND_EXITS) != 0) {
+    if (KIBI_CORE_ENDS_EARLY && (node->flags & KIBI_KIND_EXITS) != 0) {
         if (node->state_count == 0) {
             return 0;
         }
@@ -306,10 +307,10 @@ static int node_is_right(const kibi_checker *c, uint32_t number)
     }
     const kibi_kernel *const kernel = kibi_kernel_of(c->kernels, node->kernel_id);
     if (kernel == NULL || !kibi_is_inside(c, node->params, kernel->words, 4, 4) || node->rows != rows ||
-        ((node->flags & KIBI_KIND_LOOPS) != 0 && (node->scratch == KIBI_NOTHING || node->scratch_bytes == 0))) {
+        (KIBI_CORE_GRAPHS && (node->flags & KIBI_KIND_LOOPS) != 0 && (node->scratch == KIBI_NOTHING || node->scratch_bytes == 0))) {
         return 0;
     }
-    const int runs_graphs = kernel->first_subgraph < kernel->words;
+    const int runs_graphs = KIBI_CORE_GRAPHS && kernel->first_subgraph < kernel->words;
     /* As many slots as the core uses: words are copied by four. */
     const uint32_t slots = node->rows + (kernel->words + 3u) / 4u * 4u + (runs_graphs ? 16u : 0u);
     if (node->slots < slots || runs_graphs != ((node->flags & KIBI_KIND_CONTROLS) != 0)) {

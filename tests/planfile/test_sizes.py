@@ -1,0 +1,59 @@
+"""What a core costs on a Cortex-M4: bytes of code without kernels, and what it leaves out that its kernels do not need."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from kibi.engines.core import written_core
+from kibi.kernels.params import PARAMS
+from kibi.kernels.params.contract import Op, operations
+from kibi.planfile.core_c import contract_of
+from kibi.planfile.kernel_lists import kernels_of
+from kibi.targets import target
+from kibi.toolchain import build_image
+from tests.toolchain.tools import check_cross
+
+_INVOKE = 2048
+"""The most bytes of what runs a file."""
+_OPEN = {"gcc": 6800, "zig": 8200}
+"""The most bytes of what checks one."""
+
+
+def _code_bytes(kernels: Sequence[str], entry: str, compiler: str, folder: Path) -> int:
+    """Bytes of the functions that one function needs, without those of the C library."""
+    sources = written_core(kernels, target("cortex-m4"), folder)
+    image = build_image(sources, target("cortex-m4"), entries=[entry], compiler=compiler, level="s", includes=[folder])
+    return sum(end - first for first, end, name in image.functions if "mem" not in name)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "zig"])
+def test_convolutional_core_is_small(compiler: str, tmp_path: Path) -> None:
+    """The invoke path of a core for convolutional models keeps its limit; so do its checks."""
+    if compiler == "gcc":
+        check_cross()
+    kernels = kernels_of(["cnn-s8"], target("cortex-m4"))
+    invoke = _code_bytes(kernels, "kibi_model_invoke", compiler, tmp_path)
+    checks = _code_bytes(kernels, "kibi_model_open", compiler, tmp_path)
+    assert invoke <= _INVOKE
+    assert checks <= _OPEN[compiler]
+
+
+def test_core_leaves_out_what_its_kernels_do_not_need(tmp_path: Path) -> None:
+    """A core without IF and WHILE runs no graphs; contracts of fewer operations need a smaller evaluator."""
+    plain = ["kibi_add_s8"]
+    control = [*plain, "kibi_if_any"]
+    for entry in ("kibi_model_invoke", "kibi_model_open"):
+        less = _code_bytes(plain, entry, "zig", tmp_path / f"{entry}_less")
+        more = _code_bytes(control, entry, "zig", tmp_path / f"{entry}_more")
+        assert less + 100 < more
+
+
+def test_contract_of_no_kernel_is_missing(tmp_path: Path) -> None:
+    """The features of a core name each operation that a contract of its kernels has, and no other one."""
+    kernels = ["kibi_add_s8", "kibi_strided_copy_any"]
+    assert set(kernels) <= PARAMS.keys()
+    written_core(kernels, target("cortex-m4"), tmp_path)
+    text = (tmp_path / "kibi_features.h").read_text(encoding="utf-8")
+    used = {each for each in Op if f"#define KIBI_USES_{each.name} 1\n" in text}
+    assert used == {each for kernel in kernels for each, _ in operations(contract_of(kernel))}
