@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from kibi.errors import InputError, PlanError, bounded
 from kibi.ir import Graph
+from kibi.printable import printable
 from kibi.targets import Target
 from kibi.targets import target as target_named
 
 if TYPE_CHECKING:
     from kibi.engines.core import CoreEngine
+    from kibi.engines.plan_numpy import NumpyPlanEngine
     from kibi.planfile.core_library import Core
     from kibi.planfile.reader import PlanFile
     from kibi.planner.plan import Plan
@@ -117,30 +119,38 @@ def compile_core(
 
 
 @bounded
-def open_plan(source: "str | os.PathLike[str] | bytes | PlanFile", *, compiler: str = "zig") -> "CoreEngine":
-    """Opens a plan file with a core on this machine, as a device would: after all checks.
+def open_plan(
+    source: "str | os.PathLike[str] | bytes | PlanFile", *, engine: str = "c", compiler: str = "zig"
+) -> "CoreEngine | NumpyPlanEngine":
+    """Opens a plan file on this machine, so that it can be tested before it ships.
 
     Args:
         source: the path of the file, its bytes, or the file.
+        engine: `c`, a core as on a device, which checks all of the file first; or `numpy`, which needs no compiler, and checks
+            each access when it is made.
         compiler: `zig` (from pip) or `gcc`, which makes the core.
 
     Returns:
         The open model: `run` takes an array for each input and returns one for each output; `file` describes them.
 
     Raises:
-        PlanError: there is no such file, it is damaged or of another version, needs a kernel that this version has not, or asks
-            for what no model may do.
+        PlanError: there is no such file, it is damaged or of another version, needs a kernel that this version has not (`numpy`
+            has not all of them yet: the text lists those that are missing), or asks for what no model may do.
+        InputError: there is no such engine.
         ToolchainError: the compiler is missing or fails.
     """
     from kibi.engines.core import CoreEngine  # noqa: PLC0415
+    from kibi.engines.plan_numpy import NumpyPlanEngine  # noqa: PLC0415
     from kibi.files import check_path, read_file  # noqa: PLC0415
     from kibi.planfile.reader import PlanFile  # noqa: PLC0415
 
+    if engine not in ("c", "numpy"):
+        raise InputError(f"no engine runs plan files that is called {printable(engine)}. Give c or numpy.")
     if isinstance(source, str | os.PathLike):
         path = check_path(source, "path")
-        data = read_file(Path(path), _MOST_FILE_BYTES, PlanError, "Give the path of a plan file.")
-        return CoreEngine(PlanFile(data), compiler=compiler)
-    return CoreEngine(source if isinstance(source, PlanFile) else PlanFile(source), compiler=compiler)
+        source = read_file(Path(path), _MOST_FILE_BYTES, PlanError, "Give the path of a plan file.")
+    file = source if isinstance(source, PlanFile) else PlanFile(source)
+    return NumpyPlanEngine(file) if engine == "numpy" else CoreEngine(file, compiler=compiler)
 
 
 @bounded

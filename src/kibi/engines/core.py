@@ -10,7 +10,7 @@ import numpy as np
 
 from kibi.dtypes import Array
 from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, STATUS
-from kibi.errors import InputError, InternalError, LimitError, PlanError
+from kibi.errors import InternalError, LimitError, PlanError
 from kibi.ops import While
 from kibi.planfile.core_c import core_texts
 from kibi.planfile.reader import PlanFile, Port
@@ -127,7 +127,7 @@ class CoreEngine:
             InputError: an input does not fit.
             InternalError: the core returned an error, or wrote outside of its memory.
         """
-        arrays = self._checked(inputs)
+        arrays = self.file.checked(inputs)
         if self.file.streams:
             self._push(arrays)
         else:
@@ -139,25 +139,6 @@ class CoreEngine:
             if not block.is_whole:
                 raise InternalError(f"the core wrote outside of the memory of {self.file.name}")
         return [self._read(number, port) for number, port in enumerate(self.file.outputs)] if is_complete else []
-
-    def _checked(self, inputs: Sequence[Array]) -> list[Array]:
-        """Returns the inputs in one piece each.
-
-        Raises:
-            InputError: there are more or fewer than the model has, or one has another shape or type.
-        """
-        wanted = self.file.inputs
-        if len(inputs) != len(wanted):
-            raise InputError(
-                f"{self.file.name or 'the model'} has {len(wanted)} inputs; {len(inputs)} arrays were given."
-            )
-        for number, (array, port) in enumerate(zip(inputs, wanted, strict=True)):
-            if array.dtype != port.dtype.numpy or array.shape != port.shape:
-                raise InputError(
-                    f"input {number} ({port.name or 'without a name'}) is {port.dtype} {list(port.shape)}; the array is "
-                    f"{array.dtype} {list(array.shape)}. Convert it, or give another one."
-                )
-        return [np.ascontiguousarray(each) for each in inputs]
 
     def reset(self) -> None:
         """Gives variables their first values, and forgets an inference that was begun."""

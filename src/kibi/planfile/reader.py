@@ -1,14 +1,15 @@
 """Reads what a plan file says of itself: sizes, kernels, inputs and outputs."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
 import numpy as np
 
-from kibi.dtypes import DType
-from kibi.errors import PlanError
+from kibi.dtypes import Array, DType
+from kibi.errors import InputError, PlanError
 from kibi.kernels.params import PARAMS
 from kibi.planfile.kernel_ids import kernel_id
 from kibi.planfile.records import (
@@ -100,7 +101,7 @@ class PlanFile:
     @cached_property
     def kernel_ids(self) -> tuple[int, ...]:
         """The ids of the kernels that it needs."""
-        return tuple(self._words(self.header["kernels"], self.header["kernel_count"]))
+        return tuple(self.words(self.header["kernels"], self.header["kernel_count"]))
 
     @cached_property
     def kernels(self) -> tuple[str, ...]:
@@ -149,6 +150,41 @@ class PlanFile:
             name: int(value) for name, value in record.read(self.data, offset).items() if not isinstance(value, float)
         }
 
+    def part(self, offset: int, size: int) -> bytes:
+        """Returns bytes at an offset.
+
+        Raises:
+            PlanError: they are not inside the file.
+        """
+        self._check(offset, size)
+        return self.data[offset : offset + size]
+
+    def words(self, offset: int, count: int) -> list[int]:
+        """Returns 32-bit numbers at an offset.
+
+        Raises:
+            PlanError: they are not inside the file.
+        """
+        self._check(offset, 4 * count)
+        return [int(each) for each in np.frombuffer(self.data, "<u4", count, offset)] if count else []
+
+    def checked(self, inputs: Sequence[Array]) -> list[Array]:
+        """Returns the inputs of an inference in one piece each.
+
+        Raises:
+            InputError: there are more or fewer than the model has, or one has another shape or type.
+        """
+        wanted = self.inputs
+        if len(inputs) != len(wanted):
+            raise InputError(f"{self.name or 'the model'} has {len(wanted)} inputs; {len(inputs)} arrays were given.")
+        for number, (array, port) in enumerate(zip(inputs, wanted, strict=True)):
+            if array.dtype != port.dtype.numpy or array.shape != port.shape:
+                raise InputError(
+                    f"input {number} ({port.name or 'without a name'}) is {port.dtype} {list(port.shape)}; the array is "
+                    f"{array.dtype} {list(array.shape)}. Convert it, or give another one."
+                )
+        return [np.ascontiguousarray(each) for each in inputs]
+
     def _ports(self, role: str) -> tuple[Port, ...]:
         tensors = self.record(GRAPH, self.header["graphs"])["tensors"]
         found = []
@@ -161,7 +197,7 @@ class PlanFile:
                 raise PlanError(
                     f"{role} {number} of the plan file has the type {port['type']}, which there is not. {_REMEDY}"
                 )
-            shape = tuple(self._words(port["shape"], port["rank"]))
+            shape = tuple(self.words(port["shape"], port["rank"]))
             external = tensor["memory"] - 3 if tensor["memory"] >= 3 else None
             one = Port(
                 self._text(port["name"]),
@@ -176,10 +212,6 @@ class PlanFile:
                 raise PlanError(f"{role} {number} of the plan file has another size than its tensor. {_REMEDY}")
             found.append(one)
         return tuple(found)
-
-    def _words(self, offset: int, count: int) -> list[int]:
-        self._check(offset, 4 * count)
-        return [int(each) for each in np.frombuffer(self.data, "<u4", count, offset)] if count else []
 
     def _text(self, offset: int) -> str:
         if not offset:
