@@ -127,8 +127,11 @@ class DetectionPostProcess(Operator):
 
     def accumulation(self, view: NodeView) -> Accumulation:
         """Rule N40: decoded boxes and scores, from which detections are chosen at the end."""
-        boxes, planes = self.steps(view), self._planes
-        first = view["scores"].type.shape[2] - self.num_classes
+        return self.accumulation_of(self.steps(view), view["scores"].type.shape[2] - self.num_classes)
+
+    def accumulation_of(self, boxes: int, first: int) -> Accumulation:
+        """The same for so many boxes, whose scores begin at a place of their rows."""
+        planes = self._planes
 
         def add(work: Array, rows: Rows, step: int) -> None:
             encoded, scores, anchor = (np.asarray(row[0], np.float32).reshape(-1) for row in rows)

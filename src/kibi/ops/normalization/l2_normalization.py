@@ -53,17 +53,11 @@ class L2Normalization(Operator):
         """Rule N28: times the inverse root of the sum of squares; of floats, divided by the root, or by 1e-6 at least."""
         depth = view["input"].type.shape[-1]
         if view["input"].type.dtype is DType.F32:
-            return lambda rows: _divided(np.asarray(rows[0][0], np.float32).reshape(-1, depth))
+            return lambda rows: divided(np.asarray(rows[0][0], np.float32).reshape(-1, depth))
         zero_point = view["input"].quantization.zero_point
 
-        def vector(values: Array) -> Array:
-            centred = values.astype(np.int64) - zero_point
-            multiplier, shift = inverse_square_root((centred * centred).sum())
-            scaled = requantize(centred, multiplier, shift + _OUTPUT_BITS)
-            return np.clip(scaled, -128, 127).astype(np.int8)
-
         def row(rows: Rows) -> Array:
-            return np.stack([vector(values) for values in np.asarray(rows[0][0]).reshape(-1, depth)])
+            return np.stack([scaled(values, zero_point) for values in np.asarray(rows[0][0]).reshape(-1, depth)])
 
         return row
 
@@ -78,7 +72,14 @@ class L2Normalization(Operator):
         return KernelCall(f"kibi_l2_normalization_{dtype}", params, inplace_distance_bytes=(0,))
 
 
-def _divided(vectors: NDArray[np.float32]) -> Array:
+def scaled(values: Array, zero_point: int) -> NDArray[np.int8]:
+    """Rule N28, of a vector of s8: times the inverse root of its sum of squares."""
+    centred = values.astype(np.int64) - zero_point
+    multiplier, shift = inverse_square_root((centred * centred).sum())
+    return np.clip(requantize(centred, multiplier, shift + _OUTPUT_BITS), -128, 127).astype(np.int8)
+
+
+def divided(vectors: NDArray[np.float32]) -> Array:
     """Rule N24: squares are added up in order."""
     with np.errstate(all="ignore"):
         squares = (vectors * vectors).astype(np.float32)

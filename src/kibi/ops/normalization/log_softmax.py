@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
@@ -61,19 +62,9 @@ class LogSoftmax(Operator):
         factor, inverse = _factor(view), _inverse(view)
         least = -input_radius(_DIFFERENCE_BITS, factor.shift) - 1
 
-        def vector(values: Array) -> Array:
-            differences = values.astype(np.int64) - int(values.max())
-            counted = differences > -len(exponentials)
-            terms = rounding_divide_by_power_of_two(exponentials[-differences[counted]], _SUM_BITS)
-            logarithm = log_of_sum(int(terms.sum()))
-            lowest = int(wrap_s32(logarithm - (1 << 31)))
-            bound = max(least, int(requantize(lowest, inverse.value, inverse.shift)))
-            shifted = wrap_s32(requantize(differences, factor.value, factor.shift) - logarithm)
-            outputs = rounding_divide_by_power_of_two(shifted, 22) + 127
-            return np.where(differences > bound, np.clip(outputs, -128, 127), -128).astype(np.int8)
-
         def row(rows: Rows) -> Array:
-            return np.stack([vector(values) for values in np.asarray(rows[0][0]).reshape(-1, depth)])
+            vectors = np.asarray(rows[0][0]).reshape(-1, depth)
+            return np.stack([log_softmax_of_s8(each, exponentials, factor, inverse, least) for each in vectors])
 
         return row
 
@@ -126,18 +117,41 @@ def _check_scales(view: NodeView) -> None:
 
 def _float_rows(view: NodeView) -> Callable[[Rows], Array]:
     depth = view["input"].type.shape[-1]
+    return lambda rows: log_softmax_of_floats(np.asarray(rows[0][0], np.float32).reshape(-1, depth))
 
-    def row(rows: Rows) -> Array:
-        vectors = np.asarray(rows[0][0], np.float32).reshape(-1, depth)
-        # Numbers alone count: one that is none is never larger.
-        largest = np.fmax.reduce(vectors, axis=1, keepdims=True, initial=np.finfo(np.float32).min)
-        with np.errstate(all="ignore"):
-            differences = vectors - largest
-            sums = add_in_order(np.zeros(len(vectors), np.float32), exp_f32(differences).T)
-            logarithms: Array = differences - log_f32(sums)[:, None]
-        return logarithms
 
-    return row
+def log_softmax_of_s8(
+    values: Array, exponentials: NDArray[np.int64], factor: Multiplier, inverse: Multiplier, least: int
+) -> NDArray[np.int8]:
+    """Rule N28, of a vector of s8.
+
+    Args:
+        values: the vector.
+        exponentials: of the differences 0, -1, …; those of others count as 0.
+        factor: brings differences to fixed point.
+        inverse: brings them back.
+        least: differences up to this one give -128.
+    """
+    differences = values.astype(np.int64) - int(values.max())
+    counted = differences > -len(exponentials)
+    terms = rounding_divide_by_power_of_two(exponentials[-differences[counted]], _SUM_BITS)
+    logarithm = log_of_sum(int(terms.sum()))
+    lowest = int(wrap_s32(logarithm - (1 << 31)))
+    bound = max(least, int(requantize(lowest, inverse.value, inverse.shift)))
+    shifted = wrap_s32(requantize(differences, factor.value, factor.shift) - logarithm)
+    outputs = rounding_divide_by_power_of_two(shifted, 22) + 127
+    return np.where(differences > bound, np.clip(outputs, -128, 127), -128).astype(np.int8)
+
+
+def log_softmax_of_floats(vectors: NDArray[np.float32]) -> Array:
+    """Differences to the largest, less the logarithm of the sum of their exponentials, of vectors `[N, depth]`."""
+    # Numbers alone count: one that is none is never larger.
+    largest = np.fmax.reduce(vectors, axis=1, keepdims=True, initial=np.finfo(np.float32).min)
+    with np.errstate(all="ignore"):
+        differences = vectors - largest
+        sums = add_in_order(np.zeros(len(vectors), np.float32), exp_f32(differences).T)
+        logarithms: Array = differences - log_f32(sums)[:, None]
+    return logarithms
 
 
 register(LogSoftmax)

@@ -117,18 +117,7 @@ class Softmax(Operator):
 
     def _float_rows(self, view: NodeView) -> Callable[[Rows], Array]:
         depth = view["input"].type.shape[-1]
-
-        def row(rows: Rows) -> Array:
-            vectors = np.asarray(rows[0][0], np.float32).reshape(-1, depth)
-            # Numbers alone count: one that is none is never larger.
-            largest = np.fmax.reduce(vectors, axis=1, keepdims=True, initial=np.finfo(np.float32).min)
-            with np.errstate(all="ignore"):
-                powers = exp_f32((vectors - largest) * np.float32(self.beta))
-                sums = add_in_order(np.zeros(len(vectors), np.float32), powers.T)
-                divided: Array = powers / sums[:, None]
-            return divided
-
-        return row
+        return lambda rows: softmax_of_floats(np.asarray(rows[0][0], np.float32).reshape(-1, depth), self.beta)
 
     def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for each pair of types, with a table of exponentials where they are few."""
@@ -155,6 +144,17 @@ class Softmax(Operator):
             beta=float(np.float32(self.beta)), vectors=view.output.type.row_elements // depth, depth=depth
         )
         return KernelCall("kibi_softmax_f32", params, inplace_distance_bytes=(0,))
+
+
+def softmax_of_floats(vectors: NDArray[np.float32], beta: float) -> NDArray[np.float32]:
+    """Exponentials of the differences to the largest, divided by their sum, of vectors `[N, depth]`."""
+    # Numbers alone count: one that is none is never larger.
+    largest = np.fmax.reduce(vectors, axis=1, keepdims=True, initial=np.finfo(np.float32).min)
+    with np.errstate(all="ignore"):
+        powers = exp_f32((vectors - largest) * np.float32(beta))
+        sums = add_in_order(np.zeros(len(vectors), np.float32), powers.T)
+        divided: NDArray[np.float32] = powers / sums[:, None]
+    return divided
 
 
 register(Softmax)

@@ -95,21 +95,30 @@ def rows_of(view: NodeView, beta: float) -> Callable[[Rows], Array]:
     """Rule N29: exponentials of the differences to the largest, times the reciprocal of their sum."""
     factor, depth = _factor(view, beta), view["input"].type.shape[-1]
 
-    def vector(values: NDArray[np.int64]) -> NDArray[np.int64]:
-        scaled = wrap_s32(requantize(values - values.max(), factor.value, factor.shift) + _HIGH)
-        powers = _between(exponentials(), np.clip(scaled, _LOW, _HIGH))
-        total = int(powers.sum())
-        shifted = ((total << 31 - total.bit_length()) + (1 << 13) >> 14) - (1 << 16) - (1 << 15)
-        scale = _between(reciprocals(), np.clip(np.array([shifted]), _LOW, _HIGH))
-        shift = total.bit_length() - 1
-        scaled = (powers * scale + (1 << shift - 1)) >> shift
-        return np.asarray(np.clip(scaled, 0, _HIGH), np.int64)
-
     def row(rows: Rows) -> Array:
         vectors = np.asarray(rows[0][0]).astype(np.int64).reshape(-1, depth)
-        return np.stack([vector(values) for values in vectors]).astype(np.int16)
+        return np.stack([softmax_of_s16(values, factor, exponentials(), reciprocals()) for values in vectors])
 
     return row
+
+
+def softmax_of_s16(values: NDArray[np.int64], factor: Multiplier, powers: Table, inverses: Table) -> Table:
+    """Rule N29, of a vector.
+
+    Args:
+        values: the vector.
+        factor: brings differences to units in which 65535 is 10.
+        powers: `exponentials`.
+        inverses: `reciprocals`.
+    """
+    scaled = wrap_s32(requantize(values - values.max(), factor.value, factor.shift) + _HIGH)
+    terms = _between(powers, np.clip(scaled, _LOW, _HIGH))
+    total = int(terms.sum())
+    shifted = ((total << 31 - total.bit_length()) + (1 << 13) >> 14) - (1 << 16) - (1 << 15)
+    scale = _between(inverses, np.clip(np.array([shifted]), _LOW, _HIGH))
+    shift = total.bit_length() - 1
+    found: Table = np.clip((terms * scale + (1 << shift - 1)) >> shift, 0, _HIGH).astype(np.int16)
+    return found
 
 
 def call_of(view: NodeView, beta: float) -> KernelCall:

@@ -42,20 +42,25 @@ def step(view: NodeView, cell_clip: float) -> Callable[[Array, Array, Array], Ar
     low, high = (np.float32(end) for end in _cell_range(cell_clip))
 
     def new(vector: Array, hidden: Array, cells: Array) -> Array:
-        with np.errstate(all="ignore"):
-            gates = sums(vector.astype(np.float32), hidden.astype(np.float32)).reshape(len(GATES), -1)
-            own, forget, _, output = logistic_of_floats(gates)
-            update = tanh_f32(gates[_UPDATE])
-            kept = _finite(forget * cells.astype(np.float32))
-            added = _finite(own * update)
-            now = np.maximum(np.minimum(kept + added, high), low)
-            cells[:] = now
-            return _finite(tanh_f32(now) * output)
+        gates = sums(vector.astype(np.float32), hidden.astype(np.float32)).reshape(len(GATES), -1)
+        return hidden_of(gates, cells, low, high)
 
     return new
 
 
-def _finite(values: Float32) -> Float32:
+def hidden_of(gates: Float32, cells: Array, low: np.float32, high: np.float32) -> Float32:
+    """The new hidden state from the sums of gates, `[4, U]`; cells `[U]`, cut to low … high, are changed in place."""
+    with np.errstate(all="ignore"):
+        own, forget, _, output = logistic_of_floats(gates)
+        update = tanh_f32(gates[_UPDATE])
+        kept = finite(forget * cells.astype(np.float32))
+        added = finite(own * update)
+        now = np.maximum(np.minimum(kept + added, high), low)
+        cells[:] = now
+        return finite(tanh_f32(now) * output)
+
+
+def finite(values: Float32) -> Float32:
     """Infinities become the largest finite numbers, as where TFLM clamps without an activation."""
     return clamp(values, Activation.NONE)
 
@@ -67,13 +72,14 @@ def _sums(view: NodeView) -> Callable[[Float32, Float32], Float32]:
         for kind in ("input", "recurrent")
     )
     bias = np.concatenate([view.constant(f"{gate}_bias") for gate in GATES]).astype(np.float32)
+    return lambda vector, hidden: gate_sums(vector, hidden, inputs, recurrent, bias)
+
+
+def gate_sums(vector: Float32, hidden: Float32, inputs: Float32, recurrent: Float32, bias: Float32) -> Float32:
+    """The sums of all gates, `[4 * U]`, from weights `[K, 4 * U]` and `[U, 4 * U]`, and biases `[4 * U]`."""
     zeros = np.zeros(len(bias), np.float32)
-
-    def total(vector: Float32, hidden: Float32) -> Float32:
-        own = finished(add_products(zeros, vector[:, None], inputs), bias, Activation.NONE)
-        return own + _finite(add_products(zeros, hidden[:, None], recurrent))
-
-    return total
+    own = finished(add_products(zeros, vector[:, None], inputs), bias, Activation.NONE)
+    return own + finite(add_products(zeros, hidden[:, None], recurrent))
 
 
 def params(view: NodeView, cell_clip: float) -> dict[str, Any]:

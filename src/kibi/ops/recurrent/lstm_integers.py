@@ -26,7 +26,8 @@ _S16 = DType.S16.limits
 Int64 = NDArray[np.int64]
 
 
-def _cut(values: Int64) -> Int64:
+def cut(values: Int64) -> Int64:
+    """Values in the range of s16."""
     low, high = _S16
     return np.minimum(np.maximum(values, low), high)
 
@@ -42,7 +43,7 @@ def _tanh(sums: Int64) -> Int64:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scaling:
+class CellScaling:
     """The factors of products of gates, the ends of cells, and what a cell is multiplied with and shifted by for its tangent."""
 
     forget: Multiplier
@@ -53,7 +54,7 @@ class _Scaling:
     tanh_shift: int
 
     @staticmethod
-    def of(view: NodeView, cell_clip: float) -> "_Scaling":
+    def of(view: NodeView, cell_clip: float) -> "CellScaling":
         """Returns the layer of a node whose operands were checked.
 
         Raises:
@@ -66,7 +67,7 @@ class _Scaling:
             what = f"cell_state has scale {cell:.4g}, but 2**-27 to 2**{_MOST_SHIFT - 12} is required"
             raise OperatorError(what, "Quantize the model again", "cell_state")
         most = int(min(cell_clip / cell, 32767.0))
-        return _Scaling(
+        return CellScaling(
             checks.factor(_UNIT_SCALE * cell / cell),
             checks.factor(_UNIT_SCALE * _UNIT_SCALE / cell),
             checks.factor(_UNIT_SCALE * _UNIT_SCALE / hidden),
@@ -77,10 +78,10 @@ class _Scaling:
 
     def cells(self, cells: Int64, forget: Int64, entry: Int64, update: Int64) -> Int64:
         """The new cells."""
-        kept = _cut(requantize(forget * cells, self.forget.value, self.forget.shift))
-        added = _cut(requantize(entry * update, self.update.value, self.update.shift))
+        kept = cut(requantize(forget * cells, self.forget.value, self.forget.shift))
+        added = cut(requantize(entry * update, self.update.value, self.update.shift))
         low, high = self.cell_range
-        return np.minimum(np.maximum(_cut(kept + added), low), high)
+        return np.minimum(np.maximum(cut(kept + added), low), high)
 
     def hidden(self, cells: Int64, gate: Int64, zero_point: int, dtype: DType) -> Int64:
         """The new hidden state."""
@@ -88,6 +89,12 @@ class _Scaling:
         scaled = requantize(shown * gate, self.output.value, self.output.shift)
         low, high = dtype.limits
         return np.minimum(np.maximum(wrap_s32(scaled + zero_point), low), high)
+
+    def step(self, gates: Int64, cells: Array, zero_point: int, dtype: DType) -> Int64:
+        """The new hidden state from the sums of gates, `[4, U]`; cells `[U]` are changed in place."""
+        own, forget, _, output = _logistic(gates)
+        cells[:] = self.cells(cells.astype(np.int64), forget, own, _tanh(gates[_UPDATE]))
+        return self.hidden(cells.astype(np.int64), output, zero_point, dtype)
 
     def params(self) -> dict[str, int]:
         """The struct fields."""
@@ -143,22 +150,19 @@ def check(view: NodeView, cell_clip: float) -> None:
         checks.dtype(view, f"{gate}_bias", DType.S32 if dtype is DType.S8 else DType.S64)
     _factors(view, "input", "input")
     _factors(view, "output_state", "recurrent")
-    _Scaling.of(view, cell_clip)
+    CellScaling.of(view, cell_clip)
 
 
 def step(view: NodeView, cell_clip: float) -> Callable[[Array, Array, Array], Array]:
     """A function from a vector `[K]`, a hidden state `[U]` and cells `[U]`, changed in place, to the new hidden state."""
-    dtype, scaling = view["input"].type.dtype, _Scaling.of(view, cell_clip)
+    dtype, scaling = view["input"].type.dtype, CellScaling.of(view, cell_clip)
     biases = np.concatenate([view.constant(f"{gate}_bias") for gate in GATES]).astype(np.int64)
     inputs, recurrent = _sums(view, "input", "input"), _sums(view, "output_state", "recurrent")
     zero_point = view["output_state"].quantization.zero_point
 
     def new(vector: Array, hidden: Array, cells: Array) -> Array:
-        gates = _cut(inputs(vector, biases) + recurrent(hidden, 0)).reshape(len(GATES), -1)
-        own, forget, _, output = _logistic(gates)
-        before = cells.astype(np.int64)
-        cells[:] = scaling.cells(before, forget, own, _tanh(gates[_UPDATE]))
-        return scaling.hidden(cells.astype(np.int64), output, zero_point, dtype)
+        gates = cut(inputs(vector, biases) + recurrent(hidden, 0)).reshape(len(GATES), -1)
+        return scaling.step(gates, cells, zero_point, dtype)
 
     return new
 
@@ -178,15 +182,15 @@ def _sums(view: NodeView, source: str, kind: str) -> Callable[[Array, Int64 | in
     def scaled(vector: Array, start: Int64 | int) -> Int64:
         total = ((vector.astype(np.float64) - zero_point) @ matrix).astype(np.int64) + start
         if is_wide:
-            return _cut(requantize_wide(total, multipliers, shifts))
-        return _cut(requantize(wrap_s32(total), multipliers, shifts))
+            return cut(requantize_wide(total, multipliers, shifts))
+        return cut(requantize(wrap_s32(total), multipliers, shifts))
 
     return scaled
 
 
 def params(view: NodeView, cell_clip: float) -> dict[str, Any]:
     """The struct fields that only kernels of integers have."""
-    made: dict[str, Any] = dict(_Scaling.of(view, cell_clip).params())
+    made: dict[str, Any] = dict(CellScaling.of(view, cell_clip).params())
     for kind, source in (("input", "input"), ("recurrent", "output_state")):
         factors = _factors(view, source, kind)
         made[f"{kind}_multiplier"] = np.array([factor.value for factor in factors], np.int32)

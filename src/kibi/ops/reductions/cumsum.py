@@ -60,12 +60,12 @@ class Cumsum(Operator):
         def step(rows: Rows) -> Array:
             data = np.concatenate([np.asarray(row).reshape(-1) for row in rows[0]]).reshape(loops)
             values = data if running is None else data.astype(np.int64) - running.zero_point
-            sums = self._sums(values, 0 if running is None else -running.zero_point)
+            sums = self.sums(values, 0 if running is None else -running.zero_point)
             return sums if running is None else running.result(sums)
 
         return step
 
-    def _sums(self, values: Array, start: int) -> Array:
+    def sums(self, values: Array, start: int) -> Array:
         """Running sums along axis 1, from that on."""
         ordered = values[:, ::-1] if self.reverse else values
         first = np.full_like(ordered[:, :1], start)

@@ -41,9 +41,10 @@ class Extreme(Reduction):
         dtype = view["input"].type.dtype
         lowest, highest = dtype.limits if dtype is DType.S8 else (np.finfo(np.float32).min, np.finfo(np.float32).max)
         start = np.full(view.output.type.elements, lowest if self.is_max else highest, dtype.numpy)
-        return accumulation(view, start, self._combine, lambda grown: grown)
+        return accumulation(view, start, self.combine, lambda grown: grown)
 
-    def _combine(self, grown: Array, places: NDArray[np.int64], row: Array) -> None:
+    def combine(self, grown: Array, places: NDArray[np.int64], row: Array) -> None:
+        """Brings the elements of a row into what has grown, at their places."""
         present = ~np.isnan(row.astype(np.float32))
         values, places = row[present], places[present]
         # Stable: the first of the best elements of each place is the first that the place names.

@@ -42,7 +42,7 @@ class SignalFftAutoScale(Vectors):
 
         def step(rows: Rows) -> Array:
             data = np.asarray(rows[0][0]).astype(np.int64)
-            bits = max(0, 15 - _width(_largest(data)))
+            bits = free_bits(data)
             return np.array([bits], np.int32) if self.part else (data << bits).astype(np.int16)
 
         return step
@@ -51,6 +51,11 @@ class SignalFftAutoScale(Vectors):
         """One kernel for each part; both look at all samples before they write."""
         kernel = "kibi_signal_fft_auto_scale_bits_s16" if self.part else "kibi_signal_fft_auto_scale_s16"
         return KernelCall(kernel, ElementsParams(elements=view["input"].type.elements), inplace_distance_bytes=(0,))
+
+
+def free_bits(data: Any) -> int:
+    """Returns the bits by which samples may grow."""
+    return max(0, 15 - _width(_largest(data)))
 
 
 def _largest(data: Any) -> int:

@@ -43,11 +43,12 @@ class SignalFilterBankLog(Vectors):
         """Rule N45."""
         del view
 
-        def step(rows: Rows) -> Array:
-            data = np.asarray(rows[0][0]).astype(np.int64) << self.input_correction_bits & 0xFFFFFFFF
-            return np.where(data > 1, np.minimum(self._scaled(np.maximum(data, 1)), (1 << 15) - 1), 0).astype(np.int16)
+        return lambda rows: self.logarithms(np.asarray(rows[0][0]))
 
-        return step
+    def logarithms(self, values: Array) -> Array:
+        """Rule N45, of numbers of u32."""
+        data = values.astype(np.int64) << self.input_correction_bits & 0xFFFFFFFF
+        return np.where(data > 1, np.minimum(self._scaled(np.maximum(data, 1)), (1 << 15) - 1), 0).astype(np.int16)
 
     def kernel_call(self, view: NodeView) -> KernelCall:
         """A number is read right before its logarithm is written."""

@@ -56,14 +56,14 @@ class SignalFilterBankSpectralSubtraction(StatefulLines):
         del view
 
         def step(rows: Rows, states: Sequence[Array]) -> list[Array]:
-            made, noise = self._subtracted(np.asarray(rows[0][0]), states[0].reshape(-1))
+            made, noise = self.subtracted(np.asarray(rows[0][0]), states[0].reshape(-1))
             states[0].reshape(-1)[:] = noise
             return [made, noise]
 
         return step
 
-    def _subtracted(self, signal: Any, noise: Any) -> tuple[Array, Array]:
-        """The output and the new estimate."""
+    def subtracted(self, signal: Any, noise: Any) -> tuple[Array, Array]:
+        """The output and the new estimate, of signals and the last estimate of u32."""
         wide = signal.astype(np.uint64)
         scaled = wide << np.uint64(self.smoothing_bits) & np.uint64(_U32)
         bits = np.uint64(self.spectral_subtraction_bits)

@@ -40,7 +40,7 @@ class SignalFilterBankSquareRoot(Vectors):
 
         def step(rows: Rows) -> Array:
             bits = int(np.asarray(rows[1][0]).reshape(-1)[0]) & 31
-            return np.array([_root(value) >> bits for value in np.asarray(rows[0][0]).tolist()], np.uint32)
+            return np.array([root(value) >> bits for value in np.asarray(rows[0][0]).tolist()], np.uint32)
 
         return step
 
@@ -52,11 +52,11 @@ class SignalFilterBankSquareRoot(Vectors):
         )
 
 
-def _root(value: int) -> int:
+def root(value: int) -> int:
     """Rounded to the nearest, unless the result would need one bit more."""
-    root = isqrt(value)
+    found = isqrt(value)
     most = 0xFFFF if value < 1 << 32 else 0xFFFFFFFF
-    return root + (value - root * root > root and root != most)
+    return found + (value - found * found > found and found != most)
 
 
 register(SignalFilterBankSquareRoot)

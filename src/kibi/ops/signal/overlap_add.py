@@ -53,7 +53,7 @@ class SignalOverlapAdd(StatefulLines):
             kept = states[0].reshape(-1)[: len(data) * (size - advance)].reshape(len(data), size - advance)
             output = np.zeros((len(data), frames, advance), kind.dtype.numpy)
             for frame in range(frames):
-                total = _sum(np.pad(kept, ((0, 0), (0, advance))), data[:, frame])
+                total = sum_of(np.pad(kept, ((0, 0), (0, advance))), data[:, frame])
                 output[:, frame], kept[:] = total[:, :advance], total[:, advance:]
             return output.reshape(-1)
 
@@ -73,7 +73,8 @@ class SignalOverlapAdd(StatefulLines):
         )
 
 
-def _sum(a: Any, b: Any) -> Any:
+def sum_of(a: Any, b: Any) -> Any:
+    """Sums of elements: those of s16 are cut."""
     if a.dtype.kind == "f":
         with np.errstate(all="ignore"):
             return a + b

@@ -45,11 +45,15 @@ class SignalPCAN(Vectors):
 
         def step(rows: Rows) -> Array:
             data, noise = (np.asarray(row[0]).astype(np.int64) for row in rows)
-            gains = _gain(noise, lut).astype(np.uint32).astype(np.uint64)
-            ratios = (data.astype(np.uint64) * gains >> np.uint64(self.snr_shift)).astype(np.uint32).astype(np.int64)
-            return np.asarray(np.where(ratios < 2 << 12, ratios * ratios >> 20, (ratios >> 6) - 64), np.uint32)
+            return self.compressed(data, noise, lut)
 
         return step
+
+    def compressed(self, data: Any, noise: Any, lut: Any) -> Array:
+        """Rule N46, of numbers and their noise of s64, and the look-up table of s64."""
+        gains = _gain(noise, lut).astype(np.uint32).astype(np.uint64)
+        ratios = (data.astype(np.uint64) * gains >> np.uint64(self.snr_shift)).astype(np.uint32).astype(np.int64)
+        return np.asarray(np.where(ratios < 2 << 12, ratios * ratios >> 20, (ratios >> 6) - 64), np.uint32)
 
     def kernel_call(self, view: NodeView) -> KernelCall:
         """Both numbers of a channel are read right before its output is written."""

@@ -53,7 +53,7 @@ class AveragePool2D(Pool2D):
         def row(rows: Rows) -> Array:
             values = spans.rows(rows)
             sums = spans.sums(values.sum(axis=0, dtype=np.int32))
-            return clamped(_means(sums, len(values) * spans.counts))
+            return clamped(means(sums, len(values) * spans.counts))
 
         return row
 
@@ -68,7 +68,7 @@ class AveragePool2D(Pool2D):
             sums[:] = sums.astype(np.int32) + spans.sums(spans.rows(rows)[0].astype(np.int32)).reshape(-1)
 
         def finish(sums: Array) -> Array:
-            return clamped(_means(sums.reshape(len(spans.counts), -1), view.steps * spans.counts))
+            return clamped(means(sums.reshape(len(spans.counts), -1), view.steps * spans.counts))
 
         return Accumulation(np.zeros(view.output.type.elements, np.int32), add, finish)
 
@@ -105,11 +105,11 @@ class AveragePool2D(Pool2D):
         return clamp(sums / counts.astype(np.float32), self.activation)
 
 
-def _means(sums: Array, counts: Array) -> Array:
+def means(sums: Array, counts: Array) -> Array:
     """From sums `[x, C]` and counts `[x]`, rounded half away from zero: `[x, C]`."""
     divisors = counts[:, None]
-    means: Array = np.sign(sums) * ((np.abs(sums) + divisors // 2) // divisors)
-    return means
+    found: Array = np.sign(sums) * ((np.abs(sums) + divisors // 2) // divisors)
+    return found
 
 
 register(AveragePool2D)

@@ -59,7 +59,7 @@ class MaxPool2D(Pool2D):
         spans = Spans.of(self.window(view))
 
         def row(rows: Rows) -> Array:
-            return clamp(_largest(spans, spans.rows(rows)), self.activation)
+            return clamp(largest(spans, spans.rows(rows)), self.activation)
 
         return row
 
@@ -68,7 +68,7 @@ class MaxPool2D(Pool2D):
 
         def add(maxima: Array, rows: Rows, step: int) -> None:
             del step
-            found = _largest(spans, spans.rows(rows)).reshape(-1)
+            found = largest(spans, spans.rows(rows)).reshape(-1)
             so_far = maxima.astype(np.float32)
             maxima[:] = np.where(so_far < found, found, so_far)
 
@@ -76,7 +76,7 @@ class MaxPool2D(Pool2D):
         return Accumulation(start, add, lambda maxima: clamp(maxima, self.activation))
 
 
-def _largest(spans: Spans, values: Array) -> NDArray[np.float32]:
+def largest(spans: Spans, values: Array) -> NDArray[np.float32]:
     """Returns what `std::max(maximum, value)` gives, from the lowest number on, for `[rows, columns, C]` in order: `[x, C]`.
 
     Numbers that are none are passed over. Of zeros with different signs the first one stays.
