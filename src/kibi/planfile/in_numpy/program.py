@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from kibi.errors import PlanError
 from kibi.kernels.params import PARAMS, FieldKind, Params
 from kibi.kernels.params.layout import Layout
+from kibi.planfile.in_numpy.contracts import Shape, holds
 from kibi.planfile.kernel_ids import kernel_id
 from kibi.planfile.reader import PlanFile
 from kibi.planfile.records import (
@@ -27,6 +28,7 @@ from kibi.planfile.records import (
     Record,
 )
 
+_MOST_STEPS = (1 << 15) - 1
 _WIDTHS = {Placing.BYTES: "<u1", Placing.HALVES: "<u2", Placing.WORDS: "<u4"}
 
 
@@ -223,7 +225,10 @@ class _Reader:
             one["step"] - (1 << 32) if placing in (Placing.LINEAR, Placing.RING) and one["step"] >> 31 else one["step"]
         )
         period = one["period"] if placing is Placing.RING else 0
-        return Tensor(one["memory"], one["base"], step, period, table, one["rows"], one["row_bytes"])
+        found = Tensor(one["memory"], one["base"], step, period, table, one["rows"], one["row_bytes"])
+        if found.row_bytes > self._memory_bytes(found):
+            raise wrong("a row of a tensor is larger than its memory")
+        return found
 
     def _node(self, one: Mapping[str, int], tensors: tuple[Tensor, ...]) -> Node:
         kind = Kind(one["flags"])
@@ -243,10 +248,50 @@ class _Reader:
         ):
             raise wrong("a node has no outputs, or names a tensor that there is not")
         scratch = None if one["scratch"] == NOTHING else one["scratch"]
+        self._check_size(one, reads)
+        if not receives:
+            self._check_contract(kernel, one, tensors, reads, writes)
         return Node(
             kernel, kind, numbers, pointers, bodies, reads, writes,
             one["output_count"], one["steps"], scratch, one["scratch_bytes"],
         )  # fmt: skip
+
+    def _check_size(self, one: Mapping[str, int], reads: tuple[Read, ...]) -> None:
+        """A step has as many rows as its record says, and there are no more steps than a record may have."""
+        rows = sum(each.count for each in reads) + one["write_count"]
+        if rows != one["rows"] or not 1 <= one["steps"] <= _MOST_STEPS:
+            raise wrong("a node has other rows than its steps need, or more steps than there may be")
+
+    def _check_contract(
+        self,
+        kernel: str,
+        one: Mapping[str, int],
+        tensors: tuple[Tensor, ...],
+        reads: tuple[Read, ...],
+        writes: tuple[tuple[int, int], ...],
+    ) -> None:
+        """A node keeps to the contract of its kernel."""
+        accumulates = bool(one["flags"] & Kind.ACCUMULATES)
+        rooms = []
+        for place, (number, made) in enumerate(writes):
+            tensor = tensors[number]
+            rows = tensor.rows if accumulates or place >= one["output_count"] else made
+            rooms.append(min(rows * tensor.row_bytes, self._memory_bytes(tensor)))
+        shape = Shape(
+            one["steps"],
+            [each.count for each in reads],
+            [tensors[each.tensor].row_bytes // each.parts for each in reads],
+            rooms[: one["output_count"]],
+            rooms[one["output_count"] :],
+            0 if one["scratch"] == NOTHING else one["scratch_bytes"],
+        )
+        if not holds(self.file, kernel, one["params"], shape):
+            raise wrong(f"a node asks {kernel} for what it may not")
+
+    def _memory_bytes(self, tensor: Tensor) -> int:
+        """The bytes of the memory that holds a tensor."""
+        sizes = (self.file.arena_bytes, self.file.state_bytes, len(self.file.data), *self.file.externals)
+        return sizes[tensor.memory] if tensor.memory < len(sizes) else 0
 
     def _read(self, one: Mapping[str, int], steps: int, tensors: tuple[Tensor, ...]) -> Read:
         if one["tensor"] >= len(tensors):
