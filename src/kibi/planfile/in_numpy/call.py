@@ -2,18 +2,24 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kibi.dtypes import DType
 from kibi.kernels.params import PARAMS
 from kibi.planfile.in_numpy.program import wrong
 
 Bytes = NDArray[np.uint8]
+Numbers = NDArray[Any]
+"""Elements, or what is made of them: s64 or f32."""
 Pointer = tuple[Bytes, int]
 """A memory, and the byte in it."""
+Made = TypeVar("Made")
+_TAGS = {dtype.value for dtype in DType}
 
 
 def view(pointer: Pointer, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -27,6 +33,13 @@ def view(pointer: Pointer, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     if count < 0 or not 0 <= place <= len(memory) - size:
         raise wrong(f"a kernel needs bytes {place} to {place + size} of {len(memory)}")
     return memory[place : place + size].view(dtype)
+
+
+@cache
+def types_of(kernel: str) -> tuple[DType, DType]:
+    """Returns the first and the last element type that a kernel's name has: of its input and its output."""
+    tags = [DType(part) for part in kernel.split("_") if part in _TAGS]
+    return tags[0], tags[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +70,7 @@ class Call:
         scratch: its own memory; None: it has none.
         step: its number.
         bodies: the graphs that it runs.
+        kept: of its node: what the kernel made of constants, once for all steps.
     """
 
     kernel: str
@@ -69,6 +83,14 @@ class Call:
     scratch: Bytes | None
     step: int
     bodies: Mapping[str, Body]
+    kept: list[Any]
+
+    def once(self, make: Callable[[], Made]) -> Made:
+        """Returns what a function makes of the node's constants, which is made at the first step."""
+        if not self.kept:
+            self.kept.append(make())
+        found: Made = self.kept[0]
+        return found
 
     def array(self, name: str, *shape: int) -> NDArray[Any]:
         """Returns the constants of a field, of the type that the struct declares, in a shape."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,7 @@ class Machine:
         self._numbers = {
             id(node): SimpleNamespace(**node.numbers) for program in self._programs for node in program.nodes
         }
+        self._kept: dict[int, list[Any]] = {place: [] for place in self._numbers}
         constants = np.frombuffer(file.data, np.uint8)[:-DIGEST_BYTES]
         external = (np.zeros(size, np.uint8) for size in file.externals)
         self._memories = (
@@ -91,12 +93,16 @@ class Machine:
             LimitError: a loop reached its limit.
         """
         nodes = run.program.nodes
+        done = [0] * len(nodes)
         for line, turn in _turns(run.program):
             begin = line.step + turn * line.further
             for number in range(line.start, line.last + 1):
                 node = nodes[number]
                 end = min(begin + line.steps, node.steps)
                 for step in range(max(begin, 0), end):
+                    if step != done[number]:
+                        raise wrong(f"the order has step {step} of a node after {done[number]} steps")
+                    done[number] += 1
                     if Kind.RECEIVES in node.kind:
                         _receive(run, node, step, received[number])
                     else:
@@ -128,6 +134,7 @@ class Machine:
             scratch,
             step,
             {name: self._body(run, number) for name, number in node.bodies.items()},
+            self._kept[id(node)],
         )
         try:
             with np.errstate(all="ignore"):

@@ -1,0 +1,256 @@
+"""Layers of s8 whose constants are packed for certain processors: they are unpacked once, and computed as all others are."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import DType
+from kibi.planfile.in_numpy.call import Call, Numbers
+from kibi.planfile.in_numpy.products import Scaling, convolve, finish, products, vectors_of
+from kibi.planfile.in_numpy.registry import kernel
+
+Unpacked = tuple[Numbers, Scaling]
+"""Weights, [O, kernel_rows, kernel_width, channels of a group] or [O, depth], and the scaling of the channels."""
+_LANES = 16
+_BLOCK = 4
+"""Channels of a block of depthwise convolutions."""
+
+
+def _halves(words: NDArray[np.int32]) -> Numbers:
+    """The lower and the upper half of each word, with their signs: [..., 2]."""
+    return np.stack([words.astype(np.int16), words >> 16], axis=-1).astype(np.int64)
+
+
+def _packed_pairs(words: NDArray[np.int32]) -> Numbers:
+    """The four weights of each word: a half is 256 times the first of two, plus the second: [..., 4]."""
+    both = _halves(words)
+    second = both.astype(np.int8).astype(np.int64)
+    weights: Numbers = np.stack([(both - second) >> 8, second], axis=-1)
+    return weights.reshape(*words.shape, 4)
+
+
+def _true_bias(starts: Numbers, weights: Numbers) -> Numbers:
+    """The bias of channels whose sums start so, before four weights of each word of [O, words, 4] are added 256-fold."""
+    bias: Numbers = (starts.astype(np.int64) + 127 * weights[..., 1::2].sum(axis=(1, 2))) >> 8
+    return bias
+
+
+def _pairs_of_channels(scaling: NDArray[np.int32]) -> tuple[Numbers, Numbers]:
+    """Multipliers and shifts of channels from [pairs, 3]: both inverted shifts in the lowest bytes of a word, both multipliers."""
+    inverted = np.stack([scaling[:, 0] & 31, scaling[:, 0] >> 8 & 31], axis=1)
+    return scaling[:, 1:].reshape(-1), ~inverted.reshape(-1)
+
+
+def _first(scaling: Scaling, channels: int) -> Scaling:
+    return Scaling(scaling.bias[:channels], scaling.multiplier[:channels], scaling.shift[:channels])
+
+
+def _of_lanes(call: Call) -> Unpacked:
+    """Sixteen channels side by side, in pairs of elements."""
+    p = call.numbers
+    size = p.kernel_rows * p.kernel_width * p.input_channels
+    blocks, pairs = -(-p.output_channels // _LANES), -(-size // 2)
+    found = call.array("filter", blocks, pairs, _LANES, 2).transpose(0, 2, 1, 3).reshape(blocks * _LANES, 2 * pairs)
+    weights = found[: p.output_channels, :size].reshape(-1, p.kernel_rows, p.kernel_width, p.input_channels)
+    return weights, _scaling_of_lanes(call, p.output_channels)
+
+
+def _of_depthwise_lanes(call: Call) -> Unpacked:
+    p = call.numbers
+    found = call.array("filter", -(-p.channels // _LANES), p.kernel_rows, p.kernel_width, _LANES)
+    weights = found.transpose(0, 3, 1, 2).reshape(-1, p.kernel_rows, p.kernel_width, 1)
+    return weights[: p.channels], _scaling_of_lanes(call, p.channels)
+
+
+def _scaling_of_lanes(call: Call, channels: int) -> Scaling:
+    """Shifts to the left and to the right, of which one is 0."""
+    bias, multiplier, left, right = (call.array(name, channels) for name in ("bias", "multiplier", "left", "right"))
+    return Scaling(bias, multiplier, left.astype(np.int64) - right)
+
+
+def _of_single(call: Call) -> Unpacked:
+    """Nine weights of each channel in five words."""
+    words = call.array("channels", call.numbers.output_channels, 8)
+    weights = _halves(words[:, 1:6]).reshape(-1, 10)[:, :9].reshape(-1, 3, 3, 1)
+    return weights, Scaling(words[:, 0], _doubled(words[:, 6]), ~(words[:, 7] & 31))
+
+
+def _doubled(words: NDArray[np.int32]) -> Numbers:
+    """Multipliers that were doubled."""
+    return words.view(np.uint32).astype(np.int64) >> 1
+
+
+def _of_blocks(call: Call) -> Unpacked:
+    """Pairs of channels, four elements at a time; rests of a window's rows come after whole fours of all of them."""
+    p = call.numbers
+    run = p.kernel_width * p.input_channels
+    size = p.kernel_rows * run
+    pairs, fours = -(-p.output_channels // 2), -(-size // 4)
+    words = call.array("filter", pairs, fours, 2).transpose(0, 2, 1).reshape(2 * pairs, fours)
+    found, channels = _packed_pairs(words), call.array("channels", pairs, 5)
+    whole = run if p.input_channels % 4 == 0 else run // 4 * 4
+    places = np.arange(size).reshape(p.kernel_rows, run)
+    order = np.concatenate([places[:, :whole].reshape(-1), places[:, whole:].reshape(-1)])
+    weights = np.empty((2 * pairs, size), np.int64)
+    weights[:, order] = found.reshape(2 * pairs, -1)[:, :size]
+    scaling = Scaling(_true_bias(channels[:, :2].reshape(-1), found), *_pairs_of_channels(channels[:, [4, 2, 3]]))
+    shape = (-1, p.kernel_rows, p.kernel_width, p.input_channels)
+    return weights.reshape(shape)[: p.output_channels], _first(scaling, p.output_channels)
+
+
+def _of_columns(call: Call) -> Unpacked:
+    """Pass after pass over rows and input channels: in each all pairs of channels, with what is theirs."""
+    p = call.numbers
+    pairs, passes = (
+        -(-p.output_channels // 2),
+        p.kernel_rows * p.input_channels // (p.rows_at_once * p.channels_at_once),
+    )
+    each = p.rows_at_once * p.channels_at_once // 4 * 6
+    stream = call.array("stream", pairs * (passes * each + 5))
+    weights = np.empty((pairs, 2, p.kernel_rows, 3, p.input_channels), np.int64)
+    starts = scaling = np.empty((0, 0), np.int32)
+    place = 0
+    for number in range(passes):
+        ky, c = divmod(number * p.rows_at_once * p.channels_at_once, p.input_channels)
+        front, behind = 2 * (number == 0), 3 * (number == passes - 1)
+        part = stream[place : place + pairs * (front + each + behind)].reshape(pairs, -1)
+        place += part.size
+        starts = part[:, :front] if front else starts
+        scaling = part[:, front + each :] if behind else scaling
+        words = part[:, front : front + each].reshape(pairs, p.rows_at_once, p.channels_at_once // 4, 3, 2)
+        fours = _packed_pairs(words).transpose(0, 4, 1, 3, 2, 5)
+        rows, channels = slice(ky, ky + p.rows_at_once), slice(c, c + p.channels_at_once)
+        weights[:, :, rows, :, channels] = fours.reshape(pairs, 2, p.rows_at_once, 3, p.channels_at_once)
+    found = weights.reshape(2 * pairs, p.kernel_rows, 3, p.input_channels)
+    bias = _true_bias(starts.reshape(-1), found.reshape(2 * pairs, -1, 4))
+    return found[: p.output_channels], _first(Scaling(bias, *_pairs_of_channels(scaling)), p.output_channels)
+
+
+def _of_winograd(call: Call) -> Unpacked:
+    """Sums and differences of the kernel's columns, which lead back to them."""
+    p = call.numbers
+    pairs, size = -(-p.output_channels // 2), p.kernel_rows * p.input_channels
+    stream = call.array("stream", pairs, 4 * size + 8)
+    ends = (2, 2 + 2 * size, 5 + 3 * size)
+    sums, last, first = (_quarters(stream[:, end : end + size]) for end in ends)
+    first, last = np.trunc(first / 2).astype(np.int64), np.trunc(last / 2).astype(np.int64)
+    columns = np.stack([first, sums - first - last, last], axis=2)
+    weights = columns.reshape(2 * pairs, p.kernel_rows, p.input_channels, 3).transpose(0, 1, 3, 2)
+    bias = np.trunc(stream[:, :2].reshape(-1) / 2).astype(np.int64)
+    scaling = Scaling(bias, *_pairs_of_channels(stream[:, 2 + 4 * size + 3 :]))
+    return weights[: p.output_channels], _first(scaling, p.output_channels)
+
+
+def _quarters(words: NDArray[np.int32]) -> Numbers:
+    """Weights of pairs of channels, [2 * pairs, elements]: 0 and 2 of four in a word, 1 and 3 in the next."""
+    halves = _halves(words.reshape(len(words), -1, 2, 2))
+    return halves.transpose(0, 2, 1, 4, 3).reshape(2 * len(words), -1)
+
+
+def _of_three_by_three(call: Call) -> Unpacked:
+    """Blocks of four channels, whose weights are in the halves of 18 words."""
+    blocks = call.array("blocks", -(-call.numbers.channels // _BLOCK), 30)
+    left, mixed, middle, right = (blocks[:, first : first + _BLOCK] for first in (4, 8, 12, 16))
+    last = _halves(blocks[:, 20:22]).transpose(0, 2, 1).reshape(-1, _BLOCK)
+    thirds = _halves(mixed)
+    taps = [
+        *(_halves(left)[..., row] for row in range(2)), thirds[..., 0],
+        *(_halves(middle)[..., row] for row in range(2)), thirds[..., 1],
+        *(_halves(right)[..., row] for row in range(2)), last,
+    ]  # fmt: skip
+    weights = np.stack(taps, axis=-1).reshape(-1, _BLOCK, 3, 3).transpose(0, 1, 3, 2)
+    return _of_four(weights, blocks, call.numbers.channels)
+
+
+def _of_depthwise_columns(call: Call) -> Unpacked:
+    """The same of any window: column after column, two rows at a time, and an odd last one."""
+    p = call.numbers
+    pairs, is_odd = p.kernel_rows // 2, p.kernel_rows % 2
+    each = 4 * pairs + 2 * is_odd
+    blocks = call.array("blocks", -(-p.channels // _BLOCK), 12 + p.kernel_width * each)
+    columns = blocks[:, _BLOCK:-8].reshape(-1, p.kernel_width, each)
+    both = _halves(columns[..., : 4 * pairs].reshape(-1, p.kernel_width, pairs, _BLOCK))
+    rows = [both.transpose(0, 3, 2, 4, 1).reshape(-1, _BLOCK, 2 * pairs, p.kernel_width)]
+    if is_odd:
+        last = _halves(columns[..., 4 * pairs :]).transpose(0, 1, 3, 2).reshape(-1, p.kernel_width, _BLOCK)
+        rows.append(last.transpose(0, 2, 1)[:, :, None])
+    return _of_four(np.concatenate(rows, axis=2), blocks, p.channels)
+
+
+def _of_four(weights: Numbers, blocks: NDArray[np.int32], channels: int) -> Unpacked:
+    """Channels of blocks, [blocks, 4, kernel_rows, kernel_width]; the last block has the last four, some of them once more."""
+    firsts = np.minimum(np.arange(len(blocks)) * _BLOCK, channels - _BLOCK)
+    places = (firsts[:, None] + np.arange(_BLOCK)).reshape(-1)
+    _, picked = np.unique(places, return_index=True)
+    parts = (blocks[:, :_BLOCK], _doubled(blocks[:, -8:-4]), ~(blocks[:, -4:] & 31))
+    each = weights.reshape(-1, *weights.shape[2:])[picked]
+    return each[..., None], Scaling(*(part.reshape(-1)[picked] for part in parts))
+
+
+def _of_codebook(call: Call) -> Unpacked:
+    """Indices into tables."""
+    p = call.numbers
+    shape = (p.kernel_rows, p.kernel_width, p.input_channels) if hasattr(p, "kernel_rows") else (p.depth,)
+    size = int(np.prod(shape))
+    count = p.output_channels * size
+    bits = np.unpackbits(call.array("indices", -(-count * p.bits // 8)).view(np.uint8))[: count * p.bits]
+    indices = bits.reshape(p.output_channels, size, p.bits) @ (1 << np.arange(p.bits)[::-1])
+    tables = call.array("tables", (p.output_channels - 1) * p.values + (1 << p.bits))
+    weights = tables[indices + np.arange(p.output_channels)[:, None] * p.values]
+    return weights.reshape(p.output_channels, *shape), Scaling.of(call, p.output_channels)
+
+
+def _of_vector_blocks(call: Call) -> Unpacked:
+    """Blocks of eight channels, and of two for the rest: what sums start from, then four elements of each channel in turns."""
+    p = call.numbers
+    fours = p.pieces * -(-p.piece // 4)
+    pairs = -(-p.output_channels // 2)
+    words = call.array("filter", 2 * pairs * (1 + fours))
+    eights = p.output_channels // 8 * 8
+    front = words[: eights * (1 + fours)].reshape(-1, 1 + fours, 8)
+    rest = words[eights * (1 + fours) :].reshape(-1, 1 + fours, 2)
+    each = np.concatenate([part.transpose(0, 2, 1).reshape(-1, 1 + fours) for part in (front, rest)])
+    found = _packed_pairs(each[:, 1:])
+    weights = found.reshape(2 * pairs, p.pieces, -1)[..., : p.piece].reshape(2 * pairs, -1)
+    step = p.scale_step // 4
+    scales = call.array("scales", 3 + (pairs - 1) * step)
+    scaling = scales[np.arange(pairs)[:, None] * step + np.arange(3)]
+    return weights[: p.output_channels], _first(
+        Scaling(_true_bias(each[:, 0], found), *_pairs_of_channels(scaling)), p.output_channels
+    )
+
+
+_CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
+    "kibi_conv2d_s8_3x3x1": _of_single,
+    "kibi_conv2d_s8_blocks": _of_blocks,
+    "kibi_conv2d_s8_codebook": _of_codebook,
+    "kibi_conv2d_s8_columns": _of_columns,
+    "kibi_conv2d_s8_lanes": _of_lanes,
+    "kibi_conv2d_s8_winograd": _of_winograd,
+    "kibi_depthwise_conv2d_s8_3x3": _of_three_by_three,
+    "kibi_depthwise_conv2d_s8_3x3_relu": _of_three_by_three,
+    "kibi_depthwise_conv2d_s8_columns": _of_depthwise_columns,
+    "kibi_depthwise_conv2d_s8_lanes": _of_depthwise_lanes,
+}
+_VECTORS: Mapping[str, Callable[[Call], Unpacked]] = {
+    "kibi_fully_connected_s8_blocks": _of_vector_blocks,
+    "kibi_fully_connected_s8_codebook": _of_codebook,
+}
+
+
+@kernel(*_CONVOLUTIONS)
+def convolution(call: Call) -> None:
+    """CONV_2D and DEPTHWISE_CONV_2D."""
+    p = call.numbers
+    weights, scaling = call.once(lambda: _CONVOLUTIONS[call.kernel](call))
+    groups = p.channels if "depthwise" in call.kernel else 1
+    fill = int(call.array("padding", 1)[0]) if "padding" in call.pointers else p.input_zero_point
+    finish(call, convolve(call, weights, groups, fill), scaling)
+
+
+@kernel(*_VECTORS)
+def fully_connected(call: Call) -> None:
+    """FULLY_CONNECTED of whole vectors."""
+    weights, scaling = call.once(lambda: _VECTORS[call.kernel](call))
+    finish(call, products(vectors_of(call, DType.S8), weights.T[None])[0], scaling)
