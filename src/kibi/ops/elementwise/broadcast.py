@@ -90,7 +90,10 @@ def _split(sources: tuple[TensorType, ...], output: TensorType) -> int | None:
         pairings = [Pairing.of(source, output, split) for source in sources]
         plane = _plane(row, split)
         if all(
-            each.access.count in (1, plane[0]) and each.width in (1, plane[0]) and each.channels in (1, plane[1])
+            # Several pieces are the columns' own: as many along the channels are none of these.
+            each.access.count in (1, each.width)
+            and each.width in (1, plane[0])
+            and each.channels in (1, plane[1])
             for each in pairings
         ):
             return split
