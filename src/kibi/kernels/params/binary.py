@@ -198,9 +198,10 @@ class AddLinearParams(Params, kernels=("kibi_add_s8_linear",)):
     elements: int = number(DType.S32, "at least 1")
     contract = """
         require: 1 <= elements
-        require: -2**30 < factor1 < 2**30
-        require: -2**30 < factor2 < 2**30
-        require: -2**29 <= start <= 2**29
+        require: 0 <= factor1
+        require: 0 <= factor2
+        require: factor1 // 2 - factor1 // 256 + factor2 // 2 - factor2 // 256 + start + 2 <= 2**31 - 1
+        require: -2**31 <= start - factor1 // 2 - factor2 // 2 - 2
         input: 1 x elements
         input: 1 x elements
         output: elements

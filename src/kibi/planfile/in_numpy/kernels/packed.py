@@ -170,8 +170,8 @@ def _of_depthwise_columns(call: Call) -> Unpacked:
     each = 4 * pairs + 2 * is_odd
     blocks = call.array("blocks", -(-p.channels // _BLOCK), 12 + p.kernel_width * each)
     columns = blocks[:, _BLOCK:-8].reshape(-1, p.kernel_width, each)
-    both = _halves(columns[..., : 4 * pairs].reshape(-1, p.kernel_width, pairs, _BLOCK))
-    rows = [both.transpose(0, 3, 2, 4, 1).reshape(-1, _BLOCK, 2 * pairs, p.kernel_width)]
+    both = _halves(columns[..., : 4 * pairs].reshape(len(blocks), p.kernel_width, pairs, _BLOCK))
+    rows = [both.transpose(0, 3, 2, 4, 1).reshape(len(blocks), _BLOCK, 2 * pairs, p.kernel_width)]
     if is_odd:
         last = _halves(columns[..., 4 * pairs :]).transpose(0, 1, 3, 2).reshape(-1, p.kernel_width, _BLOCK)
         rows.append(last.transpose(0, 2, 1)[:, :, None])
