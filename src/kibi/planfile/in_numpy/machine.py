@@ -42,16 +42,20 @@ class Machine:
     def __init__(self, file: PlanFile) -> None:
         self._file = file
         self._programs = programs_of(file)
-        self._kernels: Mapping[str, Kernel] = numpy_kernels(file.kernels)
-        self._numbers = {
-            id(node): SimpleNamespace(**node.numbers) for program in self._programs for node in program.nodes
-        }
+        if not self._programs:
+            raise wrong("it has no graph")
+        nodes = [node for program in self._programs for node in program.nodes]
+        self._kernels: Mapping[str, Kernel] = numpy_kernels({*file.kernels, *(each.kernel for each in nodes)} - {""})
+        self._numbers = {id(node): SimpleNamespace(**node.numbers) for node in nodes}
         self._kept: dict[int, list[Any]] = {place: [] for place in self._numbers}
         constants = np.frombuffer(file.data, np.uint8)[:-DIGEST_BYTES]
-        external = (np.zeros(size, np.uint8) for size in file.externals)
-        self._memories = (
-            np.zeros(file.arena_bytes, np.uint8), np.zeros(file.state_bytes, np.uint8), constants, *external,
-        )  # fmt: skip
+        sizes = (file.arena_bytes, file.state_bytes, *file.externals)
+        try:
+            arena, state, *external = (np.zeros(size, np.uint8) for size in sizes)
+        except MemoryError:
+            raise wrong(f"it asks for {sum(sizes)} bytes of memory, more than there are") from None
+        self._memories = (arena, state, constants, *external)
+        self._steps_inside = 0
         self.reset()
 
     def reset(self) -> None:
@@ -67,12 +71,13 @@ class Machine:
             LimitError: a loop took too many iterations.
         """
         run = _Running(self._programs[0], self._memories, 0)
+        self._steps_inside = 0
         received = list[Iterator[Bytes]]()
         if self._file.streams:
             received = [_rows(array, port.rows) for array, port in zip(inputs, self._file.inputs, strict=True)]
         else:
             for number, array in enumerate(inputs):
-                self._port(run, "input", number)[:] = np.frombuffer(array.tobytes(), np.uint8)
+                _store(self._port(run, "input", number), np.frombuffer(array.tobytes(), np.uint8))
         if self._follow(run, received):
             return []
         return [
@@ -83,6 +88,8 @@ class Machine:
     def _port(self, run: _Running, role: str, number: int) -> Array:
         """The bytes of an input or an output."""
         port = self._file.record(PORT, self._file.header[f"{role}s"] + number * PORT.size_bytes)
+        if port["tensor"] >= len(run.program.tensors):
+            raise wrong(f"{role} {number} is a tensor that there is not")
         tensor = run.program.tensors[port["tensor"]]
         return view(_pointer(run, tensor, 0), tensor.rows * tensor.row_bytes, np.dtype(np.uint8))
 
@@ -104,10 +111,14 @@ class Machine:
                         raise wrong(f"the order has step {step} of a node after {done[number]} steps")
                     done[number] += 1
                     if Kind.RECEIVES in node.kind:
+                        if number >= len(received):
+                            raise wrong("a node receives the rows of an input that there is not")
                         _receive(run, node, step, received[number])
                     else:
                         self._step(run, node, step)
                 if Kind.EXITS in node.kind and end == node.steps > max(begin, 0):
+                    if node.outputs >= len(node.writes):
+                        raise wrong("a node without variables may end the inference")
                     state = run.program.tensors[node.writes[node.outputs][0]]
                     if view(_pointer(run, state, 0), 1, np.dtype("<i4"))[0]:
                         return True
@@ -115,6 +126,9 @@ class Machine:
 
     def _step(self, run: _Running, node: Node, step: int) -> None:
         """Calls a kernel for one step."""
+        self._steps_inside += run.depth > 0
+        if self._steps_inside > While.most_steps:
+            raise LimitError(f"a loop of {self._file.name}, in NumPy,", While.most_turns, self._steps_inside)
         tensors = run.program.tensors
         made = 0 if Kind.ACCUMULATES in node.kind else step
         writes = [_pointer(run, tensors[number], made * rows) for number, rows in node.writes]
@@ -204,7 +218,14 @@ def _receive(run: _Running, node: Node, step: int, rows: Iterator[Bytes]) -> Non
     tensor = run.program.tensors[number]
     if row is None or len(row) != tensor.row_bytes:
         raise wrong("a node receives more rows than its input has, or rows of another size")
-    view(_pointer(run, tensor, step * made), tensor.row_bytes, np.dtype(np.uint8))[:] = row
+    _store(view(_pointer(run, tensor, step * made), tensor.row_bytes, np.dtype(np.uint8)), row)
+
+
+def _store(place: Array, data: Bytes) -> None:
+    """Writes what the caller gives."""
+    if not place.flags.writeable or len(place) != len(data):
+        raise wrong("an input has another size than its tensor, or lies in the file")
+    place[:] = data
 
 
 def _fetched(run: _Running, read: Read, step: int) -> Iterator[Pointer | None]:
