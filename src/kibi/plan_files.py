@@ -127,15 +127,15 @@ def open_plan(
     Args:
         source: the path of the file, its bytes, or the file.
         engine: `c`, a core as on a device, which checks all of the file first; or `numpy`, which needs no compiler, and checks
-            each access when it is made.
+            what nodes ask for first, and each access when it is made.
         compiler: `zig` (from pip) or `gcc`, which makes the core.
 
     Returns:
         The open model: `run` takes an array for each input and returns one for each output; `file` describes them.
 
     Raises:
-        PlanError: there is no such file, it is damaged or of another version, needs a kernel that this version has not (`numpy`
-            has not all of them yet: the text lists those that are missing), or asks for what no model may do.
+        PlanError: there is no such file, it is damaged or of another version, needs a kernel that this version has not, or asks
+            for what no model may do.
         InputError: there is no such engine.
         ToolchainError: the compiler is missing or fails.
     """

@@ -1,58 +1,114 @@
 """Plan files on NumPy kernels give the bits that the Python runtime gives."""
 
-import hashlib
+from collections.abc import Sequence
 
-import numpy as np
 import pytest
 
 import kibi
 from kibi.engines.plan_numpy import NumpyPlanEngine
-from kibi.errors import InputError, PlanError
+from kibi.errors import InputError, LimitError, PlanError
 from kibi.ir import Graph
-from kibi.planfile.in_numpy.registry import names, numpy_kernels
+from kibi.kernels.params import PARAMS
+from kibi.kernels.params.layout import Layout
+from kibi.planfile.in_numpy.program import programs_of
+from kibi.planfile.in_numpy.registry import names
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import DIGEST_BYTES
+from kibi.planfile.records import GRAPH, LINE, NODE
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
 from kibi.runtime import seeded_inputs
 from tests.ops.comparison import graph_of
-from tests.support.amount import amount
+from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
+from tests.planfile.mutants import mutants, with_digest
+from tests.support import zoo
+from tests.support.amount import IS_EXHAUSTIVE, amount, sample
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
+from tests.support.wider_models import WIDER_MODELS
 
-_NUMBERS = np.array([0, 1, 2, 3, 7, 64, 255, 1 << 15, 1 << 16, (1 << 24) + 1, 1 << 31, (1 << 32) - 1], np.uint64)
+_TARGETS = ("cortex-m4", "host", "cortex-m0plus", "cortex-m7", "cortex-m33", "cortex-m3")
+_GEOMETRIES = (
+    *GEOMETRIES,
+    *(
+        Geometry(channels, outputs, kernel=kernel, stride=stride, size=size, padding=padding)
+        for channels, outputs, kernel, stride, size, padding in (
+            (16, 16, (3, 3), 1, (5, 12), "SAME"), (8, 5, (3, 3), 1, (4, 7), "SAME"), (12, 3, (1, 3), 1, (3, 5), "SAME"),
+            (96, 4, (3, 3), 1, (3, 4), "SAME"), (4, 4, (3, 3), 1, (3, 17), "VALID"), (64, 8, (3, 3), 1, (3, 3), "SAME"),
+            (1, 7, (3, 3), 2, (5, 9), "SAME"), (16, 9, (1, 1), 1, (3, 5), "SAME"), (7, 5, (2, 2), 1, (4, 6), "VALID"),
+            (24, 11, (4, 1), 1, (4, 1), "VALID"),
+        )
+    ),
+    *(
+        Geometry(channels, channels, kernel=kernel, stride=stride, groups=0, size=size)
+        for channels, kernel, stride, size in ((8, (3, 3), 1, (5, 9)), (6, (3, 3), 2, (5, 6)), (7, (5, 4), 1, (6, 7)))
+    ),
+)  # fmt: skip
+"""Those of other tests, and layers whose constants are packed for a processor."""
+_LARGE = frozenset(
+    {
+        "arm_kws_micronet_m", "cfu_hps_74ops", "cfu_hps_presence", "cfu_mnv2_160_035", "mcunet_det_person", "mcunet_vww",
+        "mlonmcu_micro_kws_m", "mlperf_ic_fp32", "mlperf_ic_int8", "mlperf_vww_fp32", "mlperf_vww_int8",
+        "mltk_rock_paper_scissors", "openmv_blazeface_front_128", "tflm_person_detect",
+    }
+)  # fmt: skip
+"""Models that take long in Python."""
+_MODELS = [(name,) for name, entry in zoo.catalog().items() if not entry.refusal and name not in _LARGE]
 
 
-def _compare(graph: Graph, target: str) -> bool:
-    """Compares two inferences with those of the Python runtime; False if a kernel has no form on NumPy."""
-    plan = kibi.plan(graph, target=target)
+def _compare(graph: Graph, target: str, turns: int = 2, **options: object) -> frozenset[str]:
+    """Compares inferences with those of the Python runtime; returns the kernels that ran."""
+    plan = kibi.plan(graph, target=target, **options)  # type: ignore[arg-type]
     file = PlanFile(plan_file(PlannedModel.of(graph, plan)))
-    if not set(file.kernels) <= names():
-        return False
     engine, interpreter = NumpyPlanEngine(file), kibi.Interpreter(graph, plan)
-    for turn in range(2):
+    for turn in range(turns):
         inputs = seeded_inputs(graph, turn)
         expected = interpreter.run(inputs)
         assert [each.tobytes() for each in engine.run(inputs)] == [each.tobytes() for each in expected]
-    return True
+    return frozenset(file.kernels)
+
+
+def _targets(seed: int, usual: int) -> Sequence[str]:
+    """Some of the targets in each run, from one on that a number chooses; all of them in `make check-all`."""
+    return _TARGETS if IS_EXHAUSTIVE else [_TARGETS[(seed + k) % len(_TARGETS)] for k in range(usual)]
+
+
+def test_every_kernel_has_a_form() -> None:
+    """Whatever a plan file names."""
+    assert names() == set(PARAMS)
 
 
 @pytest.mark.parametrize("operator", sorted(OPERATOR_MODELS))
 def test_drawn_models_of_an_operator_agree(operator: str) -> None:
-    """Several drawn models of each operator, those whose kernels have a form."""
-    compared = [
-        _compare(graph_of(OPERATOR_MODELS[operator](Seeded(seed))), target)
-        for seed in range(amount(2, 12))
-        for target in ("cortex-m4", "host")
-    ]
-    if not any(compared):
-        pytest.skip("none of these kernels has a form on NumPy")
+    """Several drawn models of each operator, for several targets."""
+    for models in (OPERATOR_MODELS, WIDER_MODELS):
+        for seed in range(amount(3, 16)) if operator in models else ():
+            graph = graph_of(models[operator](Seeded(seed)))
+            for target in _targets(seed, 1):
+                _compare(graph, target)
 
 
-def test_kernels_without_a_form_are_listed() -> None:
-    """The text names them, and the engine that has them."""
-    with pytest.raises(PlanError, match=r"1 of the plan file's 2 kernels .* kibi_custom\. Run it with engine='c'"):
-        numpy_kernels(["kibi_copy_any", "kibi_custom"])
+@pytest.mark.parametrize("goal", ["speed", "flash"])
+@pytest.mark.parametrize("geometry", sample([(each,) for each in _GEOMETRIES], [(each,) for each in _GEOMETRIES[1::2]]))
+def test_convolutions_with_packed_constants_agree(geometry: Geometry, goal: str) -> None:
+    """Layers of many geometries, with the constants that suit a target and a goal."""
+    graph = graph_of(convolution(geometry))
+    for target in _TARGETS[:2]:
+        _compare(graph, target, goal=goal)
+
+
+@zoo.requires_zoo
+@pytest.mark.parametrize("name", sample(_MODELS, _MODELS[2::7]))
+def test_real_model_agrees(name: str) -> None:
+    """Real models, planned by the row."""
+    for seed, target in enumerate(_targets(len(name), 1)):
+        _compare(kibi.load(zoo.catalog()[name].path), target, turns=1 if seed else 2)
+
+
+@pytest.mark.parametrize("operator", ["ADD", "MAX_POOL_2D"])
+def test_drawn_models_that_are_planned_for_speed_keep_to_contracts(operator: str) -> None:
+    """Kernels that are faster have contracts of their own, which no file that Kibi made breaks."""
+    for seed in range(10, 10 + amount(8, 150)):
+        _compare(graph_of(OPERATOR_MODELS[operator](Seeded(seed))), "cortex-m4", turns=1, goal="speed")
 
 
 def test_engine_is_c_or_numpy() -> None:
@@ -66,20 +122,44 @@ def test_engine_is_c_or_numpy() -> None:
         kibi.open_plan(file, engine="fortran")
 
 
-def test_damaged_offsets_are_refused() -> None:
-    """Mutants with a right digest either run or are refused; none fails in another way."""
-    graph = graph_of(OPERATOR_MODELS["CONV_2D"](Seeded(1)))
-    data = kibi.compile_plan(graph, target="host").data
-    inputs = seeded_inputs(graph, 0)
-    random = np.random.default_rng(14)
+@pytest.mark.parametrize("operator", sorted(OPERATOR_MODELS))
+def test_mutants_run_or_are_refused(operator: str) -> None:
+    """Files with a right digest and any numbers; none fails in another way, and none takes more than memories have."""
+    graph = graph_of(OPERATOR_MODELS[operator](Seeded(1)))
+    target = _TARGETS[len(operator) % 2]
+    file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph, target=target, goal="speed"))))
     refused = 0
-    for _ in range(amount(150, 3000)):
-        changed = np.frombuffer(data[:-DIGEST_BYTES], np.uint8).copy()
-        word = 4 * int(random.integers(2, min(len(changed) // 4, 250)))
-        changed[word : word + 4] = np.frombuffer(random.choice(_NUMBERS).astype("<u4").tobytes(), np.uint8)
-        body = changed.tobytes()
+    for mutant in mutants(file, amount(12, 400), seed=len(operator)):
         try:
-            NumpyPlanEngine(PlanFile(body + hashlib.sha256(body).digest())).run(inputs)
-        except (PlanError, InputError):
+            NumpyPlanEngine(PlanFile(mutant)).run(seeded_inputs(graph, 0))
+        except (PlanError, InputError, LimitError):
             refused += 1
-    assert refused > 20
+    assert refused > 2
+
+
+def test_parameters_that_break_a_contract_are_refused_before_they_run() -> None:
+    """An output of two thousand million columns, which the machine has room for."""
+    graph = graph_of(convolution(GEOMETRIES[3]))
+    file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph, target="host"))))
+    (program,) = programs_of(file)
+    width = program.nodes[0].numbers["output_width"]
+    kernel = program.nodes[0].kernel
+    place = dict(zip((each.name for each in PARAMS[kernel].fields), Layout.of(PARAMS[kernel]).offsets, strict=True))
+    data = bytearray(file.data)
+    params = file.record(NODE, file.record(GRAPH, file.header["graphs"])["nodes"])["params"]
+    at = params + place["output_width"]
+    assert int.from_bytes(data[at : at + 4], "little") == width
+    data[at : at + 4] = ((1 << 31) - 1).to_bytes(4, "little")
+    with pytest.raises(PlanError, match=f"a node asks {kernel} for what it may not"):
+        NumpyPlanEngine(PlanFile(with_digest(data)))
+
+
+def test_order_that_repeats_a_step_is_refused() -> None:
+    """So an inference ends, whatever the lines of the order say."""
+    graph = graph_of(convolution(GEOMETRIES[3]))
+    file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph, target="host", granularity="tensor"))))
+    data = bytearray(file.data)
+    line = file.record(GRAPH, file.header["graphs"])["lines"]
+    data[line + LINE.offsets["step"]] = 1  # from its second step on
+    with pytest.raises(PlanError, match="the order has step 1 of a node after 0 steps"):
+        NumpyPlanEngine(PlanFile(with_digest(data))).run(seeded_inputs(graph, 0))

@@ -14,7 +14,7 @@ class NumpyPlanEngine:
         file: the plan file.
 
     Raises:
-        PlanError: the file is wrong, or needs a kernel that has no form on NumPy.
+        PlanError: the file is wrong, or needs a kernel that this version has not.
     """
 
     def __init__(self, file: PlanFile) -> None:

@@ -91,9 +91,7 @@ def _split(sources: tuple[TensorType, ...], output: TensorType) -> int | None:
         plane = _plane(row, split)
         if all(
             # Several pieces are the columns' own: as many along the channels are none of these.
-            each.access.count in (1, each.width)
-            and each.width in (1, plane[0])
-            and each.channels in (1, plane[1])
+            each.access.count in (1, each.width) and each.width in (1, plane[0]) and each.channels in (1, plane[1])
             for each in pairings
         ):
             return split

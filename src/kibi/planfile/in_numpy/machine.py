@@ -36,7 +36,7 @@ class Machine:
         file: the plan file.
 
     Raises:
-        PlanError: the file is wrong, or a kernel has no form on NumPy.
+        PlanError: the file is wrong, or asks for more memory than there is.
     """
 
     def __init__(self, file: PlanFile) -> None:
