@@ -269,11 +269,15 @@ def _ram(kind: TensorType = _KIND) -> Callable[[], RamTensor]:
 
 _S16 = TensorType((1, 4, 3, 2), DType.S16, Quantization((0.5,), (0,)))
 _PLACE = TensorType((1,), DType.S32)
+_TALL = TensorType((1, 4, 6), DType.S8, _KIND.quantization)
+_WIDE = TensorType(_REAL.shape, DType.S16, Quantization((0.5,), (0,)))
 _WRONG: Mapping[str, tuple[Callable[[], Program], str]] = {
     "no operator": (lambda: Program("empty"), "evaluates no operator"),
     "not in C": (lambda: _evaluated(ops.Abs(), input=_ram(), output=_ram()), "ABS is no operator of the C library"),
     "type": (lambda: _evaluated(ops.Relu(), input=_ram(_S16), output=_ram(_S16)), "RELU of s16 is not in the C library"),
     "kind of tensor": (lambda: _evaluated(ops.Relu(), input=_rows, output=_ram()), "RowTensor.*makes no C"),
+    "another shape": (lambda: _evaluated(ops.Relu(), input=_ram(), output=_ram(_TALL)), "takes tensors of one shape"),
+    "another type": (lambda: _evaluated(ops.Quantize(), input=_ram(_REAL), output=_ram(_WIDE)), "QUANTIZE to s16 is not in"),
     "a function of Python": (_generic, "takes a function of Python.*kibi_op_generic_pool2d"),
     "steps": (_stepped, "single steps"),
     "computed argument": (

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -91,6 +91,8 @@ def operator_call(op: Operator, operands: Mapping[str, RecordedTensor]) -> Opera
             raise InputError(f"{op.name}: {name} is an argument in C, whose value must be known. Make it a RomTensor.")
     view = verified_view(op, operands)  # type: ignore[arg-type]  # it looks at names, types and constants alone
     _check_types(op, view)
+    if op.name in _ELEMENTWISE:
+        _check_elementwise(op, view)
     arguments, options = form.arguments(view), form.options(view)
     if not form.operands:
         joined = (operands["output"], *(operands[name] for name in view.row_names))
@@ -131,6 +133,25 @@ def _check_types(op: Operator, view: NodeView) -> None:
         raise InputError(
             f"{op.name} of {', '.join(sorted(map(str, wrong)))} is not in the C library, which has it for {names}."
         )
+
+
+def _check_elementwise(op: Operator, view: NodeView) -> None:
+    """What Python takes and C does not, of operators that compute element by element.
+
+    Raises:
+        InputError: it is that.
+    """
+    source, output = view["input"].type, view.output.type
+    if source.shape != output.shape:
+        raise InputError(
+            f"{op.name} from {list(source.shape)} to {list(output.shape)} is not in the C library, which takes tensors of one "
+            "shape. RESHAPE first."
+        )
+    made = {"QUANTIZE": DType.S8, "DEQUANTIZE": DType.F32}.get(op.name, source.dtype)
+    if output.dtype is not made:
+        raise InputError(f"{op.name} to {output.dtype} is not in the C library, which makes {made} of {source.dtype}.")
+    if op.name == "DEQUANTIZE" and source.quantization is not None and source.quantization.is_per_channel:
+        raise InputError("DEQUANTIZE of a tensor with several scales is not in the C library. Give it one scale.")
 
 
 def _constant(view: NodeView, name: str) -> list[int]:
@@ -267,6 +288,9 @@ FUNCTIONS: Mapping[str, FunctionForm] = {
     "arg_max_u8": FunctionForm("arg_max_u8", _ONE, lambda given: (code("$axis", axis=int(given.axis)),)),
 }
 """Operators that are functions of tensors in Python, by the functions' names."""
+_ELEMENTWISE: Final = frozenset(
+    ("RELU", "RELU6", "LOGISTIC", "TANH", "RSQRT", "SIN", "SOFTMAX", "QUANTIZE", "DEQUANTIZE")
+)
 _ANY: set[DType] = set()
 _TYPES: Mapping[str, set[DType]] = {
     "DIV": {DType.F32},
