@@ -129,6 +129,10 @@ static kibi_status multiply(const kibi_context *context, const product *p, kibi_
 kibi_status kibi_op_batch_matmul(const kibi_context *context, kibi_tensor *output, kibi_tensor *input1, kibi_tensor *input2,
                                  unsigned adjoint)
 {
+    const kibi_status flaw = kibi_operands(context, 3, 3, (kibi_tensor *const[]){output, input1, input2});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     product p;
     if (!is_product(&p, output, input1, input2, adjoint)) {
         return kibi_fail(context->handler, KIBI_ERROR_ARGUMENT);

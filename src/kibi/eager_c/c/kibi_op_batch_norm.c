@@ -52,6 +52,11 @@ static void fill(kibi_work *work, kibi_tensor *tensor, float plain, float *field
 kibi_status kibi_op_batch_norm(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, kibi_tensor *mean,
                                kibi_tensor *variance, kibi_tensor *gamma, kibi_tensor *beta, float epsilon)
 {
+    const kibi_status flaw =
+        kibi_operands(context, 4, 6, (kibi_tensor *const[]){output, input, mean, variance, gamma, beta});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const kibi_tensor_type *const type = input->type;
     const uint32_t bytes = kibi_row_bytes(output->type);
     uint32_t depth;

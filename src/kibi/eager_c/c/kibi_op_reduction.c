@@ -71,7 +71,7 @@ static int is_reduction(reduction *r, const kibi_tensor *output, const kibi_tens
 {
     const kibi_tensor_type *const type = input->type;
     unsigned out = 0;
-    if ((type->dtype != KIBI_TYPE_S8 && type->dtype != KIBI_TYPE_F32) || !kibi_is(input, type->dtype) ||
+    if ((axes == NULL && count != 0) || (type->dtype != KIBI_TYPE_S8 && type->dtype != KIBI_TYPE_F32) || !kibi_is(input, type->dtype) ||
         !kibi_is(output, type->dtype) || type->rank == 0 || kibi_elements(type) == 0) {
         return 0;
     }
@@ -120,9 +120,9 @@ static kibi_status reduce(const kibi_context *context, kibi_tensor *output, kibi
     return kibi_end(&work);
 }
 
-static kibi_status refuse(const kibi_context *context)
+static kibi_status refuse(const kibi_context *context, const uint8_t *axes, unsigned count)
 {
-    return kibi_fail(context->handler, KIBI_ERROR_ARGUMENT);
+    return kibi_fail(context->handler, axes == NULL && count != 0 ? KIBI_ERROR_NULL : KIBI_ERROR_ARGUMENT);
 }
 
 /* Sums and means of int8: scaled once, by a factor with 1 / divisor in it. */
@@ -135,7 +135,7 @@ static kibi_status scaled(const kibi_context *context, kibi_tensor *output, kibi
         r->loops.steps, r->loops.output_elements, 0, 0, 0, 0};
     int32_t shift = 0;
     if (!kibi_multiplier_of((double)from->scale / (double)to->scale, &params.multiplier, &params.shift)) {
-        return refuse(context);
+        return refuse(context, NULL, 0);
     }
     /* Source of the rule: TFLM, reference/reduce.h, QuantizedMeanOrSum. */
     while (shift < 31 + params.shift && divisor >> shift > 1) {
@@ -150,9 +150,13 @@ static kibi_status scaled(const kibi_context *context, kibi_tensor *output, kibi
 
 kibi_status kibi_op_sum(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes, unsigned count)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     reduction r;
     if (!is_reduction(&r, output, input, axes, count)) {
-        return refuse(context);
+        return refuse(context, axes, count);
     }
     return input->type->dtype == KIBI_TYPE_F32 ? reduce(context, output, input, call_sum_f32, &r.loops)
                                                : scaled(context, output, input, &r, 1);
@@ -160,9 +164,13 @@ kibi_status kibi_op_sum(const kibi_context *context, kibi_tensor *output, kibi_t
 
 kibi_status kibi_op_mean(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes, unsigned count)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     reduction r;
     if (!is_reduction(&r, output, input, axes, count)) {
-        return refuse(context);
+        return refuse(context, axes, count);
     }
     if (input->type->dtype == KIBI_TYPE_F32) {
         const kibi_mean_f32_params params = {
@@ -181,7 +189,7 @@ static kibi_status extreme(const kibi_context *context, kibi_tensor *output, kib
     reduction r;
     if (!is_reduction(&r, output, input, axes, count) ||
         (input->type->dtype == KIBI_TYPE_S8 && (from->scale != to->scale || from->zero_point != to->zero_point))) {
-        return refuse(context);
+        return refuse(context, axes, count);
     }
     {
         const kibi_reduce_extreme_params params = {
@@ -195,11 +203,19 @@ static kibi_status extreme(const kibi_context *context, kibi_tensor *output, kib
 kibi_status kibi_op_reduce_max(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes,
                                unsigned count)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     return extreme(context, output, input, axes, count, 1);
 }
 
 kibi_status kibi_op_reduce_min(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes,
                                unsigned count)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     return extreme(context, output, input, axes, count, 0);
 }

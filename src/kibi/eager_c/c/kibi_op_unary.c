@@ -98,6 +98,10 @@ static kibi_status rescale(const kibi_context *context, kibi_tensor *output, kib
 
 kibi_status kibi_op_relu(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     if (!is_unary(output, input)) {
         return refuse(context);
     }
@@ -112,6 +116,10 @@ static int32_t clamped(const element *e, int32_t value)
 
 kibi_status kibi_op_relu6(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     element e = {.low = 0};
     if (!is_unary(output, input)) {
         return refuse(context);
@@ -168,6 +176,10 @@ static kibi_status sigmoid(const kibi_context *context, kibi_tensor *output, kib
 
 kibi_status kibi_op_logistic(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     if (!is_unary(output, input) || (!is_float(input) && output->type->quantization->zero_point != -128)) {
         return refuse(context);
     }
@@ -177,6 +189,10 @@ kibi_status kibi_op_logistic(const kibi_context *context, kibi_tensor *output, k
 
 kibi_status kibi_op_tanh(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     if (!is_unary(output, input)) {
         return refuse(context);
     }
@@ -185,6 +201,10 @@ kibi_status kibi_op_tanh(const kibi_context *context, kibi_tensor *output, kibi_
 
 kibi_status kibi_op_sin(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     return is_unary(output, input) && is_float(input) ? each_float(context, output, input, call_sin_f32) : refuse(context);
 }
 
@@ -200,6 +220,10 @@ static int32_t rsqrt_of(const element *e, int32_t value)
 
 kibi_status kibi_op_rsqrt(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const kibi_channel *const from = input->type->quantization;
     const kibi_channel *const to = output->type->quantization;
     element e = {.low = -128, .high = 127};

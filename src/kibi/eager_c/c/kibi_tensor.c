@@ -222,7 +222,7 @@ static kibi_status store_direct(const kibi_context *context, kibi_tensor *tensor
     if (start == NULL) {
         return kibi_fail(context->handler, KIBI_ERROR_FREED);
     }
-    memcpy(start + offset, from, bytes);
+    memmove(start + offset, from, bytes); /* a tensor may be copied to itself */
     return KIBI_OK;
 }
 
@@ -262,7 +262,8 @@ kibi_status kibi_ram_tensor_init(const kibi_context *context, kibi_ram_tensor *t
         tensor->base.access = &access;
         tensor->base.type = type;
     }
-    status = report(context, flaw_of((const kibi_tensor *)(const void *)tensor));
+    status = flaw_of((const kibi_tensor *)(const void *)tensor);
+    status = report(context, context != NULL && context->ram == NULL ? KIBI_ERROR_NULL : status);
     return status != KIBI_OK ? status : kibi_allocate_handle(context->ram, kibi_bytes(type), &tensor->handle);
 }
 
