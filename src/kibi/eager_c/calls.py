@@ -243,7 +243,7 @@ def _reduced_axes(view: NodeView) -> tuple[CCode, ...]:
 def _adjoint(view: NodeView) -> tuple[CCode, ...]:
     op: Any = view.op
     flags = [word(f"KIBI_ADJOINT_{side}") for side, is_so in ((1, op.adj_x), (2, op.adj_y)) if is_so]
-    return (code(" | ").join(flags) if flags else word("0"),)
+    return (code(" | ").join(flags) if flags else code("0"),)
 
 
 def _join_axis(view: NodeView) -> tuple[CCode, ...]:
