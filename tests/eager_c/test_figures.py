@@ -46,7 +46,7 @@ const kibi_access *keep(int kind)
     return kind == 0 ? &kibi_row_access : kind == 1 ? &kibi_camera_access : &kibi_file_access;
 }
 """
-_AT_MOST = (2000, 1600, 800)
+_AT_MOST = (2000, 1500, 800)
 """Bytes of each line of the page's table, with either compiler."""
 
 

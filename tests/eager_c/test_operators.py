@@ -159,6 +159,17 @@ def _arg(name: str, view: NodeView, operand: Callable[[str], Any]) -> tuple[str,
     return name, (operand("output"), operand("input"), axis)
 
 
+def _reduction(name: str, view: NodeView, operand: Callable[[str], Any]) -> tuple[str, tuple[Any, ...]]:
+    axes = [int(axis) % len(view["input"].type.shape) for axis in view.constant("axes").reshape(-1)]
+    return name, (operand("output"), operand("input"), (ctypes.c_uint8 * len(axes))(*axes), len(axes))
+
+
+def _matrices(view: NodeView, operand: Callable[[str], Any]) -> tuple[str, tuple[Any, ...]]:
+    op: Any = view.op
+    adjoint = int(op.adj_x) + 2 * int(op.adj_y)
+    return "batch_matmul", (operand("output"), operand("input1"), operand("input2"), adjoint)
+
+
 _CALLS: Mapping[str, _Call] = {
     "CONV_2D": partial(_layer, "conv2d"),
     "DEPTHWISE_CONV_2D": partial(_layer, "depthwise_conv2d"),
@@ -169,12 +180,15 @@ _CALLS: Mapping[str, _Call] = {
     **{name: partial(_unary, name.lower()) for name in ("RELU", "RELU6", "LOGISTIC", "TANH", "SOFTMAX")},
     **{name: partial(_unary, name.lower()) for name in ("QUANTIZE", "DEQUANTIZE", "RESHAPE")},
     **{name: partial(_unary, "reshape") for name in ("SQUEEZE", "EXPAND_DIMS")},
+    **{name: partial(_unary, name.lower()) for name in ("RSQRT", "SIN")},
+    **{name: partial(_reduction, name.lower()) for name in ("SUM", "MEAN", "REDUCE_MAX", "REDUCE_MIN")},
+    "BATCH_MATMUL": _matrices,
     "TRANSPOSE": _transpose,
     "ARG_MAX": partial(_arg, "arg_max"),
     "ARG_MIN": partial(_arg, "arg_min"),
 }
 _ANY_TYPE = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TRANSPOSE")
-_FLOATS_ONLY = ("DIV",)
+_FLOATS_ONLY = ("DIV", "SIN")
 
 
 def _is_taken(name: str, view: NodeView) -> bool:
@@ -189,7 +203,7 @@ def _is_taken(name: str, view: NodeView) -> bool:
         return not view["input"].quantization.is_per_channel and _has_one_shape(view)
     if name == "SOFTMAX" and view.output.type.dtype is DType.S16:
         return False
-    if name in ("RELU", "RELU6", "LOGISTIC", "TANH", "SOFTMAX") and not _has_one_shape(view):
+    if name in ("RELU", "RELU6", "LOGISTIC", "TANH", "SOFTMAX", "RSQRT", "SIN") and not _has_one_shape(view):
         return False
     return name in _ANY_TYPE or dtypes <= ({DType.F32} if name in _FLOATS_ONLY else {DType.S8, DType.F32})
 

@@ -11,12 +11,12 @@ import pytest
 import kibi
 from kibi import ops
 from kibi.dtypes import Array, DType
-from kibi.eager import Program, record
+from kibi.eager import Program, legacy, normalization, pools, record
 from kibi.eager.context import Context
 from kibi.eager.operators import bind
-from kibi.eager.program import Evaluated, Freed, Made, Rebalanced, Written
+from kibi.eager.program import Called, Evaluated, Freed, Made, Rebalanced, Written
 from kibi.eager.tensors import BufferTensor, CameraTensor, FileTensor, RamTensor, RomTensor, RowTensor
-from kibi.eager_c.calls import OPERATORS, operator_call
+from kibi.eager_c.calls import FUNCTIONS, OPERATORS, operator_call
 from kibi.eager_c.sources import operators
 from kibi.errors import EventError, InputError
 from kibi.ir import Operator, Quantization, TensorType
@@ -106,10 +106,67 @@ def test_every_operator_that_is_recorded_gives_pythons_bits(tmp_path: Path) -> N
 
 
 def test_every_operator_in_c_can_be_recorded_or_takes_functions() -> None:
-    """What models have, too, can be recorded; pools that none has, and the earlier operators of uint8, are functions."""
-    called = {form.name for form in OPERATORS.values()}
-    others = {name for name in operators() if not name.endswith("_u8")} - called
-    assert others == {"generic_pool2d", "min_pool2d"}
+    """Operators that models have, and functions of tensors, but for the one that takes a function of Python."""
+    called = {form.name for form in OPERATORS.values()} | {form.name for form in FUNCTIONS.values()}
+    assert set(operators()) - called == {"generic_pool2d"}
+    modules = (pools, legacy, normalization)
+    noted = {name for each in modules for name, value in vars(each).items() if hasattr(value, "__wrapped__")}
+    assert noted - set(FUNCTIONS) == {"generic_pool2d"}
+
+
+_U8 = Quantization((0.5,), (9,))
+_PICTURE = TensorType((1, 4, 4, 2), DType.U8, _U8)
+_HALF = TensorType((1, 2, 2, 2), DType.U8, _U8)
+_REAL = TensorType((1, 4, 4, 2), DType.F32)
+_VECTOR = TensorType((2,), DType.F32)
+_S32 = TensorType((2,), DType.S32)
+
+
+def _calls() -> Mapping[str, tuple[Callable[..., None], TensorType, tuple[TensorType, ...], dict[str, Any]]]:
+    """A call of each function: what it makes, and of what."""
+    filters, layer = TensorType((1, 3, 3, 2), DType.U8, _U8), TensorType((2, 32), DType.U8, _U8)
+    window = {"stride": (2, 2), "padding": ops.Padding.SAME, "activation": ops.Activation.RELU6}
+    s8, half_s8 = (TensorType(each.shape, DType.S8, _KIND.quantization) for each in (_PICTURE, _HALF))
+    each = (_VECTOR, _VECTOR, _VECTOR, _VECTOR)
+    return {
+        "min_pool2d": (pools.min_pool2d, half_s8, (s8,), {**window, "kernel": (2, 2)}),
+        "batch_norm": (normalization.batch_norm, _REAL, (_REAL, *each), {"epsilon": 0.25}),
+        "add_u8": (legacy.add_u8, _PICTURE, (_PICTURE, _PICTURE), {"activation": ops.Activation.RELU}),
+        "depthwise_conv2d_u8": (legacy.depthwise_conv2d_u8, _HALF, (_PICTURE, filters, _S32), window),
+        "fully_connected_u8": (legacy.fully_connected_u8, TensorType((1, 2), DType.U8, _U8), (_PICTURE, layer), {}),
+        "max_pool2d_u8": (legacy.max_pool2d_u8, _HALF, (_PICTURE,), {**window, "kernel": (3, 3)}),
+        "quantize_u8": (legacy.quantize_u8, _PICTURE, (_REAL,), {}),
+        "dequantize_u8": (legacy.dequantize_u8, _REAL, (_PICTURE,), {}),
+        "arg_max_u8": (legacy.arg_max_u8, TensorType((1, 4, 4), DType.S32), (_PICTURE,), {"axis": 3}),
+    }
+
+
+def test_functions_of_tensors_are_recorded_as_calls(tmp_path: Path) -> None:
+    """Each function of tensors, its result in a block of the arena: C computes it again, and does not copy Python's result."""
+    programs, wanted = [], {}
+    calls = _calls()
+    assert set(calls) == set(FUNCTIONS)
+    for name, (function, made, kinds, options) in calls.items():
+        draw = np.random.default_rng(7)
+        inputs = [draw.integers(0, 100, each.shape).astype(each.dtype.numpy) for each in kinds]
+        output = np.zeros(made.shape, made.dtype.numpy)
+        with Context(ram=1 << 14), record(f"{name}_program") as program:
+            sources = [BufferTensor(kind, values.reshape(-1)) for kind, values in zip(kinds, inputs, strict=True)]
+            result = RamTensor(made, name="result")
+            function(result, *sources, **options)
+            bind(ops.Reshape(), input=result, output=BufferTensor(made, output.reshape(-1))).eval()
+        assert [type(step) for step in program.steps if isinstance(step, Called | Evaluated | Written)] == [
+            Called,
+            Evaluated,
+        ]
+        programs.append(program)
+        wanted[program.name] = (inputs, output)
+    loaded = _library(tmp_path, programs)
+    for name, (inputs, output) in wanted.items():
+        again = np.zeros_like(output)
+        assert _run(loaded, name, [*inputs, again]) == 0, name
+        assert output.any(), name
+        assert again.tobytes() == output.tobytes(), name
 
 
 def _program(name: str = "sums") -> tuple[Program, Array]:
@@ -200,17 +257,28 @@ def _stepped() -> Program:
     return program
 
 
+def _generic() -> Program:
+    with Context(ram=1 << 12), record("wrong") as program:
+        pools.generic_pool2d(RamTensor(_HALF), RamTensor(_PICTURE), max, kernel=(2, 2), stride=(2, 2))
+    return program
+
+
 def _ram(kind: TensorType = _KIND) -> Callable[[], RamTensor]:
     return lambda: RamTensor(kind)
 
 
 _S16 = TensorType((1, 4, 3, 2), DType.S16, Quantization((0.5,), (0,)))
 _PLACE = TensorType((1,), DType.S32)
+_TALL = TensorType((1, 4, 6), DType.S8, _KIND.quantization)
+_WIDE = TensorType(_REAL.shape, DType.S16, Quantization((0.5,), (0,)))
 _WRONG: Mapping[str, tuple[Callable[[], Program], str]] = {
     "no operator": (lambda: Program("empty"), "evaluates no operator"),
     "not in C": (lambda: _evaluated(ops.Abs(), input=_ram(), output=_ram()), "ABS is no operator of the C library"),
     "type": (lambda: _evaluated(ops.Relu(), input=_ram(_S16), output=_ram(_S16)), "RELU of s16 is not in the C library"),
     "kind of tensor": (lambda: _evaluated(ops.Relu(), input=_rows, output=_ram()), "RowTensor.*makes no C"),
+    "another shape": (lambda: _evaluated(ops.Relu(), input=_ram(), output=_ram(_TALL)), "takes tensors of one shape"),
+    "another type": (lambda: _evaluated(ops.Quantize(), input=_ram(_REAL), output=_ram(_WIDE)), "QUANTIZE to s16 is not in"),
+    "a function of Python": (_generic, "takes a function of Python.*kibi_op_generic_pool2d"),
     "steps": (_stepped, "single steps"),
     "computed argument": (
         lambda: _evaluated(ops.ArgMax(), input=_ram(), axis=lambda: RamTensor(_PLACE, np.zeros(1, np.int32)),

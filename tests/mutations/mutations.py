@@ -2,11 +2,12 @@
 
 from tests.mutations.codegen import CODEGEN
 from tests.mutations.decisions import DECISIONS
+from tests.mutations.eager import EAGER
 from tests.mutations.frontends import FRONTENDS
 from tests.mutations.kernels import KERNELS
 from tests.mutations.mutation import Mutation
 from tests.mutations.planner import PLANNER
 from tests.mutations.runtime import RUNTIME
 
-MUTATIONS: tuple[Mutation, ...] = (*KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME)
+MUTATIONS: tuple[Mutation, ...] = (*KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER)
 """In the order in which they are tried."""

@@ -8,6 +8,7 @@ layer's factor is the double-precision quotient of its scales, as of int8 (rule 
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.eager.notes import noted
 from kibi.eager.operands import Operand
 from kibi.eager.pools import require, windows_of, write_rows
 from kibi.errors import InputError
@@ -20,6 +21,7 @@ _MOST_TAPS = 1 << 15
 """Products whose sum fits 32 bits in any case."""
 
 
+@noted
 def add_u8(output: Operand, input1: Operand, input2: Operand, activation: Activation = Activation.NONE) -> None:
     """The sum of two tensors of one shape, brought to twice the larger scale (rule N9).
 
@@ -39,6 +41,7 @@ def add_u8(output: Operand, input1: Operand, input2: Operand, activation: Activa
     _put(output, requantize(total, c.value, c.shift), activation)
 
 
+@noted
 def depthwise_conv2d_u8(
     output: Operand,
     input: Operand,  # noqa: A002 - the operator's name for it
@@ -67,6 +70,7 @@ def depthwise_conv2d_u8(
     _finish(output, input, filter, bias, (repeated * weights).sum(axis=(-3, -2)), activation)
 
 
+@noted
 def fully_connected_u8(
     output: Operand,
     input: Operand,  # noqa: A002 - as above
@@ -88,6 +92,7 @@ def fully_connected_u8(
     _finish(output, input, filter, bias, vectors @ weights.T, activation)
 
 
+@noted
 def max_pool2d_u8(
     output: Operand,
     input: Operand,  # noqa: A002 - as above
@@ -109,6 +114,7 @@ def max_pool2d_u8(
     _put(output, largest - _scale(output).zero_point, activation)
 
 
+@noted
 def quantize_u8(output: Operand, input: Operand) -> None:  # noqa: A002 - as above
     """Floats in the output's scale: rule N16 with the range of uint8; a NaN becomes the zero point.
 
@@ -123,6 +129,7 @@ def quantize_u8(output: Operand, input: Operand) -> None:  # noqa: A002 - as abo
     _put(output, round_half_away(bounded).astype(np.int64), Activation.NONE)
 
 
+@noted
 def dequantize_u8(output: Operand, input: Operand) -> None:  # noqa: A002 - as above
     """Real numbers: scale * (element - zero point), in float32.
 
@@ -136,6 +143,7 @@ def dequantize_u8(output: Operand, input: Operand) -> None:  # noqa: A002 - as a
     write_rows(output, centred * np.float32(scale.scale))
 
 
+@noted
 def arg_max_u8(output: Operand, input: Operand, axis: int) -> None:  # noqa: A002 - as above
     """Places of the largest elements along an axis, s32; the first of equals.
 

@@ -1,9 +1,13 @@
 """Who is told what a program does: the recorders that are open in this thread or task."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, Protocol
+
+_P = ParamSpec("_P")
 
 
 class Recorder(Protocol):
@@ -20,6 +24,9 @@ class Recorder(Protocol):
 
     def evaluated(self, op: Any, operands: Mapping[str, Any]) -> None:
         """An operator has been evaluated."""
+
+    def called(self, name: str, arguments: Mapping[str, Any]) -> None:
+        """An operator that is a function of tensors has been called: its arguments by the function's names for them."""
 
     def stepped(self, op: Any) -> None:
         """The program has called one step of an operator."""
@@ -44,3 +51,21 @@ def only(these: tuple[Recorder, ...]) -> Iterator[None]:
         yield
     finally:
         _open.reset(token)
+
+
+def noted(function: Callable[_P, None]) -> Callable[_P, None]:
+    """Makes a function of tensors one whose calls are recorded as a whole, and not by what it writes."""
+    parameters = signature(function)
+
+    @wraps(function)
+    def call(*given: _P.args, **named: _P.kwargs) -> None:
+        told = recorders()
+        with only(()):
+            function(*given, **named)
+        if told:
+            bound = parameters.bind(*given, **named)
+            bound.apply_defaults()
+            for each in told:
+                each.called(function.__name__, bound.arguments)
+
+    return call

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
+from kibi.eager.notes import noted
 from kibi.eager.operands import Operand
 from kibi.errors import InputError
 from kibi.ir import OperatorError
 from kibi.ops.attributes import Activation, Padding
 
 
+@noted
 def generic_pool2d(
     output: Operand,
     input: Operand,  # noqa: A002 - the operator's name for it
@@ -49,6 +51,7 @@ def generic_pool2d(
     write_rows(output, made)
 
 
+@noted
 def min_pool2d(
     output: Operand,
     input: Operand,  # noqa: A002 - as above

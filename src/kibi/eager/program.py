@@ -96,6 +96,21 @@ class Evaluated:
 
 
 @dataclass(frozen=True, slots=True)
+class Called:
+    """An operator that is a function of tensors has been called: one of `kibi.eager.pools`, `legacy` or `normalization`.
+
+    Attributes:
+        name: the function's name.
+        operands: its tensors, by the function's names for them; without those that are left out.
+        options: its other arguments.
+    """
+
+    name: str
+    operands: Mapping[str, RecordedTensor]
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Freed:
     """A tensor was freed, or nobody had it any more.
 
@@ -122,7 +137,7 @@ class Stepped:
     op: Operator
 
 
-Step = Made | Written | Evaluated | Freed | Rebalanced | Stepped
+Step = Made | Written | Evaluated | Called | Freed | Rebalanced | Stepped
 """What a program does."""
 
 
@@ -177,6 +192,12 @@ class _Recording:
     def evaluated(self, op: Operator, operands: Mapping[str, Any]) -> None:
         """Notes an operator with its operands."""
         self._steps.append(Evaluated(op, {name: self._describe(tensor) for name, tensor in operands.items()}))
+
+    def called(self, name: str, arguments: Mapping[str, Any]) -> None:
+        """Notes a function of tensors with its arguments."""
+        tensors = {key: value for key, value in arguments.items() if isinstance(value, TensorInterface)}
+        options = {key: value for key, value in arguments.items() if key not in tensors}
+        self._steps.append(Called(name, {key: self._describe(each) for key, each in tensors.items()}, options))
 
     def stepped(self, op: Operator) -> None:
         """Notes a step."""

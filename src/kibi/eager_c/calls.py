@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Final
 
 import numpy as np
 
@@ -59,6 +60,23 @@ class Form:
     options: Callable[[NodeView], tuple[CCode, CCode] | None] = lambda _: None
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionForm:
+    """How an operator is called that is a function of tensors in Python.
+
+    Attributes:
+        name: of the operator in C.
+        operands: the function's names for the tensors, in the order of C.
+        arguments: those that follow, of the function's other arguments as attributes.
+        options: as in `OperatorCall`.
+    """
+
+    name: str
+    operands: tuple[str, ...]
+    arguments: Callable[[Any], tuple[CCode, ...]] = lambda _: ()
+    options: Callable[[Any], tuple[CCode, CCode] | None] = lambda _: None
+
+
 def operator_call(op: Operator, operands: Mapping[str, RecordedTensor]) -> OperatorCall:
     """Returns the call of an operator.
 
@@ -68,16 +86,39 @@ def operator_call(op: Operator, operands: Mapping[str, RecordedTensor]) -> Opera
     form = OPERATORS.get(op.name)
     if form is None:
         raise InputError(f"{op.name} is no operator of the C library. It has those for {', '.join(sorted(OPERATORS))}.")
-    for name in ("axis", "perm", "begin", "end", "strides"):
+    for name in ("axis", "axes", "perm", "begin", "end", "strides"):
         if name in operands and operands[name].data is None:
             raise InputError(f"{op.name}: {name} is an argument in C, whose value must be known. Make it a RomTensor.")
     view = verified_view(op, operands)  # type: ignore[arg-type]  # it looks at names, types and constants alone
     _check_types(op, view)
+    if op.name in _ELEMENTWISE:
+        _check_elementwise(op, view)
     arguments, options = form.arguments(view), form.options(view)
     if not form.operands:
         joined = (operands["output"], *(operands[name] for name in view.row_names))
         return OperatorCall(form.name, joined, arguments, joined=True)
     return OperatorCall(form.name, tuple(operands.get(name) for name in form.operands), arguments, options=options)
+
+
+def function_call(name: str, operands: Mapping[str, RecordedTensor], options: Mapping[str, Any]) -> OperatorCall:
+    """Returns the call of an operator that is a function of tensors in Python.
+
+    Args:
+        name: the function's name in Python.
+        operands: its tensors, by the function's names for them.
+        options: its other arguments.
+
+    Raises:
+        InputError: the function takes one of Python's, which C cannot call.
+    """
+    form = FUNCTIONS.get(name)
+    if form is None:
+        raise InputError(
+            f"{name} takes a function of Python, which C cannot call. Write this one in C: kibi_op_{name}."
+        )
+    tensors = tuple(operands.get(each) for each in form.operands)
+    given = SimpleNamespace(**options)
+    return OperatorCall(form.name, tensors, form.arguments(given), options=form.options(given))
 
 
 def _check_types(op: Operator, view: NodeView) -> None:
@@ -92,6 +133,25 @@ def _check_types(op: Operator, view: NodeView) -> None:
         raise InputError(
             f"{op.name} of {', '.join(sorted(map(str, wrong)))} is not in the C library, which has it for {names}."
         )
+
+
+def _check_elementwise(op: Operator, view: NodeView) -> None:
+    """What Python takes and C does not, of operators that compute element by element.
+
+    Raises:
+        InputError: it is that.
+    """
+    source, output = view["input"].type, view.output.type
+    if source.shape != output.shape:
+        raise InputError(
+            f"{op.name} from {list(source.shape)} to {list(output.shape)} is not in the C library, which takes tensors of one "
+            "shape. RESHAPE first."
+        )
+    made = {"QUANTIZE": DType.S8, "DEQUANTIZE": DType.F32}.get(op.name, source.dtype)
+    if output.dtype is not made:
+        raise InputError(f"{op.name} to {output.dtype} is not in the C library, which makes {made} of {source.dtype}.")
+    if op.name == "DEQUANTIZE" and source.quantization is not None and source.quantization.is_per_channel:
+        raise InputError("DEQUANTIZE of a tensor with several scales is not in the C library. Give it one scale.")
 
 
 def _constant(view: NodeView, name: str) -> list[int]:
@@ -113,25 +173,39 @@ def _window(op: Any) -> CCode:
     )
 
 
-def _layer(view: NodeView) -> tuple[CCode, CCode]:
-    return word("kibi_window_options"), _window(view.op)
+def _window_of(given: Any) -> tuple[CCode, CCode]:
+    return word("kibi_window_options"), _window(given)
 
 
-def _pool(view: NodeView) -> tuple[CCode, CCode]:
-    op: Any = view.op
-    height, width = op.kernel
-    window = _window(op)
+def _pool_of(given: Any) -> tuple[CCode, CCode]:
+    height, width = given.kernel
+    window = _window(given)
     return word("kibi_pool_options"), code("{$height, $width, $window}", height=height, width=width, window=window)
 
 
+def _layer(view: NodeView) -> tuple[CCode, CCode]:
+    return _window_of(view.op)
+
+
+def _pool(view: NodeView) -> tuple[CCode, CCode]:
+    return _pool_of(view.op)
+
+
 def _activation(view: NodeView) -> tuple[CCode, ...]:
-    op: Any = view.op
-    return (word(_ACTIVATIONS[op.activation]),)
+    return _activation_of(view.op)
+
+
+def _activation_of(given: Any) -> tuple[CCode, ...]:
+    return (word(_ACTIVATIONS[given.activation]),)
+
+
+def _float(value: float) -> CCode:
+    return literal(float(np.float32(value)), "float")
 
 
 def _beta(view: NodeView) -> tuple[CCode, ...]:
     op: Any = view.op
-    return (literal(float(np.float32(op.beta)), "float"),)
+    return (_float(op.beta),)
 
 
 def _axis(view: NodeView) -> tuple[CCode, ...]:
@@ -160,6 +234,18 @@ def _slice(view: NodeView) -> tuple[CCode, ...]:
     return _numbers("int32_t", list(chosen.first)), _numbers("int32_t", strides)
 
 
+def _reduced_axes(view: NodeView) -> tuple[CCode, ...]:
+    rank = len(view["input"].type.shape)
+    axes = sorted({axis % rank for axis in _constant(view, "axes")})
+    return (_numbers("uint8_t", axes) if axes else word("NULL")), code("$count", count=len(axes))
+
+
+def _adjoint(view: NodeView) -> tuple[CCode, ...]:
+    op: Any = view.op
+    flags = [word(f"KIBI_ADJOINT_{side}") for side, is_so in ((1, op.adj_x), (2, op.adj_y)) if is_so]
+    return (code(" | ").join(flags) if flags else code("0"),)
+
+
 def _join_axis(view: NodeView) -> tuple[CCode, ...]:
     op: Any = view.op
     return (code("$axis", axis=op.axis % len(view.output.type.shape)),)
@@ -177,6 +263,9 @@ OPERATORS: Mapping[str, Form] = {
     **{name: Form(name.lower(), _PAIR, _activation) for name in ("ADD", "SUB", "MUL", "DIV")},
     **{name: Form(name.lower(), _PAIR) for name in ("MAXIMUM", "MINIMUM")},
     **{name: Form(name.lower(), _ONE) for name in ("RELU", "RELU6", "LOGISTIC", "TANH", "QUANTIZE", "DEQUANTIZE")},
+    **{name: Form(name.lower(), _ONE) for name in ("RSQRT", "SIN")},
+    **{name: Form(name.lower(), _ONE, _reduced_axes) for name in ("SUM", "MEAN", "REDUCE_MAX", "REDUCE_MIN")},
+    "BATCH_MATMUL": Form("batch_matmul", _PAIR, _adjoint),
     **{name: Form("reshape", _ONE) for name in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")},
     "SOFTMAX": Form("softmax", _ONE, _beta),
     "TRANSPOSE": Form("transpose", _ONE, _axes),
@@ -185,9 +274,27 @@ OPERATORS: Mapping[str, Form] = {
     "ARG_MAX": Form("arg_max", _ONE, _axis),
     "ARG_MIN": Form("arg_min", _ONE, _axis),
 }
+FUNCTIONS: Mapping[str, FunctionForm] = {
+    "min_pool2d": FunctionForm("min_pool2d", _ONE, options=_pool_of),
+    "batch_norm": FunctionForm(
+        "batch_norm", (*_ONE, "mean", "variance", "gamma", "beta"), lambda given: (_float(given.epsilon),)
+    ),
+    "add_u8": FunctionForm("add_u8", _PAIR, _activation_of),
+    "depthwise_conv2d_u8": FunctionForm("depthwise_conv2d_u8", _LAYER, options=_window_of),
+    "fully_connected_u8": FunctionForm("fully_connected_u8", _LAYER, _activation_of),
+    "max_pool2d_u8": FunctionForm("max_pool2d_u8", _ONE, options=_pool_of),
+    "quantize_u8": FunctionForm("quantize_u8", _ONE),
+    "dequantize_u8": FunctionForm("dequantize", _ONE),
+    "arg_max_u8": FunctionForm("arg_max_u8", _ONE, lambda given: (code("$axis", axis=int(given.axis)),)),
+}
+"""Operators that are functions of tensors in Python, by the functions' names."""
+_ELEMENTWISE: Final = frozenset(
+    ("RELU", "RELU6", "LOGISTIC", "TANH", "RSQRT", "SIN", "SOFTMAX", "QUANTIZE", "DEQUANTIZE")
+)
 _ANY: set[DType] = set()
 _TYPES: Mapping[str, set[DType]] = {
     "DIV": {DType.F32},
+    "SIN": {DType.F32},
     "DEQUANTIZE": {DType.S8, DType.U8, DType.S16},
     **dict.fromkeys(("RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TRANSPOSE", "STRIDED_SLICE", "CONCATENATION"), _ANY),
 }

@@ -5,9 +5,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kibi.eager.program import Evaluated, Freed, Made, Program, Rebalanced, RecordedTensor, Stepped, Written
+from kibi.eager.program import (
+    Called,
+    Evaluated,
+    Freed,
+    Made,
+    Program,
+    Rebalanced,
+    RecordedTensor,
+    Stepped,
+    Written,
+)
 from kibi.eager.shapes import STORED_DIMENSIONS
-from kibi.eager_c.calls import OperatorCall, operator_call
+from kibi.eager_c.calls import OperatorCall, function_call, operator_call
 from kibi.errors import InputError
 from kibi.ir import TensorType
 from kibi.text.c import CCode, array, code, comment, element_type, identifier, lines, literal, name_words, word
@@ -38,7 +48,7 @@ def program_in_c(program: Program) -> ProgramInC:
     """
     writer = _Writer(program)
     body = [writer.step(step) for step in program.steps]
-    if not any(isinstance(step, Evaluated) for step in program.steps):
+    if not any(isinstance(step, Evaluated | Called) for step in program.steps):
         raise InputError(
             f"the program {program.name!r} evaluates no operator. Call eval() inside the with-block of record()."
         )
@@ -50,8 +60,7 @@ def program_in_c(program: Program) -> ProgramInC:
 #ifndef KIBI_PROGRAM_${guard}_H
 #define KIBI_PROGRAM_${guard}_H
 
-#include "kibi_handle_arena.h"
-#include "kibi_operators.h"
+#include "kibi_eager.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -101,13 +110,7 @@ class _Writer:
         constants = _arguments(program)
         self._tensors = [tensor for tensor in self._tensors if tensor.number not in constants]
         self._names = _names(self._tensors)
-        evaluated = [step for step in program.steps if isinstance(step, Evaluated)]
-        self._outputs = {
-            step.operands[name.rstrip("?")].number
-            for step in evaluated
-            for name in step.op.outputs
-            if name.rstrip("?") in step.operands
-        }
+        self._outputs = {tensor.number for step in program.steps for tensor in _made_by(step)}
         self._written: list[tuple[CCode, bytes]] = []
         self._options: list[CCode] = []
         self._skipped = constants
@@ -182,6 +185,8 @@ class _Writer:
         """
         if isinstance(step, Evaluated):
             return self._evaluated(operator_call(step.op, step.operands))
+        if isinstance(step, Called):
+            return self._evaluated(function_call(step.name, step.operands, step.options))
         if isinstance(step, Written):
             return code("") if step.tensor.number in self._skipped else self._write(step)
         if isinstance(step, Rebalanced):
@@ -253,13 +258,23 @@ class _Writer:
             )
 
 
+def _made_by(step: object) -> list[RecordedTensor]:
+    """The tensors that an operator makes."""
+    if isinstance(step, Called):
+        return [step.operands["output"]]
+    if not isinstance(step, Evaluated):
+        return []
+    names = [name.rstrip("?") for name in step.op.outputs]
+    return [step.operands[name] for name in names if name in step.operands]
+
+
 def _arguments(program: Program) -> frozenset[int]:
     """The tensors that are only arguments in C: axes, permutations, shapes."""
     used: dict[int, set[str]] = {}
     for step in program.steps:
-        for name, tensor in step.operands.items() if isinstance(step, Evaluated) else ():
+        for name, tensor in step.operands.items() if isinstance(step, Evaluated | Called) else ():
             used.setdefault(tensor.number, set()).add(name)
-    arguments = {"axis", "perm", "begin", "end", "strides", "shape", "size"}
+    arguments = {"axis", "axes", "perm", "begin", "end", "strides", "shape", "size"}
     return frozenset(number for number, names in used.items() if names <= arguments)
 
 

@@ -17,8 +17,8 @@ from kibi.text.file_name import FileName
 SOURCES: Final = Path(__file__).parent / "c"
 KERNELS: Final = "kernels"
 _RUNTIME: Final = (
-    "kibi_handle_arena.h", "kibi_linear_arena.h", "kibi_page_allocator.h", "kibi_workspace.h", "kibi_tensor.h",
-    "kibi_row_tensors.c",
+    "kibi_eager.h", "kibi_handle_arena.h", "kibi_linear_arena.h", "kibi_page_allocator.h", "kibi_workspace.h",
+    "kibi_tensor.h", "kibi_row_tensors.c",
 )  # fmt: skip
 _NEXT_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _INCLUDE = re.compile(r'^#include "(kibi_\w+\.h)"', re.MULTILINE)

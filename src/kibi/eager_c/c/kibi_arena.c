@@ -3,13 +3,25 @@
 
 #include <string.h>
 
+/* Reports an error of an arena; nobody hears of it without one. */
+static KIBI_NOINLINE kibi_status fail(const kibi_arena *arena, kibi_status status)
+{
+    return arena == NULL ? KIBI_ERROR_NULL : kibi_fail(arena->handler, status);
+}
+
 kibi_status kibi_arena_init(kibi_arena *arena, const kibi_arena_kind *kind, const kibi_arena_memory *memory,
                             kibi_handler *handler)
 {
-    const uint32_t alignment = memory->alignment;
-    if (arena == NULL || memory->memory == NULL || memory->blocks == NULL) {
+    uint32_t alignment;
+    if (arena != NULL) { /* one that is refused hands out nothing, and says so */
+        arena->kind = NULL;
+        arena->handler = handler;
+        arena->count = 0;
+    }
+    if (arena == NULL || memory == NULL || memory->memory == NULL || memory->blocks == NULL) {
         return kibi_fail(handler, KIBI_ERROR_NULL);
     }
+    alignment = memory->alignment;
     if (alignment == 0 || (alignment & (alignment - 1)) != 0 || memory->bytes == 0 || memory->bytes > KIBI_LARGEST_ARENA) {
         return kibi_fail(handler, KIBI_ERROR_ARGUMENT);
     }
@@ -19,10 +31,8 @@ kibi_status kibi_arena_init(kibi_arena *arena, const kibi_arena_kind *kind, cons
     arena->kind = kind;
     arena->memory = (uint8_t *)memory->memory;
     arena->blocks = memory->blocks;
-    arena->handler = handler;
     arena->bytes = memory->bytes;
     arena->capacity = memory->block_count;
-    arena->count = 0;
     arena->alignment = alignment;
     kibi_notify(handler, KIBI_EVENT_ARENA_CONSTRUCTED);
     return KIBI_OK;
@@ -30,10 +40,9 @@ kibi_status kibi_arena_init(kibi_arena *arena, const kibi_arena_kind *kind, cons
 
 kibi_block *kibi_block_at(const kibi_arena *arena, int32_t address)
 {
-    kibi_block *const end = arena->blocks + arena->count;
-    for (kibi_block *block = arena->blocks; block < end; ++block) {
-        if ((int32_t)block->offset == address) {
-            return block;
+    for (unsigned i = 0; arena != NULL && i < arena->count; ++i) {
+        if ((int32_t)arena->blocks[i].offset == address) {
+            return arena->blocks + i;
         }
     }
     return NULL;
@@ -45,16 +54,15 @@ kibi_status kibi_find_block(kibi_arena *arena, int32_t address, kibi_block **fou
     if (*found != NULL) {
         return KIBI_OK;
     }
-    return kibi_fail(arena->handler, (uint32_t)address < arena->bytes ? KIBI_ERROR_NO_BLOCK : KIBI_ERROR_BOUNDS);
+    return fail(arena, arena != NULL && (uint32_t)address < arena->bytes ? KIBI_ERROR_NO_BLOCK : KIBI_ERROR_BOUNDS);
 }
 
 /* The block of a handle; NULL where it has none here. */
 static kibi_block *block_of(const kibi_arena *arena, const kibi_handle *handle)
 {
-    kibi_block *const end = arena->blocks + arena->count;
-    for (kibi_block *block = arena->blocks; block < end; ++block) {
-        if (block->handle == handle && handle != NULL) {
-            return block;
+    for (unsigned i = 0; arena != NULL && handle != NULL && i < arena->count; ++i) {
+        if (arena->blocks[i].handle == handle) {
+            return arena->blocks + i;
         }
     }
     return NULL;
@@ -63,11 +71,11 @@ static kibi_block *block_of(const kibi_arena *arena, const kibi_handle *handle)
 int kibi_can_place(kibi_arena *arena, uint32_t bytes)
 {
     if (bytes == 0) {
-        (void)kibi_fail(arena->handler, KIBI_ERROR_ARGUMENT);
+        (void)fail(arena, KIBI_ERROR_ARGUMENT);
         return 0;
     }
     if (bytes > KIBI_LARGEST_BLOCK || bytes > arena->bytes || arena->count == arena->capacity) {
-        (void)kibi_fail(arena->handler, KIBI_ERROR_MEMORY);
+        (void)fail(arena, KIBI_ERROR_MEMORY);
         return 0;
     }
     return 1;
@@ -102,7 +110,7 @@ kibi_status kibi_deallocate_one(kibi_arena *arena, int32_t address)
         return status;
     }
     if (block->handle != NULL && block->handle->pins != 0) {
-        return kibi_fail(arena->handler, KIBI_ERROR_PINNED);
+        return fail(arena, KIBI_ERROR_PINNED);
     }
     kibi_release(arena, block);
     return KIBI_OK;
@@ -110,24 +118,31 @@ kibi_status kibi_deallocate_one(kibi_arena *arena, int32_t address)
 
 int32_t kibi_allocate(kibi_arena *arena, uint32_t bytes)
 {
+    if (arena == NULL || arena->kind == NULL) {
+        (void)fail(arena, KIBI_ERROR_NOT_INITIALIZED);
+        return KIBI_NO_ADDRESS;
+    }
     return arena->kind->allocate(arena, bytes);
 }
 
 kibi_status kibi_deallocate(kibi_arena *arena, int32_t address)
 {
+    if (arena == NULL || arena->kind == NULL) {
+        return fail(arena, KIBI_ERROR_NOT_INITIALIZED);
+    }
     return address == KIBI_NO_ADDRESS ? KIBI_OK : arena->kind->deallocate(arena, address);
 }
 
 uint32_t kibi_available(const kibi_arena *arena)
 {
-    return arena->kind->available(arena);
+    return arena == NULL || arena->kind == NULL ? 0 : arena->kind->available(arena);
 }
 
 kibi_status kibi_allocate_handle(kibi_arena *arena, uint32_t bytes, kibi_handle *handle)
 {
     int32_t address;
-    if (handle->data != NULL) {
-        return kibi_fail(arena->handler, KIBI_ERROR_BINDING);
+    if (arena == NULL || handle == NULL || handle->data != NULL) {
+        return fail(arena, handle == NULL ? KIBI_ERROR_NULL : KIBI_ERROR_BINDING);
     }
     address = kibi_allocate(arena, bytes);
     return address == KIBI_NO_ADDRESS ? KIBI_ERROR_MEMORY : kibi_bind(arena, address, handle);
@@ -147,15 +162,15 @@ kibi_status kibi_bind(kibi_arena *arena, int32_t address, kibi_handle *handle)
 {
     kibi_block *const block = kibi_block_at(arena, address);
     if (block == NULL) {
-        if ((uint32_t)address >= arena->bytes) {
-            return kibi_fail(arena->handler, KIBI_ERROR_BOUNDS);
+        if (arena == NULL || (uint32_t)address >= arena->bytes) {
+            return fail(arena, KIBI_ERROR_BOUNDS);
         }
         /* As uTensor reports it: no header, so that nothing is bound, so that binding fails. */
-        (void)kibi_fail(arena->handler, KIBI_ERROR_NO_BLOCK);
-        (void)kibi_fail(arena->handler, KIBI_ERROR_UNALLOCATED);
+        (void)fail(arena, KIBI_ERROR_NO_BLOCK);
+        (void)fail(arena, KIBI_ERROR_UNALLOCATED);
     }
     if (block == NULL || block->handle != NULL || handle == NULL || handle->data != NULL) {
-        return kibi_fail(arena->handler, KIBI_ERROR_BINDING);
+        return fail(arena, KIBI_ERROR_BINDING);
     }
     block->handle = handle;
     handle->data = arena->memory + address;
@@ -171,10 +186,10 @@ kibi_status kibi_unbind(kibi_arena *arena, int32_t address, kibi_handle *handle)
         return status;
     }
     if (handle == NULL || block->handle != handle) {
-        return kibi_fail(arena->handler, KIBI_ERROR_BINDING);
+        return fail(arena, KIBI_ERROR_BINDING);
     }
     if (handle->pins != 0) {
-        return kibi_fail(arena->handler, KIBI_ERROR_PINNED);
+        return fail(arena, KIBI_ERROR_PINNED);
     }
     block->handle = NULL;
     handle->data = NULL;
@@ -199,7 +214,7 @@ int32_t kibi_address(const kibi_arena *arena, const kibi_handle *handle)
 void *kibi_pin(kibi_arena *arena, kibi_handle *handle)
 {
     if (block_of(arena, handle) == NULL) {
-        (void)kibi_fail(arena->handler, KIBI_ERROR_BINDING);
+        (void)fail(arena, KIBI_ERROR_BINDING);
         return NULL;
     }
     ++handle->pins;
@@ -209,7 +224,7 @@ void *kibi_pin(kibi_arena *arena, kibi_handle *handle)
 kibi_status kibi_unpin(kibi_arena *arena, kibi_handle *handle)
 {
     if (block_of(arena, handle) == NULL || handle->pins == 0) {
-        return kibi_fail(arena->handler, KIBI_ERROR_BINDING);
+        return fail(arena, KIBI_ERROR_BINDING);
     }
     --handle->pins;
     return KIBI_OK;

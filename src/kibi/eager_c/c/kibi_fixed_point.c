@@ -1,6 +1,8 @@
 /* Functions in 32-bit fixed point. */
 #include "kibi_fixed_point.h"
 
+#include <string.h>
+
 #include "kernels/kibi_exponentials_s8.h"
 
 /* exp(a) for -1/4 <= a < 0 without integer bits: the Taylor polynomial of degree 4 around -1/8. */
@@ -57,4 +59,35 @@ int32_t kibi_tanh_fixed(int32_t a)
     const int32_t e = kibi_exp_on_negative(a < 0 ? a : -a, 5);
     const int32_t magnitude = kibi_shift_left_saturating(one_over_half_of_one_plus(e) - ((int32_t)1 << 29), 2);
     return a == 0 ? 0 : (a > 0 ? magnitude : -magnitude);
+}
+
+double kibi_square_root_f64(double value)
+{
+    uint64_t bits;
+    uint64_t mantissa;
+    uint64_t rest = 0;
+    uint64_t root = 0;
+    int32_t exponent;
+    double power;
+    memcpy(&bits, &value, sizeof bits);
+    exponent = (int32_t)((bits >> 52) & 0x7FF) - 1075;
+    mantissa = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1 << 52;
+    if ((exponent & 1) != 0) {
+        mantissa <<= 1;
+        --exponent;
+    }
+    /* The root of mantissa * 2**54 has 54 bits, digit by digit, from two bits each. */
+    for (int pair = 53; pair >= 0; --pair) {
+        const uint64_t trial = root << 2 | 1;
+        rest = rest << 2 | (pair >= 27 ? mantissa >> (2 * (pair - 27)) & 3 : 0);
+        root <<= 1;
+        if (rest >= trial) {
+            rest -= trial;
+            root |= 1;
+        }
+    }
+    /* No root is half-way between two numbers of 53 bits. */
+    bits = (uint64_t)(1023 + (exponent - 54) / 2 + 1) << 52;
+    memcpy(&power, &bits, sizeof power);
+    return (double)((root + 1) >> 1) * power;
 }

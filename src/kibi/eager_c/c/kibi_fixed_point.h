@@ -16,6 +16,9 @@ int32_t kibi_exp_on_negative(int32_t a, int integer_bits);
 int32_t kibi_logistic_fixed(int32_t a);
 int32_t kibi_tanh_fixed(int32_t a);
 
+/* The square root of a positive number that is not far from what a float can be, rounded to nearest: in integers, without a library. */
+double kibi_square_root_f64(double value);
+
 #ifdef __cplusplus
 }
 #endif

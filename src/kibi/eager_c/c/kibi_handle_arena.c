@@ -131,6 +131,9 @@ int kibi_rebalance(kibi_arena *arena)
 {
     unsigned gaps = 0;
     uint32_t end = 0;
+    if (arena == NULL) {
+        return 0;
+    }
     (void)try_rebalance(arena, 0, HEED_PINS, &end);
     carry_out(arena, HEED_PINS);
     end = 0;

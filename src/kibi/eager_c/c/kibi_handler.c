@@ -12,7 +12,8 @@ void kibi_notify(kibi_handler *handler, uint32_t id)
 
 kibi_status kibi_fail(kibi_handler *handler, kibi_status status)
 {
-    static const uint32_t general[] = {
+    /* of KIBI_ERROR_NULL to KIBI_ERROR_STORAGE, then of KIBI_ERROR_MEMORY and below; the last one for any other */
+    static const uint32_t ids[] = {
         KIBI_EVENT_NULL_POINTER,
         KIBI_EVENT_ARENA_TOO_SMALL,
         KIBI_EVENT_ARENA_MISALIGNED,
@@ -23,8 +24,6 @@ kibi_status kibi_fail(kibi_handler *handler, kibi_status status)
         KIBI_EVENT_ARENA_TAKEN,
         KIBI_EVENT_NO_CHECKPOINT,
         KIBI_EVENT_STORAGE_FAILED,
-    };
-    static const uint32_t eager[] = {
         KIBI_EVENT_OUT_OF_MEMORY,
         KIBI_EVENT_OUT_OF_MEMORY_BOUNDS,
         KIBI_EVENT_META_HEADER_NOT_FOUND,
@@ -42,10 +41,14 @@ kibi_status kibi_fail(kibi_handler *handler, kibi_status status)
         KIBI_EVENT_ROWS_ENDED,
         KIBI_EVENT_ARGUMENT_REFUSED,
     };
-    if (handler != NULL) {
-        const int is_eager = status <= KIBI_ERROR_MEMORY;
-        const uint32_t id = is_eager ? eager[KIBI_ERROR_MEMORY - status] : general[KIBI_ERROR_NULL - status];
-        handler->notify(handler, id & MASK, 1);
+    if (handler != NULL && status != KIBI_OK) {
+        enum { GENERAL = KIBI_ERROR_NULL - KIBI_ERROR_STORAGE + 1, LAST = sizeof ids / sizeof ids[0] - 1 };
+        unsigned place = (unsigned)(KIBI_ERROR_NULL - status);
+        if (place >= GENERAL) {
+            place = (unsigned)(KIBI_ERROR_MEMORY - status);
+            place = place < LAST - GENERAL ? place + GENERAL : LAST;
+        }
+        handler->notify(handler, ids[place] & MASK, 1);
     }
     return status;
 }
@@ -53,10 +56,12 @@ kibi_status kibi_fail(kibi_handler *handler, kibi_status status)
 static void keep(kibi_handler *handler, uint32_t id, int is_error)
 {
     kibi_history *const history = (kibi_history *)(void *)handler;
-    if (history->capacity != 0) {
-        history->ids[history->next] = id;
-        history->next = history->next + 1 < history->capacity ? history->next + 1 : 0;
-        history->count += history->count < history->capacity;
+    const uint32_t capacity = history->capacity;
+    const uint32_t next = history->next;
+    if (capacity != 0) {
+        history->next = next + 1 < capacity ? next + 1 : 0;
+        history->count += history->count < capacity;
+        history->ids[next] = id;
     }
     if (is_error && history->on_error != NULL) {
         history->on_error(history->state, id);
@@ -80,10 +85,14 @@ kibi_status kibi_history_init(kibi_history *history, uint32_t *ids, uint32_t cap
 
 uint32_t kibi_history_at(const kibi_history *history, uint32_t number)
 {
+    uint32_t place = history->next - 1 - number;
     if (number >= history->count) {
         return 0;
     }
-    return history->ids[history->next > number ? history->next - 1 - number : history->next + history->capacity - 1 - number];
+    if (place >= history->capacity) {
+        place += history->capacity; /* it was below 0 */
+    }
+    return history->ids[place];
 }
 
 void kibi_history_clear(kibi_history *history)

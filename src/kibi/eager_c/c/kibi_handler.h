@@ -17,7 +17,7 @@ typedef struct kibi_handler {
 /* Reports an event. A handler that is NULL forgets it. */
 void kibi_notify(kibi_handler *handler, uint32_t id);
 
-/* Reports the error of a status below zero, and returns the status. */
+/* Reports the error of a status, if it is not KIBI_OK, and returns the status. */
 kibi_status kibi_fail(kibi_handler *handler, kibi_status status);
 
 /* A handler that keeps the latest events, and calls a function with each error. No field is for the caller's use. */

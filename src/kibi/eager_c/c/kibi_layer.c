@@ -9,7 +9,7 @@ int kibi_is_layer(const kibi_tensor *output, const kibi_tensor *input, const kib
     const kibi_tensor_type *const type = filter->type;
     const int is_float = input->type->dtype == KIBI_TYPE_F32;
     const uint8_t dtype = is_float ? KIBI_TYPE_F32 : KIBI_TYPE_S8;
-    if (channels == 0 || !kibi_is(output, dtype) || !kibi_is(input, dtype) || type->dtype != dtype ||
+    if (channels == 0 || output == filter || output == bias || !kibi_is(output, dtype) || !kibi_is(input, dtype) || type->dtype != dtype ||
         (bias != NULL && (bias->type->dtype != (is_float ? KIBI_TYPE_F32 : KIBI_TYPE_S32) ||
                           kibi_elements(bias->type) != channels))) {
         return 0;

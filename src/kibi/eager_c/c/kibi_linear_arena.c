@@ -40,7 +40,7 @@ static uint32_t available(const kibi_arena *arena)
 kibi_status kibi_linear_arena_init(kibi_linear_arena *arena, const kibi_arena_memory *memory, kibi_handler *handler)
 {
     static const kibi_arena_kind kind = {allocate, deallocate, available};
-    const kibi_status status = kibi_arena_init(&arena->base, &kind, memory, handler);
+    const kibi_status status = kibi_arena_init((kibi_arena *)(void *)arena, &kind, memory, handler);
     if (status == KIBI_OK) {
         arena->planned_end = 0;
         arena->temporary_end = 0;
@@ -51,10 +51,11 @@ kibi_status kibi_linear_arena_init(kibi_linear_arena *arena, const kibi_arena_me
 
 int32_t kibi_allocate_temporary(kibi_linear_arena *arena, uint32_t bytes)
 {
-    const uint32_t address = kibi_align_up(arena->temporary_end, arena->base.alignment);
-    if (!kibi_can_place(&arena->base, bytes)) {
+    uint32_t address;
+    if (arena == NULL || !kibi_can_place(&arena->base, bytes)) {
         return KIBI_NO_ADDRESS;
     }
+    address = kibi_align_up(arena->temporary_end, arena->base.alignment);
     if (address + bytes > arena->persistent_start) {
         (void)kibi_fail(arena->base.handler, KIBI_ERROR_MEMORY);
         return KIBI_NO_ADDRESS;
@@ -65,8 +66,12 @@ int32_t kibi_allocate_temporary(kibi_linear_arena *arena, uint32_t bytes)
 
 int32_t kibi_resize_planned(kibi_linear_arena *arena, uint32_t bytes)
 {
-    kibi_block *const block = arena->planned_end != 0 ? kibi_block_at(&arena->base, 0) : NULL;
+    kibi_block *block;
     kibi_status status = KIBI_OK;
+    if (arena == NULL) {
+        return KIBI_NO_ADDRESS;
+    }
+    block = arena->planned_end != 0 ? kibi_block_at(&arena->base, 0) : NULL;
     if (bytes == 0) {
         status = KIBI_ERROR_ARGUMENT;
     } else if (arena->temporary_end > arena->planned_end || bytes > arena->persistent_start || bytes > KIBI_LARGEST_BLOCK ||
@@ -108,7 +113,7 @@ static kibi_status give_up(kibi_arena *arena, uint32_t from, uint32_t to)
 
 kibi_status kibi_reset_temporary(kibi_linear_arena *arena)
 {
-    const kibi_status status = give_up(&arena->base, arena->planned_end, arena->persistent_start);
+    const kibi_status status = arena == NULL ? KIBI_ERROR_NULL : give_up(&arena->base, arena->planned_end, arena->persistent_start);
     if (status == KIBI_OK) {
         arena->temporary_end = arena->planned_end;
     }
@@ -117,7 +122,7 @@ kibi_status kibi_reset_temporary(kibi_linear_arena *arena)
 
 kibi_status kibi_reset_linear(kibi_linear_arena *arena)
 {
-    const kibi_status status = give_up(&arena->base, 0, arena->base.bytes);
+    const kibi_status status = arena == NULL ? KIBI_ERROR_NULL : give_up(&arena->base, 0, arena->base.bytes);
     if (status == KIBI_OK) {
         arena->planned_end = 0;
         arena->temporary_end = 0;

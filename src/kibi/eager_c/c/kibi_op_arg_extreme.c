@@ -48,10 +48,18 @@ static kibi_status arg_extreme(const kibi_context *context, kibi_tensor *output,
 
 kibi_status kibi_op_arg_max(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, unsigned axis)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     return arg_extreme(context, output, input, axis, 1);
 }
 
 kibi_status kibi_op_arg_min(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, unsigned axis)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     return arg_extreme(context, output, input, axis, 0);
 }

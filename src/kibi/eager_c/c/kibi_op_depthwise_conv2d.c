@@ -145,6 +145,10 @@ static kibi_status depthwise_f32(const kibi_context *context, const kibi_window 
 kibi_status kibi_op_depthwise_conv2d(const kibi_context *context, kibi_tensor *output, kibi_tensor *input,
                                      kibi_tensor *filter, kibi_tensor *bias, const kibi_window_options *options)
 {
+    const kibi_status flaw = kibi_operands(context, 3, 4, (kibi_tensor *const[]){output, input, filter, bias});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const uint32_t *const shape = filter->type->dimensions;
     const uint32_t channels = input->type->dimensions[3];
     kibi_window window;

@@ -77,6 +77,10 @@ static kibi_status product_f32(const kibi_context *context, kibi_tensor *output,
 kibi_status kibi_op_fully_connected(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, kibi_tensor *filter,
                                     kibi_tensor *bias, kibi_activation activation)
 {
+    const kibi_status flaw = kibi_operands(context, 3, 4, (kibi_tensor *const[]){output, input, filter, bias});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const uint32_t channels = filter->type->dimensions[0];
     const uint32_t depth = filter->type->dimensions[1];
     const uint32_t elements = kibi_elements(input->type);

@@ -29,6 +29,10 @@ static void copy_stretch(kibi_work *work, kibi_tensor *output, uint32_t to, kibi
 
 kibi_status kibi_op_reshape(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const uint32_t bytes = kibi_bytes(output->type);
     const uint32_t row_bytes = kibi_row_bytes(output->type);
     kibi_work work;
@@ -91,10 +95,17 @@ static void strides_of(const kibi_tensor_type *type, int32_t *strides)
 
 kibi_status kibi_op_transpose(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const kibi_tensor_type *const type = input->type;
     origin from = {0, {0, 0, 0, 0}};
     int32_t strides[4];
     unsigned seen = 0;
+    if (axes == NULL) {
+        return kibi_fail(context->handler, KIBI_ERROR_NULL);
+    }
     if (output == input || output->type->dtype != type->dtype || output->type->rank != type->rank || type->rank > 4) {
         return refuse(context);
     }
@@ -112,9 +123,16 @@ kibi_status kibi_op_transpose(const kibi_context *context, kibi_tensor *output, 
 kibi_status kibi_op_strided_slice(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const int32_t *begins,
                                   const int32_t *strides)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const kibi_tensor_type *const type = input->type;
     origin from = {0, {0, 0, 0, 0}};
     int32_t apart[4];
+    if (begins == NULL || strides == NULL) {
+        return kibi_fail(context->handler, KIBI_ERROR_NULL);
+    }
     if (output == input || output->type->dtype != type->dtype || output->type->rank != type->rank || type->rank > 4) {
         return refuse(context);
     }
@@ -162,6 +180,11 @@ static int can_join(const kibi_tensor *output, const kibi_tensor *input, unsigne
 kibi_status kibi_op_concatenation(const kibi_context *context, kibi_tensor *output, kibi_tensor *const *inputs, unsigned count,
                                   unsigned axis)
 {
+    const kibi_status flaw = kibi_operands(context, 1, 1, &output);
+    const kibi_status others = flaw == KIBI_OK && inputs != NULL ? kibi_operands(context, count, count, inputs) : flaw;
+    if (others != KIBI_OK || inputs == NULL) {
+        return others != KIBI_OK ? others : kibi_fail(context->handler, KIBI_ERROR_NULL);
+    }
     const kibi_tensor_type *const type = output->type;
     const uint32_t row_bytes = kibi_row_bytes(type);
     uint32_t size = 0;

@@ -208,6 +208,10 @@ static kibi_status plain(const kibi_context *context, kibi_tensor *output, kibi_
 kibi_status kibi_op_add(const kibi_context *context, kibi_tensor *output, kibi_tensor *input1, kibi_tensor *input2,
                         kibi_activation activation)
 {
+    const kibi_status flaw = kibi_operands(context, 3, 3, (kibi_tensor *const[]){output, input1, input2});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     return input1->type->dtype == KIBI_TYPE_F32 ? floats(context, output, input1, input2, activation, call_add_f32)
                                                 : scaled_sum(context, output, input1, input2, activation, call_add_s8);
 }
@@ -215,6 +219,10 @@ kibi_status kibi_op_add(const kibi_context *context, kibi_tensor *output, kibi_t
 kibi_status kibi_op_sub(const kibi_context *context, kibi_tensor *output, kibi_tensor *input1, kibi_tensor *input2,
                         kibi_activation activation)
 {
+    const kibi_status flaw = kibi_operands(context, 3, 3, (kibi_tensor *const[]){output, input1, input2});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     return input1->type->dtype == KIBI_TYPE_F32 ? floats(context, output, input1, input2, activation, call_sub_f32)
                                                 : scaled_sum(context, output, input1, input2, activation, call_sub_s8);
 }
@@ -222,6 +230,10 @@ kibi_status kibi_op_sub(const kibi_context *context, kibi_tensor *output, kibi_t
 kibi_status kibi_op_mul(const kibi_context *context, kibi_tensor *output, kibi_tensor *input1, kibi_tensor *input2,
                         kibi_activation activation)
 {
+    const kibi_status flaw = kibi_operands(context, 3, 3, (kibi_tensor *const[]){output, input1, input2});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     pair p;
     if (input1->type->dtype == KIBI_TYPE_F32) {
         return floats(context, output, input1, input2, activation, call_mul_f32);
@@ -251,15 +263,27 @@ kibi_status kibi_op_mul(const kibi_context *context, kibi_tensor *output, kibi_t
 kibi_status kibi_op_div(const kibi_context *context, kibi_tensor *output, kibi_tensor *input1, kibi_tensor *input2,
                         kibi_activation activation)
 {
+    const kibi_status flaw = kibi_operands(context, 3, 3, (kibi_tensor *const[]){output, input1, input2});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     return floats(context, output, input1, input2, activation, call_div_f32);
 }
 
 kibi_status kibi_op_maximum(const kibi_context *context, kibi_tensor *output, kibi_tensor *input1, kibi_tensor *input2)
 {
+    const kibi_status flaw = kibi_operands(context, 3, 3, (kibi_tensor *const[]){output, input1, input2});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     return plain(context, output, input1, input2, call_maximum_s8, call_maximum_f32);
 }
 
 kibi_status kibi_op_minimum(const kibi_context *context, kibi_tensor *output, kibi_tensor *input1, kibi_tensor *input2)
 {
+    const kibi_status flaw = kibi_operands(context, 3, 3, (kibi_tensor *const[]){output, input1, input2});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     return plain(context, output, input1, input2, call_minimum_s8, call_minimum_f32);
 }

@@ -21,6 +21,7 @@ static int is_pool(kibi_window *window, const kibi_tensor *output, const kibi_te
     return options != NULL &&
            kibi_window_of(window, output, input, options->height, options->width, &options->window) &&
            window->rows.dilation == 1 && window->columns.dilation == 1 &&
+           (uint32_t)(window->rows.kernel * window->columns.kernel) <= 65535u &&
            output->type->dimensions[3] == input->type->dimensions[3] && output->type->dtype == input->type->dtype;
 }
 
@@ -74,12 +75,20 @@ static kibi_status pool(const kibi_context *context, kibi_tensor *output, kibi_t
 kibi_status kibi_op_max_pool2d(const kibi_context *context, kibi_tensor *output, kibi_tensor *input,
                                const kibi_pool_options *options)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     return pool(context, output, input, options, call_max_pool2d_s8, call_max_pool2d_f32);
 }
 
 kibi_status kibi_op_average_pool2d(const kibi_context *context, kibi_tensor *output, kibi_tensor *input,
                                    const kibi_pool_options *options)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     return pool(context, output, input, options, call_average_pool2d_s8, call_average_pool2d_f32);
 }
 
@@ -139,6 +148,10 @@ kibi_status kibi_op_generic_pool2d(const kibi_context *context, kibi_tensor *out
                                    void (*function)(void *state, const void *elements, uint32_t count, void *result),
                                    void *state)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     kibi_window window;
     if (function == NULL || !is_pool(&window, output, input, options)) {
         return kibi_fail(context->handler, function == NULL ? KIBI_ERROR_NULL : KIBI_ERROR_ARGUMENT);
@@ -181,6 +194,10 @@ static void least_f32(void *state, const void *elements, uint32_t count, void *r
 kibi_status kibi_op_min_pool2d(const kibi_context *context, kibi_tensor *output, kibi_tensor *input,
                                const kibi_pool_options *options)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     kibi_window window;
     range limits;
     if (!is_pool(&window, output, input, options) || !has_numbers(&window, output, input, &limits.low, &limits.high)) {

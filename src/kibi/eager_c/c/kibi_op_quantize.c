@@ -57,6 +57,10 @@ static int32_t row_elements(const kibi_tensor *tensor)
 
 kibi_status kibi_op_quantize(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const kibi_channel *const to = output->type->quantization;
     const kibi_channel *const from = input->type->quantization;
     if (!kibi_is(output, KIBI_TYPE_S8) || !kibi_same_shape(output, input) ||
@@ -80,6 +84,10 @@ kibi_status kibi_op_quantize(const kibi_context *context, kibi_tensor *output, k
 
 kibi_status kibi_op_dequantize(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const kibi_tensor_type *const type = input->type;
     kibi_call call = NULL;
     if (type->dtype == KIBI_TYPE_S8) {
@@ -89,7 +97,8 @@ kibi_status kibi_op_dequantize(const kibi_context *context, kibi_tensor *output,
     } else if (type->dtype == KIBI_TYPE_S16) {
         call = call_dequantize_s16;
     }
-    if (call == NULL || type->quantization == NULL || type->is_per_channel || !kibi_is(output, KIBI_TYPE_F32) ||
+    if (call == NULL || type->quantization == NULL || type->is_per_channel || !(type->quantization->scale > 0.0f) ||
+        type->quantization->zero_point < -32768 || type->quantization->zero_point > 32767 || !kibi_is(output, KIBI_TYPE_F32) ||
         !kibi_same_shape(output, input)) {
         return kibi_fail(context->handler, KIBI_ERROR_ARGUMENT);
     }

@@ -61,6 +61,10 @@ static kibi_status softmax_s8(const kibi_context *context, kibi_tensor *output, 
 
 kibi_status kibi_op_softmax(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, float beta)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const uint8_t dtype = input->type->dtype;
     const uint32_t bytes = kibi_row_bytes(output->type);
     uint32_t depth;

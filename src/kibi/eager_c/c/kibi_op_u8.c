@@ -39,7 +39,7 @@ static int is_layer(layer *l, const kibi_tensor *output, const kibi_tensor *inpu
     const kibi_channel *const from = input->type->quantization;
     const kibi_channel *const to = output->type->quantization;
     const kibi_channel *const weights = filter->type->quantization;
-    if (!kibi_is(output, KIBI_TYPE_U8) || !kibi_is(input, KIBI_TYPE_U8) || !kibi_is(filter, KIBI_TYPE_U8) ||
+    if (output == filter || output == bias || !kibi_is(output, KIBI_TYPE_U8) || !kibi_is(input, KIBI_TYPE_U8) || !kibi_is(filter, KIBI_TYPE_U8) ||
         (bias != NULL && (bias->type->dtype != KIBI_TYPE_S32 || kibi_elements(bias->type) != outputs)) ||
         !kibi_multiplier_of((double)from->scale * (double)weights->scale / (double)to->scale, &l->multiplier, &l->shift)) {
         return 0;
@@ -98,6 +98,10 @@ static void call_depthwise(void *output, const void *const *rows, const void *pa
 kibi_status kibi_op_depthwise_conv2d_u8(const kibi_context *context, kibi_tensor *output, kibi_tensor *input,
                                         kibi_tensor *filter, kibi_tensor *bias, const kibi_window_options *options)
 {
+    const kibi_status flaw = kibi_operands(context, 3, 4, (kibi_tensor *const[]){output, input, filter, bias});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const uint32_t *const shape = filter->type->dimensions;
     const uint32_t channels = input->type->dimensions[3];
     kibi_window window;
@@ -133,6 +137,10 @@ static void call_product(void *output, const void *const *rows, const void *para
 kibi_status kibi_op_fully_connected_u8(const kibi_context *context, kibi_tensor *output, kibi_tensor *input,
                                        kibi_tensor *filter, kibi_tensor *bias, kibi_activation activation)
 {
+    const kibi_status flaw = kibi_operands(context, 3, 4, (kibi_tensor *const[]){output, input, filter, bias});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const uint32_t outputs = filter->type->dimensions[0];
     const uint32_t depth = filter->type->dimensions[1];
     const uint32_t elements = kibi_elements(input->type);
@@ -189,6 +197,10 @@ static void call_max_pool(void *output, const void *const *rows, const void *par
 kibi_status kibi_op_max_pool2d_u8(const kibi_context *context, kibi_tensor *output, kibi_tensor *input,
                                   const kibi_pool_options *options)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     kibi_window window;
     task t;
     kibi_work work;
@@ -211,6 +223,10 @@ kibi_status kibi_op_max_pool2d_u8(const kibi_context *context, kibi_tensor *outp
 kibi_status kibi_op_add_u8(const kibi_context *context, kibi_tensor *output, kibi_tensor *input1, kibi_tensor *input2,
                            kibi_activation activation)
 {
+    const kibi_status flaw = kibi_operands(context, 3, 3, (kibi_tensor *const[]){output, input1, input2});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     kibi_tensor *const tensors[3] = {input1, input2, output};
     const uint32_t bytes = kibi_row_bytes(output->type);
     double factors[3];
@@ -278,6 +294,10 @@ static void call_quantize(void *output, const void *const *rows, const void *par
 
 kibi_status kibi_op_quantize_u8(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const uint32_t bytes = kibi_row_bytes(output->type);
     task t;
     kibi_work work;
@@ -310,6 +330,10 @@ static void call_arg_max(void *output, const void *const *rows, const void *para
 
 kibi_status kibi_op_arg_max_u8(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, unsigned axis)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const kibi_tensor_type *const type = input->type;
     task t;
     kibi_work work;

@@ -1,6 +1,7 @@
 /* Functions of one element by hand. Those of int8 are tables of 256 answers, made first. */
 #include "kernels/kibi_unary.h"
 
+#include "kernels/kibi_inverse_square_root.h"
 #include "kernels/kibi_requantize.h"
 #include "kibi_fixed_point.h"
 #include "kibi_operators.h"
@@ -15,6 +16,8 @@ UNARY(relu_f32, float, kibi_elements_params)
 UNARY(relu6_f32, float, kibi_elements_params)
 UNARY(logistic_f32, float, kibi_elements_params)
 UNARY(tanh_f32, float, kibi_elements_params)
+UNARY(rsqrt_f32, float, kibi_elements_params)
+UNARY(sin_f32, float, kibi_elements_params)
 
 /* What an element of int8 becomes. */
 typedef struct {
@@ -95,6 +98,10 @@ static kibi_status rescale(const kibi_context *context, kibi_tensor *output, kib
 
 kibi_status kibi_op_relu(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     if (!is_unary(output, input)) {
         return refuse(context);
     }
@@ -109,6 +116,10 @@ static int32_t clamped(const element *e, int32_t value)
 
 kibi_status kibi_op_relu6(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     element e = {.low = 0};
     if (!is_unary(output, input)) {
         return refuse(context);
@@ -165,6 +176,10 @@ static kibi_status sigmoid(const kibi_context *context, kibi_tensor *output, kib
 
 kibi_status kibi_op_logistic(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     if (!is_unary(output, input) || (!is_float(input) && output->type->quantization->zero_point != -128)) {
         return refuse(context);
     }
@@ -174,8 +189,57 @@ kibi_status kibi_op_logistic(const kibi_context *context, kibi_tensor *output, k
 
 kibi_status kibi_op_tanh(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
 {
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     if (!is_unary(output, input)) {
         return refuse(context);
     }
     return is_float(input) ? each_float(context, output, input, call_tanh_f32) : sigmoid(context, output, input, tanh_of);
+}
+
+kibi_status kibi_op_sin(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
+{
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
+    return is_unary(output, input) && is_float(input) ? each_float(context, output, input, call_sin_f32) : refuse(context);
+}
+
+/* The inverse root of a centred element, to 20 bits, then in the output's scale; the most for what is not positive. */
+static int32_t rsqrt_of(const element *e, int32_t value)
+{
+    const int32_t centred = value - e->zero_point;
+    const kibi_scaling root = kibi_inverse_square_root(centred);
+    const int32_t fixed = kibi_requantize(1, root.multiplier, root.shift + 20);
+    const int32_t scaled = kibi_requantize(fixed, e->multiplier, e->shift);
+    return centred > 0 ? kibi_clamp(kibi_wrapping_add(scaled, e->output_zero_point), -128, 127) : 127;
+}
+
+kibi_status kibi_op_rsqrt(const kibi_context *context, kibi_tensor *output, kibi_tensor *input)
+{
+    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
+    const kibi_channel *const from = input->type->quantization;
+    const kibi_channel *const to = output->type->quantization;
+    element e = {.low = -128, .high = 127};
+    if (!is_unary(output, input)) {
+        return refuse(context);
+    }
+    if (is_float(input)) {
+        return each_float(context, output, input, call_rsqrt_f32);
+    }
+    /* The factor is 2**20 times this one. Source of the rule: TFLM, micro/kernels/elementwise.cc, PrepareAbsRsqrt. */
+    if (!kibi_multiplier_of(1.0 / (kibi_square_root_f64((double)from->scale) * (double)to->scale) / 1048576.0, &e.multiplier,
+                            &e.shift) ||
+        e.multiplier == 0) {
+        return refuse(context);
+    }
+    e.zero_point = from->zero_point;
+    e.output_zero_point = to->zero_point;
+    return look_up(context, output, input, &e, rsqrt_of);
 }

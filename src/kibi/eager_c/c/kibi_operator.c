@@ -10,6 +10,39 @@ void kibi_give_up(kibi_work *work, kibi_status status)
     }
 }
 
+/* What is wrong with an operand, or KIBI_OK. */
+static kibi_status flaw_of(const kibi_tensor *tensor)
+{
+    uint64_t bytes = 1;
+    if (tensor == NULL || tensor->access == NULL || tensor->type == NULL) {
+        return KIBI_ERROR_NULL;
+    }
+    if (tensor->type->rank > 4) {
+        return KIBI_ERROR_ARGUMENT;
+    }
+    for (unsigned axis = 0; axis < tensor->type->rank; ++axis) {
+        bytes *= tensor->type->dimensions[axis];
+        if (bytes == 0 || bytes > KIBI_MOST_BYTES) {
+            return KIBI_ERROR_ARGUMENT;
+        }
+    }
+    return bytes * kibi_element_bytes(tensor->type) > KIBI_MOST_BYTES ? KIBI_ERROR_ARGUMENT : KIBI_OK;
+}
+
+kibi_status kibi_operands(const kibi_context *context, unsigned required, unsigned count, kibi_tensor *const *tensors)
+{
+    if (context == NULL) {
+        return KIBI_ERROR_NULL;
+    }
+    for (unsigned k = 0; k < count; ++k) {
+        const kibi_status flaw = k >= required && tensors[k] == NULL ? KIBI_OK : flaw_of(tensors[k]);
+        if (flaw != KIBI_OK) {
+            return kibi_fail(context->handler, flaw);
+        }
+    }
+    return KIBI_OK;
+}
+
 void kibi_begin(kibi_work *work, const kibi_context *context, uint32_t bytes)
 {
     work->context = context;
@@ -17,11 +50,19 @@ void kibi_begin(kibi_work *work, const kibi_context *context, uint32_t bytes)
     work->block.pins = 0;
     work->next = NULL;
     work->status = KIBI_OK;
-    if (bytes != 0) {
-        work->status = kibi_allocate_handle(context->metadata, bytes, &work->block);
-        if (work->status == KIBI_OK) {
-            work->next = (uint8_t *)kibi_pin(context->metadata, &work->block);
-            memset(work->next, 0, bytes);
+    if (bytes == 0) {
+        return;
+    }
+    if (context->metadata == NULL) {
+        kibi_give_up(work, KIBI_ERROR_NULL);
+        return;
+    }
+    work->status = kibi_allocate_handle(context->metadata, bytes, &work->block);
+    if (work->status == KIBI_OK) {
+        work->next = (uint8_t *)kibi_pin(context->metadata, &work->block);
+        memset(work->next, 0, bytes);
+        if (((uintptr_t)work->next & 7u) != 0) {
+            kibi_give_up(work, KIBI_ERROR_ARENA_ALIGNMENT);
         }
     }
 }
@@ -38,8 +79,14 @@ void *kibi_take(kibi_work *work, uint32_t bytes)
 kibi_status kibi_end(kibi_work *work)
 {
     if (work->block.data != NULL) {
-        (void)kibi_unpin(work->context->metadata, &work->block);
-        (void)kibi_free(work->context->metadata, &work->block);
+        kibi_arena *const arena = work->context->metadata;
+        kibi_status status;
+        (void)kibi_unpin(arena, &work->block);
+        status = kibi_free(arena, &work->block);
+        if (status != KIBI_OK) { /* the arena frees no single blocks: it forgets the handle, which ends with the evaluation */
+            (void)kibi_unbind(arena, kibi_address(arena, &work->block), &work->block);
+            work->status = work->status == KIBI_OK ? status : work->status;
+        }
     }
     return work->status;
 }
@@ -51,14 +98,22 @@ uint32_t kibi_copy_bytes(const kibi_tensor *tensor, uint32_t bytes)
     return is_direct ? 0 : KIBI_ROOM(bytes);
 }
 
-/* Holds a piece that can be used where it is. */
-static uint8_t *hold(kibi_work *work, kibi_tensor *tensor, uint32_t offset, int writing)
+/* Holds a piece that can be used where it is; elements are where kernels can read them. */
+static uint8_t *hold(kibi_work *work, kibi_tensor *tensor, uint32_t offset, uint32_t bytes, int writing)
 {
     const uint32_t row_bytes = kibi_row_bytes(tensor->type);
     const uint32_t row = offset / row_bytes;
+    const uint32_t element = kibi_element_bytes(tensor->type);
     void *data = NULL;
+    if ((uint64_t)offset + bytes > kibi_bytes(tensor->type)) {
+        kibi_give_up(work, KIBI_ERROR_ACCESS);
+    }
     if (work->status == KIBI_OK) {
         work->status = kibi_hold_row(work->context, tensor, row, writing, &data);
+    }
+    if (work->status == KIBI_OK && ((uintptr_t)data & ((element < 4 ? element : 4) - 1)) != 0) {
+        kibi_let_go(work->context, tensor);
+        kibi_give_up(work, KIBI_ERROR_ARENA_ALIGNMENT);
     }
     return work->status == KIBI_OK ? (uint8_t *)data + (offset - row * row_bytes) : NULL;
 }
@@ -68,7 +123,7 @@ const void *kibi_fetch(kibi_work *work, kibi_tensor *tensor, uint32_t offset, ui
     const uint32_t row_bytes = kibi_row_bytes(tensor->type);
     uint8_t *to = (uint8_t *)copy;
     if (kibi_copy_bytes(tensor, bytes) == 0) {
-        return hold(work, tensor, offset, 0);
+        return hold(work, tensor, offset, bytes, 0);
     }
     while (bytes != 0 && work->status == KIBI_OK) {
         const uint32_t left = row_bytes - offset % row_bytes;
@@ -90,7 +145,7 @@ void kibi_done(kibi_work *work, kibi_tensor *tensor, uint32_t bytes, const void 
 
 void *kibi_target(kibi_work *work, kibi_tensor *tensor, uint32_t offset, uint32_t bytes, void *copy)
 {
-    return kibi_copy_bytes(tensor, bytes) == 0 ? hold(work, tensor, offset, 1) : copy;
+    return kibi_copy_bytes(tensor, bytes) == 0 ? hold(work, tensor, offset, bytes, 1) : copy;
 }
 
 void kibi_put(kibi_work *work, kibi_tensor *tensor, uint32_t offset, uint32_t bytes, const void *data)

@@ -17,6 +17,11 @@ typedef struct {
     kibi_status status;
 } kibi_work;
 
+/* Whether there are a context and operands: tensors of at least 1 byte and at most KIBI_MOST_BYTES, of which those after the first
+ * `required` ones may be NULL. KIBI_ERROR_NULL, KIBI_ERROR_ARGUMENT: reported. What an operator calls before it looks at them. */
+#define KIBI_MOST_BYTES (1u << 26)
+kibi_status kibi_operands(const kibi_context *context, unsigned required, unsigned count, kibi_tensor *const *tensors);
+
 /* Begins an evaluation that takes up to `bytes` bytes of metadata, each piece rounded up to kibi_room. */
 void kibi_begin(kibi_work *work, const kibi_context *context, uint32_t bytes);
 

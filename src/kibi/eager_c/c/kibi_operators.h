@@ -39,6 +39,15 @@ kibi_status kibi_op_depthwise_conv2d(const kibi_context *context, kibi_tensor *o
 kibi_status kibi_op_fully_connected(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, kibi_tensor *filter,
                                     kibi_tensor *bias, kibi_activation activation);
 
+/* Inputs of BATCH_MATMUL whose last two axes are in the other order; both: added up. */
+#define KIBI_ADJOINT_1 1u
+#define KIBI_ADJOINT_2 2u
+
+/* BATCH_MATMUL: input1 [..., M, K] and input2 [..., K, N], output [..., M, N], whose batches broadcast: int8, or float.
+ * adjoint: 0, or KIBI_ADJOINT_1, KIBI_ADJOINT_2, or both. */
+kibi_status kibi_op_batch_matmul(const kibi_context *context, kibi_tensor *output, kibi_tensor *input1, kibi_tensor *input2,
+                                 unsigned adjoint);
+
 /* How a pool's window moves, and its size. */
 typedef struct {
     uint16_t height;
@@ -79,6 +88,10 @@ kibi_status kibi_op_relu6(const kibi_context *context, kibi_tensor *output, kibi
 kibi_status kibi_op_logistic(const kibi_context *context, kibi_tensor *output, kibi_tensor *input);
 kibi_status kibi_op_tanh(const kibi_context *context, kibi_tensor *output, kibi_tensor *input);
 
+/* RSQRT, 1 / sqrt(x): int8, or float. SIN: float. */
+kibi_status kibi_op_rsqrt(const kibi_context *context, kibi_tensor *output, kibi_tensor *input);
+kibi_status kibi_op_sin(const kibi_context *context, kibi_tensor *output, kibi_tensor *input);
+
 /* SOFTMAX along the last axis: int8 → int8 of scale 1/256 and zero point -128, or float. */
 kibi_status kibi_op_softmax(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, float beta);
 
@@ -103,6 +116,20 @@ kibi_status kibi_op_concatenation(const kibi_context *context, kibi_tensor *outp
 /* ARG_MAX and ARG_MIN along an axis: int8 or float → places of int32; the first of equals. */
 kibi_status kibi_op_arg_max(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, unsigned axis);
 kibi_status kibi_op_arg_min(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, unsigned axis);
+
+/* SUM, MEAN, REDUCE_MAX and REDUCE_MIN over `count` axes, of which the output has none, or ones: int8, or float. An int8 of
+ * REDUCE_MAX and REDUCE_MIN keeps its scale and zero point. */
+kibi_status kibi_op_sum(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes, unsigned count);
+kibi_status kibi_op_mean(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes, unsigned count);
+kibi_status kibi_op_reduce_max(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes,
+                               unsigned count);
+kibi_status kibi_op_reduce_min(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes,
+                               unsigned count);
+
+/* Batch normalization of floats: (input - mean) * (gamma / sqrt(variance + epsilon)) + beta, with mean, variance, gamma and beta
+ * [C] for the last axis; gamma NULL: ones; beta NULL: zeros. */
+kibi_status kibi_op_batch_norm(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, kibi_tensor *mean,
+                               kibi_tensor *variance, kibi_tensor *gamma, kibi_tensor *beta, float epsilon);
 
 /* Earlier operators of asymmetric uint8, whose filters have one scale and one zero point; DEQUANTIZE takes uint8, too. */
 kibi_status kibi_op_add_u8(const kibi_context *context, kibi_tensor *output, kibi_tensor *input1, kibi_tensor *input2,

@@ -76,6 +76,9 @@ kibi_status kibi_page_allocator_init(kibi_page_allocator *pages, const kibi_aren
                                      kibi_handler *handler)
 {
     static const kibi_arena_kind kind = {allocate, kibi_deallocate_one, available};
+    if (pages == NULL || memory == NULL) {
+        return kibi_fail(handler, KIBI_ERROR_NULL);
+    }
     if (page_bytes == 0 || page_bytes > memory->bytes || (page_bytes & ((uint32_t)memory->alignment - 1)) != 0) {
         return kibi_fail(handler, KIBI_ERROR_ARGUMENT);
     }
@@ -85,12 +88,15 @@ kibi_status kibi_page_allocator_init(kibi_page_allocator *pages, const kibi_aren
 
 int32_t kibi_reallocate(kibi_page_allocator *pages, int32_t address, uint32_t bytes)
 {
-    kibi_arena *const arena = &pages->base;
+    kibi_arena *const arena = (kibi_arena *)(void *)pages;
     kibi_block *block;
     kibi_block changed;
     uint32_t start;
     uint32_t run;
     int32_t to;
+    if (pages == NULL) {
+        return KIBI_NO_ADDRESS;
+    }
     if (address == KIBI_NO_ADDRESS) {
         return allocate(arena, bytes);
     }

@@ -12,9 +12,9 @@ static uint8_t *find(const kibi_context *context, kibi_tensor *tensor, hold_func
                      int writing, kibi_status *status)
 {
     const uint32_t row_bytes = kibi_row_bytes(tensor->type);
-    const uint32_t within = offset % row_bytes;
+    const uint32_t within = row_bytes != 0 ? offset % row_bytes : 0;
     void *data;
-    *status = bytes > row_bytes - within ? kibi_fail(context->handler, KIBI_ERROR_ACCESS)
+    *status = bytes > row_bytes - within || row_bytes == 0 ? kibi_fail(context->handler, KIBI_ERROR_ACCESS)
                                          : hold(context, tensor, offset / row_bytes, writing, &data);
     return *status == KIBI_OK ? (uint8_t *)data + within : NULL;
 }

@@ -45,7 +45,8 @@ int kibi_window_of(kibi_window *window, const kibi_tensor *output, const kibi_te
     window->batches = from[0];
     window->input_bytes = from[2] * from[3] * kibi_element_bytes(input->type);
     window->output_bytes = to[2] * to[3] * kibi_element_bytes(output->type);
-    return 1;
+    /* Pointers to the rows under a window, and copies of them, fit 32 bits. */
+    return (uint64_t)height * (window->input_bytes + 16u) < (uint64_t)1 << 31;
 }
 
 int32_t kibi_columns_outside(const kibi_window *window)

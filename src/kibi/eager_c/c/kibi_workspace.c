@@ -44,7 +44,7 @@ static uint32_t available(const kibi_arena *arena)
 kibi_status kibi_workspace_init(kibi_workspace *workspace, const kibi_arena_memory *memory, kibi_handler *handler)
 {
     static const kibi_arena_kind kind = {allocate, deallocate, available};
-    const kibi_status status = kibi_arena_init(&workspace->base, &kind, memory, handler);
+    const kibi_status status = kibi_arena_init((kibi_arena *)(void *)workspace, &kind, memory, handler);
     if (status == KIBI_OK) {
         workspace->top = 0;
         workspace->high_water = 0;
@@ -53,18 +53,31 @@ kibi_status kibi_workspace_init(kibi_workspace *workspace, const kibi_arena_memo
     return status;
 }
 
-void kibi_enter(kibi_workspace *workspace, kibi_scope *scope)
+kibi_status kibi_enter(kibi_workspace *workspace, kibi_scope *scope)
 {
+    if (workspace == NULL || scope == NULL) {
+        return workspace == NULL ? KIBI_ERROR_NULL : kibi_fail(workspace->base.handler, KIBI_ERROR_NULL);
+    }
+    for (const kibi_scope *open = workspace->innermost; open != NULL; open = open->outer) {
+        if (open == scope) {
+            return kibi_fail(workspace->base.handler, KIBI_ERROR_SCOPE);
+        }
+    }
     scope->outer = workspace->innermost;
     scope->bottom = workspace->top;
     scope->first = workspace->base.count;
     workspace->innermost = scope;
+    return KIBI_OK;
 }
 
 kibi_status kibi_leave(kibi_workspace *workspace, kibi_scope *scope)
 {
-    kibi_arena *const arena = &workspace->base;
-    kibi_scope **link = &workspace->innermost;
+    kibi_arena *const arena = (kibi_arena *)(void *)workspace;
+    kibi_scope **link;
+    if (workspace == NULL || scope == NULL) {
+        return workspace == NULL ? KIBI_ERROR_NULL : kibi_fail(arena->handler, KIBI_ERROR_NULL);
+    }
+    link = &workspace->innermost;
     while (*link != scope) {
         if (*link == NULL) {
             return kibi_fail(arena->handler, KIBI_ERROR_SCOPE);

@@ -26,8 +26,8 @@ typedef struct {
 
 kibi_status kibi_workspace_init(kibi_workspace *workspace, const kibi_arena_memory *memory, kibi_handler *handler);
 
-/* Begins a scope inside those that are open. */
-void kibi_enter(kibi_workspace *workspace, kibi_scope *scope);
+/* Begins a scope inside those that are open. KIBI_ERROR_SCOPE: it is one of them. */
+kibi_status kibi_enter(kibi_workspace *workspace, kibi_scope *scope);
 
 /* Ends a scope: the blocks that were allocated in it are free. KIBI_ERROR_SCOPE: it is not the innermost one. KIBI_ERROR_PINNED:
  * one of its blocks is in use. In both cases it has ended, and its blocks stay until the next outer scope ends. */
