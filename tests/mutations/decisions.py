@@ -41,6 +41,14 @@ _QUANT = (
 
 _OPERATORS = (
     Mutation(
+        "operators.pieces-along-channels-pass-for-columns",
+        "ops/elementwise/broadcast.py",
+        "each.access.count in (1, each.width)",
+        "each.access.count in (1, plane[0])",
+        "An input that broadcasts along two axes of a row is read in wrong places.",
+        ("tests/ops/test_broadcast.py",),
+    ),
+    Mutation(
         "operators.padding-is-rounded-up",
         "ops/attributes.py",
         "return max(0, (output - 1) * stride + effective - size) // 2",

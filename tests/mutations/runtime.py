@@ -59,5 +59,21 @@ RUNTIME = (
         "Steps of neighbouring operators are told as those of the first.",
         ("tests/runtime/test_profile.py",),
     ),
+    Mutation(
+        "runtime.plan-files-on-numpy-take-any-parameters",
+        "planfile/in_numpy/contracts.py",
+        "    if not is_right:",
+        "    if is_right is None:",
+        "A plan file may ask a kernel on NumPy for more than there is.",
+        ("tests/planfile/test_numpy.py::test_parameters_that_break_a_contract_are_refused_before_they_run",),
+    ),
+    Mutation(
+        "runtime.plan-files-on-numpy-repeat-steps",
+        "planfile/in_numpy/machine.py",
+        "if step != done[number]:",
+        "if step < 0:",
+        "The order of a plan file may repeat steps, or leave some out.",
+        ("tests/planfile/test_numpy.py::test_order_that_repeats_a_step_is_refused",),
+    ),
 )
 """All of them."""

@@ -44,15 +44,7 @@ _GEOMETRIES = (
     ),
 )  # fmt: skip
 """Those of other tests, and layers whose constants are packed for a processor."""
-_LARGE = frozenset(
-    {
-        "arm_kws_micronet_m", "cfu_hps_74ops", "cfu_hps_presence", "cfu_mnv2_160_035", "mcunet_det_person", "mcunet_vww",
-        "mlonmcu_micro_kws_m", "mlperf_ic_fp32", "mlperf_ic_int8", "mlperf_vww_fp32", "mlperf_vww_int8",
-        "mltk_rock_paper_scissors", "openmv_blazeface_front_128", "tflm_person_detect",
-    }
-)  # fmt: skip
-"""Models that take long in Python."""
-_MODELS = [(name,) for name, entry in zoo.catalog().items() if not entry.refusal and name not in _LARGE]
+_MODELS = [(name,) for name, entry in zoo.catalog().items() if not entry.refusal]
 
 
 def _compare(graph: Graph, target: str, turns: int = 2, **options: object) -> frozenset[str]:
@@ -129,12 +121,12 @@ def test_mutants_run_or_are_refused(operator: str) -> None:
     target = _TARGETS[len(operator) % 2]
     file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph, target=target, goal="speed"))))
     refused = 0
-    for mutant in mutants(file, amount(12, 400), seed=len(operator)):
+    for mutant in mutants(file, amount(8, 400), seed=len(operator)):
         try:
             NumpyPlanEngine(PlanFile(mutant)).run(seeded_inputs(graph, 0))
         except (PlanError, InputError, LimitError):
             refused += 1
-    assert refused > 2
+    assert refused > 1
 
 
 def test_parameters_that_break_a_contract_are_refused_before_they_run() -> None:
