@@ -31,6 +31,7 @@ from kibi.cli.arguments import (
 from kibi.cli.offline import check_alone, embedded, followed
 from kibi.cli.paths import given_model, given_path
 from kibi.cli.plan_checkpoints import show_checkpoints
+from kibi.cli.plan_steps import CountedStep, check_one_plan, counted_step, show_step
 from kibi.cli.plan_together import show_together
 from kibi.cli.terminal import byte_text, is_roomy, output, picture_columns, print_json, say, show, table, working
 from kibi.cli.variants import chosen_variants
@@ -101,12 +102,20 @@ def plan(
     checkpoints: Annotated[
         bool, typer.Option("--checkpoints", help="Also say where an inference can be saved at the least cost.")
     ] = False,
+    longest_step: Annotated[
+        bool | None,
+        typer.Option(
+            "--longest-step/--no-longest-step", show_default=False,
+            help="Count the longest row step on the emulated core. Without: done where it takes a few seconds at most.",
+        ),
+    ] = None,
 ) -> None:  # fmt: skip
     """Plan a model's memory to the byte.
 
-    Prints the arena, its lower bound, the tensors at the peak, and a picture. `kibi compile --plan` takes the output of
-    --json. Several models, or --compare: their plans side by side, by the tensor and by the row, drawn at one scale.
-    With --buffer: models that run one after another and buffers of yours in one memory, with proof.
+    Prints the arena, its lower bound, the tensors at the peak, a picture, and the longest row step in instructions.
+    `kibi compile --plan` takes the output of --json. Several models, or --compare: their plans side by side, by the tensor
+    and by the row, drawn at one scale. With --buffer: models that run one after another and buffers of yours in one
+    memory, with proof.
     """
     given = _given(granularity, input_mode, external_outputs, ram, goal)
     if external_buffer:
@@ -126,6 +135,7 @@ def plan(
         raise PlanError(
             "--write-embedded-plan and --use-embedded-plan plan the file's first graph, as TFLM does. Leave --signature out."
         )
+    is_counted = check_one_plan(longest_step, is_one=not (is_comparison or buffer or writes or ascii_only))
     if write_embedded_plan is not None:
         planned, remark = embedded(models[0], write_embedded_plan, given)
     elif use_embedded_plan:
@@ -141,8 +151,9 @@ def plan(
         if path is not None:
             _draw(path, planned, as_png=path is png)
     places = _checkpoints(planned, is_comparison=is_comparison) if checkpoints else ()
+    counted = counted_step(planned[0].planned, target, longest_step) if is_counted else None
     if as_json:
-        _print_json(planned, places, as_list=is_comparison)
+        _print_json(planned, places, counted, as_list=is_comparison)
         return
     if is_comparison:
         _show_table(planned)
@@ -150,6 +161,8 @@ def plan(
         _show_ascii(planned[0])
     else:
         _show_picture(planned[0])
+    if counted is not None:
+        show_step(counted)
     if places:
         show_checkpoints(planned[0].planned, places)
     if remark:
@@ -271,8 +284,14 @@ def _checkpoints(planned: "list[ComparedPlan]", *, is_comparison: bool) -> "tupl
     return cheapest_places(planned[0].planned)
 
 
-def _print_json(planned: "list[ComparedPlan]", places: "tuple[CheckpointPlace, ...]", *, as_list: bool) -> None:
-    """One plan's record, with the places for checkpoints that were asked for; or a list of records."""
+def _print_json(
+    planned: "list[ComparedPlan]",
+    places: "tuple[CheckpointPlace, ...]",
+    counted: CountedStep | None,
+    *,
+    as_list: bool,
+) -> None:
+    """One plan's record, with its longest step and the places for checkpoints that were asked for; or a list of records."""
     from kibi.reports.plan_comparison import comparison_record  # noqa: PLC0415
     from kibi.reports.plan_record import plan_record  # noqa: PLC0415
 
@@ -280,7 +299,8 @@ def _print_json(planned: "list[ComparedPlan]", places: "tuple[CheckpointPlace, .
         print_json(comparison_record(planned))
     else:
         found = {"checkpoints": [asdict(each) for each in places]} if places else {}
-        print_json({**plan_record(planned[0].planned), **found})
+        step = {} if counted is None else counted.record
+        print_json({**plan_record(planned[0].planned), **step, **found})
 
 
 def _show_picture(planned: "ComparedPlan") -> None:
