@@ -37,6 +37,7 @@ from kibi.cli.terminal import byte_text, is_roomy, output, picture_columns, prin
 from kibi.cli.variants import chosen_variants
 from kibi.errors import OutputError, PlanError
 from kibi.files import write_file
+from kibi.text.json import json_text
 
 if TYPE_CHECKING:
     from kibi.reports.checkpoints import CheckpointPlace
@@ -75,6 +76,13 @@ def plan(
     time_limit: TimeLimit = None,
     compare: Annotated[bool, typer.Option("--compare", help="Show one model's plans side by side.")] = False,
     as_json: AsJson = False,
+    saved: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", show_default=False, parser=given_path,
+            help="Save the plan, as --json prints it, for `kibi compile --plan`; with --buffer the plan of all models.",
+        ),
+    ] = None,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw it as an SVG file.", parser=given_path, show_default=False)
     ] = None,
@@ -135,6 +143,8 @@ def plan(
         raise PlanError(
             "--write-embedded-plan and --use-embedded-plan plan the file's first graph, as TFLM does. Leave --signature out."
         )
+    if saved is not None and is_comparison:
+        raise PlanError("-o saves one plan. Give one model without --compare, or --buffer.")
     is_counted = check_one_plan(longest_step, is_one=not (is_comparison or buffer or writes or ascii_only))
     if write_embedded_plan is not None:
         planned, remark = embedded(models[0], write_embedded_plan, given)
@@ -145,13 +155,16 @@ def plan(
         planned = _planned(models, target, variants, without_pass, signature, decompress=decompress)
     if buffer:
         _check_together(compare=compare, drawn=svg or png, ascii_only=ascii_only, checkpoints=checkpoints)
-        show_together(planned, buffer, effort or 1, as_json=as_json)
+        show_together(planned, buffer, effort or 1, saved=saved, as_json=as_json)
         return
     for path in (svg, png):
         if path is not None:
             _draw(path, planned, as_png=path is png)
     places = _checkpoints(planned, is_comparison=is_comparison) if checkpoints else ()
     counted = counted_step(planned[0].planned, target, longest_step) if is_counted else None
+    if saved is not None:
+        write_file(saved, json_text(_record(planned[0], places, counted), indent=2).text.encode())
+        remark = "\n".join([*([remark] if remark else []), f"The plan is saved in {saved}, for `kibi compile --plan`."])
     if as_json:
         _print_json(planned, places, counted, as_list=is_comparison)
         return
@@ -291,16 +304,21 @@ def _print_json(
     *,
     as_list: bool,
 ) -> None:
-    """One plan's record, with its longest step and the places for checkpoints that were asked for; or a list of records."""
+    """One plan's record, or a list of records."""
     from kibi.reports.plan_comparison import comparison_record  # noqa: PLC0415
+
+    print_json(comparison_record(planned) if as_list else _record(planned[0], places, counted))
+
+
+def _record(
+    planned: "ComparedPlan", places: "tuple[CheckpointPlace, ...]", counted: CountedStep | None
+) -> dict[str, object]:
+    """One plan's record, with its longest step and the places for checkpoints that were asked for."""
     from kibi.reports.plan_record import plan_record  # noqa: PLC0415
 
-    if as_list:
-        print_json(comparison_record(planned))
-    else:
-        found = {"checkpoints": [asdict(each) for each in places]} if places else {}
-        step = {} if counted is None else counted.record
-        print_json({**plan_record(planned[0].planned), **step, **found})
+    found = {"checkpoints": [asdict(each) for each in places]} if places else {}
+    step = {} if counted is None else counted.record
+    return {**plan_record(planned.planned), **step, **found}
 
 
 def _show_picture(planned: "ComparedPlan") -> None:

@@ -10,6 +10,7 @@ from kibi.codegen import lives_c, memory_c
 from kibi.codegen.earlier import file_digest, obsolete_files
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.extras import NO_EXTRAS, Extras
+from kibi.codegen.joint_c import joint_header, least_lead
 from kibi.codegen.model_c import ModelText, body_text, model_text
 from kibi.codegen.project import cmake_lists, example_main
 from kibi.codegen.provenance import LICENSE, cmake_first_lines, digest, first_lines, license_text, of_weights
@@ -19,8 +20,9 @@ from kibi.ir import Graph, early_exits
 from kibi.kernels import closure, is_shipped
 from kibi.planner import Plan, PlannedModel
 from kibi.planner.plan import FORMAT, RegionUse
+from kibi.planner.together import JointPlan
 from kibi.targets import Target
-from kibi.text.c import CCode, code, identifier, include, lines, word
+from kibi.text.c import CCode, code, identifier, lines, word
 from kibi.text.file_name import FileName
 from kibi.text.file_text import FileText
 from kibi.text.json import JsonText, json_text
@@ -138,6 +140,7 @@ def generate(
     name: str | None = None,
     command: str | None = None,
     extras: Extras = NO_EXTRAS,
+    joint: JointPlan | None = None,
 ) -> Library:
     """The library as text: the same input gives the same bytes.
 
@@ -147,6 +150,7 @@ def generate(
         name: of the library; None: the first model's.
         command: what each file states that made it; None: the equal `kibi compile` line.
         extras: the optional parts that each model gets.
+        joint: the plan of all of them, if they were planned together: their plans are those of it.
 
     Raises:
         InputError: no model, two of one name, a name that would break the library, or two models that need one file's name.
@@ -157,15 +161,21 @@ def generate(
     library = identifier(name or names[0], "the library")
     made_by = command or _command([each.graph for each in models], target, extras)
     bindings = [EmitContext(each, target, extras=extras) for each in models]
+    if lead := least_lead(bindings, joint):
+        bindings = [EmitContext(each, target, extras=extras, least_lead=lead) for each in models]
     for b in bindings:
         _check_extras(b)
+    if joint is not None and extras.spare:
+        raise InputError(
+            "--spare lends bytes that a joint plan has given to its buffers. Leave it out, and plan a further --buffer for them."
+        )
     files = _Files(made_by, [b.graph for b in bindings])
     for b in bindings:
         files.add_model(b, model_text(b), b.graph)
         for body in b.with_subgraphs[1:]:
             files.add_model(body, body_text(body), b.graph)
-    if len(bindings) > 1:
-        files.add(FileName(f"{library.text}_models.h"), _joint_header(library, bindings))
+    if len(bindings) > 1 or joint is not None:
+        files.add(FileName(f"{library.text}_models.h"), joint_header(library, bindings, joint))
     every = [each for b in bindings for each in b.with_subgraphs]
     checkpoints = lives_c.KERNELS if extras.checkpoints else frozenset()
     shared = closure(checkpoints.union(*(b.kernels for b in every)), target.kernel_sets)
@@ -288,33 +298,6 @@ def _compiled(b: EmitContext) -> CompiledModel:
         variable_bytes=b.variable_bytes,
         extras=b.extras,
         arena_bytes=0 if b.regions else memory_c.arena_bytes(b),
-    )
-
-
-def _joint_header(library: CCode, bindings: Sequence[EmitContext]) -> CCode:
-    joint = code("")
-    if not any(b.regions for b in bindings):
-        joint = code(
-            """
-/* One arena of this size serves all models of this library, one after another: the largest, not the sum. */
-#define ${upper}_MODELS_ARENA_BYTES ${size}u
-#define ${upper}_MODELS_ARENA_ALIGNMENT ${alignment}u
-""",
-            upper=library.upper(),
-            size=max(map(memory_c.arena_bytes, bindings)),
-            alignment=max(memory_c.alignment(b, b.plan.region_names[0]) for b in bindings),
-        )
-    return code(
-        """\
-#ifndef ${upper}_MODELS_H
-#define ${upper}_MODELS_H
-
-${includes}${joint}
-#endif
-""",
-        upper=library.upper(),
-        includes=lines(include(FileName(f"{b.prefix.text}.h")) for b in bindings),
-        joint=joint,
     )
 
 
