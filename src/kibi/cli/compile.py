@@ -46,7 +46,7 @@ from kibi.errors import InputError
 from kibi.files import temporary_folder
 
 if TYPE_CHECKING:
-    from kibi.codegen import CompiledModel, Library
+    from kibi.codegen import Library
     from kibi.ir import Graph
     from kibi.planner import Plan
     from kibi.planner.together import JointPlan
@@ -243,7 +243,7 @@ def _record(library: "Library", directory: Path) -> dict[str, object]:
         {
             "model": each.graph.name,
             "source": each.graph.source,
-            "arena_bytes": _arena_bytes(each),
+            "arena_bytes": each.arena_bytes,
         }
         for each in library.models
     ]
@@ -256,11 +256,6 @@ def _record(library: "Library", directory: Path) -> dict[str, object]:
     }
 
 
-def _arena_bytes(model: "CompiledModel") -> int:
-    """Bytes of a model's arena, or of its regions together."""
-    return model.arena_bytes or model.plan.arena_bytes
-
-
 def _show(library: "Library", directory: Path, joint: "JointPlan | None") -> None:
     console = output()
     headers = [f"{library.name}_models.h"] if joint else [f"{each.graph.name}.h" for each in library.models]
@@ -270,7 +265,7 @@ def _show(library: "Library", directory: Path, joint: "JointPlan | None") -> Non
         [
             ("library", f"{library.name} for {library.target.name}, in {directory}"),
             ("files", f"{len(library.files)}, with {kernels} kernels; start with {', '.join(headers)}"),
-            *(("arena", f"{byte_text(_arena_bytes(each))} for {each.graph.name}") for each in library.models),
+            *(("arena", f"{byte_text(each.arena_bytes)} for {each.graph.name}") for each in library.models),
             *(show_joint(joint) if joint else ()),
         ],
     )

@@ -53,7 +53,8 @@ class CompiledModel:
         regions: the regions that `init` is given; none where there is one arena.
         variable_bytes: bytes in the struct of the tensors that keep their values between inferences.
         extras: its optional parts.
-        arena_bytes: bytes of its arena: those of the plan, after what a lease takes; 0 where it has regions.
+        arena_bytes: bytes of its arena, or of its regions together: those of the plan, after what a lease takes in each.
+        lead_bytes: of these, what a lease takes in the arena, or in each region.
         sequence_bytes: bytes in the struct of the number of the newest checkpoint.
     """
 
@@ -68,6 +69,7 @@ class CompiledModel:
     variable_bytes: int = 0
     extras: Extras = NO_EXTRAS
     arena_bytes: int = 0
+    lead_bytes: int = 0
     sequence_bytes: int = 0
 
     @property
@@ -79,6 +81,11 @@ class CompiledModel:
     def plan(self) -> Plan:
         """Its plan."""
         return self.planned.plan
+
+    @property
+    def region_bytes(self) -> tuple[int, ...]:
+        """Bytes of each region that `init` is given; of the arena where there are none."""
+        return tuple(self.lead_bytes + use.used_bytes for use in self.regions) or (self.arena_bytes,)
 
     def state_bytes(self, pointer_bytes: int = 4) -> int:
         """`sizeof` the model's struct where pointers have that many bytes."""
@@ -198,19 +205,8 @@ def _check_extras(b: EmitContext) -> None:
     """Checks that a plan allows the optional parts.
 
     Raises:
-        InputError: they need one arena that holds everything.
+        InputError: a checkpoint cannot save all that an inference needs.
     """
-    needs = [name for name in ("lease", "spare", "checkpoints") if getattr(b.extras, name)]
-    if needs and b.regions:
-        raise InputError(
-            f"{b.graph.source}: --{needs[0]} is for a model in one arena, and this plan has {len(b.regions)} regions. "
-            "Plan without regions, or leave it out."
-        )
-    if b.extras.checkpoints and b.streams:
-        raise InputError(
-            f"{b.graph.source}: rows that stream are lost with the power, so that no checkpoint can go on with them. Plan with "
-            "stored inputs, or leave --checkpoints out."
-        )
     if b.extras.checkpoints and b.external:
         name = b.graph.tensors[b.external[0]].name
         raise InputError(
@@ -297,7 +293,8 @@ def _compiled(b: EmitContext) -> CompiledModel:
         regions=b.regions,
         variable_bytes=b.variable_bytes,
         extras=b.extras,
-        arena_bytes=0 if b.regions else memory_c.arena_bytes(b),
+        arena_bytes=sum(b.lead_bytes + size for size in memory_c.region_sizes(b)),
+        lead_bytes=b.lead_bytes,
     )
 
 

@@ -135,8 +135,9 @@ class DeviceEngine:
             arena = self._core.allocate("arena", self._model.arena_bytes, alignment=alignment)
             self._call("init", self._state, arena, self._model.arena_bytes)
             return
-        sizes = [use.used_bytes for use in regions]
-        blocks = [self._core.allocate(use.name, use.used_bytes, alignment=alignment) for use in regions]
+        sizes = self._model.region_bytes
+        named = zip(regions, sizes, strict=True)
+        blocks = [self._core.allocate(use.name, size, alignment=alignment) for use, size in named]
         lists = []
         for name, numbers in (("regions", blocks), ("sizes", sizes)):
             lists.append(self._core.allocate(name, 4 * len(numbers), alignment=4))

@@ -186,7 +186,7 @@ def _measurement(
     instructions = [each.call.instructions for each in taken]
     stacks = [each.call.stack_bytes for each in taken]
     cycles = [each.call.cycles_estimate for each in taken if each.call.cycles_estimate is not None]
-    arena_bytes = model.arena_bytes or model.plan.arena_bytes
+    arena_bytes = model.arena_bytes
     ram = arena_bytes + engine.state_bytes + max(stacks) + image.data_bytes + image.bss_bytes
     most = taken[instructions.index(max(instructions))]
     return Measurement(
