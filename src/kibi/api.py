@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kibi.engines.tuning import Tuning
     from kibi.planner.plan import Plan, Run
     from kibi.planner.regions.file import Region
+    from kibi.planner.together import JointPlan
     from kibi.reports.measurement import Measurement
     from kibi.reports.verification import Verification
     from kibi.tflm.embedding import Embedding
@@ -242,7 +243,7 @@ def run(model: Graph, plan: "Plan | None", inputs: Sequence[Array] | Mapping[str
 @bounded
 def compile(  # noqa: A001 - the field's word; users write kibi.compile
     model: Graph | Sequence[Graph],
-    plan: "Plan | Sequence[Plan] | None",
+    plan: "Plan | Sequence[Plan] | JointPlan | None",
     directory: str | os.PathLike[str],
     *,
     target: str | Target | None = None,
@@ -258,7 +259,8 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
 
     Args:
         model: the graph, or several that share kernels and can share an arena.
-        plan: its plan, or one for each graph; None: default plans.
+        plan: its plan, or one for each graph; or a joint plan of `kibi.planner.together.plan_together`, whose buffers get macros;
+            None: default plans.
         directory: where to write; made when it is absent.
         target: the processor; None: the plan's, or Cortex-M4 without a plan.
         name: of the library; None: the first model's.
@@ -283,12 +285,17 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     from kibi.errors import InputError  # noqa: PLC0415
     from kibi.files import check_path  # noqa: PLC0415
     from kibi.planner import validate  # noqa: PLC0415
+    from kibi.planner.joint_file import validate_joint  # noqa: PLC0415
     from kibi.planner.plan import Plan  # noqa: PLC0415
+    from kibi.planner.together import JointPlan  # noqa: PLC0415
     from kibi.selection import goal_named  # noqa: PLC0415
 
     folder = check_path(directory, "directory")
     models = [model] if isinstance(model, Graph) else list(model)
-    given = [plan] if isinstance(plan, Plan) else list(plan or ())
+    joint = plan if isinstance(plan, JointPlan) else None
+    planned = [] if joint is None else list(validate_joint(models, joint))
+    parts = plan.plans if isinstance(plan, JointPlan) else plan
+    given = [parts] if isinstance(parts, Plan) else list(parts or ())
     if given and len(given) != len(models):
         raise InputError(f"{len(models)} models need as many plans; {len(given)} were given.")
     processor = _target(target or (given[0].target if given else _DEFAULT_TARGET))
@@ -299,9 +306,9 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
             f"the plan is for {others[0]}, not for {wanted}. Make it with goal={wanted.value!r}, or leave it out."
         )
     plans = given or [_default_plan(graph, processor, wanted.value) for graph in models]
-    planned = [validate(graph, each) for graph, each in zip(models, plans, strict=True)]
+    planned = planned or [validate(graph, each) for graph, each in zip(models, plans, strict=True)]
     extras = Extras.of(slices=slices, lease=lease, spare=spare, checkpoints=checkpoints)
-    library = generate(planned, processor, name=name, command=command, extras=extras)
+    library = generate(planned, processor, name=name, command=command, extras=extras, joint=joint)
     return write(library, folder)
 
 

@@ -101,7 +101,9 @@ def test_compile_of_several_models_shares_one_library(kibi: Kibi, glyphs: Path, 
     record = kibi("compile", glyphs, other, "-o", tmp_path / "lib", "--name", "pair", "--json").record
     assert [model["model"] for model in record["models"]] == ["glyphs", "dense"]
     assert (tmp_path / "lib" / "pair_models.h").is_file()
-    assert kibi("compile", glyphs, other, "-o", tmp_path / "lib", "--plan", other).code == 4
+    saved = tmp_path / "plan.json"
+    assert kibi("plan", glyphs, "-o", saved).code == 0
+    assert kibi("compile", glyphs, other, "-o", tmp_path / "lib", "--plan", saved).code == 4
     assert kibi("compile", glyphs, glyphs, "-o", tmp_path / "lib").code == 4
 
 

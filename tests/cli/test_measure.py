@@ -15,7 +15,7 @@ CONTRACT = {
     *("model", "target", "macs", "arena_bytes", "state_bytes", "stack_bytes", "ram_bytes", "code_bytes"),
     *("plan_table_bytes", "weights_bytes", "flash_bytes", "instructions", "cycles_estimate", "bit_exact", "oracle"),
     *("ops", "seeds", "varies_with_inputs", "instructions_min", "stack_bytes_min", "not_executed", "oracle_failure"),
-    "longest_step",
+    *("longest_step", "checkpoints"),
 }
 
 
@@ -161,3 +161,16 @@ def test_measure_in_slices_names_the_longest_step_and_checks_a_limit(kibi: Kibi,
     assert kibi("compile", glyphs, "--slice", str(longest["instructions"]), "-o", str(folder)).code == 0
     assert "glyphs_run_for" in (folder / "glyphs.h").read_text(encoding="utf-8")
     assert "--slices" in (folder / "glyphs.c").read_text(encoding="utf-8").splitlines()[1]
+
+
+def test_measure_of_checkpoints_says_what_saving_and_resuming_take(kibi: Kibi, glyphs: Path) -> None:
+    """Code, slots, the most instructions and stack, and each place that was measured; null without the option."""
+    assert kibi("measure", glyphs, "--json").record["checkpoints"] is None
+    record, done = (kibi("measure", glyphs, "--checkpoints", *words) for words in (("--json",), ()))
+    cost = record.record["checkpoints"]
+    assert f"checkpoints  {cost['code_bytes']:,} bytes of code, two slots of {cost['slot_bytes']:,} bytes" in done.out
+    assert f"checkpoint   at most {cost['checkpoint_instructions']:,} instructions, stack" in done.out
+    assert f"resume       at most {cost['resume_instructions']:,} instructions, stack" in done.out
+    assert len(cost["places"]) == 9
+    assert record.record["longest_step"] is not None
+    assert "--checkpoints is for C" in kibi("measure", glyphs, "--checkpoints", "--format", "plan").err

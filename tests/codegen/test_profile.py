@@ -6,12 +6,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import kibi
+from kibi.emulator import Core
 from kibi.frontends.tflite import parse_tflite
 from kibi.runtime import seeded_inputs
-from kibi.toolchain import build_program, compile_objects
+from kibi.toolchain import build_image, build_program, compile_objects
 from tests.engines.networks import residual_network
 from tests.support.choices import Seeded
 from tests.support.control_models import CONTROL_MODELS
@@ -43,6 +45,43 @@ int main(void)
 }
 """
 _PUSH = "static const int8_t row[64]; while (residual_expected_input(&model) >= 0) residual_push_row(&model, row);"
+_PROFILED = r"""
+#include <string.h>
+#include "residual.h"
+typedef struct {
+    int32_t number, steps;
+    uint32_t ticks;
+    char label[52];
+} record;
+static record *records;
+static int32_t count;
+static uint32_t time = 0xfffffff0u;
+void told(int32_t number, const char *label, int32_t steps, uint32_t ticks)
+{
+    record *const to = &records[count++];
+    to->number = number;
+    to->steps = steps;
+    to->ticks = ticks;
+    for (unsigned i = 0; i + 1u < sizeof to->label && label[i] != 0; ++i) {
+        to->label[i] = label[i];
+    }
+}
+uint32_t kibi_ticks(void)
+{
+    return time += 3u;
+}
+int32_t profiled(residual_t *model, void *arena, record *to, const int8_t *input);
+int32_t profiled(residual_t *model, void *arena, record *to, const int8_t *input)
+{
+    records = to;
+    count = 0;
+    if (residual_init(model, arena, RESIDUAL_ARENA_BYTES) != KIBI_OK) {
+        return -1;
+    }
+    HAND_OVER
+    return residual_invoke(model) == KIBI_OK ? count : -2;
+}
+"""
 _FUNCTION = "uint32_t kibi_ticks(void)\n{\n    return now();\n}"
 _MACRO = "uint32_t now(void);\n#define KIBI_TICKS() now()\n"
 
@@ -82,6 +121,47 @@ def test_generated_code_tells_of_the_operators_that_the_interpreter_runs(mode: s
 def _joined(calls: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     """The operators in their order, with the steps of neighbouring calls."""
     return [(label, sum(steps for _, steps in same)) for label, same in groupby(calls, key=lambda call: call[0])]
+
+
+@pytest.mark.parametrize("mode", ["stored", "streamed"])
+@pytest.mark.parametrize("target", ["cortex-m4", "cortex-m0plus"])
+def test_emulated_core_tells_of_the_operators_that_the_interpreter_runs(target: str, mode: str, tmp_path: Path) -> None:
+    """Numbers, labels, steps and ticks of each call on a device, and the same bits as without them."""
+    model = residual_network()
+    plan = kibi.plan(model, target, input=mode)
+    library = kibi.compile(model, plan, tmp_path)
+    _define(tmp_path, "#define KIBI_ON_OPERATOR told\n")
+    source = tmp_path / "profiled.c"
+    stored = "memcpy(residual_input(model, 0), input, RESIDUAL_INPUT_0_BYTES);"
+    kind = model.tensors[model.inputs[0]].type
+    pushed = (
+        f"for (int32_t i = 0; i < {kind.rows}; ++i) {{ residual_push_row(model, input + i * {kind.row_elements}); }}"
+    )
+    source.write_text(_PROFILED.replace("HAND_OVER", stored if mode == "stored" else pushed), encoding="utf-8")
+    sources = [*(tmp_path / name for name in library.sources), source]
+    entries, processor = ["profiled", "residual_output"], kibi.target(target)
+    core = Core(build_image(sources, processor, entries=entries, includes=[tmp_path], level="s"), processor)
+    inputs, heard = seeded_inputs(model, 4), list["OperatorRun"]()
+    state = core.allocate("state", library.model.state_bytes(), alignment=8)
+    arena, given = core.allocate("arena", plan.arena_bytes), core.allocate("input", inputs[0].nbytes)
+    records = core.allocate("records", 64 * 4 * len(plan.steps), fill=0)
+    core.write(given, inputs[0].tobytes())
+    count = core.call("profiled", state, arena, records, given).signed_value
+    read = core.read(records, 64 * count)
+    found = [
+        (*np.frombuffer(each[:12], "<i4").tolist(), each[12:].split(b"\0")[0].decode())
+        for each in (read[at : at + 64] for at in range(0, len(read), 64))
+    ]
+    interpreter = kibi.Interpreter(model, plan)
+    with interpreter.profile(heard.append):
+        wanted = interpreter.run(inputs)[0]
+    assert {ticks for _, _, ticks, _ in found} == {3}
+    assert _joined((label, steps) for _, steps, _, label in found) == _joined((run.label, run.steps) for run in heard)
+    nodes = interpreter.model.nodes
+    assert {label: number for number, _, _, label in found} == {
+        node.label: -1 if node.op.receives else node.source for node in nodes
+    }
+    assert core.read(core.call("residual_output", state, 0).value, wanted.nbytes) == wanted.tobytes()
 
 
 def test_operators_cost_no_byte_unless_they_are_asked_for(tmp_path: Path) -> None:

@@ -11,10 +11,8 @@ import kibi.demo
 from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.engines.engine import PAUSED
-from kibi.errors import InputError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
-from kibi.planner.regions.file import Region
 from kibi.reports.measurement import same_bits
 from kibi.runtime import seeded_inputs
 from tests.engines.networks import pooled_network, residual_network, two_input_network
@@ -131,13 +129,6 @@ def test_lease_changes_no_bit_of_any_output(wish: dict[str, str], target: str, t
         for seed in range(2):
             inputs = seeded_inputs(model, seed)
             assert same_bits(engine.run(inputs, slice_steps=3 if slices else None), kibi.run(model, None, inputs))
-
-
-def test_lease_of_a_model_in_regions_is_refused(tmp_path: Path) -> None:
-    """The error says what to leave out."""
-    plan = kibi.plan(_FIRST, regions=(Region("fast", 1 << 10, 1.0), Region("slow", 1 << 20, 2.0)), granularity="tensor")
-    with pytest.raises(InputError, match="--lease is for a model in one arena"):
-        kibi.compile(_FIRST, plan, tmp_path, lease=True)
 
 
 @pytest.mark.parametrize("wish", [{}, {"input": "external"}, {"input": "external", "output": "external"}], ids=str)

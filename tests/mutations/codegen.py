@@ -73,9 +73,9 @@ CODEGEN = (
     ),
     Mutation(
         "codegen.joint-arena-is-that-of-the-first-model",
-        "codegen/library.py",
-        "size=max(map(memory_c.arena_bytes, bindings)),",
-        "size=memory_c.arena_bytes(bindings[0]),",
+        "codegen/joint_c.py",
+        "_arena(library, _ONE_ARENA, max(map(memory_c.arena_bytes, bindings)), ",
+        "_arena(library, _ONE_ARENA, memory_c.arena_bytes(bindings[0]), ",
         "The arena that models share is the first one's, not the largest.",
         ("tests/codegen/test_library.py", "-k", "share_an_arena"),
     ),
@@ -238,6 +238,30 @@ CODEGEN = (
         "end = buffer.end - 1 + (buffer.tensor in graph.outputs",
         "A checkpoint lacks the bytes that only the next step reads.",
         ("tests/engines/test_checkpoints.py", "-k", "from_each_place"),
+    ),
+    Mutation(
+        "codegen.buffers-of-a-joint-plan-forget-the-lease",
+        "codegen/joint_c.py",
+        "offset=lead + each.offset",
+        "offset=each.offset",
+        "With a lease, the application's buffers begin at the offsets of the plan, on bytes of the models.",
+        ("tests/engines/test_joint.py",),
+    ),
+    Mutation(
+        "codegen.lease-guards-the-first-region-alone",
+        "codegen/lease_c.py",
+        "first, *others = memory_c.starts(b)",
+        "first, *others = memory_c.starts(b)[:1]",
+        "Somebody else's use of another region than the first goes unnoticed.",
+        ("tests/engines/test_pauses.py", "-k", "somebody"),
+    ),
+    Mutation(
+        "codegen.rows-that-were-pushed-are-not-passed-over",
+        "codegen/slices_c.py",
+        'code("    --left;"),',
+        'code("    left -= 0u;"),',
+        "An inference on a stream resumes at a later place than that of its checkpoint.",
+        ("tests/engines/test_pauses.py", "-k", "stream"),
     ),
 )
 """All of them."""

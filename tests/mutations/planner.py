@@ -228,5 +228,24 @@ _VALIDATION = (
     ),
 )
 
-PLANNER = (*_LIFETIMES, *_IN_PLACE, *_ORDERS, *_PLACEMENT, *_REGIONS, *_VALIDATION)
+_SHARED = (
+    Mutation(
+        "planner.joint-file-may-give-a-models-bytes-away",
+        "planner/joint_file.py",
+        "lives = (start + first < each.end) & (end + first > each.start)",
+        "lives = (start + first < each.start) & (end + first > each.end)",
+        "A joint plan is right whose buffer shares bytes with one of a model that begins or ends in its time.",
+        ("tests/planner/test_joint_file.py",),
+    ),
+    Mutation(
+        "planner.lives-of-all-regions-are-in-one",
+        "planner/lives.py",
+        "if buffer.size_bytes and buffer.region == wanted:",
+        "if buffer.size_bytes:",
+        "A checkpoint of one region saves bytes at the offsets of another.",
+        ("tests/engines/test_pauses.py", "-k", "in_regions"),
+    ),
+)
+
+PLANNER = (*_LIFETIMES, *_IN_PLACE, *_ORDERS, *_PLACEMENT, *_REGIONS, *_VALIDATION, *_SHARED)
 """All of them."""

@@ -270,7 +270,7 @@ def load_simplified(
     decompress: bool = False,
     signature: str | None = None,
     external_buffers: Sequence[str] = (),
-    plan: Path | None = None,
+    plan: "Path | Plan | None" = None,
 ) -> "Graph":
     """The model after the lossless passes; tensors in external buffers, also those of a saved plan, stay.
 
@@ -283,7 +283,8 @@ def load_simplified(
     from kibi.planner import load_plan  # noqa: PLC0415
 
     graph = kibi.load(path, signature, decompress=decompress)
-    saved = () if plan is None else _made(graph, load_plan(plan).external_buffers)
+    loaded = load_plan(plan) if isinstance(plan, Path) else plan
+    saved = () if loaded is None else _made(graph, loaded.external_buffers)
     return kibi.simplify(graph, without or (), [*external_buffers, *saved])
 
 
@@ -326,8 +327,17 @@ def compiler_named(name: str) -> str:
     return name
 
 
-def plan_for(graph: "Graph", target: "Target", path: Path | None, options: PlanOptions) -> "Plan":
+def plan_for(
+    graph: "Graph", target: "Target", path: Path | None, options: PlanOptions, part: "Plan | None" = None
+) -> "Plan":
     """The plan of a file, checked against the model; without a file, a new plan with the options.
+
+    Args:
+        graph: the model.
+        target: the processor.
+        path: the file, or None.
+        options: of a new plan.
+        part: the plan in the file, where that is a joint plan of several models.
 
     Raises:
         PlanError: the file holds no plan, or one that is wrong or for something else; or no plan has those options.
@@ -339,7 +349,7 @@ def plan_for(graph: "Graph", target: "Target", path: Path | None, options: PlanO
         return kibi.plan(graph, target, **options)
     if words := option_words(options):
         raise PlanError(f"{path} is a plan already, so that {' '.join(words)} cannot change it. Leave one of them out.")
-    loaded = load_plan(path)
+    loaded = part or load_plan(path)
     if loaded.target != target.name:
         raise PlanError(f"{path}: the plan is for {loaded.target!r}, not for {target.name!r}. Make it for that target.")
     try:

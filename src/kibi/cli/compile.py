@@ -38,6 +38,7 @@ from kibi.cli.arguments import (
     plan_for,
     plan_options,
 )
+from kibi.cli.joint import joint_plan, show_joint
 from kibi.cli.paths import given_model, given_path
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
@@ -45,9 +46,10 @@ from kibi.errors import InputError
 from kibi.files import temporary_folder
 
 if TYPE_CHECKING:
-    from kibi.codegen import CompiledModel, Library
+    from kibi.codegen import Library
     from kibi.ir import Graph
     from kibi.planner import Plan
+    from kibi.planner.together import JointPlan
     from kibi.targets import Target
 
 
@@ -105,14 +107,18 @@ def compile_models(
     options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
     processor = kibi.target(target) if slice_limit is None else emulated_target(target)
     extras = Extras.of(slices=slices or slice_limit is not None, lease=lease, spare=spare, checkpoints=checkpoints)
-    _check(models, name, plan)
+    joint = None if plan is None else joint_plan(plan, len(models))
+    _check(models, name, None if joint else plan)
     is_plan = format_named(file_format, core) == "plan"
+    if joint and (is_plan or tune):
+        raise InputError("a joint plan is for C, with its kernels. Leave --format and --tune out.")
     if is_plan and len(models) > 1:
         raise InputError(f"a plan file holds one model; {len(models)} were given. Compile them one by one.")
     if is_plan and extras != Extras():
         raise InputError(
             "--slices, --slice, --lease, --spare and --checkpoints are for C. A core runs any plan file in slices."
         )
+    parts = joint.plans if joint else (None,) * len(models)
     graphs = [
         load_simplified(
             model,
@@ -120,12 +126,12 @@ def compile_models(
             signature=signature,
             decompress=decompress,
             external_buffers=options["external_buffers"],
-            plan=plan,
+            plan=part or plan,
         )
-        for model in models
+        for model, part in zip(models, parts, strict=True)
     ]
     with working("compiling"):
-        plans = [plan_for(graph, processor, plan, options) for graph in graphs]
+        plans = [plan_for(graph, processor, plan, options, part) for graph, part in zip(graphs, parts, strict=True)]
         if name is not None and len(graphs) == 1:
             graphs, plans = [replace(graphs[0], name=name)], [replace(plans[0], model=name)]
         chosen = [
@@ -148,7 +154,7 @@ def compile_models(
             check_slices(graphs, plans, processor, slice_limit)
         library = kibi.compile(
             graphs,
-            plans,
+            replace(joint, plans=tuple(plans)) if joint else plans,
             directory,
             target=processor,
             name=name,
@@ -158,7 +164,7 @@ def compile_models(
     if as_json:
         print_json({**_record(library, directory), **({"tuning": tuning_record(tunings)} if tune else {})})
     else:
-        _show(library, directory)
+        _show(library, directory, joint)
         show_tunings(tunings)
 
 
@@ -237,7 +243,7 @@ def _record(library: "Library", directory: Path) -> dict[str, object]:
         {
             "model": each.graph.name,
             "source": each.graph.source,
-            "arena_bytes": _arena_bytes(each),
+            "arena_bytes": each.arena_bytes,
         }
         for each in library.models
     ]
@@ -250,21 +256,17 @@ def _record(library: "Library", directory: Path) -> dict[str, object]:
     }
 
 
-def _arena_bytes(model: "CompiledModel") -> int:
-    """Bytes of a model's arena, or of its regions together."""
-    return model.arena_bytes or model.plan.arena_bytes
-
-
-def _show(library: "Library", directory: Path) -> None:
+def _show(library: "Library", directory: Path, joint: "JointPlan | None") -> None:
     console = output()
-    headers = [f"{each.graph.name}.h" for each in library.models]
+    headers = [f"{library.name}_models.h"] if joint else [f"{each.graph.name}.h" for each in library.models]
     kernels = sum(file.endswith(".c") and file.startswith("kernels/") for file in library.files)
     facts(
         console,
         [
             ("library", f"{library.name} for {library.target.name}, in {directory}"),
             ("files", f"{len(library.files)}, with {kernels} kernels; start with {', '.join(headers)}"),
-            *(("arena", f"{byte_text(_arena_bytes(each))} for {each.graph.name}") for each in library.models),
+            *(("arena", f"{byte_text(each.arena_bytes)} for {each.graph.name}") for each in library.models),
+            *(show_joint(joint) if joint else ()),
         ],
     )
     say(console)

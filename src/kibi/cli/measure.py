@@ -7,6 +7,7 @@ import typer
 from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
+    Checkpoints,
     CompilerName,
     Decompress,
     ExternalBuffers,
@@ -34,9 +35,10 @@ from kibi.cli.arguments import (
     plan_for,
     plan_options,
 )
+from kibi.cli.measure_checkpoints import show_checkpoint_cost
 from kibi.cli.terminal import BAD, FIGURE, GOOD, facts, is_roomy, name_of, output, print_json, say, show, table, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
-from kibi.errors import MismatchError
+from kibi.errors import InputError, MismatchError
 from kibi.files import temporary_folder
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ def measure(
     tune: Tune = False,
     slices: Slices = False,
     slice_limit: SliceLimit = None,
+    checkpoints: Checkpoints = False,
     seed: Seed = 0,
     runs: Annotated[
         int | None,
@@ -95,6 +98,9 @@ def measure(
 
     options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
     processor, tool = emulated_target(target), compiler_named(compiler)
+    is_plan = format_named(file_format) == "plan"
+    if is_plan and checkpoints:
+        raise InputError("--checkpoints is for C. What a core's checkpoints take is in docs/plan-file.md.")
     graph = load_simplified(
         model,
         without_pass,
@@ -109,10 +115,11 @@ def measure(
         if tune:
             tuning, made = tuned(graph, made, options, is_given=plan is not None, compiler=tool, level=level)
             tunings = [tuning]
-        if format_named(file_format) == "plan":
+        if is_plan:
             found = kibi.measure_plan(graph, made, compiler=tool, level=level, seed=seed, runs=runs)
         else:
-            library = kibi.compile(graph, made, folder, slices=slices or slice_limit is not None)
+            has_slices = slices or slice_limit is not None
+            library = kibi.compile(graph, made, folder, slices=has_slices, checkpoints=checkpoints)
             found = kibi.measure(library, compiler=tool, level=level, seed=seed, runs=runs, oracle=not no_oracle)
     if as_json:
         print_json({**found.to_dict(), **({"tuning": tuning_record(tunings)} if tune else {})})
@@ -121,6 +128,8 @@ def measure(
         _show_totals(console, found, processor)
         say(console)
         _show_operators(console, found)
+        if found.checkpoints is not None:
+            show_checkpoint_cost(found.checkpoints)
         show_tunings(tunings)
     if not found.bit_exact:
         raise MismatchError(f"{graph.source}: the device's bits differ. Run `kibi verify` to find the operator.")

@@ -31,11 +31,13 @@ from kibi.cli.arguments import (
 from kibi.cli.offline import check_alone, embedded, followed
 from kibi.cli.paths import given_model, given_path
 from kibi.cli.plan_checkpoints import show_checkpoints
+from kibi.cli.plan_steps import CountedStep, check_one_plan, counted_step, show_step
 from kibi.cli.plan_together import show_together
 from kibi.cli.terminal import byte_text, is_roomy, output, picture_columns, print_json, say, show, table, working
 from kibi.cli.variants import chosen_variants
 from kibi.errors import OutputError, PlanError
 from kibi.files import write_file
+from kibi.text.json import json_text
 
 if TYPE_CHECKING:
     from kibi.reports.checkpoints import CheckpointPlace
@@ -74,6 +76,13 @@ def plan(
     time_limit: TimeLimit = None,
     compare: Annotated[bool, typer.Option("--compare", help="Show one model's plans side by side.")] = False,
     as_json: AsJson = False,
+    saved: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", show_default=False, parser=given_path,
+            help="Save the plan, as --json prints it, for `kibi compile --plan`; with --buffer the plan of all models.",
+        ),
+    ] = None,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw it as an SVG file.", parser=given_path, show_default=False)
     ] = None,
@@ -101,12 +110,20 @@ def plan(
     checkpoints: Annotated[
         bool, typer.Option("--checkpoints", help="Also say where an inference can be saved at the least cost.")
     ] = False,
+    longest_step: Annotated[
+        bool | None,
+        typer.Option(
+            "--longest-step/--no-longest-step", show_default=False,
+            help="Count the longest row step on the emulated core. Without: done where it takes a few seconds at most.",
+        ),
+    ] = None,
 ) -> None:  # fmt: skip
     """Plan a model's memory to the byte.
 
-    Prints the arena, its lower bound, the tensors at the peak, and a picture. `kibi compile --plan` takes the output of
-    --json. Several models, or --compare: their plans side by side, by the tensor and by the row, drawn at one scale.
-    With --buffer: models that run one after another and buffers of yours in one memory, with proof.
+    Prints the arena, its lower bound, the tensors at the peak, a picture, and the longest row step in instructions.
+    `kibi compile --plan` takes the output of --json. Several models, or --compare: their plans side by side, by the tensor
+    and by the row, drawn at one scale. With --buffer: models that run one after another and buffers of yours in one
+    memory, with proof.
     """
     given = _given(granularity, input_mode, external_outputs, ram, goal)
     if external_buffer:
@@ -126,6 +143,9 @@ def plan(
         raise PlanError(
             "--write-embedded-plan and --use-embedded-plan plan the file's first graph, as TFLM does. Leave --signature out."
         )
+    if saved is not None and is_comparison:
+        raise PlanError("-o saves one plan. Give one model without --compare, or --buffer.")
+    is_counted = check_one_plan(longest_step, is_one=not (is_comparison or buffer or writes or ascii_only))
     if write_embedded_plan is not None:
         planned, remark = embedded(models[0], write_embedded_plan, given)
     elif use_embedded_plan:
@@ -135,14 +155,18 @@ def plan(
         planned = _planned(models, target, variants, without_pass, signature, decompress=decompress)
     if buffer:
         _check_together(compare=compare, drawn=svg or png, ascii_only=ascii_only, checkpoints=checkpoints)
-        show_together(planned, buffer, effort or 1, as_json=as_json)
+        show_together(planned, buffer, effort or 1, saved=saved, as_json=as_json)
         return
     for path in (svg, png):
         if path is not None:
             _draw(path, planned, as_png=path is png)
     places = _checkpoints(planned, is_comparison=is_comparison) if checkpoints else ()
+    counted = counted_step(planned[0].planned, target, longest_step) if is_counted else None
+    if saved is not None:
+        write_file(saved, json_text(_record(planned[0], places, counted), indent=2).text.encode())
+        remark = "\n".join([*([remark] if remark else []), f"The plan is saved in {saved}, for `kibi compile --plan`."])
     if as_json:
-        _print_json(planned, places, as_list=is_comparison)
+        _print_json(planned, places, counted, as_list=is_comparison)
         return
     if is_comparison:
         _show_table(planned)
@@ -150,6 +174,8 @@ def plan(
         _show_ascii(planned[0])
     else:
         _show_picture(planned[0])
+    if counted is not None:
+        show_step(counted)
     if places:
         show_checkpoints(planned[0].planned, places)
     if remark:
@@ -271,16 +297,28 @@ def _checkpoints(planned: "list[ComparedPlan]", *, is_comparison: bool) -> "tupl
     return cheapest_places(planned[0].planned)
 
 
-def _print_json(planned: "list[ComparedPlan]", places: "tuple[CheckpointPlace, ...]", *, as_list: bool) -> None:
-    """One plan's record, with the places for checkpoints that were asked for; or a list of records."""
+def _print_json(
+    planned: "list[ComparedPlan]",
+    places: "tuple[CheckpointPlace, ...]",
+    counted: CountedStep | None,
+    *,
+    as_list: bool,
+) -> None:
+    """One plan's record, or a list of records."""
     from kibi.reports.plan_comparison import comparison_record  # noqa: PLC0415
+
+    print_json(comparison_record(planned) if as_list else _record(planned[0], places, counted))
+
+
+def _record(
+    planned: "ComparedPlan", places: "tuple[CheckpointPlace, ...]", counted: CountedStep | None
+) -> dict[str, object]:
+    """One plan's record, with its longest step and the places for checkpoints that were asked for."""
     from kibi.reports.plan_record import plan_record  # noqa: PLC0415
 
-    if as_list:
-        print_json(comparison_record(planned))
-    else:
-        found = {"checkpoints": [asdict(each) for each in places]} if places else {}
-        print_json({**plan_record(planned[0].planned), **found})
+    found = {"checkpoints": [asdict(each) for each in places]} if places else {}
+    step = {} if counted is None else counted.record
+    return {**plan_record(planned.planned), **step, **found}
 
 
 def _show_picture(planned: "ComparedPlan") -> None:

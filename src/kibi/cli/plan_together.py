@@ -4,42 +4,55 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, show, table
+from kibi.files import write_file
+from kibi.text.json import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from kibi.planner.together import JointPlan
     from kibi.reports.plan_comparison import ComparedPlan
 
 
-def show_together(planned: "Sequence[ComparedPlan]", texts: "Sequence[str]", effort: int, *, as_json: bool) -> None:
+def show_together(
+    planned: "Sequence[ComparedPlan]", texts: "Sequence[str]", effort: int, *, saved: "Path | None", as_json: bool
+) -> None:
     """Plans models and buffers together, and prints the result.
 
     Args:
         planned: the models with plans of their own, in the order in which they run.
         texts: the buffers, as `ApplicationBuffer.of` reads them.
         effort: how many times the usual work may be done.
+        saved: the file in which the plan is to be saved, or None.
         as_json: true to print one JSON object.
 
     Raises:
         PlanError: a text is no buffer, or its time is not that of these models, or a plan has regions.
+        OutputError: the file cannot be written.
     """
     from kibi.planner.together import ApplicationBuffer, plan_together  # noqa: PLC0415
 
     buffers = [ApplicationBuffer.of(text) for text in texts]
     made = plan_together([each.model for each in planned], [each.plan for each in planned], buffers, effort=effort)
+    if saved is not None:
+        write_file(saved, json_text(_record(planned, made), indent=2).text.encode())
     if as_json:
         print_json(_record(planned, made))
-    else:
-        _show(planned, made)
+        return
+    _show(planned, made)
+    if saved is not None:
+        say(output(), f"\nSaved in {saved}, for `kibi compile --plan`.")
 
 
 def _record(planned: "Sequence[ComparedPlan]", made: "JointPlan") -> dict[str, object]:
     from kibi.planner import PlannedModel  # noqa: PLC0415
+    from kibi.planner.plan import FORMAT  # noqa: PLC0415
     from kibi.reports.plan_record import plan_record  # noqa: PLC0415
 
     records = [plan_record(PlannedModel.of(each.model, plan)) for each, plan in zip(planned, made.plans, strict=True)]
     return {
+        "format": FORMAT,
         "arena_bytes": made.arena_bytes,
         "lower_bound_bytes": made.lower_bound_bytes,
         "proven_optimal": made.proven_optimal,

@@ -39,6 +39,7 @@ class EmitContext:
         name: what a graph inside of an operator is called; empty: the model's own name.
         is_subgraph: true if it is a graph inside of an operator.
         extras: the optional parts; a graph inside of an operator has none.
+        least_lead: the least bytes before the arena's first buffer, where there is a lease.
         written: the subgraphs that are bound so far, by their identity: operators that run the same one share it.
     """
 
@@ -47,6 +48,7 @@ class EmitContext:
     name: str = ""
     is_subgraph: bool = False
     extras: Extras = NO_EXTRAS
+    least_lead: int = 0
     written: "dict[int, EmitContext]" = field(default_factory=dict, repr=False)
 
     @property
@@ -249,7 +251,7 @@ class EmitContext:
         """Bytes of the arena before its first buffer, for the word of the lease."""
         if not self.extras.lease:
             return 0
-        return max((LEASE_BYTES, *(buffer.alignment for buffer in self.plan.buffers)))
+        return max((LEASE_BYTES, self.least_lead, *(buffer.alignment for buffer in self.plan.buffers)))
 
     @cached_property
     def identity(self) -> int:

@@ -109,13 +109,27 @@ $push;
 
 /* The number of the input whose row must come next; -1 when all rows have come. */
 int ${name}_expected_input(${name}_t *model);
-
+$row
 /* Forgets an inference that was begun: the first row is expected again. */
 void ${name}_rewind(${name}_t *model);
 """,
         name=b.prefix,
         which=which,
         push=_push_head(b),
+        row=_row_declaration(b),
+    )
+
+
+def _row_declaration(b: EmitContext) -> CCode:
+    """The declaration of the function by which a source finds its place after a checkpoint; nothing without checkpoints."""
+    if not b.extras.checkpoints:
+        return code("")
+    return code(
+        """
+/* The number of the row of this input that must come next; -1 when all rows have come. */
+int32_t ${name}_expected_row(${name}_t *model);
+""",
+        name=b.prefix,
     )
 
 
@@ -231,7 +245,7 @@ ${lease}    $advance /* all steps that need no row */
     return ${name}_waits_for(model);
 }
 
-$head
+${row}$head
 {
 ${checks}${report}    $run;
     return KIBI_OK;
@@ -241,10 +255,26 @@ ${checks}${report}    $run;
         advance=slices_c.all_steps(b),
         run=code("(void)$call", call=call) if b.extras.slices else call,
         is_missing=memory_c.is_missing(b),
+        row=_expected_row(b),
         head=_push_head(b),
         lease=lease_c.check_stream(b, takes=lease_c.computes_first(b), result=code("-1")),
         checks=checks,
         report=report(RowReceived),
+    )
+
+
+def _expected_row(b: EmitContext) -> CCode:
+    if not b.extras.checkpoints:
+        return code("")
+    return code(
+        """\
+int32_t ${name}_expected_row(${name}_t *model)
+{
+    return ${name}_expected_input(model) < 0 ? -1 : ${name}_waits_for_row(model);
+}
+
+""",
+        name=b.prefix,
     )
 
 

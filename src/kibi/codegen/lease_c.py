@@ -1,13 +1,14 @@
 """C text of the lease: a word before the arena's buffers says whose bytes they are, so that calls notice somebody else's use.
 
 The word is a number of the model's struct while the bytes are that model's. Where several inputs are in the arena, the lowest bits
-say which of them have been handed over since then, so that one which was written before somebody else's use is missed, too.
+say which of them have been handed over since then, so that one which was written before somebody else's use is missed, too. Where
+buffers are in regions, each region has such a word, the first one with these bits.
 """
 
+from kibi.codegen import memory_c
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.events_c import refuse
-from kibi.codegen.memory_c import of_region
-from kibi.text.c import CCode, code, hexadecimal, word
+from kibi.text.c import CCode, code, hexadecimal, lines, word
 
 _MOST_INPUTS = 16
 """The most inputs that are told apart; with more, the word says only whose the bytes are."""
@@ -31,30 +32,44 @@ def helpers(b: EmitContext) -> CCode:
     """The functions that read and write the word; nothing without a lease."""
     if not b.extras.lease:
         return code("")
+    own = code("(uint32_t)(uintptr_t)model * ${spread}u ^ $identity", spread=_SPREAD, identity=hexadecimal(b.identity))
+    first, *others = memory_c.starts(b)
+    words = [
+        code("    *(uint32_t *)(void *)($start - $lead) = own;\n", start=each, lead=b.lead_bytes) for each in others
+    ]
+    lost = [
+        code("*(const uint32_t *)(const void *)($start - $lead) != own", start=each, lead=b.lead_bytes)
+        for each in others
+    ]
+    refusal = code("")
+    if lost:
+        refusal = code("    if ($lost) {\n        return UINT32_MAX;\n    }\n", lost=code(" || ").join(lost))
     return code(
         """\
-/* The word before the arena's buffers, as far as it differs from that of this model: 0, or bits of the inputs that were handed
- * over, while the bytes are its own. */
+/* The word before the first buffer, as far as it differs from that of this model: 0, or bits of the inputs that were handed
+ * over, while the bytes are its own.$all */
 static uint32_t ${name}_lease(const ${name}_t *model)
 {
-    const uint32_t *const word = (const uint32_t *)(const void *)($arena - $lead);
-    return *word ^ (uint32_t)(uintptr_t)model * ${spread}u ^ $identity;
+    const uint32_t *const word = (const uint32_t *)(const void *)($start - $lead);
+    const uint32_t own = $own;
+${refusal}    return *word ^ own;
 }
 
 /* Makes the bytes this model's. */
 static void ${name}_take(${name}_t *model, uint32_t inputs)
 {
-    uint32_t *const word = (uint32_t *)(void *)($arena - $lead);
-    *word = (uint32_t)(uintptr_t)model * ${spread}u ^ $identity ^ inputs;
-}
+    uint32_t *const word = (uint32_t *)(void *)($start - $lead);
+    const uint32_t own = $own;
+    *word = own ^ inputs;
+${words}}
 """,
         name=b.prefix,
-        arena=of_region(
-            b, b.plan.region_names[0], code("model->$memory", memory=word("arena" if b.is_plain else "memory"))
-        ),
+        start=first,
         lead=b.lead_bytes,
-        spread=_SPREAD,
-        identity=hexadecimal(b.identity),
+        own=own,
+        all=code(" Each region has such a word.") if others else code(""),
+        refusal=refusal,
+        words=lines(words),
     )
 
 
@@ -101,11 +116,22 @@ def begin(b: EmitContext) -> CCode:
     return code("$take(model, 0u);", take=_call(b, "take"))
 
 
-def taken(b: EmitContext) -> CCode:
-    """The statement that takes the bytes with everything in them; nothing without a lease."""
+def taken(b: EmitContext, place: CCode) -> CCode:
+    """The statement that takes the bytes with everything in them; nothing without a lease.
+
+    Args:
+        b: what is written.
+        place: the number of steps of the inference that have run.
+    """
     if not b.extras.lease:
         return code("")
-    return code("    $take(model, ${every}u);\n", take=_call(b, "take"), every=_every(b))
+    begun = code("    model->has_begun = $place != 0u;\n", place=place) if b.streams else code("")
+    return begun + code("    $take(model, ${every}u);\n", take=_call(b, "take"), every=_every(b))
+
+
+def check_pause(b: EmitContext) -> CCode:
+    """The statement that refuses a call between two steps, where the bytes are somebody else's; nothing without a lease."""
+    return check_stream(b, takes=False) if b.streams else check(b)
 
 
 def check_stream(b: EmitContext, *, takes: bool, result: CCode | None = None) -> CCode:

@@ -10,6 +10,7 @@ from kibi.codegen import lives_c, memory_c
 from kibi.codegen.earlier import file_digest, obsolete_files
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.extras import NO_EXTRAS, Extras
+from kibi.codegen.joint_c import joint_header, least_lead
 from kibi.codegen.model_c import ModelText, body_text, model_text
 from kibi.codegen.project import cmake_lists, example_main
 from kibi.codegen.provenance import LICENSE, cmake_first_lines, digest, first_lines, license_text, of_weights
@@ -19,8 +20,9 @@ from kibi.ir import Graph, early_exits
 from kibi.kernels import closure, is_shipped
 from kibi.planner import Plan, PlannedModel
 from kibi.planner.plan import FORMAT, RegionUse
+from kibi.planner.together import JointPlan
 from kibi.targets import Target
-from kibi.text.c import CCode, code, identifier, include, lines, word
+from kibi.text.c import CCode, code, identifier, lines, word
 from kibi.text.file_name import FileName
 from kibi.text.file_text import FileText
 from kibi.text.json import JsonText, json_text
@@ -51,7 +53,8 @@ class CompiledModel:
         regions: the regions that `init` is given; none where there is one arena.
         variable_bytes: bytes in the struct of the tensors that keep their values between inferences.
         extras: its optional parts.
-        arena_bytes: bytes of its arena: those of the plan, after what a lease takes; 0 where it has regions.
+        arena_bytes: bytes of its arena, or of its regions together: those of the plan, after what a lease takes in each.
+        lead_bytes: of these, what a lease takes in the arena, or in each region.
         sequence_bytes: bytes in the struct of the number of the newest checkpoint.
     """
 
@@ -66,6 +69,7 @@ class CompiledModel:
     variable_bytes: int = 0
     extras: Extras = NO_EXTRAS
     arena_bytes: int = 0
+    lead_bytes: int = 0
     sequence_bytes: int = 0
 
     @property
@@ -77,6 +81,11 @@ class CompiledModel:
     def plan(self) -> Plan:
         """Its plan."""
         return self.planned.plan
+
+    @property
+    def region_bytes(self) -> tuple[int, ...]:
+        """Bytes of each region that `init` is given; of the arena where there are none."""
+        return tuple(self.lead_bytes + use.used_bytes for use in self.regions) or (self.arena_bytes,)
 
     def state_bytes(self, pointer_bytes: int = 4) -> int:
         """`sizeof` the model's struct where pointers have that many bytes."""
@@ -138,6 +147,7 @@ def generate(
     name: str | None = None,
     command: str | None = None,
     extras: Extras = NO_EXTRAS,
+    joint: JointPlan | None = None,
 ) -> Library:
     """The library as text: the same input gives the same bytes.
 
@@ -147,6 +157,7 @@ def generate(
         name: of the library; None: the first model's.
         command: what each file states that made it; None: the equal `kibi compile` line.
         extras: the optional parts that each model gets.
+        joint: the plan of all of them, if they were planned together: their plans are those of it.
 
     Raises:
         InputError: no model, two of one name, a name that would break the library, or two models that need one file's name.
@@ -157,15 +168,21 @@ def generate(
     library = identifier(name or names[0], "the library")
     made_by = command or _command([each.graph for each in models], target, extras)
     bindings = [EmitContext(each, target, extras=extras) for each in models]
+    if lead := least_lead(bindings, joint):
+        bindings = [EmitContext(each, target, extras=extras, least_lead=lead) for each in models]
     for b in bindings:
         _check_extras(b)
+    if joint is not None and extras.spare:
+        raise InputError(
+            "--spare lends bytes that a joint plan has given to its buffers. Leave it out, and plan a further --buffer for them."
+        )
     files = _Files(made_by, [b.graph for b in bindings])
     for b in bindings:
         files.add_model(b, model_text(b), b.graph)
         for body in b.with_subgraphs[1:]:
             files.add_model(body, body_text(body), b.graph)
-    if len(bindings) > 1:
-        files.add(FileName(f"{library.text}_models.h"), _joint_header(library, bindings))
+    if len(bindings) > 1 or joint is not None:
+        files.add(FileName(f"{library.text}_models.h"), joint_header(library, bindings, joint))
     every = [each for b in bindings for each in b.with_subgraphs]
     checkpoints = lives_c.KERNELS if extras.checkpoints else frozenset()
     shared = closure(checkpoints.union(*(b.kernels for b in every)), target.kernel_sets)
@@ -188,19 +205,8 @@ def _check_extras(b: EmitContext) -> None:
     """Checks that a plan allows the optional parts.
 
     Raises:
-        InputError: they need one arena that holds everything.
+        InputError: a checkpoint cannot save all that an inference needs.
     """
-    needs = [name for name in ("lease", "spare", "checkpoints") if getattr(b.extras, name)]
-    if needs and b.regions:
-        raise InputError(
-            f"{b.graph.source}: --{needs[0]} is for a model in one arena, and this plan has {len(b.regions)} regions. "
-            "Plan without regions, or leave it out."
-        )
-    if b.extras.checkpoints and b.streams:
-        raise InputError(
-            f"{b.graph.source}: rows that stream are lost with the power, so that no checkpoint can go on with them. Plan with "
-            "stored inputs, or leave --checkpoints out."
-        )
     if b.extras.checkpoints and b.external:
         name = b.graph.tensors[b.external[0]].name
         raise InputError(
@@ -287,34 +293,8 @@ def _compiled(b: EmitContext) -> CompiledModel:
         regions=b.regions,
         variable_bytes=b.variable_bytes,
         extras=b.extras,
-        arena_bytes=0 if b.regions else memory_c.arena_bytes(b),
-    )
-
-
-def _joint_header(library: CCode, bindings: Sequence[EmitContext]) -> CCode:
-    joint = code("")
-    if not any(b.regions for b in bindings):
-        joint = code(
-            """
-/* One arena of this size serves all models of this library, one after another: the largest, not the sum. */
-#define ${upper}_MODELS_ARENA_BYTES ${size}u
-#define ${upper}_MODELS_ARENA_ALIGNMENT ${alignment}u
-""",
-            upper=library.upper(),
-            size=max(map(memory_c.arena_bytes, bindings)),
-            alignment=max(memory_c.alignment(b, b.plan.region_names[0]) for b in bindings),
-        )
-    return code(
-        """\
-#ifndef ${upper}_MODELS_H
-#define ${upper}_MODELS_H
-
-${includes}${joint}
-#endif
-""",
-        upper=library.upper(),
-        includes=lines(include(FileName(f"{b.prefix.text}.h")) for b in bindings),
-        joint=joint,
+        arena_bytes=sum(b.lead_bytes + size for size in memory_c.region_sizes(b)),
+        lead_bytes=b.lead_bytes,
     )
 
 

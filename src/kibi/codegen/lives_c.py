@@ -4,10 +4,10 @@ from kibi.codegen import lease_c, slices_c
 from kibi.codegen.c_text import integer_type
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.events_c import fail, refuse, report
-from kibi.codegen.memory_c import of_region
+from kibi.codegen.memory_c import region_names, region_sizes, starts
 from kibi.eager.inference_events import CheckpointRead, CheckpointWritten
-from kibi.planner.lives import Life, lives, saved_bytes
-from kibi.text.c import CCode, code, comment, filled, hexadecimal
+from kibi.planner.lives import Life, every_life, lives, saved_bytes
+from kibi.text.c import CCode, code, comment, filled, hexadecimal, word
 
 KERNELS = frozenset({"kibi_newest_slot"})
 """The functions in C that checkpoints need, and what these need."""
@@ -19,13 +19,14 @@ _ABOUT = (
 )
 
 
-def _lives(b: EmitContext) -> tuple[Life, ...]:
-    return lives(b.graph, b.plan)
+def _lives(b: EmitContext) -> tuple[tuple[Life, ...], ...]:
+    """The lives of the bytes of each region, or of the arena."""
+    return tuple(lives(b.graph, b.plan, region) for region in region_names(b))
 
 
 def most_bytes(b: EmitContext) -> int:
     """The most bytes that a checkpoint has after its head."""
-    return b.variable_bytes + max(saved_bytes(_lives(b), len(b.plan.steps)))
+    return b.variable_bytes + max(saved_bytes(every_life(b.graph, b.plan), len(b.plan.steps)))
 
 
 def macros(b: EmitContext) -> CCode:
@@ -84,9 +85,20 @@ def definitions(b: EmitContext, ready: CCode) -> CCode:
 
 
 def _table(b: EmitContext) -> CCode:
-    found = [(life.offset, life.size_bytes, life.made, 2 * life.end + life.is_scratch) for life in _lives(b)]
-    if b.extras.spare:  # the end of the arena, which lives always
-        found.append((b.plan.arena_bytes, 0, 0, 2 * len(b.plan.steps) + 2))
+    found, ends = [], []
+    for size_bytes, region in zip(region_sizes(b), _lives(b), strict=True):
+        found += [(life.offset, life.size_bytes, life.made, 2 * life.end + life.is_scratch) for life in region]
+        if b.extras.spare:  # the end of the arena, which lives always
+            found.append((size_bytes, 0, 0, 2 * len(b.plan.steps) + 3))
+        ends.append(len(found))
+    divided = code("")
+    if len(ends) > 1:
+        divided = code(
+            "\n/* The regions' parts of it: where each ends. */\nstatic const $kind plan_region_ends[$count] = {$ends};\n",
+            kind=integer_type(ends),
+            count=len(ends),
+            ends=code(", ").join(code("$end", end=end) for end in ends),
+        )
     return code(
         """\
 ${about}typedef struct {
@@ -96,17 +108,46 @@ ${about}typedef struct {
 static const plan_life plan_lives[$count] = {
 ${entries}
 };
-""",
-        about=comment(_ABOUT),
+$divided""",
+        about=comment(_ABOUT if len(ends) == 1 else f"{_ABOUT} One region follows the other."),
         kind=integer_type([number for each in found for number in each]),
         count=len(found),
         entries=filled([code("{$a, $b, $c, $d}", a=a, b=b_, c=c, d=d) for a, b_, c, d in found]),
+        divided=divided,
     )
 
 
-def _arena(b: EmitContext) -> CCode:
-    memory = code("model->arena") if b.is_plain else code("model->memory")
-    return of_region(b, b.plan.region_names[0], memory)
+def _is_divided(b: EmitContext) -> bool:
+    return len(region_names(b)) > 1
+
+
+def _entries(b: EmitContext) -> int:
+    """The number of entries of the table."""
+    return sum(map(len, _lives(b))) + len(region_names(b)) * b.extras.spare
+
+
+def _next_region(b: EmitContext, reset: CCode) -> CCode:
+    """The statements with which a loop over the table comes to the next region; nothing where there is one."""
+    if not _is_divided(b):
+        return code("")
+    return code(
+        """\
+        while (i == (uint32_t)plan_region_ends[region]) {
+            ++region;
+${reset}        }
+""",
+        reset=reset,
+    )
+
+
+def _first_region(b: EmitContext) -> CCode:
+    """The statement before such a loop."""
+    return code("    uint32_t region = 0u;\n") if _is_divided(b) else code("")
+
+
+def _start(b: EmitContext, region: str) -> CCode:
+    """The pointer to the first byte of the region of that number, by the name of a variable."""
+    return code("model->memory[$region]", region=word(region)) if _is_divided(b) else starts(b)[0]
 
 
 def _spare(b: EmitContext, ready: CCode) -> CCode:
@@ -117,28 +158,31 @@ kibi_status ${name}_spare(const ${name}_t *model, uint32_t steps, void **from, s
 ${checks}    const uint32_t now = (uint32_t)model->done, left = ${steps}u - now;
     const uint32_t until = now + (steps < left ? steps : left);
     uint32_t reach = 0u, first = 0u, most = 0u;
-    for (uint32_t i = 0; i < ${count}u; ++i) {
+${region}    for (uint32_t i = 0; i < ${count}u; ++i) {
         const plan_life life = plan_lives[i];
         const uint32_t offset = (uint32_t)life.offset, end = offset + (uint32_t)life.bytes;
-        if ((uint32_t)life.made > until || (uint32_t)life.end >> 1 <= now) {
+${next}        if ((uint32_t)life.made > until || (uint32_t)life.end >> 1 <= now) {
             continue;
         }
         if (offset > reach && offset - reach > most) {
             first = reach;
             most = offset - reach;
-        }
+${where}        }
         reach = end > reach ? end : reach;
     }
-    *from = $arena + first;
+    *from = $start + first;
     *bytes = most;
     return KIBI_OK;
 }
 """,
         name=b.prefix,
-        checks=ready + refuse(code("from == NULL || bytes == NULL"), "KIBI_ERROR_NULL") + lease_c.check(b),
+        checks=ready + refuse(code("from == NULL || bytes == NULL"), "KIBI_ERROR_NULL") + lease_c.check_pause(b),
         steps=len(b.plan.steps),
-        count=len(_lives(b)) + 1,
-        arena=_arena(b),
+        region=_first_region(b) + (code("    uint32_t where = 0u;\n") if _is_divided(b) else code("")),
+        count=_entries(b),
+        next=_next_region(b, code("            reach = 0u;\n")),
+        where=code("            where = region;\n") if _is_divided(b) else code(""),
+        start=_start(b, "where"),
     )
 
 
@@ -172,10 +216,10 @@ static int ${name}_move_all(${name}_t *model, const kibi_slots *slots, unsigned 
     head->place = (uint32_t)model->done;
     head->bytes = 0u;
     head->crc = 0u;
-${state}    for (uint32_t i = 0; i < ${count}u; ++i) {
+${state}${region}    for (uint32_t i = 0; i < ${count}u; ++i) {
         const plan_life life = plan_lives[i];
-        if ((uint32_t)life.made <= head->place && head->place < (uint32_t)life.end >> 1 && ((uint32_t)life.end & 1u) == 0u) {
-            failed |= ${name}_move(slots, slot, head, is_written, $arena + life.offset, (uint32_t)life.bytes);
+${next}        if ((uint32_t)life.made <= head->place && head->place < (uint32_t)life.end >> 1 && ((uint32_t)life.end & 1u) == 0u) {
+            failed |= ${name}_move(slots, slot, head, is_written, $start + life.offset, (uint32_t)life.bytes);
         }
     }
     head->crc = kibi_crc32(head->crc, head, (uint32_t)offsetof(kibi_slot_head, crc));
@@ -184,8 +228,10 @@ ${state}    for (uint32_t i = 0; i < ${count}u; ++i) {
 """,
         name=b.prefix,
         state=state,
-        count=len(_lives(b)),
-        arena=_arena(b),
+        region=_first_region(b),
+        count=_entries(b) if _is_divided(b) else sum(map(len, _lives(b))),
+        next=_next_region(b, code("")),
+        start=_start(b, "region"),
     )
 
 
@@ -209,7 +255,7 @@ ${report}    return KIBI_OK;
 }
 """,
         name=b.prefix,
-        checks=ready + _slots_given() + lease_c.check(b),
+        checks=ready + _slots_given() + lease_c.check_pause(b) + _still_runs(b),
         identity=hexadecimal(b.identity),
         most=most_bytes(b),
         storage=fail("KIBI_ERROR_STORAGE", 2),
@@ -244,9 +290,16 @@ ${taken}${report}    return KIBI_OK;
         missing=fail("KIBI_ERROR_CHECKPOINT", 2),
         skip=slices_c.run_call(b, code("found.place"), skips=True),
         storage=fail("KIBI_ERROR_STORAGE", 2),
-        taken=lease_c.taken(b),
+        taken=lease_c.taken(b, code("found.place")),
         report=report(CheckpointRead),
     )
+
+
+def _still_runs(b: EmitContext) -> CCode:
+    """The check that no operator has ended an inference on a stream, whose place then says nothing."""
+    if not (b.streams and b.can_end):
+        return code("")
+    return refuse(code("model->is_stopped != 0"), "KIBI_ERROR_SEQUENCE")
 
 
 def _slots_given() -> CCode:

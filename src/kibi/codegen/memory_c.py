@@ -44,10 +44,22 @@ def base(b: EmitContext, tensor: Tensor, memory: CCode) -> CCode:
 
 def of_region(b: EmitContext, region: str, memory: CCode) -> CCode:
     """The pointer to a region's first byte."""
-    if b.is_plain:
-        return memory
-    names = [use.name for use in b.regions] or list(b.plan.region_names)
-    return code("$memory[$number]", memory=memory, number=names.index(region))
+    return memory if b.is_plain else code("$memory[$number]", memory=memory, number=region_names(b).index(region))
+
+
+def region_names(b: EmitContext) -> list[str]:
+    """The names of the regions that `init` is given, in their order; `arena` alone where there are none."""
+    return [use.name for use in b.regions] or [b.plan.region_names[0]]
+
+
+def region_sizes(b: EmitContext) -> list[int]:
+    """The bytes of buffers in each of these regions."""
+    return [use.used_bytes for use in b.regions] or [b.plan.arena_bytes]
+
+
+def starts(b: EmitContext) -> list[CCode]:
+    """The pointers that `model` has to the first byte of each of these regions."""
+    return [of_region(b, name, of_model(b)) for name in region_names(b)]
 
 
 def scratch(b: EmitContext, buffer: Buffer | None) -> CCode:
@@ -190,7 +202,7 @@ def _region_macros(b: EmitContext) -> CCode:
 """,
             name=region_macro(b, use.name),
             number=number,
-            bytes=use.used_bytes,
+            bytes=b.lead_bytes + use.used_bytes,
             alignment=alignment(b, use.name),
         )
         parts.append(part)
@@ -232,21 +244,19 @@ def in_region(b: EmitContext, constant: CCode) -> CCode:
 
 def init(b: EmitContext) -> CCode:
     """Returns the function that gives the model its memory."""
+    lead = code(" + $lead", lead=b.lead_bytes) if b.lead_bytes else code("")
     if not b.regions:
         checks = _checks(code("arena"), code("arena_bytes"), code("${upper}_ARENA", upper=b.upper), arena_bytes(b))
-        keep = code(
-            "    $memory = (uint8_t *)arena$lead;\n",
-            memory=code("model->arena") if b.is_plain else code("model->memory[0]"),
-            lead=code(" + $lead", lead=b.lead_bytes) if b.lead_bytes else code(""),
-        )
+        memory = code("model->arena") if b.is_plain else code("model->memory[0]")
+        keep = code("    $memory = (uint8_t *)arena$lead;\n", memory=memory, lead=lead)
     else:
         checks, keep = refuse(code("regions == NULL || region_bytes == NULL"), "KIBI_ERROR_NULL"), code("")
         for number, use in enumerate(b.regions):
             given, given_bytes = (
                 code("$name[$number]", name=name, number=number) for name in (code("regions"), code("region_bytes"))
             )
-            checks += _checks(given, given_bytes, region_macro(b, use.name), use.used_bytes)
-            keep += code("    model->memory[$number] = (uint8_t *)regions[$number];\n", number=number)
+            checks += _checks(given, given_bytes, region_macro(b, use.name), b.lead_bytes + use.used_bytes)
+            keep += code("    model->memory[$number] = (uint8_t *)regions[$number]$lead;\n", number=number, lead=lead)
     own = _regions(b) + len(b.external)
     cleared = lines(
         code("    model->memory[$number] = NULL;\n", number=number) for number in range(0 if b.is_plain else own)

@@ -82,7 +82,7 @@ $waits""",
         count=count,
         cursor=b.cursor_type,
         some=_some_steps(b, count, code("function"), 4),
-        waits=_waits(b, count, code("(int)plan_order[model->line].from + (int)model->function")),
+        waits=_waits(b, count, code("(int)plan_order[model->line].from + (int)model->function"), _row_of_lines()),
     )
 
 
@@ -113,15 +113,44 @@ $waits""",
         kind=kind,
         count=count,
         some=_some_steps(b, count, code("at[0]"), 3),
-        waits=_waits(b, count, code("(int)plan_order[model->line][0]")),
+        waits=_waits(
+            b,
+            count,
+            code("(int)plan_order[model->line][0]"),
+            code("    return (int32_t)plan_order[model->line][1] + model->step;\n"),
+        ),
     )
 
 
-def _waits(b: EmitContext, count: int, function: CCode) -> CCode:
-    """The function that says which input is waited for; nothing where none streams."""
+def _row_of_lines() -> CCode:
+    """The statements that return the row that is waited for, of an order in lines."""
+    return code(
+        """\
+    const plan_line at = plan_order[model->line];
+    const int32_t first = at.step + model->turn * at.further;
+    return (first > 0 ? first : 0) + model->step;
+"""
+    )
+
+
+def _waits(b: EmitContext, count: int, function: CCode, row: CCode) -> CCode:
+    """The functions that say which input is waited for, and with checkpoints which row of it; nothing where none streams."""
     if not b.streams:
         return code("")
-    return code(
+    if b.extras.checkpoints:
+        row = code(
+            """
+/* The row of it. */
+static int32_t ${prefix}_waits_for_row(const ${prefix}_t *model)
+{
+${row}}
+""",
+            prefix=b.prefix,
+            row=row,
+        )
+    else:
+        row = code("")
+    return row + code(
         """
 /* The input whose row is waited for; -1 at the end. */
 static int ${prefix}_waits_for(const ${prefix}_t *model)
@@ -176,18 +205,31 @@ def _call(b: EmitContext, count: int, function: CCode) -> list[CCode]:
 
 
 def _receive(b: EmitContext, function: CCode) -> list[CCode]:
-    """The statements that copy the row of a stream input."""
+    """The statements that copy the row of a stream input, or pass over it."""
     receiver = b.function(0) if b.receivers == 1 else code("receivers[$function]", function=function)
-    counted = [code("    ++model->done;")] if b.extras.counts else []
+    received = [
+        code("if (row == NULL) {"),
+        code("    return 0;"),
+        code("}"),
+        code("$receiver($memory, step, row);", receiver=receiver, memory=of_model(b)),
+        code("row = NULL;"),
+    ]
+    if b.extras.checkpoints:
+        received = [
+            code("if (skips != 0 && left == 0u) {"),
+            code("    return $paused;", paused=_PAUSED),
+            code("}"),
+            code("if (skips != 0) {"),
+            code("    --left;"),
+            code("} else {"),
+            *(code("    $each", each=each) for each in received),
+            code("}"),
+        ]
     return [
         code("if ($function < $receivers) {", function=function, receivers=b.receivers),
-        code("    if (row == NULL) {"),
-        code("        return 0;"),
-        code("    }"),
-        code("    $receiver($memory, step, row);", receiver=receiver, memory=of_model(b)),
-        code("    row = NULL;"),
+        *(code("    $each", each=each) for each in received),
         code("    ++model->step;"),
-        *counted,
+        *([code("    ++model->done;")] if b.extras.counts else []),
         code("    continue;"),
         code("}"),
     ]

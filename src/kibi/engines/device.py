@@ -1,6 +1,7 @@
 """The C library on an emulated core: the same calls, counted and guarded."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -25,19 +26,30 @@ class DeviceEngine:
         index: which of its models.
         compiler: `zig` or `gcc`.
         level: `0`, `1`, `2`, `3` or `s`.
+        sources: further C files, which include headers of the library.
+        entries: functions of these to keep.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
         EmulationError: the target is not emulated.
     """
 
-    def __init__(self, library: Library, index: int = 0, *, compiler: str = "zig", level: str = "s") -> None:
+    def __init__(
+        self,
+        library: Library,
+        index: int = 0,
+        *,
+        compiler: str = "zig",
+        level: str = "s",
+        sources: Sequence[Path] = (),
+        entries: Sequence[str] = (),
+    ) -> None:
         self._model = library.models[index]
-        sources, folder = written_sources(library)
+        own, folder = written_sources(library)
         self.image: Image = build_image(
-            sources,
+            [*own, *sources],
             library.target,
-            entries=entry_points(self._model),
+            entries=[*entry_points(self._model), *entries],
             compiler=compiler,
             level=level,
             includes=[folder],
@@ -45,8 +57,14 @@ class DeviceEngine:
         self._core = Core(self.image, library.target)
         self._operators = self._function_labels()
         self._state = self._core.allocate("state", self.state_bytes, alignment=8)
-        self._initialize(library.target.arena_alignment_bytes)
-        self._external = {tensor: self._external_buffer(number) for number, tensor in enumerate(self._model.external)}
+        self._memory = self._allocated(library.target.arena_alignment_bytes)
+        self._lists = self._listed()
+        kinds = [self._model.graph.tensors[tensor].type for tensor in self._model.external]
+        self._external = {
+            tensor: self._core.allocate(f"external {number}", kind.size_bytes, alignment=kind.dtype.size_bytes)
+            for number, (tensor, kind) in enumerate(zip(self._model.external, kinds, strict=True))
+        }
+        self.initialize()
         longest = max(self._model.graph.tensors[index].type.row_bytes for index in self._model.graph.inputs)
         self._row = self._core.allocate("row", longest, alignment=8, writable=False) if self._model.arrivals else 0
         self.last: Call | None = None
@@ -71,12 +89,7 @@ class DeviceEngine:
             InputError: an input does not fit.
             EmulationError: the core stopped.
         """
-        graph = self._model.graph
-        arrays = check_inputs(graph, inputs)
-        for number, (index, array) in enumerate(zip(graph.inputs, arrays, strict=True)):
-            if index not in graph.streamed_inputs:
-                place = self._external.get(index) or self._call("input", self._state, number).value
-                self._core.write(place, array.tobytes())
+        arrays = self.write_inputs(inputs)
         calls, self.slices = [], ()
         for number, row in self._model.arrivals:
             calls += self._in_slices(slice_steps, instruction_limit)
@@ -90,9 +103,29 @@ class DeviceEngine:
         status = self.last.signed_value
         for call in reversed(calls):
             self.last = call.then(self.last)
+        return [] if status == MORE_INPUT else self.outputs()
+
+    def write_inputs(self, inputs: Sequence[Array]) -> list[Array]:
+        """Writes the inputs that do not stream where an inference reads them, and returns all of them as arrays.
+
+        Args:
+            inputs: one array for each model input, of its shape and type.
+
+        Raises:
+            InputError: an input does not fit.
+        """
+        graph = self._model.graph
+        arrays = check_inputs(graph, inputs)
+        for number, (index, array) in enumerate(zip(graph.inputs, arrays, strict=True)):
+            if index not in graph.streamed_inputs:
+                place = self._external.get(index) or self._call("input", self._state, number).value
+                self._core.write(place, array.tobytes())
+        return arrays
+
+    def outputs(self) -> list[Array]:
+        """Returns the outputs of the last inference."""
+        graph = self._model.graph
         outputs: list[Array] = []
-        if status == MORE_INPUT:
-            return outputs
         for number, index in enumerate(graph.outputs):
             kind = graph.tensors[index].type
             data = self._core.read(self._call("output", self._state, number).value, kind.size_bytes)
@@ -124,41 +157,53 @@ class DeviceEngine:
         which = (number,) if len(self._model.graph.inputs) > 1 else ()
         return self._call("push_row", self._state, *which, self._row, instruction_limit=instruction_limit)
 
-    def _initialize(self, arena_alignment: int) -> None:
-        """Allocates blocks for the regions, aligned exactly as the library asks: code that relies on more alignment fails."""
-        plan = self._model.plan
+    @property
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """Address and size of the model's struct and of its arena, or regions."""
+        return ((self._state, self.state_bytes), *zip(self._memory, self._model.region_bytes, strict=True))
+
+    def initialize(self) -> None:
+        """Gives the model its memory."""
+        given = self._lists or (*self._memory, *self._model.region_bytes)
+        self._call("init", self._state, *given)
+        for number, (tensor, block) in enumerate(self._external.items()):
+            kind = self._model.graph.tensors[tensor].type
+            self._call("set_external_buffer", self._state, number, block, kind.size_bytes)
+
+    def _allocated(self, arena_alignment: int) -> tuple[int, ...]:
+        """Blocks for the regions, aligned exactly as the library asks: code that relies on more alignment fails."""
+        buffers = self._model.plan.buffers
         alignment = max(
-            (arena_alignment, 4 if self._model.extras.lease else 1, *(buffer.alignment for buffer in plan.buffers))
+            (arena_alignment, 4 if self._model.extras.lease else 1, *(buffer.alignment for buffer in buffers))
         )
-        regions = self._model.regions
-        if not regions:
-            arena = self._core.allocate("arena", self._model.arena_bytes, alignment=alignment)
-            self._call("init", self._state, arena, self._model.arena_bytes)
-            return
-        sizes = [use.used_bytes for use in regions]
-        blocks = [self._core.allocate(use.name, use.used_bytes, alignment=alignment) for use in regions]
+        names = [use.name for use in self._model.regions] or ["arena"]
+        named = zip(names, self._model.region_bytes, strict=True)
+        return tuple(self._core.allocate(name, size, alignment=alignment) for name, size in named)
+
+    def _listed(self) -> tuple[int, ...]:
+        """Addresses of the lists of regions and of their sizes; none where there is one arena."""
+        if not self._model.regions:
+            return ()
         lists = []
-        for name, numbers in (("regions", blocks), ("sizes", sizes)):
+        for name, numbers in (("regions", self._memory), ("sizes", self._model.region_bytes)):
             lists.append(self._core.allocate(name, 4 * len(numbers), alignment=4))
             self._core.write(lists[-1], np.array(numbers, np.uint32).tobytes())
-        self._call("init", self._state, *lists)
-
-    def _external_buffer(self, number: int) -> int:
-        """Returns the address of a block for a tensor in an external buffer."""
-        kind = self._model.graph.tensors[self._model.external[number]].type
-        block = self._core.allocate(f"external {number}", kind.size_bytes, alignment=kind.dtype.size_bytes)
-        self._call("set_external_buffer", self._state, number, block, kind.size_bytes)
-        return block
+        return tuple(lists)
 
     def _call(self, function: str, *arguments: int, instruction_limit: int = 1_000_000) -> Call:
         name = f"{self._model.graph.name}_{function}"
         call = self._core.call(name, *arguments, operators=self._operators, instruction_limit=instruction_limit)
         if function in ("invoke", "run_for") and call.signed_value == LIMIT_REACHED:
             raise LimitError(f"a loop of {self._model.graph.source}, in C on the emulated core,", While.most_turns)
-        if function not in ("input", "output") and call.value not in (0, MORE_INPUT, PAUSED):
+        if function not in ("input", "output"):
+            self._checked(name, call)
+        return call
+
+    def _checked(self, name: str, call: Call) -> None:
+        """Raises an error if a function returned one."""
+        if call.value not in (0, MORE_INPUT, PAUSED):
             reason = STATUS.get(call.signed_value, "unknown")
             raise EmulationError(f"{name} returned {call.signed_value} ({reason})", function=name)
-        return call
 
     def _label(self, node: int) -> str:
         return self._model.graph.nodes[node].label

@@ -37,6 +37,7 @@ def entry_points(model: CompiledModel) -> list[str]:
     names += ["run_for"] if model.extras.slices else []
     names += ["spare"] if model.extras.spare else []
     names += ["checkpoint", "resume"] if model.extras.checkpoints else []
+    names += ["expected_row"] if model.extras.checkpoints and model.arrivals else []
     return [f"{model.graph.name}_{name}" for name in names]
 
 

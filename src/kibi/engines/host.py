@@ -109,7 +109,7 @@ class HostEngine:
 
     def _initialize(self) -> None:
         """Guarded blocks for the regions, which begin at multiples of the guard's size."""
-        sizes = [use.used_bytes for use in self._model.regions] or [self._model.arena_bytes]
+        sizes = self._model.region_bytes
         places = [self._guarded(size) for size in sizes]
         if not self._model.regions:
             self._check("init", _POINTER(places[0]), ctypes.c_size_t(sizes[0]))

@@ -31,15 +31,22 @@ class Life:
     is_scratch: bool = False
 
 
-def lives(graph: Graph, plan: Plan) -> tuple[Life, ...]:
-    """Returns the lives of the bytes of a plan with one arena, by offset; buffers that follow in one place are one life."""
+def lives(graph: Graph, plan: Plan, region: str | None = None) -> tuple[Life, ...]:
+    """Returns the lives of the bytes of a plan's arena, by offset; buffers that follow in one place are one life.
+
+    Args:
+        graph: the graph that the plan's numbers mean.
+        plan: the plan.
+        region: which region's bytes are meant; None: those of the first, which is the arena where there are no regions.
+    """
+    wanted = plan.region_names[0] if region is None else region
     given = frozenset(graph.stored_inputs)
     found: list[Life] = []
     for buffer in plan.buffers:
         made = 0 if buffer.tensor in given else buffer.start + 1
         end = buffer.end + (buffer.tensor in graph.outputs and buffer.end == len(plan.steps))
         is_scratch = buffer.tensor is None and not any(graph.views[node].accumulates for node in buffer.nodes)
-        if buffer.size_bytes:
+        if buffer.size_bytes and buffer.region == wanted:
             found.append(Life(buffer.offset, buffer.size_bytes, made, end, is_scratch))
     return tuple(sorted(_beside(_after(found)), key=lambda life: (life.offset, life.made, life.size_bytes, life.end)))
 
@@ -76,6 +83,11 @@ def _beside(found: Sequence[Life]) -> list[Life]:
         else:
             joined.append(life)
     return joined
+
+
+def every_life(graph: Graph, plan: Plan) -> tuple[Life, ...]:
+    """Returns the lives of the bytes of all regions, one region after the other; each has offsets of its own."""
+    return tuple(life for region in plan.region_names for life in lives(graph, plan, region))
 
 
 def saved_bytes(found: Sequence[Life], steps: int) -> tuple[int, ...]:

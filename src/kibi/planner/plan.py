@@ -268,8 +268,21 @@ class Plan:
             PlanError: the text is no plan, or of another version.
         """
         try:
-            record = load_json(text)
-            saved = record.get("plan", record) if isinstance(record, dict) else record
+            return Plan.from_record(load_json(text))
+        except RecordError as error:
+            raise PlanError(f"the text is no saved plan: {error}. Make it again with `kibi plan --json`.") from None
+
+    @staticmethod
+    def from_record(record: object) -> "Plan":
+        """Returns the plan that JSON describes, as `from_json` does.
+
+        Raises:
+            PlanError: it describes none, or one of another version.
+        """
+        saved = record.get("plan", record) if isinstance(record, dict) else record
+        if isinstance(saved, dict) and "plans" in saved:
+            raise PlanError("this is a joint plan of several models. Give it to `kibi compile`, with these models.")
+        try:
             if isinstance(saved, dict) and saved.get("format") == FORMAT - 1:
                 text = f"the saved plan is of format {FORMAT - 1}, which the next version does not read; save it again"
                 warnings.warn(text, FutureWarning, stacklevel=2)

@@ -14,7 +14,7 @@ from kibi.planner.plan import Buffer, Plan
 from kibi.planner.planned_model import PlannedModel
 from kibi.planner.validation import validate
 
-_ALIGNMENT = 8
+BUFFER_ALIGNMENT = 8
 """The alignment in bytes of the application's buffers, which suits every type."""
 _SECONDS = 0.5
 """About how long placement may search with the usual effort; an amount of work."""
@@ -96,6 +96,12 @@ class JointPlan:
         """True if no placement needs less."""
         return self.arena_bytes == self.lower_bound_bytes
 
+    @property
+    def first_steps(self) -> tuple[int, ...]:
+        """The number of row steps that run before each model's."""
+        counts = [len(plan.steps) for plan in self.plans]
+        return tuple(sum(counts[:number]) for number in range(len(counts)))
+
 
 def plan_together(
     models: Sequence[Graph], plans: Sequence[Plan], buffers: Sequence[ApplicationBuffer], *, effort: int = 1
@@ -105,7 +111,7 @@ def plan_together(
     Args:
         models: in the order in which they run; what one leaves in its outputs is read before the next one begins.
         plans: one for each, with one arena; their orders stay, their placements do not.
-        buffers: of the application, of different names.
+        buffers: of the application, of different names: upper or lower case does not tell them apart.
         effort: how many times the usual work may be done.
 
     Raises:
@@ -137,7 +143,7 @@ def plan_together(
         buffers=tuple(PlacedBuffer(asked.name, asked.size_bytes, x.offset, x.start, x.end) for asked, x in named),
         arena_bytes=max(map(_top, placed)),
         lower_bound_bytes=found.lower_bound_bytes,
-        separate_bytes=apart + sum(-(-each.size_bytes // _ALIGNMENT) * _ALIGNMENT for each in buffers),
+        separate_bytes=apart + sum(-(-each.size_bytes // BUFFER_ALIGNMENT) * BUFFER_ALIGNMENT for each in buffers),
     )
 
 
@@ -184,10 +190,10 @@ def _own(planned: Sequence[PlannedModel], buffers: Sequence[ApplicationBuffer]) 
         PlanError: one is not in the time of the models, or has another one's name, or too many bytes.
     """
     names = [each.name for each in buffers]
-    if len(set(names)) < len(names):
-        raise PlanError(
-            f"two buffers are called {next(name for name in names if names.count(name) > 1)!r}. Rename one."
-        )
+    folded = [name.upper() for name in names]
+    if len(set(folded)) < len(folded):
+        name = next(name for name in names if folded.count(name.upper()) > 1)
+        raise PlanError(f"two buffers are called {name!r}, in upper or lower case. Rename one.")
     found, count = [], len(planned)
     for each in buffers:
         last = float(count) if each.last is None else each.last
@@ -201,7 +207,7 @@ def _own(planned: Sequence[PlannedModel], buffers: Sequence[ApplicationBuffer]) 
                 f"buffer {each.name!r} has {each.size_bytes} bytes. Give at least 1, and no more than memory has."
             )
         start, end = floor(_step(planned, each.first)), ceil(_step(planned, last))
-        found.append(Buffer(None, 0, 0, 0, 0, each.size_bytes, _ALIGNMENT, start, max(end, start + 1)))
+        found.append(Buffer(None, 0, 0, 0, 0, each.size_bytes, BUFFER_ALIGNMENT, start, max(end, start + 1)))
     return found
 
 

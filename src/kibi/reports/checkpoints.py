@@ -6,8 +6,8 @@ import numpy as np
 
 from kibi.codegen.lives_c import HEAD_BYTES
 from kibi.errors import InputError
-from kibi.planner import Handover, PlannedModel
-from kibi.planner.lives import lives, saved_bytes
+from kibi.planner import PlannedModel
+from kibi.planner.lives import every_life, saved_bytes
 
 _PARTS = 8
 """Parts of equal work into which an inference is divided; each has a cheapest place."""
@@ -35,20 +35,17 @@ def cheapest_places(planned: PlannedModel, parts: int = _PARTS) -> tuple[Checkpo
     """Returns the cheapest place of each part of an inference; parts are equal in multiply-accumulates.
 
     Args:
-        planned: a model and its plan, with one arena and stored inputs and outputs.
+        planned: a model and its plan, without external buffers.
         parts: the number of parts.
 
     Raises:
-        InputError: the plan is another one, of which nothing can be saved.
+        InputError: tensors are in external buffers, which no checkpoint saves.
     """
     graph, plan = planned.graph, planned.plan
-    if plan.regions or plan.external_buffers or {plan.input, plan.output} != {Handover.STORED}:
-        raise InputError(
-            f"{graph.source}: checkpoints are for a model in one arena that stores its inputs and outputs. Plan without regions, "
-            "streams and external buffers."
-        )
+    if any(tensor.is_external for tensor in graph.tensors):
+        raise InputError(f"{graph.source}: a checkpoint does not save external buffers. Plan without them.")
     order = plan.steps
-    sizes = saved_bytes(lives(graph, plan), len(order))
+    sizes = saved_bytes(every_life(graph, plan), len(order))
     fixed = HEAD_BYTES + sum(-(-graph.tensors[index].type.size_bytes // 8) * 8 for index in graph.variables)
     macs = np.cumsum(
         [0.0, *(graph.views[node].op.macs(graph.views[node]) / graph.views[node].steps for node, _ in order)]

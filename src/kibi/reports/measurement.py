@@ -15,6 +15,7 @@ from kibi.errors import MismatchError, OracleError
 from kibi.ir import counted_graphs
 from kibi.ops import is_custom
 from kibi.reports.branches import not_executed, usual_runs
+from kibi.reports.checkpoint_costs import CheckpointCost, checkpoint_cost
 from kibi.reports.slices import LongestStep, longest_step
 from kibi.runtime import Interpreter, seeded_inputs
 from kibi.toolchain import Image
@@ -61,6 +62,7 @@ class Measurement:
         not_executed: graphs inside of operators that none of them reached, so that nothing here is known of them.
         oracle_failure: how TFLM's build failed on this model, which does not concern Kibi's figures; None if it did not.
         longest_step: the row step that takes the most instructions; None for a library without slices.
+        checkpoints: what saving and resuming take; None for a library without checkpoints.
     """
 
     model: str
@@ -86,6 +88,7 @@ class Measurement:
     not_executed: tuple[str, ...]
     oracle_failure: str | None = None
     longest_step: LongestStep | None = None
+    checkpoints: CheckpointCost | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the facts as plain data, for JSON."""
@@ -144,6 +147,8 @@ def measure(
     found = _measurement(library, engine, taken, seeds, is_exact, not_executed(model.graph, executed))
     if model.extras.slices:
         found = replace(found, longest_step=longest_step(engine, model, seed=first, runs=runs))
+    if model.extras.checkpoints:
+        found = replace(found, checkpoints=checkpoint_cost(library, compiler=compiler, level=level, seed=first))
     if not oracle:
         return found
     try:
@@ -186,7 +191,7 @@ def _measurement(
     instructions = [each.call.instructions for each in taken]
     stacks = [each.call.stack_bytes for each in taken]
     cycles = [each.call.cycles_estimate for each in taken if each.call.cycles_estimate is not None]
-    arena_bytes = model.arena_bytes or model.plan.arena_bytes
+    arena_bytes = model.arena_bytes
     ram = arena_bytes + engine.state_bytes + max(stacks) + image.data_bytes + image.bss_bytes
     most = taken[instructions.index(max(instructions))]
     return Measurement(

@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 
-from kibi.codegen import CompiledModel, Library
+from kibi.codegen import CompiledModel, Extras, Library, generate, write
 from kibi.engines import DeviceEngine
 from kibi.errors import PlanError
+from kibi.files import temporary_folder
+from kibi.planner import PlannedModel
 from kibi.reports.branches import usual_runs
 from kibi.runtime import seeded_inputs
+from kibi.targets import Target
 
 _LEAST_RUNS = 3
 """The least number of inputs with which a limit is checked, because clamping may take an instruction more."""
@@ -82,6 +85,27 @@ def measured_longest_step(
     """Counts the steps of a model of a library with slices, written to disk; further arguments and errors as of `measure`."""
     engine = DeviceEngine(library, index, compiler=compiler, level=level)
     return longest_step(engine, library.models[index], seed=seed, runs=runs)
+
+
+def planned_longest_step(planned: PlannedModel, target: Target, *, most: int | None = None) -> LongestStep:
+    """Counts the steps of a model with a plan: its library with slices is compiled for that, and dropped.
+
+    Args:
+        planned: both.
+        target: the core, which is emulated.
+        most: the most instructions that an inference may take, or each row of one that streams; None: as of `DeviceEngine`.
+
+    Raises:
+        InputError: no C can be made of the model.
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: the core stopped, or an inference takes more instructions.
+    """
+    with temporary_folder() as folder:
+        library = write(generate([planned], target, extras=Extras(slices=True)), folder)
+        engine = DeviceEngine(library)
+        if most is not None:
+            engine.run(seeded_inputs(planned.graph, 0), instruction_limit=most)
+        return longest_step(engine, library.model)
 
 
 def check_slice(longest: LongestStep, most: int, target: str, source: str) -> None:
