@@ -68,12 +68,12 @@ RUNTIME = (
         ("tests/planfile/test_numpy.py::test_parameters_that_break_a_contract_are_refused_before_they_run",),
     ),
     Mutation(
-        "runtime.plan-files-on-numpy-repeat-steps",
+        "runtime.plan-files-on-numpy-have-more-steps",
         "planfile/in_numpy/machine.py",
-        "if step != done[number]:",
-        "if step < 0:",
-        "The order of a plan file may repeat steps, or leave some out.",
-        ("tests/planfile/test_numpy.py::test_order_that_repeats_a_step_is_refused",),
+        "if left < 0 or each.first + each.steps > node.steps or not each.steps:",
+        "if not each.steps:",
+        "Nothing limits the steps of a plan file's order.",
+        ("tests/planfile/test_numpy.py::test_order_of_more_steps_than_there_are_is_refused",),
     ),
 )
 """All of them."""

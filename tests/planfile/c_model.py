@@ -17,15 +17,12 @@ from kibi.toolchain import load_shared
 
 PAUSED = 2
 _ALIGNMENT = 64
-_WITH_LEASES = (
-    ("kibi_lease.h", "#define KIBI_CORE_LEASE 0", "#define KIBI_CORE_LEASE 1"),
-    ("kibi_lives.h", "#define KIBI_CORE_COUNTED 64", "#define KIBI_CORE_COUNTED 3"),
-)
+_WITH_LEASES = (("kibi_lease.h", "#define KIBI_CORE_LEASE 0", "#define KIBI_CORE_LEASE 1"),)
 
 
 @cache
 def library(*, lease: bool = False) -> ctypes.CDLL:
-    """A core with all kernels, with leases or without. The one with leases counts the steps of few nodes once for all."""
+    """A core with all kernels, with leases or without."""
     with tempfile.TemporaryDirectory() as folder:
         sources = written_core(tuple(PARAMS), target("host"), Path(folder))
         for name, off, on in _WITH_LEASES if lease else ():

@@ -16,15 +16,12 @@ from kibi.planfile.reader import PlanFile
 from kibi.planfile.records import (
     DIGEST_BYTES,
     GRAPH,
+    GROUP,
     HEADER,
-    LINE,
     NODE,
+    PLACE,
     PORT,
-    READ,
-    TENSOR,
     VARIABLE,
-    WINDOW,
-    WRITE,
     Record,
 )
 from kibi.targets import target
@@ -82,8 +79,7 @@ def fields_of(file: PlanFile) -> list[Field]:
     header, names = file.header, {kernel_id(name): name for name in PARAMS}
     records(HEADER, 0, 1)
     records(GRAPH, header["graphs"], header["graph_count"])
-    records(PORT, header["inputs"], header["input_count"])
-    records(PORT, header["outputs"], header["output_count"])
+    records(PORT, header["ports"], header["input_count"] + header["output_count"])
     records(VARIABLE, header["variables"], header["variable_count"])
     for number in range(header["variable_count"]):
         variable = file.record(VARIABLE, header["variables"] + number * VARIABLE.size_bytes)
@@ -92,20 +88,13 @@ def fields_of(file: PlanFile) -> list[Field]:
     for number in range(header["graph_count"]):
         graph = file.record(GRAPH, header["graphs"] + number * GRAPH.size_bytes)
         records(NODE, graph["nodes"], graph["node_count"])
-        records(TENSOR, graph["tensors"], graph["tensor_count"])
-        records(LINE, graph["lines"], graph["line_count"])
-        for each in range(graph["tensor_count"]):
-            tensor = file.record(TENSOR, graph["tensors"] + each * TENSOR.size_bytes)
-            if tensor["table"]:
-                found.append(Field(tensor["table"], 1 << tensor["placing"] - 2))
+        records(PLACE, graph["places"], graph["place_count"])
+        found.extend(Field(place, 2) for place in range(graph["runs"], graph["runs_end"], 2))
+        ends = 2 * (graph["input_count"] + graph["output_count"])
+        found.extend(Field(graph["ends"] + 4 * end, 4) for end in range(ends))
         for each in range(graph["node_count"]):
             node = file.record(NODE, graph["nodes"] + each * NODE.size_bytes)
-            records(READ, node["reads"], node["read_count"])
-            for number_of_read in range(node["read_count"]):
-                read = file.record(READ, node["reads"] + number_of_read * READ.size_bytes)
-                if read["window"]:
-                    records(WINDOW, read["window"], 1)
-            records(WRITE, node["writes"], node["output_count"] + node["state_count"])
+            records(GROUP, node["groups"], node["read_count"] + node["state_count"] + node["output_count"])
             if node["kernel_id"] in names:
                 found.extend(_params_of(file, node["params"], names[node["kernel_id"]]))
     return found

@@ -13,7 +13,8 @@ from kibi.kernels.params.layout import Layout
 from kibi.planfile.in_numpy.program import programs_of
 from kibi.planfile.in_numpy.registry import names
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import GRAPH, LINE, NODE
+from kibi.planfile.records import GRAPH, NODE
+from kibi.planfile.run_reader import runs_of
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
 from kibi.runtime import seeded_inputs
@@ -121,7 +122,7 @@ def test_mutants_run_or_are_refused(operator: str) -> None:
     target = _TARGETS[len(operator) % 2]
     file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph, target=target, goal="speed"))))
     refused = 0
-    for mutant in mutants(file, amount(8, 400), seed=len(operator)):
+    for mutant in mutants(file, amount(10, 400), seed=len(operator) + 1):
         try:
             NumpyPlanEngine(PlanFile(mutant)).run(seeded_inputs(graph, 0))
         except (PlanError, InputError, LimitError):
@@ -146,12 +147,13 @@ def test_parameters_that_break_a_contract_are_refused_before_they_run() -> None:
         NumpyPlanEngine(PlanFile(with_digest(data)))
 
 
-def test_order_that_repeats_a_step_is_refused() -> None:
-    """So an inference ends, whatever the lines of the order say."""
+def test_order_of_more_steps_than_there_are_is_refused() -> None:
+    """So an inference ends, whatever the runs say."""
     graph = graph_of(convolution(GEOMETRIES[3]))
     file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph, target="host", granularity="tensor"))))
-    data = bytearray(file.data)
-    line = file.record(GRAPH, file.header["graphs"])["lines"]
-    data[line + LINE.offsets["step"]] = 1  # from its second step on
-    with pytest.raises(PlanError, match="the order has step 1 of a node after 0 steps"):
+    data, record = bytearray(file.data), file.record(GRAPH, file.header["graphs"])
+    nodes = [file.record(NODE, record["nodes"])]
+    run = next(each for each in runs_of(file, record, nodes) if each.steps > 1)
+    data[run.offset - 2 : run.offset] = (30_000).to_bytes(2, "little")  # how many steps it has
+    with pytest.raises(PlanError, match="a run has no steps, or more than its node has"):
         NumpyPlanEngine(PlanFile(with_digest(data))).run(seeded_inputs(graph, 0))

@@ -35,7 +35,7 @@ def _compare(graph: Graph, *, target: str, turns: int = 2, **options: object) ->
     plan = kibi.plan(graph, target=target, **options)  # type: ignore[arg-type]
     file = PlanFile(plan_file(PlannedModel.of(graph, plan)))
     assert file.arena_bytes == plan.arena_bytes
-    engine, interpreter = CoreEngine(file, kernels=_KERNELS, trusts=True), kibi.Interpreter(graph, plan)
+    engine, interpreter = CoreEngine(file, kernels=_KERNELS), kibi.Interpreter(graph, plan)
     for turn in range(turns):
         inputs = seeded_inputs(graph, turn)
         expected = interpreter.run(inputs)

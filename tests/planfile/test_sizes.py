@@ -8,8 +8,8 @@ import pytest
 
 from kibi.engines.core import written_core
 from kibi.kernels.params import PARAMS
-from kibi.kernels.params.contract import Op, operations
-from kibi.planfile.core_c import contract_of
+from kibi.kernels.params.contract_operations import Op, operations
+from kibi.planfile.contracts import contract_of
 from kibi.planfile.kernel_lists import kernels_of
 from kibi.targets import target
 from kibi.toolchain import build_image

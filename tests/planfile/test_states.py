@@ -8,7 +8,8 @@ import kibi
 from kibi.kernels.params import PARAMS
 from kibi.kernels.params.contract import has_contract
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import DIGEST_BYTES, GRAPH, HEADER, TENSOR, VARIABLE
+from kibi.planfile.records import DIGEST_BYTES, GRAPH, HEADER, NODE, VARIABLE
+from kibi.planfile.run_reader import runs_of
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
 from tests.ops.comparison import graph_of
@@ -53,22 +54,20 @@ def _with_states_of(file: PlanFile, value: int) -> bytes:
 
 
 def _with_overlaps(file: PlanFile) -> Iterator[bytes]:
-    """Yields files of which one tensor lies over another one, or some bytes further; there is more memory than they need."""
+    """Yields files in which a pointer leads where another one does, or some bytes further. There is more state than needed."""
     graph = file.record(GRAPH, file.header["graphs"])
     whole = bytearray(file.data)
-    _put(whole, HEADER.offsets["arena_bytes"], file.header["arena_bytes"] + _MORE)
     _put(whole, HEADER.offsets["state_bytes"], file.header["state_bytes"] + _MORE)
-    _put(whole, file.header["graphs"] + GRAPH.offsets["arena_bytes"], graph["arena_bytes"] + _MORE)
-    tensors = [graph["tensors"] + TENSOR.size_bytes * k for k in range(graph["tensor_count"])]
-    memory = TENSOR.offsets["memory"]
-    size = next(each.size_bytes for each in TENSOR.fields if each.name == "memory")
-    for moved in tensors:
-        for other in tensors:
-            for distance in (-4, -2, 0, 1, 2, 4, 6, 16):
-                data = bytearray(whole)
-                data[moved + memory : moved + memory + size] = file.data[other + memory : other + memory + size]
-                _put(data, moved + TENSOR.offsets["base"], file.record(TENSOR, other)["base"] + distance)
-                yield with_digest(data)
+    nodes = [file.record(NODE, graph["nodes"] + k * NODE.size_bytes) for k in range(graph["node_count"])]
+    runs = list(runs_of(file, graph, nodes))
+    for run in runs:
+        for moved in range(len(run.entries)):
+            for other in range(len(run.entries)):
+                for distance in (-4, -2, 0, 1, 2, 4, 6, 16):
+                    data = bytearray(whole)
+                    place = run.offset + 2 * moved
+                    data[place : place + 2] = max(0, run.entries[other] + distance).to_bytes(2, "little")
+                    yield with_digest(data)
 
 
 def test_each_kernel_has_a_contract() -> None:

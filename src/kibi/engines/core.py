@@ -26,7 +26,7 @@ PAUSED = 2
 class _Position(ctypes.Structure):
     """`kibi_position`."""
 
-    _fields_ = tuple((name, ctypes.c_uint32) for name in ("line", "turn", "node", "step"))
+    _fields_ = tuple((name, ctypes.c_uint32) for name in ("run", "done"))
 
 
 class _Model(ctypes.Structure):

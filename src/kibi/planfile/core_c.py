@@ -1,27 +1,23 @@
 """The core as a library of C: the texts that run plan files, a table of kernels, and the kernels."""
 
-import re
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from kibi.dtypes import DType
-from kibi.errors import InternalError
 from kibi.kernels import closure, find, header_of
-from kibi.kernels.params import PARAMS
-from kibi.kernels.params.contract import REACHES, Op, contract_bytes, has_contract, operations
+from kibi.kernels.params.contract_operations import Op, operations
+from kibi.planfile.contracts import contract_of, kernel_parameters, kind_of
 from kibi.planfile.kernel_ids import ParamsForm, kernel_id
 from kibi.planfile.records import (
     MAGIC,
+    MANY,
     NOTHING,
     RECORDS,
     VERSION,
+    Bytes,
     Kind,
     Memory,
-    Placing,
-    Reading,
     Record,
 )
 from kibi.planfile.types import TYPES
@@ -33,8 +29,6 @@ CORE = Path(__file__).parent / "core"
 KERNELS = "kernels"
 _CHECKPOINTS = frozenset({"kibi_newest_slot"})
 """What checkpoints need of the kernels' folder."""
-_PARAMETER = re.compile(r"(?:const\s+)?(?P<type>\w+)[\s*]+(?:const\s*\*\s*)?(?P<name>\w+)\s*$")
-"""A parameter of a kernel: what it points to, and its name."""
 _TABLE_HEADER = code(
     """\
 /* The kernels of this core. */
@@ -57,8 +51,7 @@ extern const kibi_checked_kernels kibi_core_checked_kernels; /* the same, with w
 #endif
 """
 )
-_SIZES = {dtype.c: dtype.size_bytes for dtype in DType}
-_ENUMS = {"MEMORY": Memory, "PLACING": Placing, "READING": Reading, "KIND": Kind}
+_ENUMS = {"MEMORY": Memory, "BYTES": Bytes, "KIND": Kind}
 
 
 def core_texts(kernels: Iterable[str], target: Target) -> Mapping[FileName, CCode]:
@@ -129,6 +122,7 @@ def records_header() -> CCode:
 #define KIBI_FILE_MAGIC $magic
 #define KIBI_FILE_VERSION ${version}u
 #define KIBI_NOTHING $nothing
+#define KIBI_MANY $many
 $numbers
 $records
 #endif
@@ -136,6 +130,7 @@ $records
         magic=hexadecimal(MAGIC),
         version=VERSION,
         nothing=hexadecimal(NOTHING),
+        many=hexadecimal(MANY),
         numbers=lines([*numbers, *types]),
         records=code("\n").join(_struct(each) for each in RECORDS),
     )
@@ -166,13 +161,14 @@ def _table(kernels: list[str]) -> CCode:
     for kernel in kernels:
         form = ParamsForm.of(kernel)
         row = code(
-            "    {$id, call_$kernel, $pointers, ${words}u, ${graphs}u, ${conditions}u},\n",
+            "    {$id, call_$kernel, $pointers, ${words}u, ${graphs}u, ${conditions}u, ${kind}u},\n",
             id=hexadecimal(kernel_id(kernel)),
             kernel=word(kernel),
             pointers=hexadecimal(form.pointers),
             words=form.words,
             graphs=form.first_subgraph,
             conditions=form.conditions,
+            kind=int(kind_of(kernel)),
         )
         rows.append(row)
     return code(
@@ -218,21 +214,10 @@ const kibi_checked_kernels kibi_core_checked_kernels = {&kibi_core_kernels, cont
     )
 
 
-def contract_of(kernel: str) -> bytes:
-    """Returns the contract of one of Kibi's own kernels, as bytes."""
-    if not has_contract(PARAMS[kernel]):
-        return bytes((Op.SMALL, 1, Op.SMALL, 0, Op.LE, Op.END))  # nothing keeps to it
-    types = {name: kind for kind, name in _parameters(kernel)}
-    sizes = [_SIZES.get(types.get(name, "void"), 1) for name in ("rows", "output")]
-    return contract_bytes(kernel, PARAMS[kernel], *sizes)
-
-
 def _features(kernels: list[str]) -> CCode:
     """The header that says what the kernels ask of the core: the rest of it is left out when it is compiled."""
     forms = [ParamsForm.of(kernel) for kernel in kernels]
-    parts = [part for kernel in kernels for part in operations(contract_of(kernel))]
-    used = {operation for operation, _ in parts}
-    inputs = (operands[0] for operation, operands in parts if operation in (Op.INPUT, Op.INPUTS, Op.TABLE_INPUTS))
+    used = {operation for kernel in kernels for operation, _ in operations(contract_of(kernel))}
     runs_graphs = any(form.first_subgraph < form.words for form in forms)
     numbers = (code("#define KIBI_OP_$name ${value}u\n", name=word(each.name), value=each.value) for each in Op)
     uses = (code("#define KIBI_USES_$name ${value}\n", name=word(each.name), value=int(each in used)) for each in Op)
@@ -246,8 +231,6 @@ def _features(kernels: list[str]) -> CCode:
 #define KIBI_CORE_GRAPHS $graphs
 /* Kernels have states, or run graphs: they may end an inference early. */
 #define KIBI_CORE_ENDS_EARLY $ends
-/* Kernels look for a row that is inside of an input. */
-#define KIBI_CORE_REACHES $reaches
 
 /* The operations of contracts, */
 $numbers
@@ -256,39 +239,32 @@ $uses
 #endif
 """,
         graphs=int(runs_graphs),
-        ends=int(runs_graphs or Op.STATE in used),
-        reaches=int(any(kind & REACHES for kind in inputs)),
+        ends=int(runs_graphs or any(name == "states" for kernel in kernels for _, name in kernel_parameters(kernel))),
         numbers=lines(numbers),
         uses=lines(uses),
     )
 
 
-@cache
-def _parameters(kernel: str) -> tuple[tuple[str, str], ...]:
-    """Returns what a kernel's parameters point to, and their names, as its header declares them."""
-    text = find(header_of(kernel), ("portable", "host")).read_text(encoding="utf-8")
-    found = re.search(rf"^void {kernel}\((?P<parameters>[^)]*)\);", text, re.MULTILINE)
-    if found is None:
-        raise InternalError(f"{header_of(kernel)} declares no {kernel}")
-    each = (_PARAMETER.search(part) for part in found["parameters"].split(","))
-    return tuple((match["type"], match["name"]) for match in each if match is not None)
-
-
 def _call(kernel: str) -> CCode:
     """The function that calls a kernel."""
+    names = {"outputs": code("rest->outputs"), "states": code("rest->states"), "step": code("rest->step")}
+    parameters = kernel_parameters(kernel)
     given = (
-        code("(const $kind *const *)call->rows", kind=word(kind))
-        if name == "rows"
-        else code("call->$name", name=word(name))
-        for kind, name in _parameters(kernel)
+        code("(const $kind *const *)rows", kind=word(kind)) if name == "rows" else names.get(name, word(name))
+        for kind, name in parameters
     )
+    taken = {name for _, name in parameters}
+    unused = code("    (void)output;\n") if "output" not in taken else code("")
+    if not taken & names.keys():
+        unused = code("    (void)rest;\n")
     return code(
         """\
-static void call_$kernel(const kibi_call *call)
+static void call_$kernel(void *output, const void *const *rows, const void *params, void *scratch, const kibi_rest *rest)
 {
-    $kernel($given);
+$unused    $kernel($given);
 }
 """,
         kernel=word(kernel),
+        unused=unused,
         given=code(", ").join(given),
     )

@@ -20,9 +20,9 @@ from kibi.planfile.records import (
     MAGIC,
     NODE,
     PORT,
-    TENSOR,
     VERSION,
     Kind,
+    Memory,
     Record,
 )
 from kibi.planfile.types import TYPES
@@ -186,32 +186,28 @@ class PlanFile:
         return [np.ascontiguousarray(each) for each in inputs]
 
     def _ports(self, role: str) -> tuple[Port, ...]:
-        tensors = self.record(GRAPH, self.header["graphs"])["tensors"]
-        found = []
-        for number in range(self.header[f"{role}_count"]):
-            place = self.header[f"{role}s"] + number * PORT.size_bytes
-            port = self.record(PORT, place)
-            scale = float(PORT.read(self.data, place)["scale"])
-            tensor = self.record(TENSOR, tensors + port["tensor"] * TENSOR.size_bytes)
-            if port["type"] >= len(TYPES):
-                raise PlanError(
-                    f"{role} {number} of the plan file has the type {port['type']}, which there is not. {_REMEDY}"
-                )
-            shape = tuple(self.words(port["shape"], port["rank"]))
-            external = tensor["memory"] - 3 if tensor["memory"] >= 3 else None
-            one = Port(
-                self._text(port["name"]),
-                TYPES[port["type"]],
-                shape,
-                scale,
-                port["zero_point"],
-                tensor["rows"],
-                external,
+        first = 0 if role == "input" else self.header["input_count"]
+        return tuple(self._port(role, number, first + number) for number in range(self.header[f"{role}_count"]))
+
+    def _port(self, role: str, number: int, index: int) -> Port:
+        place = self.header["ports"] + index * PORT.size_bytes
+        port = self.record(PORT, place)
+        if port["type"] >= len(TYPES):
+            raise PlanError(
+                f"{role} {number} of the plan file has the type {port['type']}, which there is not. {_REMEDY}"
             )
-            if one.size_bytes != tensor["rows"] * tensor["row_bytes"]:
-                raise PlanError(f"{role} {number} of the plan file has another size than its tensor. {_REMEDY}")
-            found.append(one)
-        return tuple(found)
+        one = Port(
+            self._text(port["name"]),
+            TYPES[port["type"]],
+            tuple(self.words(port["shape"], port["rank"])),
+            float(PORT.read(self.data, place)["scale"]),
+            port["zero_point"],
+            port["rows"],
+            port["memory"] - Memory.EXTERNAL if Memory.EXTERNAL <= port["memory"] < Memory.NULL else None,
+        )
+        if one.size_bytes != port["rows"] * port["row_bytes"]:
+            raise PlanError(f"{role} {number} of the plan file has another size than its rows. {_REMEDY}")
+        return one
 
     def _text(self, offset: int) -> str:
         if not offset:

@@ -13,12 +13,10 @@ from kibi.errors import InternalError
 
 MAGIC = 0x4942494B
 """The first four bytes, `KIBI`."""
-VERSION = 1
+VERSION = 2
 """Of the records below. A core refuses every other one."""
 DIGEST_BYTES = 32
 """Of the SHA-256 at the end of a file, of all bytes before it."""
-NOBODY = 0xFFFF
-"""The producer of a tensor that no node makes."""
 NOTHING = 0xFFFFFFFF
 """The offset of what is not there: scratch of a node that needs none."""
 
@@ -121,45 +119,30 @@ class Record:
 
 
 class Memory(IntEnum):
-    """Where the rows of a tensor are; numbers from `EXTERNAL` on are external buffers, in their order."""
+    """Where bytes are; numbers from `EXTERNAL` on are external buffers, in their order."""
 
     ARENA = 0
     STATE = 1
     FILE = 2
     EXTERNAL = 3
+    NULL = 255
+    """Nowhere: a null pointer."""
 
 
-class Placing(IntEnum):
-    """How the place of a row follows from its number."""
+class Bytes(IntFlag):
+    """What is special about the pointers of a group."""
 
-    LINEAR = 0
-    """At `row * step`."""
-    RING = 1
-    """At `row % period * step`."""
-    BYTES = 2
-    """At `table[row] * step`, where the table has bytes."""
-    HALVES = 3
-    """At `table[row] * step`, where the table has 16-bit numbers."""
-    WORDS = 4
-    """At `table[row] * step`, where the table has 32-bit numbers."""
-
-
-class Reading(IntFlag):
-    """How a step reads an input."""
-
-    SHARED = 1
-    """All batches of steps read the one batch of rows."""
-    OUTSIDE = 2
-    """Some steps reach rows outside of the input: these are replaced by the filler, or by a null pointer."""
-    SINGLE = 4
-    """Each step reads the one row with its own number."""
+    NULLABLE = 1
+    """Some of them may be null."""
+    REACHES = 2
+    """One of them at least is not null in each step."""
 
 
 class Kind(IntFlag):
     """What is special about a node."""
 
     ACCUMULATES = 1
-    """Each step is given the first row of the outputs: the last step alone writes to them."""
+    """The last step alone writes to the outputs; its scratch keeps its bytes from the first step to the last."""
     EXITS = 2
     """The inference ends after its last step where the first number of its first state is not 0."""
     LOOPS = 4
@@ -168,6 +151,14 @@ class Kind(IntFlag):
     """A step stores a row that the caller pushes; there is no kernel."""
     CONTROLS = 16
     """The kernel runs graphs."""
+    COUNTS = 32
+    """Its runs say the number of their first step; its steps come once each, in ascending order."""
+    GIVES = 64
+    """What the pointers of its inputs that are not null give in a step fits into its output."""
+
+
+MANY = 0x8000
+"""In the first number of a run: it has several steps, and says how many."""
 
 
 def _fields(*rows: tuple[str, str, str]) -> tuple[RecordField, ...]:
@@ -179,18 +170,16 @@ HEADER = Record(
     "The first record: how large everything is, and where the rest begins.",
     _fields(
         ("magic", "u32", "`KIBI`: 0x4942494B"),
-        ("version", "u16", "of the format: 1. A core refuses every other one"),
+        ("version", "u16", "of the format: 2. A core refuses every other one"),
         ("required", "u16", "features that a core must know, as bits: 0. A core refuses a bit that it does not know"),
         ("file_bytes", "u32", "of the whole file, digest included: a multiple of 4"),
         ("optional", "u16", "features that a core may ignore, as bits: 0"),
         ("alignment", "u16", "of the file's first byte in memory: 4, or 8 where constants have 64 bits"),
-        ("arena_bytes", "u32", "of the arena"),
-        ("arena_alignment", "u32", "of the arena's first byte: a power of two, 1 ... 64"),
-        ("state_bytes", "u32", "of the memory of variables: a multiple of 8; 0 where there are none"),
+        ("arena_bytes", "u32", "of the arena: at most 2^31 - 1"),
+        ("state_bytes", "u32", "of the memory of variables: a multiple of 8, at most 2^31 - 1; 0 where there are none"),
         ("kernels", "u32", "offset of the kernels' ids, 32-bit numbers, ascending"),
         ("graphs", "u32", "offset of the graph records; the first is the model, the others run inside of operators"),
-        ("inputs", "u32", "offset of the input records"),
-        ("outputs", "u32", "offset of the output records"),
+        ("ports", "u32", "offset of the port records: inputs, then outputs"),
         ("variables", "u32", "offset of the variable records"),
         ("externals", "u32", "offset of the external records"),
         ("name", "u32", "offset of the model's name: UTF-8, ended by a zero; 0: it has none"),
@@ -199,8 +188,13 @@ HEADER = Record(
         ("input_count", "u16", "0 ... 65535"),
         ("output_count", "u16", "1 ... 65535"),
         ("variable_count", "u16", "0 ... 65535"),
-        ("external_count", "u16", "0 ... 252"),
-        ("most_slots", "u16", "the most slots that a node needs"),
+        (
+            "most_slots",
+            "u16",
+            "the most slots of a step: pointers, words of parameters in fours, 16 where the kernel runs graphs",
+        ),
+        ("external_count", "u8", "0 ... 252"),
+        ("arena_alignment", "u8", "of the arena's first byte: a power of two, 1 ... 64"),
         ("reserved", "u16", "0"),
     ),
 )
@@ -210,112 +204,65 @@ GRAPH = Record(
     "A graph: the model, or one that an operator runs.",
     _fields(
         ("nodes", "u32", "offset of the node records"),
-        ("tensors", "u32", "offset of the tensor records"),
-        ("lines", "u32", "offset of the order's lines"),
-        ("inputs", "u32", "offset of the byte of the arena at which each input begins, 32-bit numbers"),
-        ("outputs", "u32", "the same for the outputs"),
+        ("runs", "u32", "offset of the runs, 16-bit numbers: see below"),
+        ("runs_end", "u32", "offset of the first byte after them: a multiple of 2"),
+        ("places", "u32", "offset of the place records: what is not in the arena"),
+        (
+            "ends",
+            "u32",
+            "offset of 32-bit numbers: where in its arena each input and each output begins, then the bytes of each; 0: see ports",
+        ),
         ("arena_bytes", "u32", "of the arena in which it runs"),
-        ("alignment", "u32", "of that arena's first byte: 1, 2, 4 or 8"),
-        ("node_count", "u16", "1 ... 65535"),
-        ("tensor_count", "u16", "1 ... 65535"),
-        ("line_count", "u32", "at least 1"),
-        ("input_count", "u16", "of the two tables above"),
-        ("output_count", "u16", "of the two tables above"),
+        ("node_count", "u16", "1 ... 32767"),
+        ("place_count", "u16", "0 ... 65535"),
+        ("input_count", "u16", "inputs in that table; 0 for the model"),
+        ("output_count", "u16", "outputs in that table"),
+        ("alignment", "u16", "of that arena's first byte: 1, 2, 4 or 8"),
+        ("width", "u16", "16-bit numbers of an entry in a run: 1 or 2"),
     ),
 )
 
 NODE = Record(
     "node",
-    "A node: a kernel, its parameters, and the rows of each step.",
+    "A node: a kernel, its parameters, and what each of its steps is given.",
     _fields(
         ("params", "u32", "offset of the parameter struct as on a core with pointers of 32 bits; pointers are offsets"),
-        ("reads", "u32", "offset of the records of its inputs"),
-        ("writes", "u32", "offset of the records of its outputs, then of its states"),
-        ("steps", "u32", "how many row steps it has: 1 ... 32767"),
+        ("groups", "u32", "offset of the group records of its inputs, then of its states, then of its outputs"),
+        ("kernel_id", "u32", "the id of its kernel"),
         ("scratch", "u32", "the byte of the arena at which its scratch begins; 0xFFFFFFFF: it has none"),
         ("scratch_bytes", "u32", "of its scratch"),
-        ("kernel_id", "u32", "the id of its kernel"),
-        ("rows", "u16", "pointers to rows, outputs and states that a step needs"),
-        ("slots", "u16", "these, the words of its parameters, and 16 where the kernel runs graphs"),
+        ("steps", "u16", "how many row steps it has: 1 ... 32767"),
         ("place", "u16", "where a core's table is expected to have the kernel; a core that has it elsewhere searches"),
+        ("pointers", "u16", "of a step: the sum of the counts of its groups"),
+        ("rows", "u16", "of these the pointers to inputs, which come first"),
         (
             "flags",
             "u8",
-            "1 accumulates, 2 may end the inference, 4 may reach a limit, 8 receives a row, 16 runs graphs",
+            "1 accumulates, 2 may end the inference, 4 may reach a limit, 8 receives a row, 16 runs graphs, 32 counts, 64 gives",
         ),
-        ("read_count", "u8", "inputs that are read by the row, 0 ... 255"),
-        ("output_count", "u8", "1 ... 255"),
+        ("read_count", "u8", "groups of inputs, 0 ... 255"),
         ("state_count", "u8", "variables that its kernel reads and writes, 0 ... 255"),
-        ("write_count", "u16", "outputs and states, 1 ... 510"),
+        ("output_count", "u8", "1 ... 255"),
     ),
 )
 
-READ = Record(
-    "read",
-    "An input of a node.",
+GROUP = Record(
+    "group",
+    "The pointers of a step to one input, state or output.",
     _fields(
-        ("tensor", "u16", "number of the tensor"),
-        (
-            "flags",
-            "u8",
-            "1 all batches read the same rows, 2 rows may be outside, 4 the row of the step, without a window",
-        ),
-        ("reserved", "u8", "0"),
-        ("window", "u32", "offset of the window record; 0 with flag 4"),
+        ("bytes", "u32", "that may be used at each of them"),
+        ("count", "u16", "of pointers; 1 of a state or an output"),
+        ("alignment", "u8", "of each of them: a power of two, at least 1"),
+        ("flags", "u8", "1 some may be null, 2 in each step one at least is not"),
     ),
 )
 
-WINDOW = Record(
-    "window",
-    "The rows that a step reads of an input: `start + stride * step + dilation * k` for each k below `count`. Inputs may share it.",
+PLACE = Record(
+    "place",
+    "Bytes that a step is given and that are not in the arena; or a null pointer.",
     _fields(
-        ("count", "u32", "rows that a step reads, at least 1"),
-        ("start", "i32", "of step 0"),
-        ("stride", "i32", "rows from one step to the next"),
-        ("dilation", "i32", "rows from one row of a step to the next: at least 0"),
-        ("rows", "u32", "of one batch, or parts of rows"),
-        ("steps", "u32", "of one batch: at least 1"),
-        ("parts", "u32", "into which each row is divided: at least 1"),
-        ("filler", "u32", "offset of the row that replaces those outside; 0: a null pointer does"),
-    ),
-)
-
-WRITE = Record(
-    "write",
-    "An output of a node, or a state.",
-    _fields(
-        ("tensor", "u16", "number of the tensor"),
-        ("rows", "u16", "rows that a step makes, one after another; of a state 0"),
-    ),
-)
-
-TENSOR = Record(
-    "tensor",
-    "A tensor whose rows nodes read or make.",
-    _fields(
-        ("base", "u32", "the byte of its memory from which places count"),
-        ("step", "u32", "what a row's number, or its entry in the table, is multiplied by"),
-        ("table", "u32", "offset of the table of places; 0: there is none"),
-        ("rows", "u32", "at least 1"),
-        ("row_bytes", "u32", "at least 1"),
-        ("period", "u16", "of a ring: the rows after which places repeat; else 0"),
-        ("producer", "u16", "the node that makes it; 0xFFFF: an input, a constant or a variable"),
-        ("made", "u16", "rows that a step of that node makes; 0: all of them with its last step"),
-        ("memory", "u8", "0 arena, 1 state, 2 this file, 3 and more: external buffer 0 and more"),
-        ("placing", "u8", "0 linear, 1 ring, 2 table of bytes, 3 table of 16-bit numbers, 4 table of 32-bit numbers"),
-    ),
-)
-
-LINE = Record(
-    "line",
-    "A line of the order: neighbouring nodes, each from one step on; or a repetition of the lines above.",
-    _fields(
-        ("start", "u16", "the first node; of a repetition the number of nodes"),
-        ("last", "u16", "the last node; of a repetition how many lines it repeats"),
-        ("step", "i16", "the first step, in the first turn; steps below 0 and after a node's last are left out"),
-        ("steps", "u16", "of each node; of a repetition how often its lines run"),
-        ("further", "i16", "by how much `step` grows with each turn"),
-        ("reserved", "u16", "0"),
+        ("offset", "u32", "of the first byte in its memory"),
+        ("memory", "u32", "1 state, 2 this file, 3 and more: external buffer 0 and more; 255: a null pointer"),
     ),
 )
 
@@ -323,13 +270,21 @@ PORT = Record(
     "port",
     "An input or an output of the model.",
     _fields(
-        ("tensor", "u16", "number of the tensor in the model's graph"),
-        ("type", "u8", "0 s8, 1 u8, 2 s16, 3 s32, 4 u32, 5 s64, 6 u64, 7 f32, 8 bool"),
-        ("rank", "u8", "how many axes it has"),
+        ("place", "u32", "the byte of its memory at which it begins; of an input that arrives by the row 0"),
+        ("row_bytes", "u32", "of one row"),
+        ("rows", "u32", "one after another"),
         ("shape", "u32", "offset of its sizes, 32-bit numbers"),
         ("scale", "f32", "real value = scale * (element - zero_point); 0: it is not quantized"),
         ("zero_point", "i32", "the element that represents 0"),
         ("name", "u32", "offset of its name: UTF-8, ended by a zero; 0: it has none"),
+        (
+            "memory",
+            "u8",
+            "0 arena, 1 state, 2 this file, 3 and more: external buffer 0 and more; 255: it arrives by the row",
+        ),
+        ("type", "u8", "0 s8, 1 u8, 2 s16, 3 s32, 4 u32, 5 s64, 6 u64, 7 f32, 8 bool"),
+        ("rank", "u8", "how many axes it has"),
+        ("reserved", "u8", "0"),
     ),
 )
 
@@ -354,5 +309,5 @@ EXTERNAL = Record(
     ),
 )
 
-RECORDS = (HEADER, GRAPH, NODE, READ, WINDOW, WRITE, TENSOR, LINE, PORT, VARIABLE, EXTERNAL)
+RECORDS = (HEADER, GRAPH, NODE, GROUP, PLACE, PORT, VARIABLE, EXTERNAL)
 """All of them, in the order in which the documents show them."""

@@ -1,45 +1,38 @@
 """Writes a planned model as a plan file: records, constants, digest."""
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.memory_c import alignment
-from kibi.codegen.order_lines import Line, order_lines
-from kibi.codegen.schedule_folding import fold
 from kibi.errors import InputError, TargetError
-from kibi.ir import RowAccess, Tensor
+from kibi.ir import Tensor
 from kibi.kernels.params import FieldKind, Params
 from kibi.kernels.params.layout import packed
+from kibi.planfile.contracts import kind_of
 from kibi.planfile.kernel_ids import ParamsForm, kernel_id
 from kibi.planfile.records import (
     DIGEST_BYTES,
     EXTERNAL,
     GRAPH,
+    GROUP,
     HEADER,
-    LINE,
     MAGIC,
-    NOBODY,
+    MANY,
     NODE,
     NOTHING,
+    PLACE,
     PORT,
-    READ,
-    TENSOR,
     VARIABLE,
     VERSION,
-    WINDOW,
-    WRITE,
     Kind,
     Memory,
-    Placing,
-    Reading,
     Record,
 )
+from kibi.planfile.runs import GraphRuns, Group, Pointers, graph_runs
 from kibi.planfile.types import TYPES
 from kibi.planner import PlannedModel
 from kibi.targets import target as target_of
@@ -147,12 +140,11 @@ class _Writer:
     def written(self) -> bytes:
         """Returns the bytes of the file."""
         b = self.main
-        tensors = {id(each): _numbers(each) for each in self.graphs}
-        graphs = self._table(GRAPH, [self._graph(each, tensors[id(each)]) for each in self.graphs])
-        inputs, outputs = (
-            self._table(PORT, [self._port(b.graph.tensors[index], tensors[id(b)]) for index in ends])
-            for ends in (b.graph.inputs, b.graph.outputs)
-        )
+        pointers = {id(each): self._pointers(each) for each in self.graphs}
+        graphs = self._table(GRAPH, [self._graph(each, pointers[id(each)]) for each in self.graphs])
+        streams = b.graph.views[0].op.receives
+        ports = [self._port(pointers[id(b)], index, is_row=streams) for index in b.graph.inputs]
+        ports += [self._port(pointers[id(b)], index, is_row=False) for index in b.graph.outputs]
         values = {
             "magic": MAGIC,
             "version": VERSION,
@@ -160,12 +152,10 @@ class _Writer:
             "optional": 0,
             "alignment": 8 if any(each == 8 for each, _ in self.blob.places) else 4,
             "arena_bytes": b.plan.arena_bytes,
-            "arena_alignment": alignment(b, b.plan.region_names[0]),
             "state_bytes": b.variable_bytes,
             "kernels": self.blob.words(self.kernels),
             "graphs": graphs,
-            "inputs": inputs,
-            "outputs": outputs,
+            "ports": self._table(PORT, ports),
             "variables": self._table(VARIABLE, [self._variable(*each) for each in b.variables.items()]),
             "externals": self._table(EXTERNAL, [_external(b.graph.tensors[index]) for index in b.external]),
             "name": self._name(b.graph.name),
@@ -174,8 +164,9 @@ class _Writer:
             "input_count": len(b.graph.inputs),
             "output_count": len(b.graph.outputs),
             "variable_count": len(b.variables),
-            "external_count": len(b.external),
             "most_slots": self.most_slots,
+            "external_count": len(b.external),
+            "arena_alignment": alignment(b, b.plan.region_names[0]),
             "reserved": 0,
         }
         data = self.blob.data
@@ -189,66 +180,81 @@ class _Writer:
     def _name(self, text: str) -> int:
         return self.blob.text(text) if self.with_names and text else 0
 
-    def _graph(self, b: EmitContext, numbers: Mapping[int, int]) -> dict[str, float]:
-        _check_count(len(b.graph.nodes), "operators")
-        _check_count(len(numbers), "tensors")
-        nodes = [self._node(b, number, numbers) for number in range(len(b.graph.nodes))]
-        steps = [view.steps for view in b.graph.views]
+    def _pointers(self, b: EmitContext) -> Pointers:
+        """Stores the constants that steps read, and the rows that replace those outside of inputs."""
+        constants, fillers = dict[int, int](), dict[tuple[int, int], int]()
+        for node, view in enumerate(b.graph.views):
+            for number, (tensor, access) in enumerate(zip(view.row_tensors, b.accesses[node], strict=True)):
+                if tensor.is_constant and tensor.data is not None and tensor.index not in constants:
+                    constants[tensor.index] = self.blob.array(tensor.data)
+                if access.fill is not None and not access.stays_inside:
+                    elements = tensor.type.row_elements // access.parts
+                    fillers[node, number] = self.blob.array(np.full(elements, access.fill, tensor.type.dtype.numpy))
+        for index in (*b.graph.inputs, *b.graph.outputs):
+            tensor = b.graph.tensors[index]
+            if tensor.is_constant and tensor.data is not None and index not in constants:
+                constants[index] = self.blob.array(tensor.data)
+        return Pointers(b, constants, fillers)
+
+    def _graph(self, b: EmitContext, pointers: Pointers) -> dict[str, float]:
+        _check_count(len(b.graph.nodes), "operators", MANY - 1)
         for view in b.graph.views:
             _check_count(view.steps, f"row steps of an operator, as of {view.node.label}", _MOST_STEPS)
-        lines = order_lines(fold(b.plan.runs, steps), steps)
-        # What the caller of a subgraph needs; a model's own inputs and outputs have port records.
-        ends = [
-            self.blob.words([b.plan.row_offsets(b.graph, index)[0] for index in side]) if b.is_subgraph else 0
-            for side in (b.graph.inputs, b.graph.outputs)
-        ]
+        kinds = [_kind(b, number) for number in range(len(b.graph.nodes))]
+        nodes = [self._node(b, number, kinds[number], pointers.groups(number)) for number in range(len(kinds))]
+        runs = graph_runs(b, pointers, kinds)
+        _check_count(len(runs.places), "places outside of the arena")
+        begin = self.blob.add(runs.data)
         return {
             "nodes": self._table(NODE, nodes),
-            "tensors": self._table(TENSOR, [self._tensor(b, index) for index in numbers]),
-            "lines": self._table(LINE, [_line(each) for each in lines]),
-            "inputs": ends[0],
-            "outputs": ends[1],
+            "runs": begin,
+            "runs_end": begin + len(runs.data),
+            "places": self._places(runs),
+            "ends": self._ends(b) if b.is_subgraph else 0,
             "arena_bytes": b.plan.arena_bytes,
-            "alignment": alignment(b, b.plan.region_names[0]),
             "node_count": len(nodes),
-            "tensor_count": len(numbers),
-            "line_count": len(lines),
+            "place_count": len(runs.places),
             "input_count": len(b.graph.inputs) if b.is_subgraph else 0,
             "output_count": len(b.graph.outputs) if b.is_subgraph else 0,
+            "alignment": alignment(b, b.plan.region_names[0]),
+            "width": runs.width,
         }
 
-    def _node(self, b: EmitContext, number: int, numbers: Mapping[int, int]) -> dict[str, float]:
+    def _places(self, runs: GraphRuns) -> int:
+        return self._table(PLACE, [{"memory": memory, "offset": offset} for memory, offset in runs.places])
+
+    def _ends(self, b: EmitContext) -> int:
+        """Stores where the inputs and outputs of a graph inside of an operator are."""
+        tensors = [b.graph.tensors[index] for index in (*b.graph.inputs, *b.graph.outputs)]
+        places = [b.plan.row_offsets(b.graph, tensor.index)[0] for tensor in tensors]
+        return self.blob.words([*places, *(each.type.size_bytes for each in tensors)])
+
+    def _node(self, b: EmitContext, number: int, kind: Kind, groups: Sequence[Group]) -> dict[str, float]:
         view, call = b.graph.views[number], b.calls[number]
         receives = view.op.receives
         identifier = 0 if receives else kernel_id(call.kernel)
-        reads = [] if receives else list(zip(view.row_tensors, b.accesses[number], strict=True))
-        writes = [
-            {"tensor": numbers[tensor.index], "rows": len(view.made_rows(0, output))}
-            for output, tensor in enumerate(view.outputs)
-        ]
-        writes += [{"tensor": numbers[view[name].index], "rows": 0} for name in view.op.states]
+        states, outputs = len(view.op.states), len(view.outputs)
+        counts = [each.count for each in groups]
+        pointers, reads = sum(counts), len(groups) - states - outputs
         scratch = b.plan.scratch_of(number)
-        rows = sum(access.count for _, access in reads) + len(writes)
         words = 0 if receives else ParamsForm.of(call.kernel).words
-        slots = rows + words + -words % _WORDS_AT_ONCE + _GRAPH_SLOTS * bool(view.op.subgraph_names)
+        slots = pointers + words + -words % _WORDS_AT_ONCE + _GRAPH_SLOTS * bool(view.op.subgraph_names)
         _check_count(slots, f"rows that a step of {view.node.label} takes")
         self.most_slots = max(self.most_slots, slots)
         return {
             "params": 0 if receives or call.params is None else self._params(b, number, call.params),
-            "reads": self._table(READ, [self._read(tensor, access, numbers) for tensor, access in reads]),
-            "writes": self._table(WRITE, writes),
-            "steps": view.steps,
+            "groups": self._table(GROUP, [each.values() for each in groups]),
+            "kernel_id": identifier,
             "scratch": NOTHING if scratch is None else scratch.offset,
             "scratch_bytes": 0 if scratch is None else scratch.size_bytes,
-            "kernel_id": identifier,
-            "rows": rows,
-            "slots": slots,
+            "steps": view.steps,
             "place": self.core.index(identifier) if identifier in self.core else 0,
-            "flags": _kind(b, number),
-            "read_count": len(reads),
-            "output_count": len(view.outputs),
-            "state_count": len(view.op.states),
-            "write_count": len(writes),
+            "pointers": pointers,
+            "rows": sum(counts[:reads]),
+            "flags": kind,
+            "read_count": reads,
+            "state_count": states,
+            "output_count": outputs,
         }
 
     def _params(self, b: EmitContext, number: int, params: Params) -> int:
@@ -258,88 +264,22 @@ class _Writer:
                 pointers[each.name] = self.graphs.index(b.body(number, each.name))
         return self.blob.add(packed(params, pointers))
 
-    def _read(self, tensor: Tensor, access: RowAccess, numbers: Mapping[int, int]) -> dict[str, float]:
-        flags = Reading(0)
-        if access.is_shared:
-            flags |= Reading.SHARED
-        if not access.stays_inside:
-            flags |= Reading.OUTSIDE
-        if access == RowAccess.same(access.rows) and not access.is_shared:
-            flags |= Reading.SINGLE
-        filler = 0
-        if access.fill is not None and not access.stays_inside:
-            elements = tensor.type.row_elements // access.parts
-            filler = self.blob.array(np.full(elements, access.fill, tensor.type.dtype.numpy))
-        window = {
-            "count": access.count,
-            "start": access.start,
-            "stride": access.stride,
-            "dilation": access.dilation,
-            "rows": access.rows,
-            "steps": access.output_rows,
-            "parts": access.parts,
-            "filler": filler,
-        }
-        place = 0 if Reading.SINGLE in flags else self.blob.add(WINDOW.packed(**window))
-        return {"tensor": numbers[tensor.index], "flags": flags, "reserved": 0, "window": place}
-
-    def _tensor(self, b: EmitContext, index: int) -> dict[str, float]:
-        tensor = b.graph.tensors[index]
-        kind = tensor.type
-        producer = _producers(b).get(index, NOBODY)
-        made = 0
-        if producer != NOBODY and not b.graph.views[producer].accumulates:
-            view = b.graph.views[producer]
-            made = len(view.made_rows(0, view.node.outputs.index(index)))
-        values = {
-            "table": 0,
-            "period": 0,
-            "rows": kind.rows,
-            "row_bytes": kind.row_bytes,
-            "placing": Placing.LINEAR,
-            "producer": producer,
-            "made": made,
-        }
-        if tensor.is_planned:
-            return {**values, "memory": Memory.ARENA, **self._placing(b.plan.row_offsets(b.graph, index))}
-        if tensor.is_constant and tensor.data is not None:
-            memory, base = int(Memory.FILE), self.blob.array(tensor.data)
-        elif tensor.is_state:
-            memory, base = int(Memory.STATE), b.variables[b.graph.variable_of(index)]
-        else:
-            memory, base = Memory.EXTERNAL + b.external.index(index), 0
-        return {**values, "memory": memory, "base": base, "step": kind.row_bytes}
-
-    def _placing(self, offsets: Sequence[int]) -> dict[str, int]:
-        """Returns the fields that say where rows are: the first form that holds."""
-        base, step = offsets[0], (offsets[1] - offsets[0]) if len(offsets) > 1 else 0
-        linear = {"base": base, "step": step & 0xFFFFFFFF}
-        if all(low + step == high for low, high in pairwise(offsets)):
-            return linear
-        period = next((row for row, offset in enumerate(offsets) if row and offset == base), 0)
-        if 0 < period <= _MOST_16 and all(offset == base + row % period * step for row, offset in enumerate(offsets)):
-            return {**linear, "placing": Placing.RING, "period": period}
-        least = min(offsets)
-        unit = math.gcd(*(offset - least for offset in offsets))
-        table = [(offset - least) // unit for offset in offsets]
-        placing, width = next(
-            (form, width)
-            for form, width in ((Placing.BYTES, 1), (Placing.HALVES, 2), (Placing.WORDS, 4))
-            if max(table) < 1 << 8 * width
-        )
-        place = self.blob.add(np.array(table, f"<u{width}").tobytes(), width)
-        return {"base": least, "step": unit, "table": place, "placing": placing}
-
-    def _port(self, tensor: Tensor, numbers: Mapping[int, int]) -> dict[str, float]:
+    def _port(self, pointers: Pointers, index: int, *, is_row: bool) -> dict[str, float]:
+        tensor = pointers.b.graph.tensors[index]
         quantization = tensor.type.quantization
+        memory, place = (Memory.NULL, 0) if is_row else pointers.port(index)
         return {
-            "tensor": numbers[tensor.index],
-            "type": TYPES.index(tensor.type.dtype),
-            "rank": len(tensor.type.shape),
+            "place": place,
+            "row_bytes": tensor.type.row_bytes,
+            "rows": tensor.type.rows,
             "shape": self.blob.words(tensor.type.shape),
             "scale": 0.0 if quantization is None else float(quantization.scale),
             "zero_point": 0 if quantization is None else int(quantization.zero_point),
             "name": self._name(tensor.name),
+            "memory": memory,
+            "type": TYPES.index(tensor.type.dtype),
+            "rank": len(tensor.type.shape),
+            "reserved": 0,
         }
 
     def _variable(self, index: int, place: int) -> dict[str, float]:
@@ -355,26 +295,15 @@ class _Writer:
         }
 
 
-def _numbers(b: EmitContext) -> dict[int, int]:
-    """Returns the numbers in the file of the tensors that nodes touch, or that are handed over, by their indices."""
-    graph = b.graph
-    used = {tensor.index for view in graph.views for tensor in (*view.row_tensors, *view.outputs)}
-    used |= {view[name].index for view in graph.views for name in view.op.states}
-    return {index: number for number, index in enumerate(sorted(used | {*graph.inputs, *graph.outputs}))}
-
-
-def _producers(b: EmitContext) -> dict[int, int]:
-    """Returns the node that makes each tensor."""
-    return {index: number for number, node in enumerate(b.graph.nodes) for index in node.outputs}
-
-
 def _kind(b: EmitContext, number: int) -> Kind:
-    view, kind = b.graph.views[number], Kind(0)
+    view = b.graph.views[number]
+    if view.op.receives:
+        return Kind.RECEIVES
+    kind = kind_of(b.calls[number].kernel)
     for flag, holds in (
         (Kind.ACCUMULATES, view.accumulates),
-        (Kind.EXITS, number in b.early_exits),
+        (Kind.EXITS | Kind.COUNTS, number in b.early_exits),
         (Kind.LOOPS, number in b.graph.loops),
-        (Kind.RECEIVES, view.op.receives),
         (Kind.CONTROLS, bool(view.op.subgraph_names)),
     ):
         kind |= flag if holds else Kind(0)
@@ -388,14 +317,3 @@ def _external(tensor: Tensor) -> dict[str, float]:
 def _check_count(count: int, what: str, most: int = _MOST_16) -> None:
     if count > most:
         raise InputError(f"a plan file holds at most {most} {what}; there are {count}. Compile the model to C.")
-
-
-def _line(line: Line) -> dict[str, float]:
-    return {
-        "start": line.start,
-        "last": line.last,
-        "step": line.step,
-        "steps": line.steps,
-        "further": line.further,
-        "reserved": 0,
-    }

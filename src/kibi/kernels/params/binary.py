@@ -54,9 +54,11 @@ class PairParams(
         require: 0 <= step2 <= 1
         require: (pieces - 1) * row_step1 < rows1
         require: (pieces - 1) * row_step2 < pointers - rows1
-        input: rows1 x (pieces - 1) * piece_step1 + (elements - 1) * step1 + 1
+        [!prelu_s16] input: rows1 x (pieces - 1) * piece_step1 + (elements - 1) * step1 + 1
+        [prelu_s16] input: rows1 x (pieces - 1) * piece_step1 + (elements - 1) * step1 + 1 of_bytes 2
         input: pointers - rows1 x (pieces - 1) * piece_step2 + (elements - 1) * step2 + 1
-        output: pieces * elements
+        [!prelu_s16] output: pieces * elements
+        [prelu_s16] output: pieces * elements of_bytes 2
     """
 
 

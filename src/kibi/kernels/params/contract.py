@@ -30,17 +30,18 @@ element by element of two arrays. `input: count x elements of_bytes n` has eleme
 
 The shape in the meaning of an array, `[output_channels][depth]`, says how many elements it has, and `low … high` in a meaning
 what range an element or a number has. `array name: elements` replaces the shape, `array name: elements in low … high` the range,
-too, and `any name` drops the range of a number.
+too, and `any name` drops the range of a number. A zero point of 32 bits without a range is at most 2**30 in magnitude.
 """
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import IntEnum
 
 from kibi.dtypes import DType
 from kibi.errors import InternalError
+from kibi.kernels.params.contract_operations import LEAST_NUMBER, MOST_NUMBER, NAMES, Op
 from kibi.kernels.params.description import Field, FieldKind, Params
 from kibi.kernels.params.layout import Layout
 
@@ -51,95 +52,8 @@ _SIZE = re.compile(r"\[([^\]]*)\]")
 _FOR = re.compile(r"(?:\[(?P<words>[\w! ]+)\] +)?(?P<line>.*)")
 _BELOW = re.compile(r"below 2\*\*(\d+) in magnitude")
 _MOST = (1 << 31) - 1
-_NULLABLE = 0x80
-REACHES = 0x40
-"""In the operand of an input: one pointer of a step must not be null."""
-
-
-class Op(IntEnum):
-    """The operations of a contract's bytes, on a stack of integers of 32 bits. A number after an operation is its operand."""
-
-    END = 0
-    """All inputs, outputs and states must have been named."""
-    FIELD = 1
-    """Pushes the 32-bit number at an offset: [1 byte]."""
-    HALF = 2
-    """Pushes the 16-bit number at an offset: [1 byte]."""
-    SMALL = 3
-    """Pushes a number: [1 byte, signed]."""
-    LARGE = 4
-    """Pushes a number: [4 bytes, little-endian]."""
-    STEPS = 5
-    READS = 6
-    POINTERS = 7
-    ROOM = 8
-    """Pushes the bytes at each pointer of an input: [1 byte, its number]."""
-    ADD = 9
-    SUB = 10
-    MUL = 11
-    DIV = 12
-    """Rounds down; the divisor is at least 1, and the dividend at least 0."""
-    CEIL = 13
-    MAX = 14
-    MIN = 15
-    LE = 16
-    """Takes two numbers: the first must not be above the second."""
-    INPUT = 17
-    """Takes pointers, then elements at each: [1 byte: bytes of an element, and 128 where pointers may be null, and 64 where one
-    of a step's must not]."""
-    INPUTS = 18
-    """Takes how many inputs, pointers, elements: [as above]."""
-    OUTPUT = 19
-    """Takes elements: [1 byte: bytes of one]."""
-    STATE = 20
-    """Takes elements: [1 byte: bytes of one]."""
-    SCRATCH = 21
-    """Takes bytes: [1 byte: their alignment]."""
-    ARRAY = 22
-    """Takes elements of the array whose pointer is at an offset: [1 byte: offset, 1 byte: bytes of an element]."""
-    RANGE = 23
-    """Takes the least and the most that an element of the last array may be."""
-    LEAST = 24
-    """Pushes the least number of a column of the last array: [1 byte: columns, 1 byte: which]."""
-    MOST = 25
-    """Pushes the most: as above."""
-    SELECT = 26
-    """The array at an offset, which was checked before, is the last one again: [1 byte: offset, 1 byte: bytes of an element]."""
-    TABLE_INPUTS = 27
-    """Takes a number of inputs, and how often bytes count: row k of the last array, which has two columns, has pointers and bytes
-    at each of the next input: [1 byte: 128 where pointers may be null]."""
-    TABLE_OUTPUTS = 28
-    """Takes a place in the last array: from there on it has the bytes of each output of the node."""
-    HIGHEST = 29
-    """Pushes how far the loops in the rows of the last array reach up: [1 byte: columns, 1 byte: which]."""
-    LOWEST = 30
-    """The same down."""
-    PRODUCT = 31
-    """Pushes the product of a column of the last array: [1 byte: columns, 1 byte: which]."""
-    ALIGNED = 32
-    """Takes the number of an input, and what its rows' places are multiples of."""
-    EACH = 33
-    """Takes how many elements: none of the array at one offset is above its neighbour at the other: [1 byte each, 1 byte: size]."""
-    REST = 34
-    """Further inputs may follow."""
-    COUNT = 35
-    """Pushes the pointers of an input: [1 byte, its number]."""
-    TABLE_OUTPUT = 36
-    """Takes a number of inputs, and how often bytes count: what pointers that are not null give in a step, as `TABLE_INPUTS`
-    says, is the output."""
-    BELOW = 37
-    """All elements of the last array, which have 64 bits, are below a power of two in magnitude: [1 byte, its exponent]."""
-    NATURAL = 38
-    """The 32-bit number at an offset is at least 0: [1 byte]."""
-    POSITIVE = 39
-    """It is at least 1: [1 byte]."""
-    BETWEEN = 40
-    """It is in a range: [1 byte: offset, 1 byte each, signed: the least and the most]."""
-    POWER = 41
-    """Two to the power of the number on the stack, which is 0 to 30, takes its place."""
-    MOST_SUM = 42
-    """Takes how many elements of arrays of 16 bits, and pushes the most that one at an offset and its neighbour at the other one
-    are together: [1 byte each]."""
+_NULLABLE, _SOME_NULLABLE, _STATE, _OUTPUT = 4, 8, 16, 32
+"""In the operand of `Op.GROUP`, beside the exponent of an element's bytes."""
 
 
 @dataclass
@@ -150,16 +64,28 @@ class _Compiler:
         kernel: its name.
         kind: the class of its parameters.
         input_bytes, output_bytes: of an element.
+        named: expressions that are computed once.
         made: the bytes so far.
         arrays: the elements of each array that was written, as text.
+        least: the parameters, as bits, that are at least 0, and at least 1.
+        bounded: the parameters, as bits, that are at most 2**30 in magnitude: zero points, from which elements are subtracted.
+        parts: how often each expression came, and
+        sizes: the bytes that it took.
+        known: expressions that were named so far.
     """
 
     kernel: str
     kind: type[Params]
     input_bytes: int
     output_bytes: int
+    named: tuple[str, ...] = ()
     made: bytearray = field(default_factory=bytearray)
     arrays: dict[str, str] = field(default_factory=dict)
+    least: dict[int, int] = field(default_factory=lambda: {0: 0, 1: 0})
+    bounded: int = 0
+    parts: Counter[str] = field(default_factory=Counter)
+    sizes: dict[str, int] = field(default_factory=dict)
+    known: set[str] = field(default_factory=set)
 
     def written(self) -> bytes:
         """Returns the bytes."""
@@ -174,15 +100,28 @@ class _Compiler:
             self._array(each, given.pop(each.name, None))
         if given:
             raise InternalError(f"{self.kind.__name__} has no array called {', '.join(given)}")
-        for line in lines:
+        roles = ("input", "rest", "state", "output")  # as groups are in a file; then all other lines
+        for line in sorted(
+            lines, key=lambda line: next((k for k, role in enumerate(roles) if line.startswith(role)), 4)
+        ):
             if not line.startswith(("any ", "array ")):
                 self._line(line)
-        return bytes((*self.made, Op.END))
+        return bytes((*self._limits(), *self.made, Op.END))
+
+    def _limits(self) -> Iterator[int]:
+        """The operations that say which parameters are at least 0, and at least 1."""
+        for operation, mask in (
+            (Op.NATURAL, self.least[0]), (Op.POSITIVE, self.least[1]), (Op.BOUNDED, self.bounded),
+        ):  # fmt: skip
+            if mask:
+                yield from (operation, *mask.to_bytes(4, "little"))
 
     def _range_of(self, each: Field) -> None:
         found = None if each.dtype is DType.F32 else _range(each.meaning)
         if found is not None:
             self._requirement(f"{found[0]} <= {each.name} <= {found[1]}")
+        elif "zero_point" in each.name and each.dtype is DType.S32:
+            self.bounded |= 1 << self._word(each.name)
 
     def _array(self, each: Field, given: str | None) -> None:
         """Writes the elements and the range of an array."""
@@ -197,12 +136,15 @@ class _Compiler:
             count = " * ".join(f"({size.replace(' / ', ' // ')})" for size in _SIZE.findall(shape[0]))
         self._push(count)
         size = 1 if each.dtype is None else each.dtype.size_bytes
-        self.made += bytes((Op.ARRAY, self._offset(each.name), size))
+        self.made += bytes((Op.ARRAY, self._word(each.name), size))
         self.arrays[each.name] = count
         below = _BELOW.search(each.meaning)
         if below is not None and size == 8:
             self.made += bytes((Op.BELOW, int(below[1])))
         if limits is not None and each.dtype is not None and each.dtype is not DType.F32 and size <= 4:
+            if (limits[0], _value(limits[1])) == ("0", _MOST):
+                self.made.append(Op.WHOLE)
+                return
             self._push(limits[0])
             self._push(limits[1])
             self.made.append(Op.RANGE)
@@ -225,29 +167,31 @@ class _Compiler:
         writers[key](text.strip())
 
     def _input(self, text: str) -> None:
-        nullable = _NULLABLE if text.endswith(" null") else 0
-        nullable |= REACHES if text.endswith(" some null") else 0
-        text = text.removesuffix(" null").removesuffix(" or some").removesuffix(" or")
+        nullable = 0
+        if text.endswith(" or some null"):
+            nullable = _SOME_NULLABLE
+        elif text.endswith(" or null"):
+            nullable = _NULLABLE
+        text = text.removesuffix(" or some null").removesuffix(" or null")
         text, _, size = text.partition(" of_bytes ")
         several, between, count = text.rpartition(" of ")
         pointers, _, elements = count.partition(" x ")
-        operation = Op.INPUT
         if between:
             self._push(several)
-            operation = Op.INPUTS
-        self._push(pointers)
-        self._push(elements)
-        self.made += bytes((operation, int(size or self.input_bytes) | nullable))
+        self._group(Op.GROUPS if between else Op.GROUP, pointers, elements, int(size or self.input_bytes), nullable)
 
     def _output(self, text: str) -> None:
         count, _, size = text.partition(" of_bytes ")
-        self._push(count)
-        self.made += bytes((Op.OUTPUT, int(size or self.output_bytes)))
+        self._group(Op.GROUP, "1", count, int(size or self.output_bytes), _OUTPUT)
 
     def _state(self, text: str) -> None:
         count, _, size = text.partition(" of ")
-        self._push(count)
-        self.made += bytes((Op.STATE, int(size or 1)))
+        self._group(Op.GROUP, "1", count, int(size or 1), _STATE)
+
+    def _group(self, operation: Op, pointers: str, elements: str, size: int, kind: int) -> None:
+        self._push(pointers)
+        self._push(elements)
+        self.made += bytes((operation, size.bit_length() - 1 | kind))
 
     def _scratch(self, text: str) -> None:
         count, _, alignment = text.partition(" aligned ")
@@ -264,12 +208,15 @@ class _Compiler:
         first, _, second = (word.strip() for word in text.partition("<="))
         size = next(each.dtype.size_bytes for each in self.kind.fields if each.name == first and each.dtype is not None)
         self._push(self.arrays[first])
-        self.made += bytes((Op.EACH, self._offset(first), self._offset(second), size))
+        self.made += bytes((Op.EACH, self._word(first), self._word(second), size))
 
     def _from_table(self, role: str, name: str, text: str) -> None:
         """Writes the inputs or outputs whose sizes an array has."""
         nullable = _NULLABLE if text.endswith(" or null") else 0
         count, _, times = text.removesuffix(" or null").partition(" times ")
+        if role == "output":
+            self.made.append(Op.TABLE_OUTPUT)
+            return
         self._push(count)
         if role != "outputs":
             self._push(times or "1")
@@ -278,8 +225,6 @@ class _Compiler:
             self.made += bytes((Op.TABLE_INPUTS, nullable))
         elif role == "outputs":
             self.made.append(Op.TABLE_OUTPUTS)
-        elif role == "output":
-            self.made.append(Op.TABLE_OUTPUT)
         else:
             raise InternalError(f"{self.kind.__name__}: no line of a contract: {role} from {name}")
 
@@ -289,13 +234,13 @@ class _Compiler:
             raise InternalError(f"{self.kind.__name__} has no array {name}")
         each = next(each for each in self.kind.fields if each.name == name)
         self._push(count or self.arrays[name])
-        self.made += bytes((Op.SELECT, self._offset(name), 1 if each.dtype is None else each.dtype.size_bytes))
+        self.made += bytes((Op.ARRAY, self._word(name), 1 if each.dtype is None else each.dtype.size_bytes))
 
     def _requirement(self, text: str) -> None:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = self._parsed(text)
         if not isinstance(tree, ast.Compare):
             raise InternalError(f"{self.kind.__name__}: no comparison: {text}")
-        if self._is_range(tree):
+        if self._is_range(tree) or self._is_multiple(tree):
             return
         left = tree.left
         for sign, right in zip(tree.ops, tree.comparators, strict=True):
@@ -304,50 +249,95 @@ class _Compiler:
                 self._below(right, left, sign)
             left = right
 
+    def _is_multiple(self, tree: ast.Compare) -> bool:
+        """Writes `a == a // b * b`: one is a multiple of the other; False if it says something else."""
+        right = tree.comparators[0]
+        if (
+            len(tree.ops) != 1
+            or not isinstance(tree.ops[0], ast.Eq)
+            or not isinstance(right, ast.BinOp)
+            or not isinstance(right.op, ast.Mult)
+            or not isinstance(right.left, ast.BinOp)
+            or not isinstance(right.left.op, ast.FloorDiv)
+            or ast.unparse(right.left.left) != ast.unparse(tree.left)
+            or ast.unparse(right.left.right) != ast.unparse(right.right)
+        ):
+            return False
+        self._expression(tree.left)
+        self._expression(right.right)
+        self.made.append(Op.MULTIPLE)
+        return True
+
     def _below(self, low: ast.expr, high: ast.expr, sign: ast.cmpop) -> None:
         """Writes that one expression is not above another one, or is below it."""
         self._expression(low)
         self._expression(high)
         if isinstance(sign, ast.Lt):
-            self._number(1)
-            self.made.append(Op.SUB)
+            self.made.append(Op.LESS)
         self.made.append(Op.LE)
 
     def _is_range(self, tree: ast.Compare) -> bool:
-        """Writes a range of a 32-bit number, `low <= field` or `low <= field <= high`, in few bytes; False if it is none."""
-        names = [each for each in (tree.left, *tree.comparators) if isinstance(each, ast.Name)]
+        """Writes a range of 32-bit numbers, `low <= field` or `low <= field <= high`, in few bytes; False if it is none.
+
+        `low <= min(field, ...)` is a range of each of them.
+        """
         words = {each.name for each in self.kind.fields if each.kind is FieldKind.NUMBER and each.dtype is DType.S32}
-        if len(names) != 1 or tree.comparators[0] is not names[0] or names[0].id not in words:
-            return False
+        names = _least_of(tree.comparators[0])
         low = _constant(tree.left)
         high = _MOST if len(tree.comparators) == 1 else _constant(tree.comparators[-1])
         if (
-            low is None
+            not names
+            or not words.issuperset(names)
+            or low is None
             or high is None
             or len(tree.comparators) > 2
+            or (len(tree.comparators) == 2 and len(names) != 1)
             or not all(isinstance(each, ast.LtE) for each in tree.ops)
         ):
             return False
-        offset = self._offset(names[0].id)
-        if high == _MOST and low in (0, 1):
-            self.made += bytes((Op.POSITIVE if low else Op.NATURAL, offset))
+        numbers = [self._word(name) for name in names]
+        if high == _MOST and low in self.least and max(numbers) < 32:
+            for number in numbers:
+                self.least[low] |= 1 << number
         elif low >= -128 and high < 128:
-            self.made += bytes((Op.BETWEEN, offset, low & 0xFF, high & 0xFF))
+            self.made += bytes((Op.BETWEEN, numbers[0], low & 0xFF, high & 0xFF))
         else:
             return False
         return True
 
     def _push(self, text: str) -> None:
-        self._expression(ast.parse(text.strip(), mode="eval").body)
+        self._expression(self._parsed(text))
+
+    def _parsed(self, text: str) -> ast.expr:
+        """Returns an expression, in which the bytes of elements are numbers."""
+        for name, size in (("input_bytes", self.input_bytes), ("output_bytes", self.output_bytes)):
+            text = re.sub(rf"\b{name}\b", str(size), text)
+        return ast.parse(text.strip(), mode="eval").body
 
     def _expression(self, node: ast.expr) -> None:
-        """Writes the operations that push an expression."""
+        """Writes the operations that push an expression; one that has a name is computed once."""
+        text = ast.unparse(node)
+        if text in self.known:
+            self.made.append(Op.GET + self.named.index(text))
+            return
+        begin = len(self.made)
+        self._computed(node)
+        self.parts[text] += 1
+        self.sizes[text] = len(self.made) - begin
+        if text in self.named:
+            self.made.append(Op.SET + self.named.index(text))
+            self.known.add(text)
+
+    def _computed(self, node: ast.expr) -> None:
         binary = {ast.Add: Op.ADD, ast.Sub: Op.SUB, ast.Mult: Op.MUL, ast.FloorDiv: Op.DIV}
         constant = _constant(node)
         if constant is not None:
             self._number(constant)
         elif isinstance(node, ast.Name):
             self._name(node.id)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and _constant(node.right) == 1:
+            self._expression(node.left)
+            self.made.append(Op.LESS)
         elif isinstance(node, ast.BinOp) and type(node.op) in binary:
             self._expression(node.left)
             self._expression(node.right)
@@ -371,7 +361,7 @@ class _Compiler:
         if name == "most_sum" and all(isinstance(each, ast.Name) and each.id in self.arrays for each in arguments):
             first, second = (ast.unparse(each) for each in arguments)
             self._push(self.arrays[first])
-            self.made += bytes((Op.MOST_SUM, self._offset(first), self._offset(second)))
+            self.made += bytes((Op.MOST_SUM, self._word(first), self._word(second)))
             return
         if name == "power" and len(arguments) == 1:
             self._expression(arguments[0])
@@ -403,19 +393,34 @@ class _Compiler:
             dtype = fields[name].dtype
             if dtype not in (DType.S32, DType.S16, DType.U32):
                 raise InternalError(f"{self.kind.__name__}.{name} is no integer that contracts can read")
-            self.made += bytes((Op.HALF if dtype is DType.S16 else Op.FIELD, self._offset(name)))
+            if dtype is DType.S16:
+                self.made.append(Op.HALF + self._offset(name) // 2)
+            else:
+                self.made.append(Op.WORD + self._word(name))
         elif name in words:
             self.made.append(words[name])
-        elif name in ("input_bytes", "output_bytes"):
-            self._number(self.input_bytes if name == "input_bytes" else self.output_bytes)
         else:
             raise InternalError(f"{self.kind.__name__} has no number {name}")
 
     def _number(self, value: int) -> None:
-        if -128 <= value < 128:
+        exponent = max(abs(value), abs(value + 1)).bit_length() - 1
+        if LEAST_NUMBER <= value <= MOST_NUMBER:
+            self.made.append(Op.NUMBER + value - LEAST_NUMBER)
+        elif -128 <= value < 128:
             self.made += bytes((Op.SMALL, value & 0xFF))
+        elif value in (1 << exponent, (1 << exponent) - 1) and exponent <= 30:
+            self.made += bytes((Op.NUMBER + exponent - LEAST_NUMBER, Op.POWER))
+            self.made += bytes((Op.LESS,)) if value & 1 else b""
+        elif value == -1 << exponent and exponent <= 30:
+            self._number(0)
+            self._number(-value)
+            self.made.append(Op.SUB)
         else:
             self.made += bytes((Op.LARGE, *value.to_bytes(4, "little", signed=True)))
+
+    def _word(self, name: str) -> int:
+        """The number of a field among the 32-bit words of the struct."""
+        return self._offset(name) // 4
 
     def _offset(self, name: str) -> int:
         """The offset of a field where pointers have 4 bytes."""
@@ -435,7 +440,15 @@ def contract_bytes(kernel: str, kind: type[Params], input_bytes: int, output_byt
     Raises:
         InternalError: a line is none, or names what there is not.
     """
-    return _Compiler(kernel, kind, input_bytes, output_bytes).written()
+    first = _Compiler(kernel, kind, input_bytes, output_bytes)
+    shortest, named = first.written(), tuple[str, ...]()
+    repeated = [each for each in first.sizes if first.parts[each] > 1 and first.sizes[each] > 1]
+    for each in sorted(repeated, key=lambda each: (first.parts[each] - 1) * (first.sizes[each] - 1), reverse=True):
+        tried = (*named, each)
+        made = _Compiler(kernel, kind, input_bytes, output_bytes, tried).written()
+        if len(made) < len(shortest) and len(tried) <= NAMES:
+            shortest, named = made, tried
+    return shortest
 
 
 def has_contract(kind: type[Params]) -> bool:
@@ -465,6 +478,21 @@ def _range(meaning: str) -> tuple[str, str] | None:
     return None if found is None or " where " in meaning[found.end() :][:8] else (found[1], found[2])
 
 
+def _value(text: str) -> int | None:
+    """The value of a text of whole numbers alone."""
+    return _constant(ast.parse(text, mode="eval").body)
+
+
+def _least_of(node: ast.expr) -> list[str]:
+    """The names whose least one is meant: one, or those of `min(...)`; none for anything else."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "min":
+        names = [_least_of(each) for each in node.args]
+        return [name for each in names for name in each] if all(names) else []
+    return []
+
+
 def _constant(node: ast.expr) -> int | None:
     """The value of an expression of whole numbers alone."""
     if isinstance(node, ast.Constant):
@@ -483,16 +511,6 @@ def _constant(node: ast.expr) -> int | None:
     return results.get(type(node.op))
 
 
-def operations(data: bytes) -> Iterator[tuple[Op, bytes]]:
-    """Yields the operations of a contract with their operands."""
-    place = 0
-    while place < len(data):
-        operation = Op(data[place])
-        count = _OPERANDS.get(operation, 0)
-        yield operation, data[place + 1 : place + 1 + count]
-        place += 1 + count
-
-
 _OF_COLUMNS = {
     "least": Op.LEAST,
     "most": Op.MOST,
@@ -501,14 +519,3 @@ _OF_COLUMNS = {
     "lowest": Op.LOWEST,
 }
 """The operations of the functions of an array's columns."""
-_OPERANDS: Mapping[Op, int] = {
-    **dict.fromkeys(
-        (Op.FIELD, Op.HALF, Op.SMALL, Op.ROOM, Op.TABLE_INPUTS, Op.INPUT, Op.INPUTS, Op.OUTPUT, Op.STATE, Op.SCRATCH), 1
-    ),
-    **dict.fromkeys((Op.COUNT, Op.BELOW), 1),
-    **dict.fromkeys((Op.ARRAY, Op.SELECT, Op.LEAST, Op.MOST, Op.PRODUCT, Op.HIGHEST, Op.LOWEST, Op.MOST_SUM), 2),
-    **dict.fromkeys((Op.NATURAL, Op.POSITIVE), 1),
-    **dict.fromkeys((Op.EACH, Op.BETWEEN), 3),
-    Op.LARGE: 4,
-}
-"""Bytes of operands after each operation; none after all others."""

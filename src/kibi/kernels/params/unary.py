@@ -175,7 +175,7 @@ class RequantizeParams(
 ):
     """QUANTIZE between integers: elements are brought from one scale to another."""
 
-    zero_point: int = number(DType.S32, "above -2**31")
+    zero_point: int = number(DType.S32)
     output_zero_point: int = number(DType.S32)
     multiplier: int = number(DType.S32, "0 … 2**31 - 1")
     shift: int = number(DType.S32, "-31 … 30; negative is to the right")

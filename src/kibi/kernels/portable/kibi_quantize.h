@@ -45,7 +45,7 @@ void kibi_quantize_f32_s8(int8_t *output, const float *const *rows, const kibi_q
 
 typedef struct {
     int32_t elements;   /* of a row */
-    int32_t zero_point; /* above -2**31 */
+    int32_t zero_point;
     int32_t output_zero_point;
     int32_t multiplier; /* 0 ... 2**31 - 1 */
     int32_t shift;      /* -31 ... 30; negative is to the right */

@@ -3,9 +3,10 @@
 
 #include "kibi_lease.h"
 #include "kibi_lives.h"
+#include "kibi_runs.h"
 
 /* Another number where other bytes are saved than by earlier cores: their checkpoints are refused then. */
-#define FORMAT 1u
+#define FORMAT 2u
 #define DIGEST_BYTES 32u
 
 static const kibi_file_header *header_of(const kibi_model *model)
@@ -51,8 +52,7 @@ static KIBI_NOINLINE int move_all(const kibi_model *model, const kibi_slots *slo
                                   int is_written)
 {
     const uint32_t state_bytes = header_of(model)->state_bytes;
-    kibi_span span;
-    uint32_t end, first;
+    kibi_parts parts;
     int failed = 0;
     head->place = kibi_steps_done(model);
     head->bytes = 0;
@@ -60,9 +60,11 @@ static KIBI_NOINLINE int move_all(const kibi_model *model, const kibi_slots *slo
     if (state_bytes != 0) {
         failed = move(slots, slot, head, is_written, model->state, state_bytes);
     }
-    kibi_span_of(&span, model, 0);
-    for (first = kibi_occupied(&span, 0, &end); first != UINT32_MAX && failed == 0; first = kibi_occupied(&span, end, &end)) {
-        failed = move(slots, slot, head, is_written, model->arena + first, end - first);
+    kibi_parts_of(&parts, model, 0);
+    for (uint32_t part = 0; part < parts.count && failed == 0; ++part) {
+        if (parts.use[part] == KIBI_TAKEN) {
+            failed = move(slots, slot, head, is_written, model->arena + parts.first[part], parts.first[part + 1u] - parts.first[part]);
+        }
     }
     head->crc = kibi_crc32(head->crc, head, (uint32_t)offsetof(kibi_slot_head, crc));
     return failed;

@@ -1,10 +1,9 @@
 /* Evaluates the contract of a kernel for a node: operations on a stack, made by kibi.kernels.params.contract. */
-#include <string.h>
-
 #include "kibi_check.h"
 #include "kibi_features.h"
 
 #define DEPTH 12
+#define NAMES 8u
 
 /* An operation. No contract of this core has one that its kernels do not use: then the compiler drops what it does. */
 #define OPERATION(name)                 \
@@ -13,82 +12,36 @@
             return 0;                   \
         }
 
-/* Two of them, which have their code in common. */
-#define OPERATIONS(one, other)                       \
-    case KIBI_OP_##one:                              \
-    case KIBI_OP_##other:                            \
-        if (!KIBI_USES_##one && !KIBI_USES_##other) { \
-            return 0;                                \
-        }
-
 /* A contract that is evaluated. */
 typedef struct {
     const kibi_checker *c;
     const kibi_file_node *node;
-    const uint8_t *params;
-    uint32_t reads, outputs, states; /* how many were named */
-    const uint8_t *array;            /* the last one, */
-    uint32_t count, size;            /* its elements, and the bytes of one */
+    const int32_t *words;          /* the node's parameters */
+    const kibi_file_group *groups; /* all of them, */
+    uint32_t next;                 /* and which is the next one */
+    const uint8_t *array;          /* the last one, */
+    uint32_t count, size;          /* its elements, and the bytes of one */
 } contract;
-
-static const kibi_file_tensor *tensor_of(const contract *k, uint32_t number)
-{
-    return (const kibi_file_tensor *)(const void *)(k->c->file + k->c->graph->tensors) + number;
-}
 
 static int32_t element(const contract *k, uint32_t number)
 {
     const uint8_t *const at = k->array + number * k->size;
-    int16_t half;
-    int32_t word;
-    if (k->size == 1u) {
-        return *(const int8_t *)at;
-    }
-    if (k->size == 2u) {
-        memcpy(&half, at, sizeof half);
-        return half;
-    }
-    memcpy(&word, at, sizeof word);
-    return word;
+    return k->size == 1u   ? *(const int8_t *)at
+           : k->size == 2u ? *(const int16_t *)(const void *)at
+                           : *(const int32_t *)(const void *)at;
 }
 
-/* The bytes at each pointer to an input. */
-static uint32_t room_of(const contract *k, uint32_t number)
+/* Whether the next group has so many pointers, with so many elements at each, and is what its kind says. */
+static KIBI_NOINLINE int suits(contract *k, int32_t pointers, int64_t elements, uint32_t kind)
 {
-    const kibi_file_read *const read = (const kibi_file_read *)(const void *)(k->c->file + k->node->reads) + number;
-    return tensor_of(k, read->tensor)->row_bytes / kibi_window_of(k->c, k->node, read).parts;
-}
-
-/* Whether the next input has so many pointers, each to so many elements of a size. */
-static int input(contract *k, int64_t pointers, int64_t elements, uint32_t kind)
-{
-    const uint32_t number = k->reads++, size = kind & 63u;
-    if (number >= k->node->read_count) {
-        return 0;
-    }
-    const kibi_file_read *const read = (const kibi_file_read *)(const void *)(k->c->file + k->node->reads) + number;
-    const kibi_file_window window = kibi_window_of(k->c, k->node, read);
-    const uint32_t room = room_of(k, number);
-    return window.count == pointers && elements >= 0 && elements * size <= room && room % size == 0 &&
-           kibi_is_aligned(k->c, tensor_of(k, read->tensor), size) && window.filler % size == 0 &&
-           (KIBI_CORE_REACHES && (kind & 64u) != 0 ? kibi_always_reaches(k->node, &window)
-                              : kind >= 128u || !kibi_may_be_null(k->node, &window));
-}
-
-/* Whether so many elements of a size fit where the next output, or the next state, begins. */
-static int written(contract *k, int64_t elements, uint32_t size, int is_state)
-{
-    const uint32_t number = is_state ? k->node->output_count + k->states++ : k->outputs++;
-    if (is_state ? k->states > k->node->state_count : k->outputs > k->node->output_count) {
-        return 0;
-    }
-    const kibi_file_write *const write = (const kibi_file_write *)(const void *)(k->c->file + k->node->writes) + number;
-    const kibi_file_tensor *const tensor = tensor_of(k, write->tensor);
-    uint32_t rows = write->rows;
-    if (is_state || (k->node->flags & KIBI_KIND_ACCUMULATES) != 0) {
-        rows = kibi_together(k->c, tensor, 0, tensor->rows);
-    }
-    return elements >= 0 && elements * size <= (int64_t)rows * tensor->row_bytes && kibi_is_aligned(k->c, tensor, size);
+    const uint32_t number = k->next++, reads = k->node->read_count, inputs = reads + k->node->state_count;
+    const kibi_file_group *const group = k->groups + number;
+    const uint32_t alignment = (1u << (kind & 3u)) - 1u;
+    return number < inputs + k->node->output_count && kind >> 4 == (number >= reads) + (uint32_t)(number >= inputs) &&
+           group->count == pointers && elements >= 0 && elements << (kind & 3u) <= group->bytes &&
+           (~(group->alignment - 1u) & alignment) == 0 &&
+           ((group->flags & KIBI_BYTES_NULLABLE) == 0 || (kind & 4u) != 0 ||
+            ((kind & 8u) != 0 && (group->flags & KIBI_BYTES_REACHES) != 0));
 }
 
 /* Whether the inputs have the pointers and bytes that the rows of a table say. */
@@ -98,64 +51,33 @@ static int inputs_of_table(contract *k, int32_t count, int32_t times, uint32_t k
         return 0;
     }
     for (uint32_t row = 0; row < (uint32_t)count; ++row) {
-        if (!input(k, element(k, 2u * row), (int64_t)element(k, 2u * row + 1u) * times, kind | 1u)) {
+        if (!suits(k, element(k, 2u * row), (int64_t)element(k, 2u * row + 1u) * times, kind)) {
             return 0;
         }
     }
     return 1;
-}
-
-/* The most bytes that the pointers of the first inputs give in a step: those that are not null. */
-static int64_t most_given(const contract *k, int32_t inputs, int32_t times)
-{
-    const kibi_file_read *const reads = (const kibi_file_read *)(const void *)(k->c->file + k->node->reads);
-    int64_t most = 0;
-    for (uint32_t step = 0; step < k->node->steps; ++step) {
-        int64_t bytes = 0;
-        for (uint32_t input = 0; input < (uint32_t)inputs && input < k->node->read_count; ++input) {
-            const kibi_file_window window = kibi_window_of(k->c, k->node, &reads[input]);
-            for (uint32_t number = 0; number < window.count; ++number) {
-                const int64_t row = window.start + (int64_t)window.stride * (step % window.steps) +
-                                    (int64_t)window.dilation * number;
-                if (window.filler != 0 || (row >= 0 && row < (int64_t)window.rows)) {
-                    bytes += (int64_t)element(k, 2u * input + 1u) * times;
-                }
-            }
-        }
-        most = bytes > most ? bytes : most;
-    }
-    return most;
 }
 
 static int outputs_of_table(contract *k, int32_t first)
 {
-    while (k->outputs < k->node->output_count) {
-        const uint32_t place = (uint32_t)first + k->outputs;
-        if (first < 0 || place >= k->count || !written(k, element(k, place), 1u, 0)) {
+    for (uint32_t number = 0; number < k->node->output_count; ++number) {
+        const uint32_t place = (uint32_t)first + number;
+        if (first < 0 || place >= k->count || !suits(k, 1, element(k, place), 32u)) {
             return 0;
         }
     }
     return 1;
 }
 
-/* The scratch of so many bytes, or less, at an alignment. */
-static int scratch(const contract *k, int32_t bytes, uint32_t alignment)
-{
-    return bytes <= 0 || (k->node->scratch != KIBI_NOTHING && (uint32_t)bytes <= k->node->scratch_bytes &&
-                          k->node->scratch % alignment == 0 && k->c->graph->alignment % alignment == 0);
-}
-
 /* Makes the array at a field the last one. Whether it is in the file; one of no elements may be null. */
-static int array(contract *k, int32_t count, const uint8_t *operands)
+static KIBI_NOINLINE int array(contract *k, int32_t count, const uint8_t *operands)
 {
-    uint32_t offset;
-    memcpy(&offset, k->params + operands[0], sizeof offset);
+    const uint32_t offset = (uint32_t)k->words[operands[0]];
     k->size = operands[1];
     k->count = (uint32_t)count;
     k->array = k->c->file + offset;
-    return count >= 0 && (count == 0 ? offset <= k->c->end
-                                     : offset != 0 && k->c->header->alignment % (k->size < 4u ? 4u : k->size) == 0 &&
-                                           kibi_is_inside(k->c, offset, k->count, k->size, k->size));
+    return count >= 0 && kibi_is_inside(k->c, offset, k->count, k->size) && (count == 0 || offset != 0) &&
+           (k->size < 8u || ((offset | k->c->header->alignment) & 7u) == 0);
 }
 
 static int in_range(const contract *k, int32_t low, int32_t high)
@@ -240,208 +162,226 @@ static int64_t most_sum(contract *k, int32_t count, const uint8_t *operands)
     return most;
 }
 
-static int64_t computed(uint32_t operation, int32_t a, int32_t b)
+/* Whether the 64-bit elements of the last array are below a power of two in magnitude. */
+static int are_below(const contract *k, uint32_t exponent)
 {
-    switch (operation) {
-    case KIBI_OP_ADD:
-        return (int64_t)a + b;
-    case KIBI_OP_SUB:
-        return (int64_t)a - b;
-    case KIBI_OP_MUL:
-        return (int64_t)a * b;
-    case KIBI_OP_MAX:
-        return a > b ? a : b;
-    case KIBI_OP_MIN:
-        return a < b ? a : b;
-    default: /* division, down or up */
-        return a < 0 || b < 1 ? INT64_MIN : a / b + (operation == KIBI_OP_CEIL && a % b != 0);
+    const int64_t limit = (int64_t)1 << exponent;
+    for (uint32_t number = 0; number < k->count; ++number) {
+        const int64_t each = ((const int64_t *)(const void *)k->array)[number];
+        if (each >= limit || each <= -limit) {
+            return 0;
+        }
     }
+    return 1;
 }
+
+/* Whether the parameters of a mask, bit k for word k, are in a range. */
+static KIBI_NOINLINE int are_between(const contract *k, const uint8_t *mask, int32_t low, int32_t high)
+{
+    for (uint32_t word = 0; word < 32u; ++word) {
+        if (((uint32_t)mask[word / 8u] >> word % 8u & 1u) != 0 && (k->words[word] < low || k->words[word] > high)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* How many numbers an operation takes from the stack. */
+static const uint8_t taken[] = {
+    [KIBI_OP_ADD] = 2, [KIBI_OP_SUB] = 2, [KIBI_OP_MUL] = 2, [KIBI_OP_DIV] = 2, [KIBI_OP_CEIL] = 2, [KIBI_OP_MAX] = 2,
+    [KIBI_OP_MIN] = 2, [KIBI_OP_LE] = 2, [KIBI_OP_GROUP] = 2, [KIBI_OP_GROUPS] = 3, [KIBI_OP_SCRATCH] = 1, [KIBI_OP_ARRAY] = 1,
+    [KIBI_OP_RANGE] = 2, [KIBI_OP_TABLE_INPUTS] = 2, [KIBI_OP_TABLE_OUTPUTS] = 1, [KIBI_OP_ALIGNED] = 2, [KIBI_OP_EACH] = 1,
+    [KIBI_OP_POWER] = 1, [KIBI_OP_MOST_SUM] = 1, [KIBI_OP_MULTIPLE] = 2, [KIBI_OP_LESS] = 1,
+};
 
 int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const uint8_t *at)
 {
-    contract k = {c, node, c->file + node->params, 0, 0, 0, NULL, 0, 0};
+    contract k = {c, node, (const int32_t *)(const void *)(c->file + node->params),
+                  (const kibi_file_group *)(const void *)(c->file + node->groups), 0, NULL, 0, 0};
+    int32_t names[NAMES] = {0};
     int32_t stack[DEPTH + 3] = {0};
     int32_t *top = stack + 3; /* three below the first, for operations that find too few */
     for (;;) {
         const uint32_t operation = *at++;
-        int64_t pushed = 0;
-        int is_right = 1, pushes = 0, popped = 0;
-        switch (operation) {
-        OPERATION(END)
-            return k.reads == node->read_count && k.outputs == node->output_count && k.states == node->state_count;
-        OPERATION(FIELD) {
-            int32_t word;
-            memcpy(&word, k.params + *at++, sizeof word);
-            pushed = word;
-            pushes = 1;
-            break;
-        }
-        case KIBI_OP_NATURAL:
-        case KIBI_OP_POSITIVE:
-        case KIBI_OP_BETWEEN: {
-            int32_t word;
-            memcpy(&word, k.params + *at++, sizeof word);
-            is_right = word >= (operation == KIBI_OP_POSITIVE ? 1 : 0);
-            if (operation == KIBI_OP_BETWEEN) {
-                is_right = word >= (int8_t)at[0] && word <= (int8_t)at[1];
-                at += 2;
+        const int32_t a = top[-2], b = top[-1];
+        int64_t found = 1; /* what is pushed, or whether all is right */
+        if (operation >= KIBI_OP_SET) {
+            if (KIBI_USES_HALF && operation >= KIBI_OP_HALF) {
+                found = ((const int16_t *)(const void *)k.words)[operation - KIBI_OP_HALF];
+            } else if (operation >= KIBI_OP_WORD) {
+                found = k.words[operation - KIBI_OP_WORD];
+            } else if (operation >= KIBI_OP_NUMBER) {
+                found = (int32_t)(operation - KIBI_OP_NUMBER) - 8;
+            } else if (operation >= KIBI_OP_GET) {
+                found = names[operation & (NAMES - 1u)];
+            } else {
+                names[operation & (NAMES - 1u)] = b;
+                continue;
             }
-            break;
+            *top++ = (int32_t)found;
+            continue;
         }
-        OPERATION(HALF) {
-            int16_t half;
-            memcpy(&half, k.params + *at++, sizeof half);
-            pushed = half;
-            pushes = 1;
-            break;
-        }
+        top -= operation < sizeof taken ? taken[operation] : 0;
+        switch (operation) {
         OPERATION(SMALL)
-            pushed = (int8_t)*at++;
-            pushes = 1;
+            found = (int8_t)*at++;
             break;
-        OPERATION(LARGE) {
-            int32_t word;
-            memcpy(&word, at, sizeof word);
-            at += sizeof word;
-            pushed = word;
-            pushes = 1;
+        OPERATION(LARGE)
+            found = (int32_t)(at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24);
+            at += 4;
             break;
-        }
         OPERATION(STEPS)
-            pushed = node->steps;
-            pushes = 1;
+            found = node->steps;
             break;
         OPERATION(READS)
-            pushed = node->read_count;
-            pushes = 1;
+            found = node->read_count;
             break;
         OPERATION(POINTERS)
-            pushed = (int32_t)node->rows - node->output_count - node->state_count;
-            pushes = 1;
+            found = node->rows;
             break;
-        OPERATION(ROOM) {
-            const uint32_t number = *at++;
-            is_right = number < node->read_count;
-            pushed = is_right ? room_of(&k, number) : 0;
-            pushes = 1;
+        OPERATION(ROOM)
+            found = *at < node->read_count ? (int64_t)k.groups[*at].bytes : INT64_MIN;
+            ++at;
             break;
-        }
-        OPERATION(TABLE_OUTPUT)
-            popped = 2;
-            is_right = written(&k, most_given(&k, top[-2], top[-1]), 1u, 0);
+        OPERATION(COUNT)
+            found = *at < node->read_count ? (int64_t)k.groups[*at].count : INT64_MIN;
+            ++at;
             break;
-        OPERATION(BELOW) {
-            const int64_t limit = (int64_t)1 << *at++;
-            for (uint32_t number = 0; number < k.count && is_right; ++number) {
-                int64_t each;
-                memcpy(&each, k.array + 8u * number, sizeof each);
-                is_right = each < limit && each > -limit;
-            }
+        OPERATION(LEAST)
+            found = extreme(&k, at[0], at[1], 0);
+            at += 2;
             break;
-        }
-        OPERATION(REST)
-            k.reads = node->read_count;
+        OPERATION(MOST)
+            found = extreme(&k, at[0], at[1], 1);
+            at += 2;
             break;
-        OPERATION(COUNT) {
-            const kibi_file_read *const reads = (const kibi_file_read *)(const void *)(c->file + node->reads);
-            const uint32_t number = *at++;
-            is_right = number < node->read_count;
-            pushed = is_right ? kibi_window_of(c, node, &reads[number]).count : 0;
-            pushes = 1;
+        OPERATION(HIGHEST)
+            found = reach(&k, at[0], at[1], 1);
+            at += 2;
             break;
-        }
-        OPERATION(MOST_SUM)
-            popped = 1;
-            pushes = 1;
-            pushed = most_sum(&k, top[-1], at);
+        OPERATION(LOWEST)
+            found = reach(&k, at[0], at[1], 0);
+            at += 2;
+            break;
+        OPERATION(PRODUCT)
+            found = product(&k, at[0], at[1]);
             at += 2;
             break;
         OPERATION(POWER)
-            popped = 1;
-            pushes = 1;
-            is_right = top[-1] >= 0 && top[-1] <= 30;
-            pushed = is_right ? (int32_t)(1u << top[-1]) : 0;
+            found = b >= 0 && b <= 30 ? (int32_t)(1u << b) : INT64_MIN;
             break;
-        OPERATION(LE)
-            popped = 2;
-            is_right = top[-2] <= top[-1];
-            break;
-        OPERATION(INPUT)
-            popped = 2;
-            is_right = input(&k, top[-2], top[-1], *at++);
-            break;
-        OPERATION(INPUTS)
-            popped = 3;
-            for (int32_t left = top[-3]; left > 0 && is_right; --left) {
-                is_right = input(&k, top[-2], top[-1], *at);
-            }
-            ++at;
-            break;
-        OPERATIONS(OUTPUT, STATE)
-            popped = 1;
-            is_right = written(&k, top[-1], *at++, operation == KIBI_OP_STATE);
-            break;
-        OPERATION(SCRATCH)
-            popped = 1;
-            is_right = scratch(&k, top[-1], *at++);
-            break;
-        OPERATIONS(ARRAY, SELECT)
-            popped = 1;
-            is_right = array(&k, top[-1], at);
+        OPERATION(MOST_SUM)
+            found = most_sum(&k, b, at);
             at += 2;
             break;
-        OPERATION(RANGE)
-            popped = 2;
-            is_right = in_range(&k, top[-2], top[-1]);
+        OPERATION(ADD)
+            found = (int64_t)a + b;
             break;
-        OPERATIONS(LEAST, MOST)
-            pushed = extreme(&k, at[0], at[1], operation == KIBI_OP_MOST);
-            at += 2;
-            pushes = 1;
+        OPERATION(LESS)
+            found = (int64_t)b - 1;
             break;
-        OPERATIONS(HIGHEST, LOWEST)
-            pushed = reach(&k, at[0], at[1], operation == KIBI_OP_HIGHEST);
-            at += 2;
-            pushes = 1;
+        OPERATION(SUB)
+            found = (int64_t)a - b;
             break;
-        OPERATION(PRODUCT)
-            pushed = product(&k, at[0], at[1]);
-            at += 2;
-            pushes = 1;
+        OPERATION(MUL)
+            found = (int64_t)a * b;
             break;
-        OPERATION(ALIGNED) {
-            popped = 2;
-            const kibi_file_read *const reads = (const kibi_file_read *)(const void *)(c->file + node->reads);
-            is_right = top[-2] >= 0 && top[-2] < node->read_count && top[-1] > 0 &&
-                       kibi_is_aligned(c, tensor_of(&k, reads[top[-2]].tensor), (uint32_t)top[-1]);
+        OPERATION(MAX)
+            found = a > b ? a : b;
             break;
-        }
-        OPERATION(EACH)
-            popped = 1;
-            is_right = is_each(&k, top[-1], at);
-            at += 3;
+        OPERATION(MIN)
+            found = a < b ? a : b;
             break;
-        OPERATION(TABLE_INPUTS)
-            popped = 2;
-            is_right = inputs_of_table(&k, top[-2], top[-1], *at++);
+        OPERATION(DIV)
+            found = a < 0 || b < 1 ? INT64_MIN : a / b;
             break;
-        OPERATION(TABLE_OUTPUTS)
-            popped = 1;
-            is_right = outputs_of_table(&k, top[-1]);
+        OPERATION(CEIL)
+            found = a < 0 || b < 1 ? INT64_MIN : a / b + (a % b != 0);
             break;
         default:
-            popped = 2;
-            pushes = 1;
-            pushed = computed(operation, top[-2], top[-1]);
-            break;
+            switch (operation) {
+            OPERATION(END)
+                return k.next == (uint32_t)node->read_count + node->state_count + node->output_count;
+            OPERATION(LE)
+                found = a <= b;
+                break;
+            OPERATION(MULTIPLE)
+                found = a >= 0 && b >= 1 && a % b == 0;
+                break;
+            OPERATION(POSITIVE)
+                found = are_between(&k, at, 1, INT32_MAX);
+                at += 4;
+                break;
+            OPERATION(NATURAL)
+                found = are_between(&k, at, 0, INT32_MAX);
+                at += 4;
+                break;
+            OPERATION(BOUNDED)
+                found = are_between(&k, at, -(1 << 30), 1 << 30);
+                at += 4;
+                break;
+            OPERATION(BETWEEN)
+                found = k.words[at[0]] >= (int8_t)at[1] && k.words[at[0]] <= (int8_t)at[2];
+                at += 3;
+                break;
+            OPERATION(GROUP)
+                found = suits(&k, a, b, *at++);
+                break;
+            OPERATION(GROUPS)
+                for (int32_t left = top[0]; left > 0 && found != 0; --left) {
+                    found = suits(&k, a, b, *at);
+                }
+                ++at;
+                break;
+            OPERATION(REST)
+                k.next = node->read_count;
+                break;
+            OPERATION(SCRATCH)
+                found = b <= 0 ||
+                        ((uint32_t)b <= node->scratch_bytes && ((node->scratch | c->graph->alignment) & (*at - 1u)) == 0);
+                ++at;
+                break;
+            OPERATION(ARRAY)
+                found = array(&k, b, at);
+                at += 2;
+                break;
+            OPERATION(RANGE)
+                found = in_range(&k, a, b);
+                break;
+            OPERATION(WHOLE)
+                found = in_range(&k, 0, INT32_MAX);
+                break;
+            OPERATION(BELOW)
+                found = are_below(&k, *at++);
+                break;
+            OPERATION(ALIGNED)
+                found = a >= 0 && a < node->read_count && (~(k.groups[a].alignment - 1u) & ((uint32_t)b - 1u)) == 0;
+                break;
+            OPERATION(EACH)
+                found = is_each(&k, b, at);
+                at += 3;
+                break;
+            OPERATION(TABLE_INPUTS)
+                found = inputs_of_table(&k, a, b, *at++);
+                break;
+            OPERATION(TABLE_OUTPUT) /* steps are checked for it, one by one */
+                found = node->output_count == 1u;
+                k.next += 1u;
+                break;
+            OPERATION(TABLE_OUTPUTS)
+                found = outputs_of_table(&k, b);
+                break;
+            default:
+                return 0;
+            }
+            if (found == 0) {
+                return 0;
+            }
+            continue;
         }
-        if (!is_right || pushed > INT32_MAX || pushed < INT32_MIN) {
+        if (found > INT32_MAX || found < INT32_MIN) {
             return 0;
         }
-        top -= popped;
-        if (pushes) {
-            *top++ = (int32_t)pushed;
-        }
+        *top++ = (int32_t)found;
     }
 }

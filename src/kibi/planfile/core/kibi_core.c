@@ -1,4 +1,4 @@
-/* Runs plan files: the order, line by line; for each step the pointers to its rows, its parameters, and its kernel. */
+/* Runs plan files: the order, run by run; for each step the pointers to its rows, its parameters, and its kernel. */
 #include "kibi_core.h"
 
 #include <string.h>
@@ -6,17 +6,11 @@
 #include "kernels/kibi_subgraph.h"
 #include "kibi_features.h"
 #include "kibi_lease.h"
-#include "kibi_lives.h"
+#include "kibi_runs.h"
 
 /* The most slots of a step that this core has room for: pointers to rows, outputs and states, and words of parameters. */
 #ifndef KIBI_CORE_SLOTS
 #define KIBI_CORE_SLOTS 1024
-#endif
-
-#if defined(__GNUC__)
-#define KIBI_INLINE static inline __attribute__((always_inline))
-#else
-#define KIBI_INLINE static inline
 #endif
 
 /* A graph inside of an operator, as its kernel gets it: five slots. */
@@ -31,10 +25,9 @@ typedef struct {
     const kibi_model *model;
     const kibi_file_graph *graph;
     kibi_position *place;
-    uint8_t *memory[KIBI_MEMORY_EXTERNAL]; /* arena, state, file */
-    const void *row;                       /* that the caller pushed; NULL: none */
-    uint32_t budget;                       /* so many steps may run, */
-    uint32_t count;                        /* and so many of the next node do */
+    uint8_t *arena;
+    const void *row; /* that the caller pushed; NULL: none */
+    uint32_t budget; /* so many steps may run */
 } running;
 
 static const void *at(const kibi_model *model, uint32_t offset)
@@ -72,76 +65,61 @@ KIBI_INLINE const kibi_kernel *find(const kibi_kernels *kernels, uint32_t id, ui
     return expected < kernels->count && kernel->id == id ? kernel : kibi_kernel_of(kernels, id);
 }
 
-/* The entry of a tensor's table, or the place in its ring, for a row. */
-KIBI_NOINLINE uint32_t kibi_placed(const uint8_t *file, const kibi_file_tensor *tensor, uint32_t row)
+KIBI_NOINLINE uint8_t *kibi_bytes_at(const kibi_model *model, uint32_t memory, uint32_t offset)
 {
-    const void *const table = file + tensor->table;
-    switch (tensor->placing) {
-    case KIBI_PLACING_RING:
-        return row % tensor->period;
-    case KIBI_PLACING_BYTES:
-        return ((const uint8_t *)table)[row];
-    case KIBI_PLACING_HALVES:
-        return ((const uint16_t *)table)[row];
-    default:
-        return ((const uint32_t *)table)[row];
-    }
+    const uint8_t *const base = memory == KIBI_MEMORY_STATE   ? model->state
+                                : memory == KIBI_MEMORY_FILE  ? model->file
+                                : memory == KIBI_MEMORY_ARENA ? model->arena
+                                : memory == KIBI_MEMORY_NULL
+                                    ? NULL
+                                    : (const uint8_t *)model->external[memory - KIBI_MEMORY_EXTERNAL];
+    return base == NULL ? NULL : (uint8_t *)(uintptr_t)base + offset;
 }
 
-/* The first byte of the memory in which a tensor is. */
-KIBI_INLINE uint8_t *memory_of(const running *run, const kibi_file_tensor *tensor)
+/* Where an entry leads that is above the arena's size. */
+static KIBI_NOINLINE void *place_of(const running *run, uint32_t number)
 {
-    const uint32_t memory = tensor->memory;
-    return memory < KIBI_MEMORY_EXTERNAL ? run->memory[memory]
-                                         : (uint8_t *)run->model->external[memory - KIBI_MEMORY_EXTERNAL];
+    const kibi_file_place *const place = (const kibi_file_place *)at(run->model, run->graph->places) + number;
+    return kibi_bytes_at(run->model, place->memory, place->offset);
 }
 
-KIBI_INLINE uint8_t *row_of(const running *run, const kibi_file_tensor *tensor, uint32_t row)
+/* Writes the pointers of a run's first step. */
+static KIBI_NOINLINE void fetch(const running *run, const uint16_t *entry, const kibi_file_node *node, void **slots)
 {
-    if (tensor->placing != KIBI_PLACING_LINEAR) {
-        row = kibi_placed(run->memory[KIBI_MEMORY_FILE], tensor, row);
+    const uint32_t arena_bytes = run->graph->arena_bytes;
+    uint8_t *const arena = run->arena;
+    void **const end = slots + node->pointers;
+    if (run->graph->width == 1u) {
+        do {
+            const uint32_t number = *entry++;
+            *slots++ = number < arena_bytes ? arena + number : place_of(run, number - arena_bytes);
+        } while (slots < end);
+        return;
     }
-    return memory_of(run, tensor) + (uint32_t)(tensor->base + row * tensor->step);
+    do {
+        const uint32_t number = entry[0] | (uint32_t)entry[1] << 16;
+        entry += 2;
+        *slots++ = number < arena_bytes ? arena + number : place_of(run, number - arena_bytes);
+    } while (slots < end);
 }
 
-/* Writes the pointers to what a step reads of one input; returns where the next input's pointers begin. */
-static KIBI_NOINLINE const void **fetch(const running *run, uint32_t steps, const kibi_file_read *read, uint32_t step,
-                                        const void **rows)
+/* Moves pointers on by so many steps. Null pointers do not move: numbers are added, for C adds nothing to a null pointer. */
+static KIBI_NOINLINE void move_on(const running *run, const uint16_t *entry, const kibi_file_node *node, uint32_t steps, void **slots)
 {
-    const uint8_t *const file = run->memory[KIBI_MEMORY_FILE];
-    const kibi_file_tensor *const tensor =
-        (const kibi_file_tensor *)(const void *)(file + run->graph->tensors) + read->tensor;
-    const kibi_file_window *const window = (const kibi_file_window *)(const void *)(file + read->window);
-    uint32_t first = 0;
-    if (window->steps != steps) {
-        const uint32_t batch = step / window->steps;
-        step -= batch * window->steps;
-        first = (read->flags & KIBI_READING_SHARED) != 0 ? 0 : batch * window->rows;
+    void **const end = slots + node->pointers;
+    const uint16_t *distance = entry + node->pointers * run->graph->width;
+    if (run->graph->width == 1u) {
+        do {
+            const intptr_t bytes = (int16_t)*distance++;
+            *slots = (void *)((uintptr_t)*slots + (uintptr_t)bytes * steps);
+        } while (++slots < end);
+        return;
     }
-    /* Numbers wrap around here: a row before the first one is a number above all rows. */
-    const uint32_t count = window->count, dilation = (uint32_t)window->dilation, limit = window->rows;
-    const void *const filler = window->filler != 0 ? file + window->filler : NULL;
-    uint32_t row = (uint32_t)window->start + (uint32_t)window->stride * step;
-    const void **const end = rows + count;
-    if (window->parts != 1) {
-        const uint32_t parts = window->parts, part_bytes = tensor->row_bytes / parts;
-        for (; rows < end; row += dilation) {
-            const uint32_t part = first + row, whole = part / parts;
-            *rows++ = row < limit ? row_of(run, tensor, whole) + (part - whole * parts) * part_bytes : filler;
-        }
-    } else if (tensor->placing == KIBI_PLACING_LINEAR) {
-        const uint8_t *const memory = memory_of(run, tensor);
-        const uint32_t bytes = dilation * tensor->step;
-        uint32_t place = tensor->base + (first + row) * tensor->step;
-        for (; rows < end; row += dilation, place += bytes) {
-            *rows++ = row < limit ? memory + place : filler;
-        }
-    } else {
-        for (; rows < end; row += dilation) {
-            *rows++ = row < limit ? row_of(run, tensor, first + row) : filler;
-        }
-    }
-    return rows;
+    do {
+        const intptr_t bytes = (int32_t)(distance[0] | (uint32_t)distance[1] << 16);
+        distance += 2;
+        *slots = (void *)((uintptr_t)*slots + (uintptr_t)bytes * steps);
+    } while (++slots < end);
 }
 
 static int run_subgraph(const kibi_subgraph *subgraph, uint8_t *arena);
@@ -152,7 +130,7 @@ typedef struct {
 } four_words;
 
 /* Makes a kernel's parameters from the bytes in the file: offsets become pointers. */
-KIBI_INLINE void unpack(const uint8_t *file, const kibi_kernel *kernel, const uint32_t *from, void **slots)
+static KIBI_NOINLINE void unpack(const uint8_t *file, const kibi_kernel *kernel, const uint32_t *from, void **slots)
 {
     const uint32_t words = kernel->words;
     uint32_t pointers = kernel->pointers;
@@ -202,8 +180,8 @@ static KIBI_NOINLINE void unpack_graphs(const kibi_model *model, const kibi_kern
     for (uint32_t word = kernel->first_subgraph; word < kernel->words; ++word, ++made) {
         const kibi_file_graph *const graph = graph_of(model, from[word]);
         made->subgraph.run = run_subgraph;
-        made->subgraph.inputs = (const uint32_t *)at(model, graph->inputs);
-        made->subgraph.outputs = (const uint32_t *)at(model, graph->outputs);
+        made->subgraph.inputs = (const uint32_t *)at(model, graph->ends);
+        made->subgraph.outputs = made->subgraph.inputs + graph->input_count;
         made->model = model;
         made->graph = graph;
         *to++ = made;
@@ -212,112 +190,85 @@ static KIBI_NOINLINE void unpack_graphs(const kibi_model *model, const kibi_kern
 
 enum { DONE = 0, WAITS = 1, AT_LIMIT = 2, PAUSED = 3, NEEDS_ROW = 4 };
 
-/* Runs steps of a node; not DONE if it ended the inference. */
-static KIBI_NOINLINE int run_steps(running *run, const kibi_file_node *node, uint32_t step, void **slots)
+/* Runs steps of a node: `count` of a run, of which `done` were run before. */
+KIBI_INLINE int run_steps(const running *run, const kibi_run *step, uint32_t done, uint32_t count, void **slots)
 {
-    const uint8_t *const file = run->memory[KIBI_MEMORY_FILE];
-    const kibi_file_tensor *const tensors = (const kibi_file_tensor *)(const void *)(file + run->graph->tensors);
-    const kibi_file_read *const reads = (const kibi_file_read *)(const void *)(file + node->reads);
-    const kibi_file_write *const writes = (const kibi_file_write *)(const void *)(file + node->writes);
+    const uint8_t *const file = run->model->file;
+    const kibi_file_node *const node = step->node;
     const kibi_kernel *const kernel = find(run->model->kernels, node->kernel_id, node->place);
-    const uint32_t flags = node->flags, write_count = node->write_count;
-    kibi_call call;
-    call.outputs = slots;
-    call.states = slots + node->output_count;
-    call.rows = (const void **)(uintptr_t)(slots + write_count);
-    call.params = slots + node->rows;
-    call.scratch = node->scratch == KIBI_NOTHING ? NULL : run->memory[KIBI_MEMORY_ARENA] + node->scratch;
-    if (KIBI_CORE_GRAPHS && (flags & KIBI_KIND_CONTROLS) != 0) {
-        unpack_graphs(run->model, kernel, (const uint32_t *)(const void *)(file + node->params), slots + node->rows);
+    void **const params = slots + node->pointers;
+    void *const scratch = node->scratch == KIBI_NOTHING ? NULL : run->arena + node->scratch;
+    kibi_rest rest;
+    fetch(run, step->entries, node, slots);
+    if (KIBI_CORE_GRAPHS && (node->flags & KIBI_KIND_CONTROLS) != 0) {
+        unpack_graphs(run->model, kernel, (const uint32_t *)(const void *)(file + node->params), params);
     } else {
-        unpack(file, kernel, (const uint32_t *)(const void *)(file + node->params), slots + node->rows);
+        unpack(file, kernel, (const uint32_t *)(const void *)(file + node->params), params);
     }
-    const uint32_t end = step + run->count;
-    do {
-        void **next = slots;
-        const uint32_t made = (flags & KIBI_KIND_ACCUMULATES) != 0 ? 0 : step;
-        const kibi_file_write *write = writes;
-        do { /* states make no rows: theirs is the first */
-            *next++ = row_of(run, &tensors[write->tensor], made * write->rows);
-        } while (++write < writes + write_count);
-        const void **rows = (const void **)(uintptr_t)next;
-        for (const kibi_file_read *read = reads; read < reads + node->read_count; ++read) {
-            if ((read->flags & KIBI_READING_SINGLE) != 0) {
-                *rows++ = row_of(run, &tensors[read->tensor], step);
-            } else {
-                rows = fetch(run, node->steps, read, step, rows);
-            }
+    rest.states = slots + node->rows;
+    rest.outputs = rest.states + node->state_count;
+    rest.step = (int32_t)(step->first + done);
+    if (done != 0) {
+        move_on(run, step->entries, node, done, slots);
+    }
+    for (;;) {
+        kernel->call(rest.outputs[0], (const void **)(uintptr_t)slots, params, scratch, &rest);
+        ++rest.step;
+        if (--count == 0) {
+            break;
         }
-        call.output = slots[0];
-        call.step = (int32_t)step;
-        kernel->call(&call);
-    } while (++step < end);
-    if (!KIBI_CORE_ENDS_EARLY || (flags & (KIBI_KIND_EXITS | KIBI_KIND_LOOPS)) == 0) {
+        move_on(run, step->entries, node, 1, slots);
+    }
+    if (!KIBI_CORE_ENDS_EARLY || (node->flags & (KIBI_KIND_EXITS | KIBI_KIND_LOOPS)) == 0) {
         return DONE;
     }
-    if ((flags & KIBI_KIND_EXITS) != 0 && end == node->steps) {
-        return *(const int32_t *)call.states[0] != 0 ? WAITS : DONE;
+    if ((node->flags & KIBI_KIND_EXITS) != 0 && (uint32_t)rest.step == node->steps && *(const int32_t *)rest.states[0] != 0) {
+        return WAITS;
     }
-    return KIBI_CORE_GRAPHS && (flags & KIBI_KIND_LOOPS) != 0 && *(const uint8_t *)call.scratch != 0 ? AT_LIMIT : DONE;
+    return KIBI_CORE_GRAPHS && (node->flags & KIBI_KIND_LOOPS) != 0 && *(const uint8_t *)scratch != 0 ? AT_LIMIT : DONE;
 }
 
 /* Goes on with an inference from a place in the order: to its end, to its next row, or for so many steps. */
 static KIBI_NOINLINE int run_order(running *run, void **slots)
 {
+    const uint8_t *const file = run->model->file;
     const kibi_file_graph *const graph = run->graph;
-    const kibi_file_node *const nodes = (const kibi_file_node *)at(run->model, graph->nodes);
-    kibi_position *const place = run->place;
-    while (place->line < graph->line_count) {
-        const kibi_file_line *const line = (const kibi_file_line *)at(run->model, graph->lines) + place->line;
-        if (line->start >= graph->node_count) { /* the lines above, once more */
-            if (++place->turn < line->steps) {
-                place->line -= line->last;
-            } else {
-                place->turn = 0;
-                ++place->line;
+    const uint16_t *begin = (const uint16_t *)(const void *)(file + graph->runs + run->place->run);
+    uint32_t done = run->place->done;
+    int ended = DONE;
+    while (begin < (const uint16_t *)(const void *)(file + graph->runs_end)) {
+        const kibi_run step = kibi_read_run(file, graph, begin);
+        if ((step.node->flags & KIBI_KIND_RECEIVES) != 0) {
+            if (run->row == NULL) {
+                ended = NEEDS_ROW;
+                break;
             }
-            continue;
-        }
-        const int32_t first = line->step + (int32_t)place->turn * line->further;
-        const int32_t after = first + line->steps;
-        while (place->node <= (uint32_t)line->last - line->start) {
-            const kibi_file_node *const node = nodes + line->start + place->node;
-            const int32_t end = after < (int32_t)node->steps ? after : (int32_t)node->steps;
-            const int32_t step = (first > 0 ? first : 0) + (int32_t)place->step;
-            if (step >= end) {
-                ++place->node;
-                place->step = 0;
+            fetch(run, step.entries, step.node, slots);
+            memcpy(slots[0], run->row, ((const kibi_file_group *)(const void *)(file + step.node->groups))->bytes);
+            run->row = NULL;
+        } else {
+            const uint32_t left = step.count - done, budget = run->budget;
+            if (budget == 0) {
+                ended = PAUSED;
+                break;
+            }
+            const uint32_t count = left < budget ? left : budget;
+            run->budget = budget - count;
+            ended = run_steps(run, &step, done, count, slots);
+            if (ended != DONE) {
+                break;
+            }
+            done += count;
+            if (done < step.count) { /* the budget is used up */
                 continue;
             }
-            uint32_t count = (uint32_t)(end - step);
-            if ((node->flags & KIBI_KIND_RECEIVES) != 0) {
-                if (run->row == NULL) {
-                    return NEEDS_ROW;
-                }
-                const kibi_file_write *const write = (const kibi_file_write *)at(run->model, node->writes);
-                const kibi_file_tensor *const tensor =
-                    (const kibi_file_tensor *)at(run->model, graph->tensors) + write->tensor;
-                memcpy(row_of(run, tensor, (uint32_t)step), run->row, tensor->row_bytes);
-                run->row = NULL;
-                count = 1;
-            } else {
-                if (run->budget == 0) {
-                    return PAUSED;
-                }
-                count = count < run->budget ? count : run->budget;
-                run->budget -= count;
-                run->count = count;
-                const int ended = run_steps(run, node, (uint32_t)step, slots);
-                if (ended != DONE) {
-                    return ended;
-                }
-            }
-            place->step += count;
+            done = 0;
         }
-        place->node = 0;
-        ++place->line;
+        begin = step.next;
     }
-    return DONE;
+    run->place->run = (uint32_t)((const uint8_t *)begin - file) - graph->runs;
+    run->place->done = done;
+    return ended;
 }
 
 /* The same with as many slots as the file's steps need, or a few more. */
@@ -339,9 +290,7 @@ static KIBI_NOINLINE int run_graph(running *run, kibi_position *place, uint8_t *
     const kibi_model *const model = run->model;
     const uint32_t slots = header_of(model)->most_slots;
     run->place = place;
-    run->memory[KIBI_MEMORY_ARENA] = arena;
-    run->memory[KIBI_MEMORY_STATE] = model->state;
-    run->memory[KIBI_MEMORY_FILE] = (uint8_t *)(uintptr_t)model->file;
+    run->arena = arena;
     return (slots <= 16   ? run_in_16
             : slots <= 24 ? run_in_24
             : slots <= 32 ? run_in_32
@@ -352,7 +301,7 @@ static KIBI_NOINLINE int run_graph(running *run, kibi_position *place, uint8_t *
 static int run_subgraph(const kibi_subgraph *subgraph, uint8_t *arena)
 {
     const inner_graph *const inner = (const inner_graph *)(const void *)subgraph;
-    kibi_position place = {0, 0, 0, 0};
+    kibi_position place = {0, 0};
     running run;
     run.model = inner->model;
     run.graph = inner->graph;
@@ -416,7 +365,7 @@ kibi_status kibi_refused(kibi_status status)
 
 void kibi_model_rewind(kibi_model *model)
 {
-    const kibi_position start = {0, 0, 0, 0};
+    const kibi_position start = {0, 0};
     if (model != NULL) {
         model->place = start;
         model->ended = DONE;
@@ -425,7 +374,7 @@ void kibi_model_rewind(kibi_model *model)
 
 static int is_at_start(const kibi_model *model)
 {
-    return (model->place.line | model->place.turn | model->place.node | model->place.step) == 0;
+    return (model->place.run | model->place.done) == 0;
 }
 
 /* Whether rows arrive one by one: the nodes that receive them are the first. */
@@ -465,7 +414,7 @@ static kibi_status ended_as(int ended)
 void kibi_model_close(kibi_model *model)
 {
     if (model != NULL) {
-        const kibi_model closed = {NULL, NULL, NULL, NULL, NULL, {0, 0, 0, 0}, DONE, 0};
+        const kibi_model closed = {NULL, NULL, NULL, NULL, NULL, {0, 0}, DONE, 0};
         *model = closed;
     }
 }
@@ -597,22 +546,19 @@ kibi_status kibi_model_set_external(kibi_model *model, void *const *buffers, con
     return KIBI_OK;
 }
 
-static kibi_status describe(const kibi_model *model, uint32_t ports, uint32_t count, unsigned index, kibi_port *port)
+static kibi_status describe(const kibi_model *model, unsigned index, unsigned first, uint32_t count, kibi_port *port)
 {
     if (index >= count || port == NULL) {
         return kibi_refused(KIBI_ERROR_NULL);
     }
-    const running run = {model, graph_of(model, 0), NULL,
-                         {model->arena, model->state, (uint8_t *)(uintptr_t)model->file}, NULL, 0, 0};
-    const kibi_file_port *const from = (const kibi_file_port *)at(model, ports) + index;
-    const kibi_file_tensor *const tensor = (const kibi_file_tensor *)at(model, run.graph->tensors) + from->tensor;
-    port->data = ports == header_of(model)->inputs && streams(model) ? NULL : row_of(&run, tensor, 0);
+    const kibi_file_port *const from = (const kibi_file_port *)at(model, header_of(model)->ports) + first + index;
+    port->data = kibi_bytes_at(model, from->memory, from->place);
     port->shape = (const uint32_t *)at(model, from->shape);
     port->name = from->name == 0 ? NULL : (const char *)at(model, from->name);
     port->scale = from->scale;
     port->zero_point = from->zero_point;
-    port->bytes = tensor->rows * tensor->row_bytes;
-    port->row_bytes = tensor->row_bytes;
+    port->bytes = from->rows * from->row_bytes;
+    port->row_bytes = from->row_bytes;
     port->type = from->type;
     port->rank = from->rank;
     return KIBI_OK;
@@ -624,7 +570,7 @@ kibi_status kibi_model_input(kibi_model *model, unsigned index, kibi_port *port)
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
-    const kibi_status described = describe(model, header_of(model)->inputs, header_of(model)->input_count, index, port);
+    const kibi_status described = describe(model, index, 0, header_of(model)->input_count, port);
     if (KIBI_CORE_LEASE != 0 && described == KIBI_OK) {
         kibi_lease_hand_over(model, index);
     }
@@ -637,7 +583,7 @@ kibi_status kibi_model_output(const kibi_model *model, unsigned index, kibi_port
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
-    const kibi_status described = describe(model, header_of(model)->outputs, header_of(model)->output_count, index, port);
+    const kibi_status described = describe(model, index, header_of(model)->input_count, header_of(model)->output_count, port);
     if (KIBI_CORE_LEASE != 0 && described == KIBI_OK && !kibi_lease_holds(model)) {
         port->data = NULL;
         return kibi_refused(KIBI_ERROR_ARENA_LEASE);
@@ -668,13 +614,18 @@ kibi_status kibi_model_run_for(kibi_model *model, uint32_t steps)
     return ended_as(ended);
 }
 
+/* The node of the next run. */
+static uint32_t next_node(const kibi_model *model)
+{
+    const uint8_t *const runs = (const uint8_t *)at(model, graph_of(model, 0)->runs);
+    return *(const uint16_t *)(const void *)(runs + model->place.run) & ~KIBI_MANY;
+}
+
 /* Whether nothing is computed before the first row arrives. */
 static int row_is_first(const kibi_model *model)
 {
-    const kibi_file_graph *const graph = graph_of(model, 0);
-    const kibi_file_line *const line = (const kibi_file_line *)at(model, graph->lines);
-    const kibi_file_node *const node = (const kibi_file_node *)at(model, graph->nodes) + line->start;
-    return line->start < graph->node_count && (node->flags & KIBI_KIND_RECEIVES) != 0;
+    const kibi_file_node *const nodes = (const kibi_file_node *)at(model, graph_of(model, 0)->nodes);
+    return is_at_start(model) && (nodes[next_node(model)].flags & KIBI_KIND_RECEIVES) != 0;
 }
 
 int kibi_model_expected_input(kibi_model *model)
@@ -682,14 +633,13 @@ int kibi_model_expected_input(kibi_model *model)
     if (kibi_ready(model) != KIBI_OK || !streams(model) || model->ended != DONE) {
         return -1;
     }
-    if (KIBI_CORE_LEASE != 0 && !(is_at_start(model) && row_is_first(model)) && !kibi_lease_begins(model)) {
+    if (KIBI_CORE_LEASE != 0 && !row_is_first(model) && !kibi_lease_begins(model)) {
         (void)kibi_refused(KIBI_ERROR_ARENA_LEASE);
         return -1;
     }
     const int ended = run_model(model, NULL, UINT32_MAX); /* all steps that need no row */
     if (ended == NEEDS_ROW) {
-        const kibi_file_line *const lines = (const kibi_file_line *)at(model, graph_of(model, 0)->lines);
-        return (int)(lines[model->place.line].start + model->place.node);
+        return (int)next_node(model);
     }
     model->ended = ended;
     return -1;

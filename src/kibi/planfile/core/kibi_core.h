@@ -9,25 +9,23 @@
 extern "C" {
 #endif
 
-/* What a kernel is called with; the table of kernels has a function for each that takes it. */
+/* What some kernels are given besides. */
 typedef struct {
-    void *output;             /* the first row that the step makes; of a kernel with several outputs unused */
-    void *const *outputs;     /* the first row of each output */
-    const void *const *rows;  /* the rows that the step reads, input after input */
-    const void *params;       /* the kernel's parameter struct */
-    void *scratch;            /* NULL where the node has none */
-    void *const *states;      /* the node's variables */
-    int32_t step;             /* number of the step */
-} kibi_call;
+    void *const *outputs; /* the first row of each output */
+    void *const *states;  /* the node's variables */
+    int32_t step;         /* number of the step */
+} kibi_rest;
 
 /* A kernel: its id, the function that calls it, and how its parameter struct is made from the bytes in a file. */
 typedef struct {
-    uint32_t id;                     /* hash of its name and of the layout of its parameters */
-    void (*call)(const kibi_call *); /* calls it */
-    uint32_t pointers;               /* bit k: word k of its parameters points to constants */
-    uint8_t words;                   /* 32-bit words of its parameters in a file */
-    uint8_t first_subgraph;          /* the first word that is the number of a graph, as all after it are; 255: none is */
-    uint8_t conditions;              /* the first of these graphs only say whether the others run: one output, of one byte */
+    uint32_t id; /* hash of its name and of the layout of its parameters */
+    /* calls it with the first row that the step makes, the rows that it reads, input after input, its parameters, its scratch */
+    void (*call)(void *output, const void *const *rows, const void *params, void *scratch, const kibi_rest *rest);
+    uint32_t pointers;      /* bit k: word k of its parameters points to constants */
+    uint8_t words;          /* 32-bit words of its parameters in a file */
+    uint8_t first_subgraph; /* the first word that is the number of a graph, as all after it are; 255: none is */
+    uint8_t conditions;     /* the first of these graphs only say whether the others run: one output, of one byte */
+    uint8_t kind;           /* flags that its nodes must have */
 } kibi_kernel;
 
 /* The kernels of a core, by ascending id. */
@@ -38,10 +36,8 @@ typedef struct {
 
 /* A place in an order. */
 typedef struct {
-    uint32_t line; /* the next line, */
-    uint32_t turn; /* its turn, */
-    uint32_t node; /* how many of its nodes are done, */
-    uint32_t step; /* and how many steps of the next one */
+    uint32_t run;  /* byte of the graph's runs at which the next one begins, */
+    uint32_t done; /* and how many of its steps are done */
 } kibi_position;
 
 /* An open model. The caller owns it; no field is for the caller's use. */

@@ -2,7 +2,6 @@
 #include "kibi_lease.h"
 
 #define INPUT_BITS 16u
-#define NOBODY 0xFFFFu
 
 static const kibi_file_header *header_of(const kibi_model *model)
 {
@@ -23,14 +22,11 @@ static KIBI_NOINLINE uint32_t differs(const kibi_model *model, uint32_t **word)
 static KIBI_NOINLINE uint32_t bits_of(const kibi_model *model, unsigned index, uint32_t *of_index)
 {
     const kibi_file_header *const header = header_of(model);
-    const kibi_file_port *const ports = (const kibi_file_port *)(const void *)(model->file + header->inputs);
-    const kibi_file_graph *const graph = (const kibi_file_graph *)(const void *)(model->file + header->graphs);
-    const kibi_file_tensor *const tensors = (const kibi_file_tensor *)(const void *)(model->file + graph->tensors);
+    const kibi_file_port *const ports = (const kibi_file_port *)(const void *)(model->file + header->ports);
     uint32_t every = 0;
     *of_index = 0;
     for (uint32_t k = 0; k < header->input_count; ++k) {
-        const kibi_file_tensor *const tensor = &tensors[ports[k].tensor];
-        if (tensor->memory == KIBI_MEMORY_ARENA && tensor->producer == NOBODY) {
+        if (ports[k].memory == KIBI_MEMORY_ARENA) {
             const uint32_t bit = 1u << k % INPUT_BITS;
             every |= bit;
             *of_index = k == index ? bit : *of_index;
@@ -72,8 +68,7 @@ int kibi_lease_holds(const kibi_model *model)
 int kibi_lease_begins(const kibi_model *model)
 {
     uint32_t bit;
-    const kibi_position *const place = &model->place;
-    if ((place->line | place->turn | place->node | place->step) == 0 && bits_of(model, 0, &bit) == 0) {
+    if ((model->place.run | model->place.done) == 0 && bits_of(model, 0, &bit) == 0) {
         kibi_lease_take(model);
     }
     return kibi_lease_holds(model);

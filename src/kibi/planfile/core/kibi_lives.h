@@ -4,18 +4,20 @@
 
 #include "kibi_core.h"
 
-/* So many nodes have their steps counted once for all; those after them are counted each time that it matters. */
-#ifndef KIBI_CORE_COUNTED
-#define KIBI_CORE_COUNTED 64
+/* So many parts of an arena are told apart; where there are more, some bytes count as taken that are free. */
+#ifndef KIBI_CORE_PARTS
+#define KIBI_CORE_PARTS 64
 #endif
 
-/* A part of an inference: from one place in the order to another. */
+/* What bytes are: not touched so far, free, or taken. */
+enum { KIBI_UNTOUCHED, KIBI_FREE, KIBI_TAKEN };
+
+/* The parts of an arena, by ascending address. */
 typedef struct {
-    const kibi_model *model;
-    kibi_position now, until;         /* the next step at its start, and at its end */
-    uint16_t done[KIBI_CORE_COUNTED]; /* how many steps each node has run at its start, */
-    uint16_t due[KIBI_CORE_COUNTED];  /* and at its end */
-} kibi_span;
+    uint32_t count;
+    uint32_t first[KIBI_CORE_PARTS + 1]; /* the byte at which each begins; after the last one the arena's size */
+    uint8_t use[KIBI_CORE_PARTS];        /* no two neighbours have the same, but for those that were not touched */
+} kibi_parts;
 
 /* Moves a place on by so many steps, or to the end of the order; returns by how many. */
 uint32_t kibi_advance(const kibi_model *model, kibi_position *place, uint32_t steps);
@@ -23,16 +25,8 @@ uint32_t kibi_advance(const kibi_model *model, kibi_position *place, uint32_t st
 /* How many steps an inference has run at its place. */
 uint32_t kibi_steps_done(const kibi_model *model);
 
-/* The next `steps` steps of an inference. */
-void kibi_span_of(kibi_span *span, const kibi_model *model, uint32_t steps);
-
-/* Finds the first run of bytes of the arena, from a byte on, that hold something during a part of an inference: they are written
- * before its end, and read later than its start, or they are scratch of its steps. Returns where it begins; `end` is one byte after it.
- * UINT32_MAX: there is none. */
-uint32_t kibi_occupied(const kibi_span *span, uint32_t from, uint32_t *end);
-
-/* Of kibi_core.c: whether a model has all its memory; and the entry of a tensor's table, or the place in its ring, for a row. */
-kibi_status kibi_ready(const kibi_model *model);
-uint32_t kibi_placed(const uint8_t *file, const kibi_file_tensor *tensor, uint32_t row);
+/* Finds which bytes of the arena are taken while the next `steps` steps run: those that these write, and those that are read from
+ * then on before they are written. */
+void kibi_parts_of(kibi_parts *parts, const kibi_model *model, uint32_t steps);
 
 #endif

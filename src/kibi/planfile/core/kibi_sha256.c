@@ -20,55 +20,49 @@ static uint32_t rotated(uint32_t x, unsigned count)
     return x >> count | x << (32u - count);
 }
 
-/* Mixes one block of 64 bytes into the state. */
-static void mix(uint32_t state[8], const uint8_t *block)
+/* A number of a file as the hash takes it: the first byte is the highest. */
+static uint32_t turned(uint32_t word)
 {
-    uint32_t w[16], s[8];
-    memcpy(s, state, sizeof s);
-    for (unsigned t = 0; t < 64u; ++t) {
-        if (t < 16u) {
-            w[t] = (uint32_t)block[4u * t] << 24 | (uint32_t)block[4u * t + 1u] << 16 |
-                   (uint32_t)block[4u * t + 2u] << 8 | block[4u * t + 3u];
-        } else {
-            const uint32_t a = w[(t + 1u) % 16u], b = w[(t + 14u) % 16u];
-            w[t % 16u] += (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + w[(t + 9u) % 16u] +
-                          (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
-        }
-        const uint32_t first = s[7] + (rotated(s[4], 6) ^ rotated(s[4], 11) ^ rotated(s[4], 25)) +
-                               ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants[t] + w[t % 16u];
-        const uint32_t second = (rotated(s[0], 2) ^ rotated(s[0], 13) ^ rotated(s[0], 22)) +
-                                ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
-        for (unsigned k = 7; k != 0; --k) {
-            s[k] = s[k - 1u];
-        }
-        s[4] += first;
-        s[0] = first + second;
-    }
-    for (unsigned k = 0; k < 8u; ++k) {
-        state[k] += s[k];
-    }
+    return word << 24 | (word << 8 & 0xFF0000u) | (word >> 8 & 0xFF00u) | word >> 24;
 }
 
-void kibi_sha256(uint8_t digest[32], const uint8_t *data, size_t bytes)
+int kibi_sha256_is(const uint32_t digest[8], const uint32_t *data, uint32_t words)
 {
     uint32_t state[8] = {0x6A09E667u, 0xBB67AE85u, 0x3C6EF372u, 0xA54FF53Au,
                          0x510E527Fu, 0x9B05688Cu, 0x1F83D9ABu, 0x5BE0CD19u};
-    uint8_t end[128] = {0};
-    size_t left = bytes;
-    for (; left >= 64u; left -= 64u, data += 64) {
-        mix(state, data);
+    const uint32_t last = (words + 2u) / 16u * 16u + 15u; /* the words that are hashed end with the number of bits */
+    for (uint32_t first = 0; first < last; first += 16u) {
+        uint32_t w[16], s[8];
+        memcpy(s, state, sizeof s);
+        for (uint32_t t = 0; t < 64u; ++t) {
+            uint32_t *const each = &w[t % 16u];
+            if (t < 16u) {
+                const uint32_t k = first + t;
+                *each = k < words       ? turned(data[k])
+                        : k == words    ? 0x80000000u
+                        : k == last     ? words << 5
+                        : k == last - 1 ? words >> 27
+                                        : 0u;
+            } else {
+                const uint32_t a = w[(t + 1u) % 16u], b = w[(t + 14u) % 16u];
+                *each += (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + w[(t + 9u) % 16u] +
+                         (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
+            }
+            const uint32_t first_sum = s[7] + (rotated(s[4], 6) ^ rotated(s[4], 11) ^ rotated(s[4], 25)) +
+                                       ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants[t] + *each;
+            const uint32_t second_sum = (rotated(s[0], 2) ^ rotated(s[0], 13) ^ rotated(s[0], 22)) +
+                                        ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
+            memmove(&s[1], &s[0], 7u * sizeof s[0]);
+            s[4] += first_sum;
+            s[0] = first_sum + second_sum;
+        }
+        for (uint32_t k = 0; k < 8u; ++k) {
+            state[k] += s[k];
+        }
     }
-    memcpy(end, data, left);
-    end[left] = 0x80u;
-    uint8_t *const last = end + (left < 56u ? 56 : 120);
-    const uint64_t bits = (uint64_t)bytes * 8u;
-    for (unsigned k = 0; k < 8u; ++k) {
-        last[k] = (uint8_t)(bits >> (56u - 8u * k));
+    uint32_t differs = 0;
+    for (uint32_t k = 0; k < 8u; ++k) {
+        differs |= state[k] ^ turned(digest[k]);
     }
-    for (uint8_t *block = end; block < last; block += 64) {
-        mix(state, block);
-    }
-    for (unsigned k = 0; k < 32u; ++k) {
-        digest[k] = (uint8_t)(state[k / 4u] >> (24u - 8u * (k % 4u)));
-    }
+    return differs == 0;
 }

@@ -1,11 +1,10 @@
-/* SHA-256 as FIPS 180-4 defines it. */
+/* SHA-256 of plan files. Only their check includes it. */
 #ifndef KIBI_SHA256_H
 #define KIBI_SHA256_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-/* Computes the digest of bytes that are in memory. */
-void kibi_sha256(uint8_t digest[32], const uint8_t *data, size_t bytes);
+/* Whether a digest, 32 bytes, is that of so many words: files have whole words. */
+int kibi_sha256_is(const uint32_t digest[8], const uint32_t *data, uint32_t words);
 
 #endif

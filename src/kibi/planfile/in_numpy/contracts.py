@@ -1,7 +1,7 @@
 """Whether nodes keep to the contracts of their kernels: then no kernel is asked for more than memories and the file hold.
 
 The contracts are those that a core in C evaluates. What a view of memory checks at each step anyway is not checked here:
-alignment, rows that are null, and whether rows are stored one after another.
+alignment, and rows that are null.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.kernels.params.contract import Op, operations
-from kibi.planfile.core_c import contract_of
+from kibi.kernels.params.contract_operations import LEAST_NUMBER, Op, operations
+from kibi.planfile.contracts import contract_of
 from kibi.planfile.reader import PlanFile
 
 _LOW, _HIGH = -(1 << 31), (1 << 31) - 1
+_BOUND = 1 << 30
 _SIZES = {1: "i1", 2: "<i2", 4: "<i4", 8: "<i8"}
-_SIZE_BITS = 63
-"""Of the operand of an input: the bytes of an element."""
+_ROLE_SHIFT, _SIZE_BITS = 4, 3
+"""Of the operand of a group: the role, and the exponent of an element's bytes."""
+_OUTPUT = 2 << _ROLE_SHIFT
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The pointers of a step to one input, state or output: how many, and the bytes at each."""
+
+    count: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +39,15 @@ class Shape:
 
     Attributes:
         steps: row steps.
-        counts: pointers of each input in a step.
-        rooms: bytes at each of them.
-        outputs, states: the most bytes that may be written at each.
+        groups: of inputs, states, outputs.
+        reads, states: how many of these are inputs, and states.
         scratch_bytes: of its scratch.
     """
 
     steps: int
-    counts: Sequence[int]
-    rooms: Sequence[int]
-    outputs: Sequence[int]
-    states: Sequence[int]
+    groups: Sequence[Group]
+    reads: int
+    states: int
     scratch_bytes: int
 
 
@@ -55,22 +63,27 @@ class _Evaluation:
     params: int
     shape: Shape
     stack: list[int] = field(default_factory=list)
+    names: dict[int, int] = field(default_factory=dict)
     array: NDArray[Any] = field(default_factory=lambda: np.empty(0, np.int8))
-    reads: int = 0
-    outputs: int = 0
-    states: int = 0
+    next: int = 0
 
     def pop(self) -> int:
         if not self.stack:
             raise _BrokenError
         return self.stack.pop()
 
-    def number(self, offset: int, size: int) -> int:
-        return int.from_bytes(self.file.part(self.params + offset, size), "little", signed=True)
+    def number(self, index: int, size: int = 4) -> int:
+        """A parameter by its number among those of so many bytes."""
+        return int.from_bytes(self.file.part(self.params + index * size, size), "little", signed=True)
 
-    def select(self, count: int, offset: int, size: int) -> NDArray[Any]:
-        """The array whose pointer is at an offset."""
-        place = self.number(offset, 4) & 0xFFFFFFFF
+    def numbers(self, mask: bytes) -> list[int]:
+        """The parameters of a mask."""
+        bits = int.from_bytes(mask, "little")
+        return [self.number(index) for index in range(32) if bits >> index & 1]
+
+    def select(self, count: int, index: int, size: int) -> NDArray[Any]:
+        """The array to which a parameter points."""
+        place = self.number(index) & 0xFFFFFFFF
         _require(count >= 0)
         data = self.file.part(place, count * size)
         self.array = np.frombuffer(data, _SIZES.get(size, "i1"), count)
@@ -79,24 +92,21 @@ class _Evaluation:
     def column(self, columns: int, column: int) -> NDArray[np.int64]:
         return self.array[column::columns].astype(np.int64)
 
-    def input(self, pointers: int, elements: int, size: int) -> None:
-        _require(self.reads < len(self.shape.counts))
-        room = self.shape.rooms[self.reads]
-        _require(self.shape.counts[self.reads] == pointers and elements >= 0 and elements * size <= room)
-        self.reads += 1
-
-    def written(self, elements: int, size: int, *, is_state: bool = False) -> None:
-        rooms, number = (self.shape.states, self.states) if is_state else (self.shape.outputs, self.outputs)
-        _require(number < len(rooms) and elements >= 0 and elements * size <= rooms[number])
-        self.states += is_state
-        self.outputs += not is_state
+    def group(self, pointers: int, elements: int, kind: int) -> None:
+        shape, number = self.shape, self.next
+        _require(number < len(shape.groups))
+        role = (number >= shape.reads) + (number >= shape.reads + shape.states)
+        size = elements << (kind & _SIZE_BITS)
+        _require(role == kind >> _ROLE_SHIFT and shape.groups[number].count == pointers)
+        _require(0 <= size <= shape.groups[number].bytes)
+        self.next += 1
 
     def reach(self, columns: int, column: int, *, is_up: bool) -> int:
         """How far nested loops reach, up or down."""
         steps, each = self.column(columns, 0), self.column(columns, column)
         count = min(len(steps), len(each))
         steps, each = steps[:count], each[:count]
-        _require(bool((steps >= 1).all() and (np.abs(steps * each) <= 1 << 30).all()))
+        _require(bool((steps >= 1).all() and (np.abs(steps * each) <= _BOUND).all()))
         most = (steps - 1) * each
         return int(np.where((most > 0) == is_up, most, 0).sum())
 
@@ -107,16 +117,28 @@ class _Evaluation:
             return a // b if operation is Op.DIV else -(-a // b)
         return {Op.ADD: a + b, Op.SUB: a - b, Op.MUL: a * b, Op.MAX: max(a, b), Op.MIN: min(a, b)}[operation]
 
-    def pushed(self, operation: Op, data: bytes) -> int | None:
-        """The number that an operation pushes; None: it pushes none, or is none of these."""
-        shape, small = self.shape, int.from_bytes(data[:1], "little", signed=True)
-        if operation in (Op.FIELD, Op.HALF):
-            return self.number(data[0], 4 if operation is Op.FIELD else 2)
+    def read(self, operation: Op, data: bytes) -> int | None:
+        """The number that an operation reads; None: it reads none."""
+        shape = self.shape
+        if operation in (Op.WORD, Op.HALF):
+            return self.number(data[0], 4 if operation is Op.WORD else 2)
+        if operation is Op.NUMBER:
+            return data[0] + LEAST_NUMBER
+        if operation is Op.GET:
+            return self.names[data[0]]
         if operation in (Op.SMALL, Op.LARGE):
             return int.from_bytes(data, "little", signed=True)
         if operation in (Op.ROOM, Op.COUNT):
-            _require(small < len(shape.counts))
-            return (shape.rooms if operation is Op.ROOM else shape.counts)[small]
+            _require(data[0] < shape.reads)
+            group = shape.groups[data[0]]
+            return group.bytes if operation is Op.ROOM else group.count
+        plain = {
+            Op.STEPS: shape.steps, Op.READS: shape.reads, Op.POINTERS: sum(each.count for each in shape.groups[: shape.reads]),
+        }  # fmt: skip
+        return plain.get(operation)
+
+    def pushed(self, operation: Op, data: bytes) -> int | None:
+        """The number that an operation pushes; None: it pushes none."""
         if operation in (Op.LEAST, Op.MOST):
             found = self.column(*data)
             return int(found.min() if operation is Op.LEAST else found.max()) if len(found) else 0
@@ -132,85 +154,89 @@ class _Evaluation:
             exponent = self.pop()
             _require(0 <= exponent <= 30)
             return 1 << exponent
-        plain = {Op.STEPS: shape.steps, Op.READS: len(shape.counts), Op.POINTERS: sum(shape.counts)}
-        if operation in plain:
-            return plain[operation]
+        if operation is Op.LESS:
+            return self.pop() - 1
         is_binary = operation in (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.CEIL, Op.MAX, Op.MIN)
-        return self.computed(operation) if is_binary else None
+        return self.computed(operation) if is_binary else self.read(operation, data)
 
     def in_range(self, operation: Op, data: bytes) -> None:
         """What only looks at numbers and arrays."""
         if operation is Op.LE:
             b, a = self.pop(), self.pop()
             _require(a <= b)
+        elif operation is Op.MULTIPLE:
+            b, a = self.pop(), self.pop()
+            _require(a >= 0 and b >= 1 and a % b == 0)
         elif operation in (Op.NATURAL, Op.POSITIVE):
-            _require(self.number(data[0], 4) >= (operation is Op.POSITIVE))
+            _require(min(self.numbers(data)) >= (operation is Op.POSITIVE))
+        elif operation is Op.BOUNDED:
+            _require(all(-_BOUND <= each <= _BOUND for each in self.numbers(data)))
         elif operation is Op.BETWEEN:
             low, high = (int.from_bytes(data[place : place + 1], "little", signed=True) for place in (1, 2))
-            _require(low <= self.number(data[0], 4) <= high)
-        elif operation in (Op.ARRAY, Op.SELECT):
-            self.select(self.pop(), *data)
-        elif operation is Op.RANGE:
-            high, low = self.pop(), self.pop()
-            _require(bool(((self.array >= low) & (self.array <= high)).all()))
-        elif operation is Op.BELOW:
-            _require(bool((np.abs(self.array.astype(np.float64)) < 2.0 ** data[0]).all()))
+            _require(low <= self.number(data[0]) <= high)
         elif operation is Op.EACH:
             count = self.pop()
             _require(bool((self.select(count, data[0], data[2]) <= self.select(count, data[1], data[2])).all()))
         elif operation is Op.ALIGNED:
             self.pop()
             self.pop()
+        else:
+            self.in_array(operation, data)
+
+    def in_array(self, operation: Op, data: bytes) -> None:
+        """What looks at the elements of an array."""
+        if operation is Op.ARRAY:
+            self.select(self.pop(), *data)
+        elif operation is Op.RANGE:
+            high, low = self.pop(), self.pop()
+            _require(bool(((self.array >= low) & (self.array <= high)).all()))
+        elif operation is Op.WHOLE:
+            _require(bool((self.array >= 0).all()))
+        elif operation is Op.BELOW:
+            _require(bool((np.abs(self.array.astype(np.float64)) < 2.0 ** data[0]).all()))
+        else:
+            raise _BrokenError  # Op.NEVER
 
     def in_room(self, operation: Op, data: bytes) -> None:
         """What names inputs, outputs, states and the scratch."""
-        if operation in (Op.INPUT, Op.INPUTS):
+        shape = self.shape
+        if operation in (Op.GROUP, Op.GROUPS):
             elements, pointers = self.pop(), self.pop()
-            for _ in range(min(self.pop(), len(self.shape.counts) + 1) if operation is Op.INPUTS else 1):
-                self.input(pointers, elements, data[0] & _SIZE_BITS)
-        elif operation in (Op.OUTPUT, Op.STATE):
-            self.written(self.pop(), data[0], is_state=operation is Op.STATE)
+            for _ in range(min(self.pop(), len(shape.groups) + 1) if operation is Op.GROUPS else 1):
+                self.group(pointers, elements, data[0])
         elif operation is Op.SCRATCH:
-            _require(self.pop() <= self.shape.scratch_bytes)
+            _require(self.pop() <= shape.scratch_bytes)
         elif operation is Op.TABLE_INPUTS:
             times, count = self.pop(), self.pop()
             _require(0 <= count <= len(self.array) // 2)
             for pointers, size in self.array[: 2 * count].reshape(-1, 2).tolist():
-                self.input(pointers, size * times, 1)
+                self.group(pointers, size * times, data[0])
         elif operation is Op.TABLE_OUTPUTS:
             first = self.pop()
-            while self.outputs < len(self.shape.outputs):
-                place = first + self.outputs
-                _require(0 <= place < len(self.array))
-                self.written(int(self.array[place]), 1)
+            for number in range(len(shape.groups) - shape.reads - shape.states):
+                _require(0 <= first + number < len(self.array))
+                self.group(1, int(self.array[first + number]), _OUTPUT)
         elif operation is Op.TABLE_OUTPUT:
             # The rows that are there differ from step to step: the write itself is checked.
-            self.pop()
-            self.pop()
-            self.outputs += 1
+            self.next += 1
         elif operation is Op.REST:
-            self.reads = len(self.shape.counts)
+            self.next = shape.reads
 
     def run(self, contract: Sequence[tuple[Op, bytes]]) -> None:
         for operation, data in contract:
-            found = self.pushed(operation, data)
-            if found is not None:
-                _require(_LOW <= found <= _HIGH)
-                self.stack.append(found)
+            if operation is Op.SET:
+                self.names[data[0]] = self.stack[-1]
             elif operation in _OF_ROOM:
                 self.in_room(operation, data)
+            elif (found := self.pushed(operation, data)) is not None:
+                _require(_LOW <= found <= _HIGH)
+                self.stack.append(found)
             else:
                 self.in_range(operation, data)
-        shape = self.shape
-        named = (self.reads, self.outputs, self.states)
-        _require(named == (len(shape.counts), len(shape.outputs), len(shape.states)))
+        _require(self.next == len(self.shape.groups))
 
 
-_OF_ROOM = frozenset(
-    {
-        Op.INPUT, Op.INPUTS, Op.OUTPUT, Op.STATE, Op.SCRATCH, Op.TABLE_INPUTS, Op.TABLE_OUTPUTS, Op.TABLE_OUTPUT, Op.REST,
-    }
-)  # fmt: skip
+_OF_ROOM = frozenset({Op.GROUP, Op.GROUPS, Op.SCRATCH, Op.TABLE_INPUTS, Op.TABLE_OUTPUTS, Op.TABLE_OUTPUT, Op.REST})
 
 
 def holds(file: PlanFile, kernel: str, params: int, shape: Shape) -> bool:

@@ -11,10 +11,11 @@ from kibi.dtypes import Array
 from kibi.errors import LimitError
 from kibi.ops import While
 from kibi.planfile.in_numpy.call import Body, Bytes, Call, Pointer, view
-from kibi.planfile.in_numpy.program import Line, Node, Program, Read, Tensor, programs_of, variables_of, wrong
+from kibi.planfile.in_numpy.program import Node, Place, Program, port_of, programs_of, variables_of, wrong
 from kibi.planfile.in_numpy.registry import Kernel, numpy_kernels
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import DIGEST_BYTES, PORT, Kind
+from kibi.planfile.records import DIGEST_BYTES, Kind, Memory
+from kibi.planfile.run_reader import FileRun
 
 _DEPTH = 32
 """The most graphs inside one another."""
@@ -87,51 +88,48 @@ class Machine:
 
     def _port(self, run: _Running, role: str, number: int) -> Array:
         """The bytes of an input or an output."""
-        port = self._file.record(PORT, self._file.header[f"{role}s"] + number * PORT.size_bytes)
-        if port["tensor"] >= len(run.program.tensors):
-            raise wrong(f"{role} {number} is a tensor that there is not")
-        tensor = run.program.tensors[port["tensor"]]
-        return view(_pointer(run, tensor, 0), tensor.rows * tensor.row_bytes, np.dtype(np.uint8))
+        port = port_of(self._file, number + (0 if role == "input" else self._file.header["input_count"]))
+        pointer = _pointer(run, (port["memory"], port["place"]))
+        if pointer is None:
+            raise wrong(f"{role} {number} is nowhere")
+        return view(pointer, port["rows"] * port["row_bytes"], np.dtype(np.uint8))
 
     def _follow(self, run: _Running, received: Sequence[Iterator[Bytes]] = ()) -> bool:
-        """Follows the order to its end; True if a node ended it early.
+        """Follows the runs to their end; True if a node ended it early.
 
         Raises:
             LimitError: a loop reached its limit.
         """
-        nodes = run.program.nodes
-        done = [0] * len(nodes)
-        for line, turn in _turns(run.program):
-            begin = line.step + turn * line.further
-            for number in range(line.start, line.last + 1):
-                node = nodes[number]
-                end = min(begin + line.steps, node.steps)
-                for step in range(max(begin, 0), end):
-                    if step != done[number]:
-                        raise wrong(f"the order has step {step} of a node after {done[number]} steps")
-                    done[number] += 1
-                    if Kind.RECEIVES in node.kind:
-                        if number >= len(received):
-                            raise wrong("a node receives the rows of an input that there is not")
-                        _receive(run, node, step, received[number])
-                    else:
-                        self._step(run, node, step)
-                if Kind.EXITS in node.kind and end == node.steps > max(begin, 0):
-                    if node.outputs >= len(node.writes):
-                        raise wrong("a node without variables may end the inference")
-                    state = run.program.tensors[node.writes[node.outputs][0]]
-                    if view(_pointer(run, state, 0), 1, np.dtype("<i4"))[0]:
-                        return True
+        left = sum(node.steps for node in run.program.nodes)
+        done = [0] * len(run.program.nodes)
+        for each in run.program.runs:
+            node, left = run.program.nodes[each.node], left - each.steps
+            if left < 0 or each.first + each.steps > node.steps or not each.steps:
+                raise wrong("a run has no steps, or more than its node has")
+            if Kind.COUNTS in node.kind and each.first != done[each.node]:
+                raise wrong(f"the order has step {each.first} of a node after {done[each.node]} steps")
+            done[each.node] += each.steps
+            for further in range(each.steps):
+                if Kind.RECEIVES not in node.kind:
+                    self._step(run, node, each, further)
+                elif each.node >= len(received):
+                    raise wrong("a node receives the rows of an input that there is not")
+                else:
+                    _receive(run, node, each, received[each.node])
+            if Kind.EXITS in node.kind and each.first + each.steps == node.steps and _ends(run, node, each):
+                return True
         return False
 
-    def _step(self, run: _Running, node: Node, step: int) -> None:
+    def _step(self, run: _Running, node: Node, each: FileRun, further: int) -> None:
         """Calls a kernel for one step."""
         self._steps_inside += run.depth > 0
         if self._steps_inside > While.most_steps:
             raise LimitError(f"a loop of {self._file.name}, in NumPy,", While.most_turns, self._steps_inside)
-        tensors = run.program.tensors
-        made = 0 if Kind.ACCUMULATES in node.kind else step
-        writes = [_pointer(run, tensors[number], made * rows) for number, rows in node.writes]
+        pointers = [_pointer(run, run.program.place(each, number, further)) for number in range(len(each.entries))]
+        rows = sum(group.count for group in node.groups[: node.reads])
+        written = [pointer for pointer in pointers[rows:] if pointer is not None]
+        if len(written) != len(pointers) - rows:
+            raise wrong("an output is a null pointer")
         arena, scratch = run.memories[0], None
         if node.scratch is not None:
             if node.scratch + node.scratch_bytes > len(arena):
@@ -142,11 +140,11 @@ class Machine:
             self._numbers[id(node)],
             node.pointers,
             run.memories[2],
-            [pointer for read in node.reads for pointer in _fetched(run, read, step)],
-            writes[: node.outputs],
-            writes[node.outputs :],
+            pointers[:rows],
+            written[node.states :],
+            written[: node.states],
             scratch,
-            step,
+            each.first + further,
             {name: self._body(run, number) for name, number in node.bodies.items()},
             self._kept[id(node)],
         )
@@ -175,50 +173,35 @@ class Machine:
         return Body(run_in, program.inputs, program.outputs)
 
 
-def _turns(program: Program) -> Iterator[tuple[Line, int]]:
-    """Yields the lines that name nodes, as often as they are repeated, each with the number of its turn.
-
-    Raises:
-        PlanError: lines repeat what they may not, or more often than there are steps.
-    """
-    left = sum(4 * node.steps + 64 for node in program.nodes)
-    place = turn = plain = 0
-    while place < len(program.lines):
-        line = program.lines[place]
-        if line.start >= len(program.nodes):
-            if not 0 < line.last <= plain or left < line.last:
-                raise wrong("a line of the order repeats lines that it may not")
-            turn += 1
-            if turn < line.steps:
-                place, plain = place - line.last, plain - line.last
-            else:
-                place, turn, plain = place + 1, 0, 0
-            continue
-        if not line.start <= line.last < len(program.nodes) or left <= line.last - line.start:
-            raise wrong("a line of the order names nodes that there are not, or comes too often")
-        left -= line.last - line.start + 1
-        yield line, turn
-        place, plain = place + 1, plain + 1
-
-
 def _rows(array: Array, rows: int) -> Iterator[Bytes]:
     return iter(np.frombuffer(array.tobytes(), np.uint8).reshape(rows, -1))
 
 
-def _pointer(run: _Running, tensor: Tensor, row: int) -> Pointer:
-    if not 0 <= row < tensor.rows or tensor.memory >= len(run.memories):
-        raise wrong(f"a step needs row {row} of {tensor.rows}, or a memory that there is not")
-    return run.memories[tensor.memory], tensor.place(row)
+def _pointer(run: _Running, place: Place) -> Pointer | None:
+    """Returns where a place is; None for a null pointer."""
+    memory, byte = place
+    if memory == Memory.NULL:
+        return None
+    if memory >= len(run.memories) or not 0 <= byte <= len(run.memories[memory]):
+        raise wrong(f"a step needs byte {byte} of memory {memory}, which is not there")
+    return run.memories[memory], byte
 
 
-def _receive(run: _Running, node: Node, step: int, rows: Iterator[Bytes]) -> None:
+def _ends(run: _Running, node: Node, each: FileRun) -> bool:
+    """True if the first number of a node's first variable says that the inference ends."""
+    rows = sum(group.count for group in node.groups[: node.reads])
+    state = _pointer(run, run.program.place(each, rows, each.steps - 1)) if node.states else None
+    if state is None:
+        raise wrong("a node without variables may end the inference")
+    return bool(view(state, 1, np.dtype("<i4"))[0])
+
+
+def _receive(run: _Running, node: Node, each: FileRun, rows: Iterator[Bytes]) -> None:
     """Stores the next row of an input."""
-    number, made = node.writes[0]
-    row = next(rows, None)
-    tensor = run.program.tensors[number]
-    if row is None or len(row) != tensor.row_bytes:
+    row, place = next(rows, None), _pointer(run, run.program.place(each, 0, 0))
+    if row is None or place is None or len(row) != node.groups[0].bytes:
         raise wrong("a node receives more rows than its input has, or rows of another size")
-    _store(view(_pointer(run, tensor, step * made), tensor.row_bytes, np.dtype(np.uint8)), row)
+    _store(view(place, len(row), np.dtype(np.uint8)), row)
 
 
 def _store(place: Array, data: Bytes) -> None:
@@ -226,19 +209,3 @@ def _store(place: Array, data: Bytes) -> None:
     if not place.flags.writeable or len(place) != len(data):
         raise wrong("an input has another size than its tensor, or lies in the file")
     place[:] = data
-
-
-def _fetched(run: _Running, read: Read, step: int) -> Iterator[Pointer | None]:
-    """Yields the pointers of a step to the rows of an input."""
-    tensor = run.program.tensors[read.tensor]
-    batch, step = divmod(step, read.steps)
-    first = 0 if read.is_shared else batch * read.rows
-    part_bytes = tensor.row_bytes // read.parts
-    for k in range(read.count):
-        row = read.start + read.stride * step + read.dilation * k
-        if 0 <= row < read.rows:
-            whole, part = divmod(first + row, read.parts)
-            memory, place = _pointer(run, tensor, whole)
-            yield memory, place + part * part_bytes
-        else:
-            yield (run.memories[2], read.filler) if read.filler else None

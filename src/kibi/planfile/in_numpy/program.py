@@ -4,87 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kibi.errors import PlanError
 from kibi.kernels.params import PARAMS, FieldKind, Params
 from kibi.kernels.params.layout import Layout
-from kibi.planfile.in_numpy.contracts import Shape, holds
+from kibi.planfile.in_numpy.contracts import Group, Shape, holds
 from kibi.planfile.kernel_ids import kernel_id
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import (
-    GRAPH,
-    LINE,
-    NODE,
-    NOTHING,
-    READ,
-    TENSOR,
-    VARIABLE,
-    WINDOW,
-    WRITE,
-    Kind,
-    Placing,
-    Reading,
-    Record,
-)
+from kibi.planfile.records import GRAPH, GROUP, NODE, NOTHING, PLACE, PORT, VARIABLE, Kind, Memory, Record
+from kibi.planfile.run_reader import FileRun, runs_of
 
-_MOST_STEPS = (1 << 15) - 1
-_WIDTHS = {Placing.BYTES: "<u1", Placing.HALVES: "<u2", Placing.WORDS: "<u4"}
-
-
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """Where the rows of a tensor are.
-
-    Attributes:
-        memory: the number of its memory: arena, state, file, external buffers.
-        base: the byte from which places count.
-        step: what a row's number, or its entry, is multiplied by.
-        period: of a ring; 0: it is none.
-        table: the entry of each row; None: there is none.
-        rows, row_bytes: how many rows there are, and the bytes of one.
-    """
-
-    memory: int
-    base: int
-    step: int
-    period: int
-    table: NDArray[np.unsignedinteger] | None
-    rows: int
-    row_bytes: int
-
-    def place(self, row: int) -> int:
-        """Returns the byte of the memory at which a row begins."""
-        if self.table is not None:
-            row = int(self.table[row])
-        elif self.period:
-            row %= self.period
-        return self.base + row * self.step
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """The rows that a step reads of an input: `start + stride * step + dilation * k` for each k below `count`.
-
-    Attributes:
-        tensor: its number.
-        is_shared: True if all batches of steps read the one batch of rows.
-        count, start, stride, dilation: of the window.
-        rows, steps: of one batch.
-        parts: into which each row is divided.
-        filler: the offset in the file of the row that replaces those outside; 0: nothing does.
-    """
-
-    tensor: int
-    is_shared: bool
-    count: int
-    start: int
-    stride: int
-    dilation: int
-    rows: int
-    steps: int
-    parts: int
-    filler: int
+Place = tuple[int, int]
+"""The number of a memory, and the byte there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +28,8 @@ class Node:
         numbers: of its parameters, by the names of the struct's fields.
         pointers: offsets of the constants that they point to; 0: none.
         bodies: numbers of the graphs that its kernel runs.
-        reads: its inputs.
-        writes: the tensor of each output, then of each state, and the rows that a step makes.
-        outputs: how many of them are outputs.
+        groups: its pointers: of its inputs, its states, its outputs.
+        reads, states: how many of these are inputs, and states.
         steps: how many row steps it has.
         scratch, scratch_bytes: the byte of the arena at which its scratch begins, and its size; None: it has none.
     """
@@ -109,23 +39,12 @@ class Node:
     numbers: Mapping[str, float]
     pointers: Mapping[str, int]
     bodies: Mapping[str, int]
-    reads: tuple[Read, ...]
-    writes: tuple[tuple[int, int], ...]
-    outputs: int
+    groups: tuple[Group, ...]
+    reads: int
+    states: int
     steps: int
     scratch: int | None
     scratch_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of the order; see the record of the same name."""
-
-    start: int
-    last: int
-    step: int
-    steps: int
-    further: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,17 +52,33 @@ class Program:
     """A graph: the model, or one inside of an operator.
 
     Attributes:
-        nodes, tensors, lines: of it.
+        nodes, runs: of it.
+        places: what entries say that are not below the arena's size.
         inputs, outputs: the byte of the arena at which each begins; of a graph inside of an operator.
         arena_bytes: of its arena.
     """
 
     nodes: tuple[Node, ...]
-    tensors: tuple[Tensor, ...]
-    lines: tuple[Line, ...]
+    runs: tuple[FileRun, ...]
+    places: tuple[Place, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     arena_bytes: int
+
+    def place(self, run: FileRun, pointer: int, further: int) -> Place:
+        """Returns where a pointer leads, so many steps after the first one of its run.
+
+        Raises:
+            PlanError: it is an entry that there is not.
+        """
+        entry = run.entries[pointer]
+        moved = run.distances[pointer] * further if further else 0
+        if entry < self.arena_bytes:
+            return Memory.ARENA, entry + moved
+        if entry - self.arena_bytes >= len(self.places):
+            raise wrong("a step is given a place that there is not")
+        memory, offset = self.places[entry - self.arena_bytes]
+        return memory, offset + moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +119,15 @@ def variables_of(file: PlanFile) -> tuple[Variable, ...]:
     return tuple(found)
 
 
+def port_of(file: PlanFile, index: int) -> Mapping[str, int]:
+    """Returns the record of a port: inputs come first, then outputs.
+
+    Raises:
+        PlanError: it is not inside the file.
+    """
+    return file.record(PORT, file.header["ports"] + index * PORT.size_bytes)
+
+
 def wrong(what: str) -> PlanError:
     """The error for a file that asks for what no model may."""
     return PlanError(f"the plan file is wrong: {what}. Make it again with `kibi compile --format plan`.")
@@ -199,111 +143,41 @@ class _Reader:
 
     def program(self, graph: Mapping[str, int]) -> Program:
         nodes = self.table(NODE, graph["nodes"], graph["node_count"])
-        lines = self.table(LINE, graph["lines"], graph["line_count"])
         if not nodes or graph["arena_bytes"] > self.file.arena_bytes:
             raise wrong("a graph has no nodes, or a larger arena than the model")
-        tensors = tuple(self._tensor(each) for each in self.table(TENSOR, graph["tensors"], graph["tensor_count"]))
+        inputs, outputs = graph["input_count"], graph["output_count"]
+        ends = self.file.words(graph["ends"], inputs + outputs)
+        places = self.table(PLACE, graph["places"], graph["place_count"])
         return Program(
-            tuple(self._node(each, tensors) for each in nodes),
-            tensors,
-            tuple(Line(*(each[name] for name in Line.__dataclass_fields__)) for each in lines),
-            tuple(self.file.words(graph["inputs"], graph["input_count"])),
-            tuple(self.file.words(graph["outputs"], graph["output_count"])),
+            tuple(map(self._node, nodes)),
+            tuple(runs_of(self.file, graph, nodes)),
+            tuple((each["memory"], each["offset"]) for each in places),
+            tuple(ends[:inputs]),
+            tuple(ends[inputs:]),
             graph["arena_bytes"],
         )
 
-    def _tensor(self, one: Mapping[str, int]) -> Tensor:
-        if one["placing"] > Placing.WORDS or not one["rows"] or not one["row_bytes"]:
-            raise wrong("a tensor has no rows, or no known placing")
-        placing, table = Placing(one["placing"]), None
-        if placing in _WIDTHS:
-            kind = np.dtype(_WIDTHS[placing])
-            table = np.frombuffer(self.file.part(one["table"], one["rows"] * kind.itemsize), kind)
-        if placing is Placing.RING and not one["period"]:
-            raise wrong("a ring has no period")
-        step = (
-            one["step"] - (1 << 32) if placing in (Placing.LINEAR, Placing.RING) and one["step"] >> 31 else one["step"]
-        )
-        period = one["period"] if placing is Placing.RING else 0
-        found = Tensor(one["memory"], one["base"], step, period, table, one["rows"], one["row_bytes"])
-        if found.row_bytes > self._memory_bytes(found):
-            raise wrong("a row of a tensor is larger than its memory")
-        return found
-
-    def _node(self, one: Mapping[str, int], tensors: tuple[Tensor, ...]) -> Node:
+    def _node(self, one: Mapping[str, int]) -> Node:
         kind = Kind(one["flags"])
         receives = Kind.RECEIVES in kind
         if not receives and one["kernel_id"] not in self.kernels:
             raise wrong(f"no kernel has the id {one['kernel_id']:#010x}")
         kernel = "" if receives else self.kernels[one["kernel_id"]]
         numbers, pointers, bodies = ({}, {}, {}) if receives else self._params(PARAMS[kernel], one["params"])
-        writes = tuple((each["tensor"], each["rows"]) for each in self.table(WRITE, one["writes"], one["write_count"]))
-        reads = tuple(
-            self._read(each, one["steps"], tensors) for each in self.table(READ, one["reads"], one["read_count"])
+        reads, states, outputs = one["read_count"], one["state_count"], one["output_count"]
+        groups = tuple(
+            Group(each["count"], each["bytes"]) for each in self.table(GROUP, one["groups"], reads + states + outputs)
         )
-        if (
-            not one["output_count"]
-            or one["write_count"] != one["output_count"] + one["state_count"]
-            or any(number >= len(tensors) for number, _ in writes)
-        ):
-            raise wrong("a node has no outputs, or names a tensor that there is not")
+        if not outputs or sum(each.count for each in groups) != one["pointers"]:
+            raise wrong("a node has no outputs, or other pointers than its groups say")
         scratch = None if one["scratch"] == NOTHING else one["scratch"]
-        self._check_size(one, reads)
         if not receives:
-            self._check_contract(kernel, one, tensors, reads, writes)
+            shape = Shape(one["steps"], groups, reads, states, 0 if scratch is None else one["scratch_bytes"])
+            if not holds(self.file, kernel, one["params"], shape):
+                raise wrong(f"a node asks {kernel} for what it may not")
         return Node(
-            kernel, kind, numbers, pointers, bodies, reads, writes,
-            one["output_count"], one["steps"], scratch, one["scratch_bytes"],
-        )  # fmt: skip
-
-    def _check_size(self, one: Mapping[str, int], reads: tuple[Read, ...]) -> None:
-        """A step has as many rows as its record says, and there are no more steps than a record may have."""
-        rows = sum(each.count for each in reads) + one["write_count"]
-        if rows != one["rows"] or not 1 <= one["steps"] <= _MOST_STEPS:
-            raise wrong("a node has other rows than its steps need, or more steps than there may be")
-
-    def _check_contract(
-        self,
-        kernel: str,
-        one: Mapping[str, int],
-        tensors: tuple[Tensor, ...],
-        reads: tuple[Read, ...],
-        writes: tuple[tuple[int, int], ...],
-    ) -> None:
-        """A node keeps to the contract of its kernel."""
-        accumulates = bool(one["flags"] & Kind.ACCUMULATES)
-        rooms = []
-        for place, (number, made) in enumerate(writes):
-            tensor = tensors[number]
-            rows = tensor.rows if accumulates or place >= one["output_count"] else made
-            rooms.append(min(rows * tensor.row_bytes, self._memory_bytes(tensor)))
-        shape = Shape(
-            one["steps"],
-            [each.count for each in reads],
-            [tensors[each.tensor].row_bytes // each.parts for each in reads],
-            rooms[: one["output_count"]],
-            rooms[one["output_count"] :],
-            0 if one["scratch"] == NOTHING else one["scratch_bytes"],
+            kernel, kind, numbers, pointers, bodies, groups, reads, states, one["steps"], scratch, one["scratch_bytes"]
         )
-        if not holds(self.file, kernel, one["params"], shape):
-            raise wrong(f"a node asks {kernel} for what it may not")
-
-    def _memory_bytes(self, tensor: Tensor) -> int:
-        """The bytes of the memory that holds a tensor."""
-        sizes = (self.file.arena_bytes, self.file.state_bytes, len(self.file.data), *self.file.externals)
-        return sizes[tensor.memory] if tensor.memory < len(sizes) else 0
-
-    def _read(self, one: Mapping[str, int], steps: int, tensors: tuple[Tensor, ...]) -> Read:
-        if one["tensor"] >= len(tensors):
-            raise wrong("a node reads a tensor that there is not")
-        shared = bool(one["flags"] & Reading.SHARED)
-        if one["flags"] & Reading.SINGLE:
-            return Read(one["tensor"], shared, 1, 0, 1, 0, steps, steps, 1, 0)
-        window = self.file.record(WINDOW, one["window"])
-        if not window["steps"] or not window["parts"] or tensors[one["tensor"]].row_bytes % window["parts"]:
-            raise wrong("a window has no steps, or divides rows unevenly")
-        names = ("count", "start", "stride", "dilation", "rows", "steps", "parts", "filler")
-        return Read(one["tensor"], shared, *(window[name] for name in names))
 
     def _params(
         self, kind: type[Params], offset: int
@@ -321,4 +195,4 @@ class _Reader:
         return numbers, pointers, bodies
 
 
-__all__ = ["Line", "Node", "Program", "Read", "Tensor", "Variable", "programs_of", "variables_of", "wrong"]
+__all__ = ["Node", "Place", "Program", "Variable", "port_of", "programs_of", "variables_of", "wrong"]

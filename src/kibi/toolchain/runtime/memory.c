@@ -65,7 +65,14 @@ void *memmove(void *destination, const void *source, size_t size)
     unsigned char *to = destination;
     const unsigned char *from = source;
     if ((uintptr_t)to - (uintptr_t)from >= size) {
-        /* Going up, each byte is read before anything is written over it. */
+        /* Going up, each byte is read before anything is written over it; blocks do not overlap where the sides are a block apart. */
+        if (KIBI_WORDS_ALLOWED((uintptr_t)to | (uintptr_t)from) && (uintptr_t)from - (uintptr_t)to >= sizeof(block)) {
+            for (; size >= sizeof(block); size -= sizeof(block)) {
+                copy_block(to, from);
+                to += sizeof(block);
+                from += sizeof(block);
+            }
+        }
         while (size > 0u) {
             *to++ = *from++;
             size--;

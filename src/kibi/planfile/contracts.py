@@ -1,0 +1,54 @@
+"""What Kibi's own kernels take, and the contract of each as bytes."""
+
+import re
+from functools import cache
+
+from kibi.dtypes import DType
+from kibi.errors import InternalError
+from kibi.kernels import find, header_of
+from kibi.kernels.params import PARAMS
+from kibi.kernels.params.contract import contract_bytes, has_contract
+from kibi.kernels.params.contract_operations import Op, operations
+from kibi.planfile.records import Kind
+
+_PARAMETER = re.compile(r"(?:const\s+)?(?P<type>\w+)[\s*]+(?:const\s*\*\s*)?(?P<name>\w+)\s*$")
+"""A parameter of a kernel: what it points to, and its name."""
+_SIZES = {dtype.c: dtype.size_bytes for dtype in DType}
+
+
+@cache
+def kernel_parameters(kernel: str) -> tuple[tuple[str, str], ...]:
+    """Returns what a kernel's parameters point to, and their names, as its header declares them.
+
+    Raises:
+        InternalError: no header declares it.
+    """
+    text = find(header_of(kernel), ("portable", "host")).read_text(encoding="utf-8")
+    found = re.search(rf"^void {kernel}\((?P<parameters>[^)]*)\);", text, re.MULTILINE)
+    if found is None:
+        raise InternalError(f"{header_of(kernel)} declares no {kernel}")
+    each = (_PARAMETER.search(part) for part in found["parameters"].split(","))
+    return tuple((match["type"], match["name"]) for match in each if match is not None)
+
+
+@cache
+def contract_of(kernel: str) -> bytes:
+    """Returns the contract of one of Kibi's own kernels, as bytes."""
+    if not has_contract(PARAMS[kernel]):
+        return bytes((Op.NEVER,))  # nothing keeps to it
+    types = {name: kind for kind, name in kernel_parameters(kernel)}
+    sizes = [_SIZES.get(types.get(name, "void"), 1) for name in ("rows", "output")]
+    return contract_bytes(kernel, PARAMS[kernel], *sizes)
+
+
+@cache
+def needs_given(kernel: str) -> bool:
+    """True if a kernel writes what the pointers that are not null give in a step."""
+    return any(operation is Op.TABLE_OUTPUT for operation, _ in operations(contract_of(kernel)))
+
+
+@cache
+def kind_of(kernel: str) -> Kind:
+    """Returns the flags that each node of a kernel must have."""
+    kind = Kind.COUNTS | Kind.ACCUMULATES if "step" in {name for _, name in kernel_parameters(kernel)} else Kind(0)
+    return kind | (Kind.GIVES if needs_given(kernel) else Kind(0))

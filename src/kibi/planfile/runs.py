@@ -1,0 +1,230 @@
+"""The runs of a graph: the order of all row steps, each with the places of what it reads and writes.
+
+A run is a row step of a node, or several whose places are evenly spaced. Its 16-bit numbers are the node, with `MANY` where there
+are several steps; then how many; then, if the node counts, the number of the first step; then an entry for each pointer; and,
+where there are several steps, for each pointer how many bytes it moves on with each step. An entry below the arena's size is a
+byte of the arena; others count place records. Entries and distances have one or two 16-bit numbers.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from kibi.codegen.emit_context import EmitContext
+from kibi.ir import RowAccess, Tensor
+from kibi.planfile.records import MANY, Bytes, Kind, Memory
+from kibi.planner.plan import Run
+
+_MOST_16 = 0xFFFF
+_MOST_DISTANCE = 0x7FFF
+
+Place: TypeAlias = tuple[int, int]
+"""Where a pointer leads: the number of its memory, and the byte there."""
+
+NULL: Place = (Memory.NULL, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The pointers of a step to one input, state or output; see the record of the same name."""
+
+    bytes: int
+    count: int
+    alignment: int
+    flags: Bytes
+
+    def values(self) -> dict[str, int]:
+        """Returns the fields of its record."""
+        return {"bytes": self.bytes, "count": self.count, "alignment": self.alignment, "flags": self.flags}
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRuns:
+    """The runs of a graph as a file has them.
+
+    Attributes:
+        data: their 16-bit numbers.
+        places: what the entries above the arena's size say.
+        width: 16-bit numbers of an entry.
+    """
+
+    data: bytes
+    places: tuple[Place, ...]
+    width: int
+
+
+@dataclass
+class Pointers:
+    """Where the pointers of a graph's steps lead.
+
+    Attributes:
+        b: the graph.
+        constants: the offset in the file of each constant tensor, by its index.
+        fillers: the offset in the file of the rows that replace those outside, by node and input.
+    """
+
+    b: EmitContext
+    constants: dict[int, int]
+    fillers: dict[tuple[int, int], int]
+    _rows: dict[int, tuple[int, Sequence[int]]] = field(default_factory=dict)
+
+    def of(self, node: int, step: int) -> list[Place]:
+        """Returns the places of a step: of its inputs, its states, its outputs."""
+        view = self.b.graph.views[node]
+        found = list[Place]()
+        if not view.op.receives:
+            for number, (tensor, access) in enumerate(zip(view.row_tensors, self.b.accesses[node], strict=True)):
+                found += self._read(tensor, access, step, self.fillers.get((node, number)))
+        found += [self._row(view[name], 0) for name in view.op.states]
+        for output, tensor in enumerate(view.outputs):
+            found.append(self._row(tensor, 0 if view.accumulates else view.made_rows(step, output).start))
+        return found
+
+    def port(self, index: int) -> Place:
+        """Returns where a tensor that is in one piece begins."""
+        return self._row(self.b.graph.tensors[index], 0)
+
+    def groups(self, node: int) -> list[Group]:
+        """Returns the groups of a node: of its inputs, its states, its outputs."""
+        view = self.b.graph.views[node]
+        found = list[Group]()
+        if not view.op.receives:
+            found += [
+                Group(
+                    tensor.type.row_bytes // access.parts, access.count, tensor.type.dtype.size_bytes,
+                    _nulls(access, view.steps),
+                )
+                for tensor, access in zip(view.row_tensors, self.b.accesses[node], strict=True)
+            ]  # fmt: skip
+        for name in view.op.states:
+            found.append(_whole(view[name]))
+        for output, tensor in enumerate(view.outputs):
+            rows = tensor.type.rows if view.accumulates else len(view.made_rows(0, output))
+            found.append(Group(rows * tensor.type.row_bytes, 1, tensor.type.dtype.size_bytes, Bytes(0)))
+        return found
+
+    def _read(self, tensor: Tensor, access: RowAccess, step: int, filler: int | None) -> Iterator[Place]:
+        outside = NULL if filler is None else (int(Memory.FILE), filler)
+        part_bytes = tensor.type.row_bytes // access.parts
+        for position in access.positions(step):
+            if position is None:
+                yield outside
+            else:
+                row, part = divmod(position, access.parts)
+                memory, place = self._row(tensor, row)
+                yield memory, place + part * part_bytes
+
+    def _row(self, tensor: Tensor, row: int) -> Place:
+        if tensor.index not in self._rows:
+            self._rows[tensor.index] = self._rows_of(tensor)
+        memory, places = self._rows[tensor.index]
+        return memory, places[row]
+
+    def _rows_of(self, tensor: Tensor) -> tuple[int, Sequence[int]]:
+        """The memory of a tensor, and the place of each row there."""
+        b, index = self.b, tensor.index
+        if tensor.is_planned:
+            return Memory.ARENA, b.plan.row_offsets(b.graph, index)
+        if tensor.is_constant:
+            memory, base = int(Memory.FILE), self.constants[index]
+        elif tensor.is_state:
+            memory, base = int(Memory.STATE), b.variables[b.graph.variable_of(index)]
+        else:
+            memory, base = Memory.EXTERNAL + b.external.index(index), 0
+        row_bytes = tensor.type.row_bytes
+        return memory, range(base, base + tensor.type.rows * row_bytes, row_bytes)
+
+
+def graph_runs(b: EmitContext, pointers: Pointers, kinds: Sequence[Kind]) -> GraphRuns:
+    """Returns the runs of a graph, with entries of 16 bits where these suffice.
+
+    Args:
+        b: the graph.
+        pointers: where its steps' pointers lead.
+        kinds: the kind of each node.
+    """
+    writer = _written(b, pointers, kinds, 1)
+    if b.plan.arena_bytes + len(writer.places) > _MOST_16 + 1:
+        writer = _written(b, pointers, kinds, 2)
+    numbers = np.array([each & _MOST_16 for each in writer.numbers], "<u2")
+    return GraphRuns(numbers.tobytes(), tuple(writer.places), writer.width)
+
+
+def _written(b: EmitContext, pointers: Pointers, kinds: Sequence[Kind], width: int) -> "_Writer":
+    writer = _Writer(pointers, kinds, b.plan.arena_bytes, width)
+    for run in b.plan.runs:
+        writer.add(run)
+    return writer
+
+
+@dataclass
+class _Writer:
+    """Writes the runs of one graph.
+
+    Attributes:
+        pointers, kinds, arena_bytes, width: of the graph.
+        places: the places so far, with their numbers.
+        numbers: the 16-bit numbers so far.
+    """
+
+    pointers: Pointers
+    kinds: Sequence[Kind]
+    arena_bytes: int
+    width: int
+    places: dict[Place, int] = field(default_factory=dict)
+    numbers: list[int] = field(default_factory=list)
+
+    def add(self, run: Run) -> None:
+        """Adds steps of a node, in as few runs as their places allow."""
+        steps = [self.pointers.of(run.node, run.first_step + k) for k in range(run.steps)]
+        first = 0
+        while first < len(steps):
+            distances = () if Kind.RECEIVES in self.kinds[run.node] else self._distances(steps[first : first + 2])
+            count = 1
+            while first + count < len(steps) and distances and _between(*steps[first + count - 1 :][:2]) == distances:
+                count += 1
+            self._write(run.node, run.first_step + first, count, steps[first], distances)
+            first += count
+
+    def _distances(self, steps: Sequence[Sequence[Place]]) -> tuple[int, ...]:
+        """How far each pointer moves on from one step to the next; nothing where that is no number of the width."""
+        found = _between(*steps) if len(steps) > 1 else ()
+        return found if self.width > 1 or all(abs(each) <= _MOST_DISTANCE for each in found) else ()
+
+    def _write(self, node: int, step: int, count: int, places: Sequence[Place], distances: Sequence[int]) -> None:
+        self.numbers.append(node | (MANY if count > 1 else 0))
+        if count > 1:
+            self.numbers.append(count)
+        if Kind.COUNTS in self.kinds[node]:
+            self.numbers.append(step)
+        entries = [self._entry(each) for each in places]
+        for each in (*entries, *(distances if count > 1 else ())):
+            self.numbers += [each >> shift & _MOST_16 for shift in range(0, 16 * self.width, 16)]
+
+    def _entry(self, place: Place) -> int:
+        if place[0] == Memory.ARENA:
+            return place[1]
+        return self.arena_bytes + self.places.setdefault(place, len(self.places))
+
+
+def _between(before: Sequence[Place], after: Sequence[Place]) -> tuple[int, ...]:
+    """How far each pointer moves on between two steps; nothing if one changes its memory."""
+    if any(first[0] != second[0] for first, second in zip(before, after, strict=True)):
+        return ()
+    return tuple(second[1] - first[1] for first, second in zip(before, after, strict=True))
+
+
+def _whole(tensor: Tensor) -> Group:
+    return Group(tensor.type.size_bytes, 1, tensor.type.dtype.size_bytes, Bytes(0))
+
+
+def _nulls(access: RowAccess, steps: int) -> Bytes:
+    """Whether pointers of a window are null."""
+    if access.fill is not None or access.stays_inside:
+        return Bytes(0)
+    inside = [[each is not None for each in access.positions(step)] for step in range(min(steps, access.output_rows))]
+    if all(map(all, inside)):
+        return Bytes(0)
+    return Bytes.NULLABLE | (Bytes.REACHES if all(map(any, inside)) else Bytes(0))
