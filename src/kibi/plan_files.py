@@ -82,7 +82,7 @@ def compile_core(
     kernels: Sequence[str] = (),
     command: str | None = None,
 ) -> "Core":
-    """Writes a core: the C library that runs plan files, with the kernels that models need.
+    """Writes a core: the C library that runs plan files, with the kernels that models need, and the parts of these.
 
     Args:
         models: graphs, whose default plans count, or plan files.
@@ -102,16 +102,19 @@ def compile_core(
     from kibi.codegen.earlier import obsolete_files  # noqa: PLC0415
     from kibi.files import check_path, write_folder  # noqa: PLC0415
     from kibi.planfile.core_library import Core, core_files  # noqa: PLC0415
+    from kibi.planfile.kernel_ids import parts_of  # noqa: PLC0415
     from kibi.planfile.kernel_lists import kernels_of  # noqa: PLC0415
 
     folder, processor = check_path(directory, "directory"), _target(target)
-    wanted = set(kernels_of(kernels, processor))
+    listed = set(kernels_of(kernels, processor))
+    wanted, parts = set(listed), parts_of(listed)
     for model in models:
         file = compile_plan(model, target=processor) if isinstance(model, Graph) else model
         wanted |= set(file.kernels)
+        parts |= file.parts
     if not wanted:
         raise InputError("a core needs kernels: give models, or the names of kernels or of lists of them: all, cnn-s8.")
-    core = Core.of(sorted(wanted), processor)
+    core = Core.of(sorted(wanted), processor, parts)
     sources = [model.source for model in models if isinstance(model, Graph)]
     files = core_files(core, processor, command or _command(sources, processor, kernels))
     write_folder(folder, files, obsolete_files(folder, files))

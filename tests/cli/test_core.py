@@ -116,7 +116,7 @@ def test_mistake_is_explained(
     ("change", "text"),
     [
         ({"target": "cortex-m33"}, "the core is for cortex-m33"),
-        ({"version": 2}, "of another version of Kibi (format 2)"),
+        ({"version": 1}, "of another version of Kibi (format 1)"),
         ({"kernels": [{"name": "kibi_table_s8", "id": 5}]}, "of another version of Kibi (kibi_table_s8)"),
         ({"kernels": [{"name": "kibi_table_s8", "id": "5"}]}, "lists no core's kernels"),
         ({"kernels": 5}, "lists no core's kernels"),

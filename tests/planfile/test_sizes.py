@@ -6,14 +6,24 @@ from pathlib import Path
 
 import pytest
 
+import kibi
 from kibi.engines.core import written_core
+from kibi.engines.core_device import core_image
+from kibi.errors import TargetError
 from kibi.kernels.params import PARAMS
 from kibi.kernels.params.contract_operations import Op, operations
 from kibi.planfile.contracts import contract_of
+from kibi.planfile.core_library import Core
+from kibi.planfile.kernel_ids import parts_of
 from kibi.planfile.kernel_lists import kernels_of
+from kibi.planfile.reader import PlanFile
+from kibi.planfile.writer import plan_file
+from kibi.planner import PlannedModel
 from kibi.targets import target
 from kibi.toolchain import build_image
 from tests.docs.documents import DOCS
+from tests.ops.comparison import graph_of
+from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.toolchain.tools import check_cross
 
 _INVOKE = 2048
@@ -62,3 +72,30 @@ def test_contract_of_no_kernel_is_missing(tmp_path: Path) -> None:
     text = (tmp_path / "kibi_features.h").read_text(encoding="utf-8")
     used = {each for each in Op if f"#define KIBI_USES_{each.name} 1\n" in text}
     assert used == {each for kernel in kernels for each, _ in operations(contract_of(kernel))}
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
+@pytest.mark.parametrize("goal", ["speed", "balanced"])
+def test_file_lists_all_parts_of_kernels_that_its_layers_need(geometry: Geometry, goal: str) -> None:
+    """What generated C would leave out at most, a core may leave out, too: the rule of a part knows each layer that needs it."""
+    graph = graph_of(convolution(geometry))
+    planned = PlannedModel.of(graph, kibi.plan(graph, target="cortex-m4", goal=goal))
+    file = PlanFile(plan_file(planned))
+    needed = frozenset[str]().union(*(call.features for call in planned.graph.calls))
+    assert needed & parts_of(PARAMS) <= file.parts <= parts_of(file.kernels)
+
+
+def test_core_without_parts_is_smaller_and_refuses_layers_that_need_them() -> None:
+    """A layer with an odd number of channels has no kernel on a core that was made for even ones; the text names the part."""
+    graphs = [graph_of(convolution(Geometry(16, outputs, kernel=(1, 1)))) for outputs in (16, 9)]
+    even, odd = map(kibi.compile_plan, graphs)
+    kernel = "kibi_conv2d_s8_blocks"
+    assert (kernel,) == even.kernels == odd.kernels
+    core = Core.of([kernel], target("cortex-m4"), even.parts)
+    assert "KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS" in core.without
+    assert not set(odd.kernel_ids) <= set(core.ids)
+    with pytest.raises(TargetError, match="conv2d_s8_blocks with KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS"):
+        kibi.compile_plan(graphs[1], kibi.plan(graphs[1], target="cortex-m4"), core=core)
+    whole = core_image([kernel], target("cortex-m4"))
+    assert core_image([kernel], target("cortex-m4"), parts=even.parts).code_bytes < whole.code_bytes
+    assert len(contract_of(kernel, frozenset(core.without))) > len(contract_of(kernel))

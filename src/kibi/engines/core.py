@@ -13,6 +13,7 @@ from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, STATUS
 from kibi.errors import InternalError, LimitError, PlanError
 from kibi.ops import While
 from kibi.planfile.core_c import core_texts
+from kibi.planfile.kernel_ids import parts_of
 from kibi.planfile.reader import PlanFile, Port
 from kibi.targets import Target, target
 from kibi.toolchain import load_shared
@@ -200,10 +201,13 @@ def core_library(kernels: tuple[str, ...], *, compiler: str = "zig", level: str 
         return load_shared(sources, compiler=compiler, level=level, includes=[Path(folder)])
 
 
-def written_core(kernels: Sequence[str], core_target: Target, folder: Path) -> list[Path]:
-    """Writes a core's files into a folder, and returns the C files."""
+def written_core(
+    kernels: Sequence[str], core_target: Target, folder: Path, parts: frozenset[str] | None = None
+) -> list[Path]:
+    """Writes a core's files into a folder, and returns the C files: with these parts of the kernels, or with all of them."""
+    without = frozenset() if parts is None else parts_of(kernels) - parts
     sources = []
-    for name, text in core_texts(kernels, core_target).items():
+    for name, text in core_texts(kernels, core_target, without).items():
         path = folder / name.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.text, encoding="utf-8", newline="\n")

@@ -61,7 +61,10 @@ class CoreDeviceEngine:
         level: str = "s",
     ) -> None:
         self.file = file
-        self.image = core_image(file.kernels if kernels is None else kernels, target, compiler=compiler, level=level)
+        parts = file.parts if kernels is None else None
+        self.image = core_image(
+            file.kernels if kernels is None else kernels, target, compiler=compiler, level=level, parts=parts
+        )
         self._core = Core(self.image, target)
         callers = (name for name in self.image.symbols if name.startswith(_CALLER))
         self._kernels = {name: name.removeprefix(_CALLER) for name in callers}
@@ -155,13 +158,20 @@ class CoreDeviceEngine:
         return call
 
 
-def core_image(kernels: Sequence[str], target: Target, *, compiler: str = "zig", level: str = "s") -> Image:
-    """Returns a core with these kernels, linked for a device.
+def core_image(
+    kernels: Sequence[str],
+    target: Target,
+    *,
+    compiler: str = "zig",
+    level: str = "s",
+    parts: frozenset[str] | None = None,
+) -> Image:
+    """Returns a core with these kernels, linked for a device; with these parts of theirs, or all.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
     """
     with tempfile.TemporaryDirectory() as folder:
-        sources = written_core(kernels, target, Path(folder))
+        sources = written_core(kernels, target, Path(folder), parts)
         entries = [*(f"kibi_model_{name}" for name in _FUNCTIONS), "kibi_core_kernels"]
         return build_image(sources, target, entries=entries, compiler=compiler, level=level, includes=[Path(folder)])

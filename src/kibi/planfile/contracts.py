@@ -32,13 +32,18 @@ def kernel_parameters(kernel: str) -> tuple[tuple[str, str], ...]:
 
 
 @cache
-def contract_of(kernel: str) -> bytes:
-    """Returns the contract of one of Kibi's own kernels, as bytes."""
+def contract_of(kernel: str, without: frozenset[str] = frozenset()) -> bytes:
+    """Returns the contract of one of Kibi's own kernels, as bytes.
+
+    Args:
+        kernel: its name.
+        without: the parts of the kernel's files that a core leaves out, by their macros.
+    """
     if not has_contract(PARAMS[kernel]):
         return bytes((Op.NEVER,))  # nothing keeps to it
     types = {name: kind for kind, name in kernel_parameters(kernel)}
-    sizes = [_SIZES.get(types.get(name, "void"), 1) for name in ("rows", "output")]
-    return contract_bytes(kernel, PARAMS[kernel], *sizes)
+    read, made = (_SIZES.get(types.get(name, "void"), 1) for name in ("rows", "output"))
+    return contract_bytes(kernel, PARAMS[kernel], read, made, without & PARAMS[kernel].parts.keys())
 
 
 @cache

@@ -8,7 +8,7 @@ import numpy as np
 from kibi.kernels import closure, find, header_of
 from kibi.kernels.params.contract_operations import Op, operations
 from kibi.planfile.contracts import contract_of, kernel_parameters, kind_of
-from kibi.planfile.kernel_ids import ParamsForm, kernel_id
+from kibi.planfile.kernel_ids import ParamsForm, kernel_id, part_id, parts_of
 from kibi.planfile.records import (
     MAGIC,
     MANY,
@@ -54,32 +54,36 @@ extern const kibi_checked_kernels kibi_core_checked_kernels; /* the same, with w
 _ENUMS = {"MEMORY": Memory, "BYTES": Bytes, "KIND": Kind}
 
 
-def core_texts(kernels: Iterable[str], target: Target) -> Mapping[FileName, CCode]:
+def core_texts(
+    kernels: Iterable[str], target: Target, without: frozenset[str] = frozenset()
+) -> Mapping[FileName, CCode]:
     """Returns the files of a core with these kernels, and with all that they need.
 
     Args:
         kernels: names of Kibi's own kernels.
         target: the processor.
+        without: parts of the kernels that are left out, by their macros: files that need them are refused.
 
     Raises:
         InputError: one of them is none of Kibi's own.
     """
     names = sorted(set(kernels), key=kernel_id)
+    without = without & parts_of(names)
     texts = {FileName(path.name): file_text(path) for path in sorted(CORE.glob("kibi_*.[ch]"))}
-    texts[FileName("kibi_features.h")] = _features(names)
+    texts[FileName("kibi_features.h")] = _features(names, without)
     texts[FileName("kibi_plan_file.h")] = records_header()
     texts[FileName("kibi_kernels.h")] = _TABLE_HEADER
-    texts[FileName("kibi_kernels.c")] = _table(names)
-    texts[FileName("kibi_contracts.c")] = _contracts(names)
+    texts[FileName("kibi_kernels.c")] = _table(names, without)
+    texts[FileName("kibi_contracts.c")] = _contracts(names, without)
     for file, text in closure(frozenset(names) | _CHECKPOINTS, target.kernel_sets).items():
-        texts[FileName(file, KERNELS)] = _with_moves(text) if file == "kibi.h" else text
+        texts[FileName(file, KERNELS)] = _with_moves(text, without) if file == "kibi.h" else text
     if FileName("kibi_subgraph.h", KERNELS) not in texts:
         texts[FileName("kibi_subgraph.h", KERNELS)] = file_text(find("kibi_subgraph.h", target.kernel_sets))
     return texts
 
 
-def _with_moves(header: CCode) -> CCode:
-    """`kibi.h` for a core: rows that overlap are the file's business, and `memcpy` must not meet them."""
+def _with_moves(header: CCode, without: frozenset[str]) -> CCode:
+    """`kibi.h` for a core: rows that overlap are the file's business, and `memcpy` must not meet them; and what is left out."""
     head, guard = header.divided("\n#endif\n")
     moves = code(
         """\
@@ -88,7 +92,10 @@ def _with_moves(header: CCode) -> CCode:
 #define memcpy memmove
 """
     )
-    return code("$head\n$moves$guard", head=head, moves=moves, guard=guard)
+    parts = lines(code("#define $part 0\n", part=word(part)) for part in sorted(without))
+    if without:
+        parts = code("/* Parts of kernels that no model of this core needs. */\n$parts", parts=parts)
+    return code("$head\n$moves$parts$guard", head=head, moves=moves, parts=parts, guard=guard)
 
 
 def records_header() -> CCode:
@@ -154,10 +161,13 @@ def _struct(record: Record) -> CCode:
     )
 
 
-def _table(kernels: list[str]) -> CCode:
-    """The table of kernels, and for each the function that calls it."""
+def _table(kernels: list[str], without: frozenset[str]) -> CCode:
+    """The table of kernels, and for each the function that calls it; the parts that are there have an id alone."""
     headers = sorted({header_of(kernel) for kernel in kernels})
-    rows = []
+    rows = {}
+    for part in parts_of(kernels) - without:
+        about = comment(part)
+        rows[part_id(part)] = code("    {$id, 0, 0, 0, 255u, 0, 0}, $about", id=hexadecimal(part_id(part)), about=about)
     for kernel in kernels:
         form = ParamsForm.of(kernel)
         row = code(
@@ -170,7 +180,7 @@ def _table(kernels: list[str]) -> CCode:
             conditions=form.conditions,
             kind=int(kind_of(kernel)),
         )
-        rows.append(row)
+        rows[kernel_id(kernel)] = row
     return code(
         """\
 /* The kernels of this core, by ascending id. */
@@ -185,18 +195,24 @@ const kibi_kernels kibi_core_kernels = {table, ${count}u};
 """,
         headers=lines(include(FileName(header, KERNELS)) for header in headers),
         calls=code("\n").join(map(_call, kernels)),
-        count=len(kernels),
-        rows=lines(rows),
+        count=len(rows),
+        rows=lines(rows[each] for each in sorted(rows)),
     )
 
 
-def _contracts(kernels: list[str]) -> CCode:
+def _contracts(kernels: list[str], without: frozenset[str]) -> CCode:
     """The contracts of the kernels, in a file of their own: who trusts all files does not link it."""
     contracts = [
         array(code("static const uint8_t contract_$kernel[$count]", kernel=word(kernel), count=len(data)), data)
         for kernel in kernels
-        for data in [np.frombuffer(contract_of(kernel), np.uint8)]
+        for data in [np.frombuffer(contract_of(kernel, without), np.uint8)]
     ]
+    names = {kernel_id(kernel): code("    contract_$kernel,\n", kernel=word(kernel)) for kernel in kernels}
+    parts = parts_of(kernels) - without
+    names |= {part_id(part): code("    contract_of_parts,\n") for part in parts}
+    if parts:
+        never = array(code("static const uint8_t contract_of_parts[1]"), np.array([Op.NEVER], np.uint8))
+        contracts.append(code("/* No node keeps to it: parts are no kernels. */\n$never", never=never))
     return code(
         """\
 /* What files may ask of each kernel, as kibi_contract.c evaluates it; in the order of the kernels. */
@@ -209,15 +225,15 @@ ${names}};
 const kibi_checked_kernels kibi_core_checked_kernels = {&kibi_core_kernels, contracts};
 """,
         contracts=code("\n").join(contracts),
-        count=len(kernels),
-        names=lines(code("    contract_$kernel,\n", kernel=word(kernel)) for kernel in kernels),
+        count=len(names),
+        names=lines(names[each] for each in sorted(names)),
     )
 
 
-def _features(kernels: list[str]) -> CCode:
+def _features(kernels: list[str], without: frozenset[str]) -> CCode:
     """The header that says what the kernels ask of the core: the rest of it is left out when it is compiled."""
     forms = [ParamsForm.of(kernel) for kernel in kernels]
-    used = {operation for kernel in kernels for operation, _ in operations(contract_of(kernel))}
+    used = {operation for kernel in kernels for operation, _ in operations(contract_of(kernel, without))}
     runs_graphs = any(form.first_subgraph < form.words for form in forms)
     numbers = (code("#define KIBI_OP_$name ${value}u\n", name=word(each.name), value=each.value) for each in Op)
     uses = (code("#define KIBI_USES_$name ${value}\n", name=word(each.name), value=int(each in used)) for each in Op)

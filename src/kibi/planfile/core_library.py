@@ -11,7 +11,7 @@ from kibi.errors import InputError
 from kibi.files import read_text
 from kibi.kernels.params import PARAMS
 from kibi.planfile.core_c import CORE, core_texts
-from kibi.planfile.kernel_ids import kernel_id
+from kibi.planfile.kernel_ids import kernel_id, part_id, parts_of
 from kibi.planfile.records import VERSION
 from kibi.planner.saved_records import RecordError, load_json, read_record
 from kibi.targets import Target
@@ -41,27 +41,36 @@ class Core:
     Attributes:
         target: name of the processor that it is for.
         version: of the plan files that it takes.
-        kernels: in the order of its table: by ascending id.
+        kernels: by ascending id.
+        without: parts of these kernels that it leaves out, by their macros.
     """
 
     target: str
     version: int
     kernels: tuple[CoreKernel, ...]
+    without: tuple[str, ...] = ()
 
     @staticmethod
-    def of(kernels: Sequence[str], target: Target) -> "Core":
+    def of(kernels: Sequence[str], target: Target, parts: frozenset[str] | None = None) -> "Core":
         """Returns the core with these kernels.
+
+        Args:
+            kernels: their names.
+            target: the processor.
+            parts: the parts of these kernels that it has; None: all.
 
         Raises:
             InputError: one of them is none of Kibi's own.
         """
         listed = sorted((CoreKernel(name, kernel_id(name)) for name in set(kernels)), key=lambda each: each.id)
-        return Core(target.name, VERSION, tuple(listed))
+        every = parts_of(each.name for each in listed)
+        return Core(target.name, VERSION, tuple(listed), () if parts is None else tuple(sorted(every - parts)))
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """The ids of its kernels, ascending."""
-        return tuple(each.id for each in self.kernels)
+        """The ids of its table, ascending: kernels, and the parts of theirs that it has."""
+        parts = parts_of(self.names) - set(self.without)
+        return tuple(sorted([*(each.id for each in self.kernels), *map(part_id, parts)]))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,7 +86,7 @@ def core_files(core: Core, target: Target, command: str) -> Mapping[FileName, Fi
         target: the processor.
         command: what made it, for the first line of each file.
     """
-    made: dict[FileName, CCode] = dict(core_texts(core.names, target))
+    made: dict[FileName, CCode] = dict(core_texts(core.names, target, frozenset(core.without)))
     sources = [name for name in made if name.suffix == ".c"]
     made[FileName("example_main.c")] = file_text(CORE / "example_main.c")
     texts: dict[FileName, FileText] = {name: first_lines(command, ()) + text for name, text in made.items()}
@@ -90,6 +99,7 @@ def core_files(core: Core, target: Target, command: str) -> Mapping[FileName, Fi
             "target": core.target,
             "version": core.version,
             "kernels": [{"name": each.name, "id": each.id} for each in core.kernels],
+            "without": list(core.without),
             "files": digests,
         }
     )
@@ -109,7 +119,13 @@ def load_core(path: Path) -> Core:
     except RecordError as error:
         raise InputError(f"{place} lists no core's kernels: {error}. Make it again with `kibi core`.") from None
     known = [each for each in core.kernels if each.name in PARAMS and kernel_id(each.name) == each.id]
-    if core.version != VERSION or len(known) != len(core.kernels) or list(core.ids) != sorted(set(core.ids)):
+    own = [each.id for each in core.kernels]
+    if (
+        core.version != VERSION
+        or len(known) != len(own)
+        or own != sorted(set(own))
+        or not parts_of(core.names).issuperset(core.without)
+    ):
         others = ", ".join(each.name for each in core.kernels if each not in known) or f"format {core.version}"
         raise InputError(f"{place} is of another version of Kibi ({others}). Make the core again, or use that version.")
     return core

@@ -1,7 +1,8 @@
 """Chooses kernels for a model among those that a core has."""
 
 from kibi.errors import TargetError
-from kibi.ir import Graph
+from kibi.ir import Graph, KernelCall
+from kibi.kernels.params.contract import needed_parts
 from kibi.planfile.core_library import Core
 from kibi.planner import PlannedModel
 from kibi.planner.handover import with_handover
@@ -30,16 +31,15 @@ def fitted(graph: Graph, plan: Plan, core: Core, target: Target) -> Plan:
         )
     handed = with_handover(graph, plan.input, plan.output, plan.external_buffers)
     general = select(handed, target, plan.goal, ()).calls
-    had, chosen, missing = frozenset(core.names), list[str](), dict[str, list[str]]()
+    chosen, missing = list[str](), dict[str, list[str]]()
     planned = plan.kernels or tuple(call.kernel for call in general)
     for node, call, wanted in zip(handed.nodes, general, planned, strict=True):
-        fitting = (
-            [wanted, *(each.kernel for each in candidates(call, target, plan.goal))] if wanted not in had else [wanted]
-        )
-        found = next((name for name in fitting if name in had or not name), None)
+        fitting = candidates(call, target, plan.goal)
+        wished = [each for each in fitting if each.kernel == wanted] or [call]
+        found = next((each for each in (*wished, *fitting, call) if has(core, each)), None)
         if found is None:
-            missing.setdefault(call.kernel, []).append(node.label)
-        chosen.append(found or "")
+            missing.setdefault(_missing(core, call), []).append(node.label)
+        chosen.append("" if found is None else found.kernel)
     if missing:
         raise lacking(missing)
     return plan if tuple(chosen) == plan.kernels else with_kernels(graph, plan, target, plan.goal, chosen)
@@ -51,16 +51,32 @@ def check_kernels(planned: PlannedModel, core: Core) -> None:
     Raises:
         TargetError: it lacks some; the text lists them.
     """
-    had, missing = frozenset(core.names), dict[str, list[str]]()
+    missing = dict[str, list[str]]()
     waiting = [planned]
     while waiting:
         each = waiting.pop()
         waiting += each.subgraphs
         for node, call in zip(each.graph.nodes, each.graph.calls, strict=True):
-            if call.kernel and call.kernel not in had:
-                missing.setdefault(call.kernel, []).append(node.label)
+            if not has(core, call):
+                missing.setdefault(_missing(core, call), []).append(node.label)
     if missing:
         raise lacking(missing)
+
+
+def has(core: Core, call: KernelCall) -> bool:
+    """True if a core has the kernel of a call, and all parts of it that the call needs; also where a call has no kernel."""
+    return not call.kernel or (call.kernel in core.names and not _left_out(core, call))
+
+
+def _left_out(core: Core, call: KernelCall) -> frozenset[str]:
+    """The parts that a call needs and that a core leaves out, by their macros."""
+    return frozenset() if call.params is None else needed_parts(call.params) & frozenset(core.without)
+
+
+def _missing(core: Core, call: KernelCall) -> str:
+    """What a core lacks for a call: the kernel, or parts of it."""
+    parts = sorted(_left_out(core, call)) if call.kernel in core.names else []
+    return f"{call.kernel} with {', '.join(parts)}" if parts else call.kernel
 
 
 def lacking(missing: dict[str, list[str]]) -> TargetError:

@@ -1,5 +1,6 @@
 """Ids of kernels: a hash of the name and of the parameters' layout, so that a file never meets a kernel of another layout."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -21,6 +22,16 @@ def kernel_id(kernel: str) -> int:
         InputError: it is a custom operator's kernel.
     """
     return fnv1a(_signature(kernel))
+
+
+def part_id(part: str) -> int:
+    """Returns the id of a part of kernels that a core may leave out, by its macro: files list it among their kernels."""
+    return fnv1a(f"{part}/{LAYOUT_VERSION}")
+
+
+def parts_of(kernels: Iterable[str]) -> frozenset[str]:
+    """Returns the macros of all parts that kernels have."""
+    return frozenset(part for kernel in kernels for part in PARAMS[kernel].parts)
 
 
 def _params(kernel: str) -> type[Params]:

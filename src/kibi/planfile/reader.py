@@ -11,7 +11,7 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError, PlanError
 from kibi.kernels.params import PARAMS
-from kibi.planfile.kernel_ids import kernel_id
+from kibi.planfile.kernel_ids import kernel_id, part_id, parts_of
 from kibi.planfile.records import (
     DIGEST_BYTES,
     EXTERNAL,
@@ -27,6 +27,7 @@ from kibi.planfile.records import (
 )
 from kibi.planfile.types import TYPES
 
+_PARTS = {part_id(part): part for part in parts_of(PARAMS)}
 _REMEDY = "Make it again with `kibi compile --format plan`."
 
 
@@ -100,7 +101,7 @@ class PlanFile:
 
     @cached_property
     def kernel_ids(self) -> tuple[int, ...]:
-        """The ids of the kernels that it needs."""
+        """The ids of the kernels that it needs, and of the parts of theirs."""
         return tuple(self.words(self.header["kernels"], self.header["kernel_count"]))
 
     @cached_property
@@ -111,11 +112,16 @@ class PlanFile:
             PlanError: this version has no such kernel.
         """
         names = {kernel_id(name): name for name in PARAMS}
-        unknown = [each for each in self.kernel_ids if each not in names]
+        unknown = [each for each in self.kernel_ids if each not in names and each not in _PARTS]
         if unknown:
             listed = ", ".join(f"{each:#010x}" for each in unknown)
             raise PlanError(f"the plan file needs kernels that this version has not: {listed}. {_REMEDY}")
-        return tuple(names[each] for each in self.kernel_ids)
+        return tuple(names[each] for each in self.kernel_ids if each in names)
+
+    @cached_property
+    def parts(self) -> frozenset[str]:
+        """The parts of these kernels that it needs, by their macros: a core may leave out all others."""
+        return frozenset(_PARTS[each] for each in self.kernel_ids if each in _PARTS)
 
     @cached_property
     def inputs(self) -> tuple[Port, ...]:

@@ -177,7 +177,11 @@ HEADER = Record(
         ("alignment", "u16", "of the file's first byte in memory: 4, or 8 where constants have 64 bits"),
         ("arena_bytes", "u32", "of the arena: at most 2^31 - 1"),
         ("state_bytes", "u32", "of the memory of variables: a multiple of 8, at most 2^31 - 1; 0 where there are none"),
-        ("kernels", "u32", "offset of the kernels' ids, 32-bit numbers, ascending"),
+        (
+            "kernels",
+            "u32",
+            "offset of the ids of kernels, and of parts of theirs that are needed: 32-bit numbers, ascending",
+        ),
         ("graphs", "u32", "offset of the graph records; the first is the model, the others run inside of operators"),
         ("ports", "u32", "offset of the port records: inputs, then outputs"),
         ("variables", "u32", "offset of the variable records"),

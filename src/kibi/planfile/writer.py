@@ -11,9 +11,10 @@ from kibi.codegen.memory_c import alignment
 from kibi.errors import InputError, TargetError
 from kibi.ir import Tensor
 from kibi.kernels.params import FieldKind, Params
+from kibi.kernels.params.contract import needed_parts
 from kibi.kernels.params.layout import packed
 from kibi.planfile.contracts import kind_of
-from kibi.planfile.kernel_ids import ParamsForm, kernel_id
+from kibi.planfile.kernel_ids import ParamsForm, kernel_id, part_id
 from kibi.planfile.records import (
     DIGEST_BYTES,
     EXTERNAL,
@@ -64,7 +65,9 @@ def plan_file(planned: PlannedModel, *, core: Sequence[int] = (), with_names: bo
         )
     main = EmitContext(planned, target_of(planned.plan.target))
     graphs = _by_depth(main)
-    kernels = sorted({kernel_id(name) for b in graphs for name in b.kernels})
+    calls = [call for b in graphs for call in b.calls if call.kernel]
+    parts = {part_id(part) for call in calls if call.params is not None for part in needed_parts(call.params)}
+    kernels = sorted({kernel_id(call.kernel) for call in calls} | parts)
     writer = _Writer(main, graphs, kernels, core or kernels, with_names=with_names)
     return writer.written()
 
@@ -124,7 +127,7 @@ class _Writer:
 
     Attributes:
         main, graphs: the model, and it with the graphs inside of operators.
-        kernels: ids of all kernels, ascending.
+        kernels: ids of all kernels, and of the parts of theirs that are needed, ascending.
         core: ids of the kernels of the core that the file is for.
         with_names: True if names are stored.
     """

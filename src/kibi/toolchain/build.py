@@ -12,7 +12,7 @@ from kibi.toolchain.cache import cached, digest, load_library
 from kibi.toolchain.compile import compile_objects, run_tool
 from kibi.toolchain.compilers import Compiler, find_compiler, zig_command
 from kibi.toolchain.image import Image, read_image
-from kibi.toolchain.link import SCRIPT, link_device
+from kibi.toolchain.link import RUNTIME, SCRIPT, link_device
 
 _HOST = target_named("host")
 _SHARED_NAMES = {"darwin": "library.dylib", "win32": "library.dll"}
@@ -45,10 +45,11 @@ def build_image(
         reason = "the host is not a device; use build_shared" if target.is_host else "no entries: nothing would be kept"
         raise ToolchainError(f"cannot build an image: {reason}.")
     objects = compile_objects(sources, target, compiler=compiler, level=level, includes=includes)
+    own = (path.read_bytes() for path in (SCRIPT, *RUNTIME))
     path = _linked(
         "images",
         "image.elf",
-        (find_compiler(compiler, target).identity, target.name, *entries, SCRIPT.read_bytes()),
+        (find_compiler(compiler, target).identity, target.name, *entries, *own),
         objects,
         lambda output: link_device(objects, target, entries, compiler, output),
     )

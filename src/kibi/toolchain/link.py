@@ -11,7 +11,7 @@ from kibi.toolchain.compile import compile_objects, run_tool
 from kibi.toolchain.compilers import find_compiler, zig_command
 
 SCRIPT = Path(__file__).parent / "device.ld"
-_RUNTIME = tuple(Path(__file__).parent / "runtime" / name for name in ("memory.c", "integer.c"))
+RUNTIME = tuple(Path(__file__).parent / "runtime" / name for name in ("memory.c", "integer.c"))
 _UNDEFINED = re.compile(r"undefined symbol: (\S+)")
 
 
@@ -62,7 +62,7 @@ def _link_with_lld(objects: Sequence[Path], target: Target, entries: Sequence[st
 
 def _runtime_objects(target: Target) -> tuple[Path, ...]:
     # Without built-ins, or the compiler would replace memcpy's loop by a call of memcpy.
-    return compile_objects(_RUNTIME, target, flags=("-fno-builtin", "-Wno-pedantic", "-Wno-reserved-identifier"))
+    return compile_objects(RUNTIME, target, flags=("-fno-builtin", "-Wno-pedantic", "-Wno-reserved-identifier"))
 
 
 def _compiler_rt(target: Target) -> Path:

@@ -36,7 +36,7 @@ too, and `any name` drops the range of a number. A zero point of 32 bits without
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kibi.dtypes import DType
@@ -64,6 +64,7 @@ class _Compiler:
         kernel: its name.
         kind: the class of its parameters.
         input_bytes, output_bytes: of an element.
+        without: the parts of its files that are left out.
         named: expressions that are computed once.
         made: the bytes so far.
         arrays: the elements of each array that was written, as text.
@@ -78,6 +79,7 @@ class _Compiler:
     kind: type[Params]
     input_bytes: int
     output_bytes: int
+    without: frozenset[str] = frozenset()
     named: tuple[str, ...] = ()
     made: bytearray = field(default_factory=bytearray)
     arrays: dict[str, str] = field(default_factory=dict)
@@ -90,6 +92,8 @@ class _Compiler:
     def written(self) -> bytes:
         """Returns the bytes."""
         lines = _lines(self.kind, self.kernel)
+        absent = (needs for part, needs in self.kind.parts.items() if part in self.without)
+        lines += [f"require: {each}" for needs in absent for each in needs]
         dropped = {line.removeprefix("any ").strip() for line in lines if line.startswith("any ")}
         given = dict(line.removeprefix("array ").split(":", 1) for line in lines if line.startswith("array "))
         for each in self.kind.fields:
@@ -428,7 +432,9 @@ class _Compiler:
         return dict(zip((each.name for each in self.kind.fields), layout.offsets, strict=True))[name]
 
 
-def contract_bytes(kernel: str, kind: type[Params], input_bytes: int, output_bytes: int) -> bytes:
+def contract_bytes(
+    kernel: str, kind: type[Params], input_bytes: int, output_bytes: int, without: frozenset[str] = frozenset()
+) -> bytes:
     """Returns the contract of a kernel as bytes.
 
     Args:
@@ -436,19 +442,56 @@ def contract_bytes(kernel: str, kind: type[Params], input_bytes: int, output_byt
         kind: the class of its parameters.
         input_bytes: of an element that its rows have; 1 where it takes `void`.
         output_bytes: the same of its output.
+        without: the parts of its files that are left out: calls that need one do not keep to the contract.
 
     Raises:
         InternalError: a line is none, or names what there is not.
     """
-    first = _Compiler(kernel, kind, input_bytes, output_bytes)
+    first = _Compiler(kernel, kind, input_bytes, output_bytes, without)
     shortest, named = first.written(), tuple[str, ...]()
     repeated = [each for each in first.sizes if first.parts[each] > 1 and first.sizes[each] > 1]
     for each in sorted(repeated, key=lambda each: (first.parts[each] - 1) * (first.sizes[each] - 1), reverse=True):
         tried = (*named, each)
-        made = _Compiler(kernel, kind, input_bytes, output_bytes, tried).written()
+        made = _Compiler(kernel, kind, input_bytes, output_bytes, without, tried).written()
         if len(made) < len(shortest) and len(tried) <= NAMES:
             shortest, named = made, tried
     return shortest
+
+
+def needed_parts(params: Params) -> frozenset[str]:
+    """Returns the macros of the parts of a kernel's files that a call with these parameters needs."""
+    numbers = {each.name: int(getattr(params, each.name)) for each in params.fields if each.kind is FieldKind.NUMBER}
+    return frozenset(
+        part for part, requirements in params.parts.items() if not all(_holds(each, numbers) for each in requirements)
+    )
+
+
+def _holds(text: str, numbers: Mapping[str, int]) -> bool:
+    """True if a comparison of two expressions is true."""
+    tree = ast.parse(text, mode="eval").body
+    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
+        raise InternalError(f"no comparison of two expressions: {text}")
+    low, high = (_computed(each, numbers) for each in (tree.left, tree.comparators[0]))
+    sign = tree.ops[0]
+    return low == high if isinstance(sign, ast.Eq) else low < high if isinstance(sign, ast.Lt) else low <= high
+
+
+def _computed(node: ast.expr, numbers: Mapping[str, int]) -> int:
+    """The value of an expression of numbers that have names."""
+    if isinstance(node, ast.Name):
+        return numbers[node.id]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("max", "min"):
+        values = [_computed(each, numbers) for each in node.args]
+        return max(values) if node.func.id == "max" else min(values)
+    if not isinstance(node, ast.BinOp):
+        found = _constant(node)
+        if found is None:
+            raise InternalError(f"no part of a requirement: {ast.unparse(node)}")
+        return found
+    left, right = _computed(node.left, numbers), _computed(node.right, numbers)
+    if isinstance(node.op, ast.FloorDiv):
+        return left // right
+    return {ast.Add: left + right, ast.Sub: left - right, ast.Mult: left * right}[type(node.op)]
 
 
 def has_contract(kind: type[Params]) -> bool:

@@ -1,5 +1,7 @@
 """Parameters of the kernels of CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV."""
 
+from types import MappingProxyType
+
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
 
@@ -282,6 +284,23 @@ class Conv2DBlocksParams(Params, kernels=("kibi_conv2d_s8_blocks",)):
         scratch: pixels * ceil(kernel_rows * kernel_width * input_channels, 4) * 4 * (2 + min(1, input_channels - \
             input_channels // 4 * 4)) aligned 4
     """
+    parts = MappingProxyType(
+        {
+            "KIBI_CONV2D_BLOCKS_OF_4": ("pixels <= 3",),
+            "KIBI_CONV2D_BLOCKS_OF_3": ("(pixels - 2) * (4 - pixels + output_width - output_width // 4 * 4) <= 0",),
+            "KIBI_CONV2D_BLOCKS_OF_2": (
+                "3 <= pixels",
+                "(4 - pixels) * (output_width - output_width // 3 * 3) <= 0",
+                "(pixels - 3) * (output_width - output_width // 4 * 4) * (3 - output_width + output_width // 4 * 4) <= 0",
+            ),
+            "KIBI_CONV2D_BLOCKS_AT_EDGES": (
+                "max(pad, dilation - 1) <= 0",
+                "(output_width - 1) * stride - pad + (kernel_width - 1) * dilation < input_width",
+            ),
+            "KIBI_CONV2D_BLOCKS_OF_BYTES": ("input_channels == input_channels // 4 * 4",),
+            "KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",),
+        }
+    )
 
 
 class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
@@ -337,6 +356,7 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         scratch: 2 * (pixels + 2) * rows_at_once * channels_at_once \
             + min(1, kernel_rows * input_channels - rows_at_once * channels_at_once) * 24 * ceil(output_channels, 2) aligned 4
     """
+    parts = MappingProxyType({"KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",)})
 
 
 class Conv2DCodebookParams(Params, kernels=("kibi_conv2d_s8_codebook",)):
@@ -436,6 +456,7 @@ class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
         output: output_width * output_channels
         scratch: 8 * tiles * kernel_rows * input_channels aligned 4
     """
+    parts = MappingProxyType({"KIBI_CONV2D_WINOGRAD_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",)})
 
 
 class DepthwiseF32Params(Params, kernels=("kibi_depthwise_conv2d_f32",)):

@@ -12,6 +12,7 @@ start, and there are more than a hundred of them.)
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
@@ -120,12 +121,15 @@ class Params:
         fields: of the struct, in its order.
         contract: what a call must keep to, in the form that `kibi.kernels.params.contract` states; lines of a base class come
             first.
+        parts: macros that enable parts of the kernel's files, each with requirements as in a contract: a call that meets them does
+            not need the part.
     """
 
     struct: ClassVar[str] = ""
     kernels: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[tuple[Field, ...]] = ()
     contract: ClassVar[str] = ""
+    parts: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     _defaults: ClassVar[Mapping[str, Any]] = {}
 
     def __init_subclass__(cls, *, kernels: tuple[str, ...] = (), struct: str = "") -> None:

@@ -87,19 +87,23 @@ static KIBI_NOINLINE void *place_of(const running *run, uint32_t number)
 static KIBI_NOINLINE void fetch(const running *run, const uint16_t *entry, const kibi_file_node *node, void **slots)
 {
     const uint32_t arena_bytes = run->graph->arena_bytes;
-    uint8_t *const arena = run->arena;
+    const uintptr_t arena = (uintptr_t)run->arena; /* a number: entries may be beyond the arena */
     void **const end = slots + node->pointers;
     if (run->graph->width == 1u) {
         do {
             const uint32_t number = *entry++;
-            *slots++ = number < arena_bytes ? arena + number : place_of(run, number - arena_bytes);
+            *slots = (void *)(arena + number);
+            if (number >= arena_bytes) { /* seldom */
+                *slots = place_of(run, number - arena_bytes);
+            }
+            ++slots;
         } while (slots < end);
         return;
     }
     do {
         const uint32_t number = entry[0] | (uint32_t)entry[1] << 16;
         entry += 2;
-        *slots++ = number < arena_bytes ? arena + number : place_of(run, number - arena_bytes);
+        *slots++ = number < arena_bytes ? (void *)(arena + number) : place_of(run, number - arena_bytes);
     } while (slots < end);
 }
 
@@ -124,23 +128,23 @@ static KIBI_NOINLINE void move_on(const running *run, const uint16_t *entry, con
 
 static int run_subgraph(const kibi_subgraph *subgraph, uint8_t *arena);
 
-/* Four words, which are copied at once. */
-typedef struct {
-    uint32_t words[4];
-} four_words;
-
 /* Makes a kernel's parameters from the bytes in the file: offsets become pointers. */
 static KIBI_NOINLINE void unpack(const uint8_t *file, const kibi_kernel *kernel, const uint32_t *from, void **slots)
 {
     const uint32_t words = kernel->words;
     uint32_t pointers = kernel->pointers;
     if (sizeof(void *) == sizeof(uint32_t)) { /* slots have words */
-        four_words *to = (four_words *)(void *)slots;
-        const four_words *source = (const four_words *)(const void *)from;
-        const four_words *const end = (const four_words *)(const void *)(from + words);
-        do {
-            *to++ = *source++;
-        } while (source < end);
+        uint32_t *to = (uint32_t *)(void *)slots;
+        const uint32_t *const end = from + words;
+        do { /* by fours, and so a few too many: one instruction loads them, and one stores them */
+            const uint32_t a = from[0], b = from[1], c = from[2], d = from[3];
+            to[0] = a;
+            to[1] = b;
+            to[2] = c;
+            to[3] = d;
+            to += 4;
+            from += 4;
+        } while (from < end);
         for (; pointers != 0; pointers >>= 1, ++slots) {
             void *const offset = *slots;
             if ((pointers & 1u) != 0 && offset != NULL) {

@@ -16,7 +16,8 @@ typedef struct {
     int32_t step;         /* number of the step */
 } kibi_rest;
 
-/* A kernel: its id, the function that calls it, and how its parameter struct is made from the bytes in a file. */
+/* A kernel: its id, the function that calls it, and how its parameter struct is made from the bytes in a file. Or a part of kernels
+ * that is not in every core: its id alone. */
 typedef struct {
     uint32_t id; /* hash of its name and of the layout of its parameters */
     /* calls it with the first row that the step makes, the rows that it reads, input after input, its parameters, its scratch */

@@ -31,6 +31,9 @@ typedef struct {
 #define KIBI_WORDS_ALLOWED(address) (((address) & 3u) == 0u)
 #endif
 
+/* Keeps a loop small. */
+#define KIBI_NOT_UNROLLED __asm__ volatile("")
+
 static void copy_block(unsigned char *restrict to, const unsigned char *restrict from)
 {
 #if defined(__ARM_FEATURE_UNALIGNED)
@@ -65,22 +68,25 @@ void *memmove(void *destination, const void *source, size_t size)
     unsigned char *to = destination;
     const unsigned char *from = source;
     if ((uintptr_t)to - (uintptr_t)from >= size) {
-        /* Going up, each byte is read before anything is written over it; blocks do not overlap where the sides are a block apart. */
+        /* Going up, each byte is read before anything is written over it: blocks, too, where the sides are a block apart. */
         if (KIBI_WORDS_ALLOWED((uintptr_t)to | (uintptr_t)from) && (uintptr_t)from - (uintptr_t)to >= sizeof(block)) {
             for (; size >= sizeof(block); size -= sizeof(block)) {
                 copy_block(to, from);
+                KIBI_NOT_UNROLLED;
                 to += sizeof(block);
                 from += sizeof(block);
             }
         }
         while (size > 0u) {
             *to++ = *from++;
+            KIBI_NOT_UNROLLED;
             size--;
         }
     } else {
         while (size > 0u) {
             size--;
             to[size] = from[size];
+            KIBI_NOT_UNROLLED;
         }
     }
     return destination;
