@@ -1,0 +1,187 @@
+"""Each rule that `kibi_model_open` checks: a file that breaks one alone, with a digest that fits, is refused."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+import kibi
+from kibi import demo
+from kibi.engines.core import CoreEngine
+from kibi.errors import PlanError
+from kibi.planfile.reader import PlanFile
+from kibi.planfile.records import GRAPH, GROUP, HEADER, NODE, PLACE, PORT, Bytes, Kind, Memory, Record
+from kibi.planfile.run_reader import FileRun, runs_of
+from kibi.planfile.writer import plan_file
+from kibi.planner import PlannedModel
+from tests.planfile.mutants import with_digest
+
+
+@dataclass(frozen=True)
+class _File:
+    """A plan file that can be changed: the shipped model by the row, with windows at edges, and a mean that accumulates."""
+
+    file: PlanFile
+    data: bytearray
+    graph: dict[str, int]
+    nodes: list[dict[str, int]]
+    runs: list[FileRun]
+
+    def put(self, place: int, value: int, size: int) -> None:
+        self.data[place : place + size] = value.to_bytes(size, "little")
+
+    def field(self, record: Record, base: int, name: str, value: int) -> None:
+        size = next(each.size_bytes for each in record.fields if each.name == name)
+        self.put(base + record.offsets[name], value, size)
+
+    def node(self, number: int) -> int:
+        return self.graph["nodes"] + number * NODE.size_bytes
+
+    def entry(self, run: FileRun, pointer: int, value: int) -> None:
+        self.put(run.offset + 2 * pointer, value, 2)
+
+    def group(self, node: int, number: int) -> int:
+        return self.nodes[node]["groups"] + number * GROUP.size_bytes
+
+    @property
+    def adding(self) -> int:
+        """The node that accumulates in its scratch."""
+        return next(
+            k for k, each in enumerate(self.nodes) if each["flags"] & Kind.ACCUMULATES and each["scratch_bytes"]
+        )
+
+    def runs_of(self, node: int) -> list[FileRun]:
+        return [each for each in self.runs if each.node == node]
+
+
+def _opened() -> _File:
+    model = kibi.load(demo.model_path())
+    file = PlanFile(plan_file(PlannedModel.of(model, kibi.plan(model, target="cortex-m0plus"))))
+    graph = file.record(GRAPH, file.header["graphs"])
+    nodes = [file.record(NODE, graph["nodes"] + k * NODE.size_bytes) for k in range(graph["node_count"])]
+    return _File(file, bytearray(file.data), graph, nodes, list(runs_of(file, graph, nodes)))
+
+
+def _swap_runs(f: _File, first: FileRun, second: FileRun) -> None:
+    """Two runs of one node, and so of equal size, change places."""
+    size = 2 * (len(first.entries) + len(first.distances) + 1)
+    a, b = first.offset - 2, second.offset - 2  # from the number of the first step on
+    f.data[a : a + size], f.data[b : b + size] = f.data[b : b + size], f.data[a : a + size]
+
+
+def _reads_what_nobody_wrote(f: _File) -> None:
+    run = f.runs_of(1)[0]
+    f.entry(run, 0, f.runs[-1].entries[-1])
+
+
+def _reads_beyond_the_arena(f: _File) -> None:
+    f.entry(f.runs[3], 0, f.graph["arena_bytes"] - 1)
+
+
+def _names_a_place_that_is_not_there(f: _File) -> None:
+    f.entry(f.runs[0], 0, f.graph["arena_bytes"] + f.graph["place_count"])
+
+
+def _writes_into_the_file(f: _File) -> None:
+    edge = next(each for each in f.runs[0].entries if each >= f.graph["arena_bytes"])
+    f.entry(f.runs[0], len(f.runs[0].entries) - 1, edge)
+
+
+def _gives_a_null_pointer(f: _File) -> None:
+    f.field(PLACE, f.graph["places"], "memory", Memory.NULL)
+
+
+def _declares_null_pointers_that_the_kernel_does_not_take(f: _File) -> None:
+    f.field(GROUP, f.group(0, 0), "flags", Bytes.NULLABLE)
+
+
+def _names_an_external_buffer_that_is_not_there(f: _File) -> None:
+    f.field(PLACE, f.graph["places"], "memory", Memory.EXTERNAL)
+
+
+def _gives_less_than_the_contract_says(f: _File) -> None:
+    group = f.file.record(GROUP, f.group(0, 0))
+    f.field(GROUP, f.group(0, 0), "bytes", group["bytes"] - 1)
+
+
+def _has_scratch_where_its_rows_are(f: _File) -> None:
+    f.field(NODE, f.node(f.adding), "scratch", f.runs_of(f.adding)[0].entries[0])
+
+
+def _has_scratch_beyond_the_arena(f: _File) -> None:
+    node = f.nodes[f.adding]
+    f.field(NODE, f.node(f.adding), "scratch", f.graph["arena_bytes"] - node["scratch_bytes"] + 4)
+
+
+def _accumulates_in_another_order(f: _File) -> None:
+    _swap_runs(f, *f.runs_of(f.adding)[1:3])
+
+
+def _accumulates_without_a_beginning(f: _File) -> None:
+    _swap_runs(f, *f.runs_of(f.adding)[:2])
+
+
+def _writes_one_byte_beyond_the_arena(f: _File) -> None:
+    last = f.runs[-1]
+    group = f.file.record(GROUP, f.group(last.node, 1))
+    f.entry(last, len(last.entries) - 1, f.graph["arena_bytes"] - group["bytes"] + 1)
+
+
+def _says_that_it_does_not_accumulate(f: _File) -> None:
+    flags = f.nodes[f.adding]["flags"] & ~Kind.ACCUMULATES
+    f.field(NODE, f.node(f.adding), "flags", flags)
+
+
+def _has_more_steps_than_its_node(f: _File) -> None:
+    f.field(NODE, f.node(f.runs[-1].node), "steps", 0)
+
+
+def _has_more_rows_than_slots(f: _File) -> None:
+    f.field(HEADER, 0, "most_slots", f.file.header["most_slots"] - 1)
+
+
+def _ends_in_the_middle_of_a_run(f: _File) -> None:
+    f.field(GRAPH, f.file.header["graphs"], "runs_end", f.graph["runs_end"] - 2)
+
+
+def _has_an_output_beyond_the_arena(f: _File) -> None:
+    f.field(PORT, f.file.header["ports"] + PORT.size_bytes, "place", f.graph["arena_bytes"] - 1)
+
+
+def _has_a_shape_of_other_elements(f: _File) -> None:
+    shape = f.file.record(PORT, f.file.header["ports"])["shape"]
+    f.put(shape, 2, 4)
+
+
+def _counts_other_pointers_than_its_groups(f: _File) -> None:
+    f.field(NODE, f.node(0), "pointers", f.nodes[0]["pointers"] + 1)
+
+
+def _has_an_arena_that_is_aligned_in_no_way(f: _File) -> None:
+    f.field(GRAPH, f.file.header["graphs"], "alignment", 3)
+
+
+def _has_parameters_outside_of_the_file(f: _File) -> None:
+    f.field(NODE, f.node(0), "params", len(f.data) - 32)
+
+
+_BROKEN: tuple[Callable[[_File], None], ...] = tuple(
+    function for name, function in list(globals().items()) if name.startswith("_") and name.split("_")[1] in {
+        "reads", "names", "writes", "gives", "declares", "has", "accumulates", "says", "ends", "counts",
+    }
+)  # fmt: skip
+
+
+def test_file_is_opened() -> None:
+    """Before anything is changed."""
+    assert CoreEngine(_opened().file).file.name == "glyphs"
+
+
+@pytest.mark.parametrize("change", _BROKEN, ids=lambda each: each.__name__.strip("_"))
+def test_file_that_breaks_a_rule_is_refused(change: Callable[[_File], None]) -> None:
+    """By the core; the checks of Python may refuse it, too."""
+    file = _opened()
+    change(file)
+    assert bytes(file.data) != file.file.data, "nothing was changed"
+    with pytest.raises(PlanError):
+        CoreEngine(PlanFile(with_digest(file.data)), kernels=file.file.kernels)
