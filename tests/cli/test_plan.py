@@ -157,7 +157,7 @@ def test_plan_compare_draws_side_by_side(kibi: Kibi, glyphs: Path, tmp_path: Pat
 
 
 def test_plan_names_the_cheapest_places_for_checkpoints(kibi: Kibi, glyphs: Path) -> None:
-    """One for each eighth of the work, in order; the JSON is still a plan; several plans, or streams, are refused."""
+    """One for each eighth of the work, in order; the JSON is still a plan; several plans, or external buffers, are refused."""
     record = kibi("plan", glyphs, "--checkpoints", "--json").record
     places = record["checkpoints"]
     assert [each["steps"] for each in places] == sorted({each["steps"] for each in places})
@@ -168,7 +168,11 @@ def test_plan_names_the_cheapest_places_for_checkpoints(kibi: Kibi, glyphs: Path
     assert "The cheapest place for a checkpoint in each eighth" in done.out
     assert "the inputs" in done.out
     assert "--checkpoints is for one plan" in kibi("plan", glyphs, "--checkpoints", "--compare").err
-    assert "Plan without regions, streams" in kibi("plan", glyphs, "--checkpoints", "--input", "streamed").err
+    assert "does not save external buffers" in kibi("plan", glyphs, "--checkpoints", "--input", "external").err
+    assert (
+        kibi("plan", glyphs, "--checkpoints", "--input", "streamed", "--json").record["checkpoints"][0]["size_bytes"]
+        == 20
+    )
 
 
 def test_plan_of_several_models_and_buffers_is_one_problem_with_a_proof(
