@@ -165,13 +165,14 @@ def core_image(
     compiler: str = "zig",
     level: str = "s",
     parts: frozenset[str] | None = None,
+    functions: Sequence[str] = _FUNCTIONS,
 ) -> Image:
-    """Returns a core with these kernels, linked for a device; with these parts of theirs, or all.
+    """Returns a core with these kernels, linked for a device, with these parts of theirs, or all, and these functions of the API.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
     """
     with tempfile.TemporaryDirectory() as folder:
         sources = written_core(kernels, target, Path(folder), parts)
-        entries = [*(f"kibi_model_{name}" for name in _FUNCTIONS), "kibi_core_kernels"]
+        entries = [*(f"kibi_model_{name}" for name in functions), "kibi_core_kernels"]
         return build_image(sources, target, entries=entries, compiler=compiler, level=level, includes=[Path(folder)])
