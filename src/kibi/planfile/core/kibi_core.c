@@ -145,10 +145,10 @@ static KIBI_NOINLINE void unpack(const uint8_t *file, const kibi_kernel *kernel,
             to += 4;
             from += 4;
         } while (from < end);
-        for (; pointers != 0; pointers >>= 1, ++slots) {
-            void *const offset = *slots;
-            if ((pointers & 1u) != 0 && offset != NULL) {
-                *slots = (void *)((uintptr_t)offset + (uintptr_t)file);
+        for (to = (uint32_t *)(void *)slots; pointers != 0; pointers >>= 1, ++to) {
+            const uint32_t offset = *to;
+            if ((pointers & 1u) != 0 && offset != 0) {
+                *to = offset + (uint32_t)(uintptr_t)file;
             }
         }
         return;
