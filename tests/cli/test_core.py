@@ -57,6 +57,16 @@ def test_file_is_the_same_twice_and_opens(kibi: Kibi, glyphs: Path, tmp_path: Pa
     assert tuple(found["kernels"]) == opened.file.kernels
 
 
+def test_core_says_which_parts_of_kernels_it_leaves_out(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
+    """On the screen, and in the JSON, which core.json agrees with."""
+    made = kibi("core", glyphs, "-o", str(tmp_path / "core"), "--json").record
+    assert made["without"] == json.loads((tmp_path / "core" / "core.json").read_text(encoding="utf-8"))["without"]
+    assert "KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS" in made["without"]
+    assert "conv2d_blocks_of_odd_channels" in kibi("core", glyphs, "-o", str(tmp_path / "core")).out
+    whole = kibi("core", "--kernels", "conv2d_s8_blocks", "-o", str(tmp_path / "whole"), "--json").record
+    assert whole["without"] == []
+
+
 def test_core_without_special_kernels_gets_general_ones(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
     """A core for the general kernels of convolutional networks takes a model whose plan would have special ones."""
     names = [

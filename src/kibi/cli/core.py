@@ -82,6 +82,11 @@ def write_core(
         [
             ("core", f"{len(core.kernels)} kernel{'s' * (len(core.kernels) > 1)} for {core.target}, in {directory}"),
             ("kernels", ", ".join(name.removeprefix("kibi_") for name in core.names)),
+            *(
+                [("without", ", ".join(part.removeprefix("KIBI_").lower() for part in core.without))]
+                if core.without
+                else []
+            ),
         ],
     )
     say(console)
@@ -92,4 +97,10 @@ def write_core(
 
 def _record(core: "Core", directory: Path) -> dict[str, object]:
     kernels = [{"name": each.name, "id": each.id} for each in core.kernels]
-    return {"target": core.target, "version": core.version, "directory": str(directory), "kernels": kernels}
+    return {
+        "target": core.target,
+        "version": core.version,
+        "directory": str(directory),
+        "kernels": kernels,
+        "without": list(core.without),
+    }
