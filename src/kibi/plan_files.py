@@ -53,7 +53,7 @@ def compile_plan(
         OutputError: the file cannot be written.
     """
     from kibi.files import check_path, write_file  # noqa: PLC0415 - see kibi.api
-    from kibi.planfile.fitting import check_kernels, fitted  # noqa: PLC0415
+    from kibi.planfile.fitting import check_kernels, check_parts, fitted  # noqa: PLC0415
     from kibi.planfile.reader import PlanFile  # noqa: PLC0415
     from kibi.planfile.writer import plan_file  # noqa: PLC0415
     from kibi.planner import Granularity, validate  # noqa: PLC0415
@@ -67,10 +67,12 @@ def compile_plan(
     planned = validate(model, plan)
     if core is not None:
         check_kernels(planned, core)
-    data = plan_file(planned, core=() if core is None else core.ids, with_names=names)
+    file = PlanFile(plan_file(planned, core=() if core is None else core.ids, with_names=names))
+    if core is not None:
+        check_parts(file, core)
     if place is not None:
-        write_file(place, data)
-    return PlanFile(data)
+        write_file(place, file.data)
+    return file
 
 
 @bounded
@@ -107,7 +109,7 @@ def compile_core(
 
     folder, processor = check_path(directory, "directory"), _target(target)
     listed = set(kernels_of(kernels, processor))
-    wanted, parts = set(listed), parts_of(listed)
+    wanted, parts = set(listed), parts_of(listed) if listed else frozenset[str]()
     for model in models:
         file = compile_plan(model, target=processor) if isinstance(model, Graph) else model
         wanted |= set(file.kernels)

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import kibi
-from kibi.engines.core import written_core
+from kibi.engines.core import CoreEngine, core_library, written_core
 from kibi.engines.core_device import core_image
-from kibi.errors import TargetError
+from kibi.errors import PlanError, TargetError
 from kibi.kernels.params import PARAMS
 from kibi.kernels.params.contract_operations import Op, operations
 from kibi.planfile.contracts import contract_of
 from kibi.planfile.core_library import Core
-from kibi.planfile.kernel_ids import parts_of
+from kibi.planfile.kernel_ids import kernel_id, part_id, parts_of
 from kibi.planfile.kernel_lists import kernels_of
 from kibi.planfile.reader import PlanFile
 from kibi.planfile.writer import plan_file
@@ -24,6 +24,7 @@ from kibi.toolchain import build_image
 from tests.docs.documents import DOCS
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
+from tests.planfile.mutants import with_digest
 from tests.toolchain.tools import check_cross
 
 _INVOKE = 2048
@@ -32,9 +33,11 @@ _LINE = re.compile(r"^\| `kibi_model_\w+`, .* \| ([\d,]+) bytes \| ([\d,]+) byte
 """A line of the page's table: bytes with gcc, and with zig."""
 
 
-def _code_bytes(kernels: Sequence[str], entry: str, compiler: str, folder: Path) -> int:
+def code_bytes(
+    kernels: Sequence[str], entry: str, compiler: str, folder: Path, parts: frozenset[str] | None = None
+) -> int:
     """Bytes of the functions that one function needs, without those of the C library."""
-    sources = written_core(kernels, target("cortex-m4"), folder)
+    sources = written_core(kernels, target("cortex-m4"), folder, parts)
     image = build_image(sources, target("cortex-m4"), entries=[entry], compiler=compiler, level="s", includes=[folder])
     return sum(end - first for first, end, name in image.functions if "mem" not in name)
 
@@ -45,7 +48,7 @@ def test_convolutional_core_is_as_small_as_the_page_says(compiler: str, tmp_path
     if compiler == "gcc":
         check_cross()
     kernels = kernels_of(["cnn-s8"], target("cortex-m4"))
-    found = [_code_bytes(kernels, f"kibi_model_{entry}", compiler, tmp_path) for entry in ("invoke", "open")]
+    found = [code_bytes(kernels, f"kibi_model_{entry}", compiler, tmp_path) for entry in ("invoke", "open")]
     told = [
         int(line[compiler == "zig"].replace(",", ""))
         for line in _LINE.findall((DOCS / "plan-file.md").read_text("utf-8"))
@@ -59,8 +62,8 @@ def test_core_leaves_out_what_its_kernels_do_not_need(tmp_path: Path) -> None:
     plain = ["kibi_add_s8"]
     control = [*plain, "kibi_if_any"]
     for entry in ("kibi_model_invoke", "kibi_model_open"):
-        less = _code_bytes(plain, entry, "zig", tmp_path / f"{entry}_less")
-        more = _code_bytes(control, entry, "zig", tmp_path / f"{entry}_more")
+        less = code_bytes(plain, entry, "zig", tmp_path / f"{entry}_less")
+        more = code_bytes(control, entry, "zig", tmp_path / f"{entry}_more")
         assert less + 100 < more
 
 
@@ -99,3 +102,28 @@ def test_core_without_parts_is_smaller_and_refuses_layers_that_need_them() -> No
     whole = core_image([kernel], target("cortex-m4"))
     assert core_image([kernel], target("cortex-m4"), parts=even.parts).code_bytes < whole.code_bytes
     assert len(contract_of(kernel, frozenset(core.without))) > len(contract_of(kernel))
+
+
+@pytest.mark.parametrize(
+    ("part", "wish", "rows", "text"),
+    [
+        ("KIBI_CORE_STREAMS", {"input": "streamed"}, 7, "for inputs by the row"),
+        ("KIBI_CORE_WIDE", {"granularity": "tensor"}, 240, "for an arena of more than 64 KiB"),
+    ],
+)
+def test_core_leaves_out_what_runs_other_files(part: str, wish: dict[str, str], rows: int, text: str) -> None:
+    """Rows that arrive, and 32-bit entries: a file that needs one says so, and is refused, also if it does not say so."""
+    graph = graph_of(convolution(Geometry(16, 16, kernel=(1, 1), size=(rows, 20))))
+    plan = kibi.plan(graph, target="cortex-m4", **wish)  # type: ignore[arg-type]
+    file = kibi.compile_plan(graph, plan)
+    assert part in file.parts
+    core = Core.of(file.kernels, target("cortex-m4"), file.parts - {part})
+    with pytest.raises(TargetError, match=text):
+        kibi.compile_plan(graph, plan, core=core)
+    data = bytearray(file.data)
+    ids = file.header["kernels"] + 4 * file.kernel_ids.index(part_id(part))
+    data[ids : ids + 4] = kernel_id(file.kernels[0]).to_bytes(4, "little")
+    library = core_library(file.kernels, parts=file.parts - {part})
+    with pytest.raises(PlanError):
+        CoreEngine(PlanFile(with_digest(data)), library=library)
+    assert CoreEngine(file, library=core_library(file.kernels, parts=file.parts)).file is file

@@ -80,6 +80,7 @@ class CoreEngine:
         compiler: `zig` or `gcc`.
         level: `0`, `1`, `2`, `3` or `s`.
         trusts: True opens the file without checks.
+        library: a core from `core_library`, which the three arguments before do not matter for; None: it is made.
 
     Raises:
         PlanError: the file needs a kernel that this version has not.
@@ -94,10 +95,11 @@ class CoreEngine:
         compiler: str = "zig",
         level: str = "2",
         trusts: bool = False,
+        library: ctypes.CDLL | None = None,
     ) -> None:
         self.file = file
         needed = file.kernels if kernels is None else kernels
-        self._library = core_library(tuple(needed), compiler=compiler, level=level)
+        self._library = library or core_library(tuple(needed), compiler=compiler, level=level)
         self._data, self._arena = _Guarded(len(file.data)), _Guarded(file.arena_bytes)
         self._data.bytes[:] = np.frombuffer(file.data, np.uint8)
         self._state = _Guarded(file.state_bytes)
@@ -190,14 +192,16 @@ class CoreEngine:
 
 
 @cache
-def core_library(kernels: tuple[str, ...], *, compiler: str = "zig", level: str = "2") -> ctypes.CDLL:
+def core_library(
+    kernels: tuple[str, ...], *, compiler: str = "zig", level: str = "2", parts: frozenset[str] | None = None
+) -> ctypes.CDLL:
     """Returns a core with these kernels, built for this machine.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
     """
     with tempfile.TemporaryDirectory() as folder:
-        sources = written_core(kernels, target("host"), Path(folder))
+        sources = written_core(kernels, target("host"), Path(folder), parts)
         return load_shared(sources, compiler=compiler, level=level, includes=[Path(folder)])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from kibi.kernels import closure, find, header_of
 from kibi.kernels.params.contract_operations import Op, operations
 from kibi.planfile.contracts import contract_of, kernel_parameters, kind_of
-from kibi.planfile.kernel_ids import ParamsForm, kernel_id, part_id, parts_of
+from kibi.planfile.kernel_ids import CORE_PARTS, ParamsForm, kernel_id, part_id, parts_of
 from kibi.planfile.records import (
     MAGIC,
     MANY,
@@ -92,8 +92,9 @@ def _with_moves(header: CCode, without: frozenset[str]) -> CCode:
 #define memcpy memmove
 """
     )
-    parts = lines(code("#define $part 0\n", part=word(part)) for part in sorted(without))
-    if without:
+    absent = sorted(without - CORE_PARTS)
+    parts = lines(code("#define $part 0\n", part=word(part)) for part in absent)
+    if absent:
         parts = code("/* Parts of kernels that no model of this core needs. */\n$parts", parts=parts)
     return code("$head\n$moves$parts$guard", head=head, moves=moves, parts=parts, guard=guard)
 
@@ -248,6 +249,8 @@ def _features(kernels: list[str], without: frozenset[str]) -> CCode:
 /* Kernels have states, or run graphs: they may end an inference early. */
 #define KIBI_CORE_ENDS_EARLY $ends
 
+/* Inputs arrive by the row, and runs have 32-bit entries. */
+$parts
 /* The operations of contracts, */
 $numbers
 /* and whether the contracts of this core's kernels have them. */
@@ -256,6 +259,10 @@ $uses
 """,
         graphs=int(runs_graphs),
         ends=int(runs_graphs or any(name == "states" for kernel in kernels for _, name in kernel_parameters(kernel))),
+        parts=lines(
+            code("#define $part $value\n", part=word(part), value=int(part not in without))
+            for part in sorted(CORE_PARTS)
+        ),
         numbers=lines(numbers),
         uses=lines(uses),
     )

@@ -4,6 +4,8 @@ from kibi.errors import TargetError
 from kibi.ir import Graph, KernelCall
 from kibi.kernels.params.contract import needed_parts
 from kibi.planfile.core_library import Core
+from kibi.planfile.kernel_ids import CORE_PARTS, STREAMS, WIDE
+from kibi.planfile.reader import PlanFile
 from kibi.planner import PlannedModel
 from kibi.planner.handover import with_handover
 from kibi.planner.plan import Plan
@@ -77,6 +79,18 @@ def _missing(core: Core, call: KernelCall) -> str:
     """What a core lacks for a call: the kernel, or parts of it."""
     parts = sorted(_left_out(core, call)) if call.kernel in core.names else []
     return f"{call.kernel} with {', '.join(parts)}" if parts else call.kernel
+
+
+def check_parts(file: PlanFile, core: Core) -> None:
+    """Checks that a core has all parts of its own that a file needs: for inputs by the row, and for large arenas.
+
+    Raises:
+        TargetError: it lacks one; the text says which.
+    """
+    reasons = {STREAMS: "inputs by the row", WIDE: "an arena of more than 64 KiB"}
+    missing = {part: [reasons[part]] for part in sorted(file.parts & CORE_PARTS & set(core.without))}
+    if missing:
+        raise lacking(missing)
 
 
 def lacking(missing: dict[str, list[str]]) -> TargetError:

@@ -12,6 +12,11 @@ from kibi.kernels.params.layout import Layout
 LAYOUT_VERSION = 1
 """Of what the fields mean; it grows when a kernel packs its constants in another way without a change of its fields."""
 NO_SUBGRAPHS = 255
+STREAMS = "KIBI_CORE_STREAMS"
+"""The part of a core that takes inputs by the row."""
+WIDE = "KIBI_CORE_WIDE"
+"""The part of a core that reads runs with 32-bit entries."""
+CORE_PARTS = frozenset({STREAMS, WIDE})
 _POINTER_WORDS = 32
 
 
@@ -25,13 +30,13 @@ def kernel_id(kernel: str) -> int:
 
 
 def part_id(part: str) -> int:
-    """Returns the id of a part of kernels that a core may leave out, by its macro: files list it among their kernels."""
+    """Returns the id of a part that a core may leave out, by its macro: files list those that they need among their kernels."""
     return fnv1a(f"{part}/{LAYOUT_VERSION}")
 
 
 def parts_of(kernels: Iterable[str]) -> frozenset[str]:
-    """Returns the macros of all parts that kernels have."""
-    return frozenset(part for kernel in kernels for part in PARAMS[kernel].parts)
+    """Returns the macros of all parts that a core with these kernels may have: those of the kernels, and its own."""
+    return CORE_PARTS | {part for kernel in kernels for part in PARAMS[kernel].parts}
 
 
 def _params(kernel: str) -> type[Params]:

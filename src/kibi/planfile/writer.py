@@ -14,7 +14,7 @@ from kibi.kernels.params import FieldKind, Params
 from kibi.kernels.params.contract import needed_parts
 from kibi.kernels.params.layout import packed
 from kibi.planfile.contracts import kind_of
-from kibi.planfile.kernel_ids import ParamsForm, kernel_id, part_id
+from kibi.planfile.kernel_ids import STREAMS, WIDE, ParamsForm, kernel_id, part_id
 from kibi.planfile.records import (
     DIGEST_BYTES,
     EXTERNAL,
@@ -66,9 +66,9 @@ def plan_file(planned: PlannedModel, *, core: Sequence[int] = (), with_names: bo
     main = EmitContext(planned, target_of(planned.plan.target))
     graphs = _by_depth(main)
     calls = [call for b in graphs for call in b.calls if call.kernel]
-    parts = {part_id(part) for call in calls if call.params is not None for part in needed_parts(call.params)}
-    kernels = sorted({kernel_id(call.kernel) for call in calls} | parts)
-    writer = _Writer(main, graphs, kernels, core or kernels, with_names=with_names)
+    parts = {part for call in calls if call.params is not None for part in needed_parts(call.params)}
+    parts |= {STREAMS} if main.graph.views[0].op.receives else set()
+    writer = _Writer(main, graphs, {kernel_id(call.kernel) for call in calls}, parts, core, with_names=with_names)
     return writer.written()
 
 
@@ -127,14 +127,16 @@ class _Writer:
 
     Attributes:
         main, graphs: the model, and it with the graphs inside of operators.
-        kernels: ids of all kernels, and of the parts of theirs that are needed, ascending.
-        core: ids of the kernels of the core that the file is for.
+        kernels: ids of all kernels.
+        parts: of these kernels and of cores, which the file needs.
+        core: ids of the table of the core that the file is for; none: of one with what the file needs.
         with_names: True if names are stored.
     """
 
     main: EmitContext
     graphs: tuple[EmitContext, ...]
-    kernels: Sequence[int]
+    kernels: set[int]
+    parts: set[str]
     core: Sequence[int]
     with_names: bool
     blob: _Blob = field(default_factory=lambda: _Blob(bytearray(HEADER.size_bytes)))
@@ -144,7 +146,12 @@ class _Writer:
         """Returns the bytes of the file."""
         b = self.main
         pointers = {id(each): self._pointers(each) for each in self.graphs}
-        graphs = self._table(GRAPH, [self._graph(each, pointers[id(each)]) for each in self.graphs])
+        kinds = {id(each): [_kind(each, number) for number in range(len(each.graph.nodes))] for each in self.graphs}
+        runs = {id(each): graph_runs(each, pointers[id(each)], kinds[id(each)]) for each in self.graphs}
+        self.parts |= {WIDE} if any(each.width > 1 for each in runs.values()) else set()
+        kernels = sorted(self.kernels | set(map(part_id, self.parts)))
+        self.core = self.core or kernels
+        graphs = self._table(GRAPH, [self._graph(b, pointers[id(b)], kinds[id(b)], runs[id(b)]) for b in self.graphs])
         streams = b.graph.views[0].op.receives
         ports = [self._port(pointers[id(b)], index, is_row=streams) for index in b.graph.inputs]
         ports += [self._port(pointers[id(b)], index, is_row=False) for index in b.graph.outputs]
@@ -156,13 +163,13 @@ class _Writer:
             "alignment": 8 if any(each == 8 for each, _ in self.blob.places) else 4,
             "arena_bytes": b.plan.arena_bytes,
             "state_bytes": b.variable_bytes,
-            "kernels": self.blob.words(self.kernels),
+            "kernels": self.blob.words(kernels),
             "graphs": graphs,
             "ports": self._table(PORT, ports),
             "variables": self._table(VARIABLE, [self._variable(*each) for each in b.variables.items()]),
             "externals": self._table(EXTERNAL, [_external(b.graph.tensors[index]) for index in b.external]),
             "name": self._name(b.graph.name),
-            "kernel_count": len(self.kernels),
+            "kernel_count": len(kernels),
             "graph_count": len(self.graphs),
             "input_count": len(b.graph.inputs),
             "output_count": len(b.graph.outputs),
@@ -199,13 +206,11 @@ class _Writer:
                 constants[index] = self.blob.array(tensor.data)
         return Pointers(b, constants, fillers)
 
-    def _graph(self, b: EmitContext, pointers: Pointers) -> dict[str, float]:
+    def _graph(self, b: EmitContext, pointers: Pointers, kinds: Sequence[Kind], runs: GraphRuns) -> dict[str, float]:
         _check_count(len(b.graph.nodes), "operators", MANY - 1)
         for view in b.graph.views:
             _check_count(view.steps, f"row steps of an operator, as of {view.node.label}", _MOST_STEPS)
-        kinds = [_kind(b, number) for number in range(len(b.graph.nodes))]
         nodes = [self._node(b, number, kinds[number], pointers.groups(number)) for number in range(len(kinds))]
-        runs = graph_runs(b, pointers, kinds)
         _check_count(len(runs.places), "places outside of the arena")
         begin = self.blob.add(runs.data)
         return {

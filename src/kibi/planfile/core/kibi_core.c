@@ -89,7 +89,7 @@ static KIBI_NOINLINE void fetch(const running *run, const uint16_t *entry, const
     const uint32_t arena_bytes = run->graph->arena_bytes;
     const uintptr_t arena = (uintptr_t)run->arena; /* a number: entries may be beyond the arena */
     void **const end = slots + node->pointers;
-    if (run->graph->width == 1u) {
+    if (KIBI_WIDTH(run->graph) == 1u) {
         do {
             const uint32_t number = *entry++;
             *slots = (void *)(arena + number);
@@ -111,8 +111,8 @@ static KIBI_NOINLINE void fetch(const running *run, const uint16_t *entry, const
 static KIBI_NOINLINE void move_on(const running *run, const uint16_t *entry, const kibi_file_node *node, uint32_t steps, void **slots)
 {
     void **const end = slots + node->pointers;
-    const uint16_t *distance = entry + node->pointers * run->graph->width;
-    if (run->graph->width == 1u) {
+    const uint16_t *distance = entry + node->pointers * KIBI_WIDTH(run->graph);
+    if (KIBI_WIDTH(run->graph) == 1u) {
         do {
             const intptr_t bytes = (int16_t)*distance++;
             *slots = (void *)((uintptr_t)*slots + (uintptr_t)bytes * steps);
@@ -242,7 +242,7 @@ static KIBI_NOINLINE int run_order(running *run, void **slots)
     int ended = DONE;
     while (begin < (const uint16_t *)(const void *)(file + graph->runs_end)) {
         const kibi_run step = kibi_read_run(file, graph, begin);
-        if ((step.node->flags & KIBI_KIND_RECEIVES) != 0) {
+        if (KIBI_CORE_STREAMS && (step.node->flags & KIBI_KIND_RECEIVES) != 0) {
             if (run->row == NULL) {
                 ended = NEEDS_ROW;
                 break;
@@ -385,7 +385,7 @@ static int is_at_start(const kibi_model *model)
 static int streams(const kibi_model *model)
 {
     const kibi_file_node *const nodes = (const kibi_file_node *)at(model, graph_of(model, 0)->nodes);
-    return (nodes->flags & KIBI_KIND_RECEIVES) != 0;
+    return KIBI_CORE_STREAMS && (nodes->flags & KIBI_KIND_RECEIVES) != 0;
 }
 
 /* KIBI_OK if the model has all its memory. */

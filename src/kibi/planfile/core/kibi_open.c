@@ -30,6 +30,12 @@ static const void *at(const kibi_checker *c, uint32_t offset)
     return c->file + offset;
 }
 
+/* Whether the graph that is looked at is the model: the only one where no kernel runs others. */
+static int is_model(const kibi_checker *c)
+{
+    return !KIBI_CORE_GRAPHS || c->graph == at(c, c->header->graphs);
+}
+
 static int is_power(uint32_t number)
 {
     return number != 0 && (number & (number - 1u)) == 0;
@@ -158,15 +164,14 @@ static int step_is_right(const kibi_checker *c, const checked_step *step)
 static int ends_are_right(const kibi_checker *c, int are_outputs)
 {
     const kibi_file_graph *const graph = c->graph;
-    const int is_model = graph == at(c, c->header->graphs);
     const kibi_file_port *const ports = (const kibi_file_port *)at(c, c->header->ports);
     const uint32_t *const places = (const uint32_t *)at(c, graph->ends);
-    const uint32_t inputs = is_model ? c->header->input_count : graph->input_count;
-    const uint32_t all = inputs + (is_model ? c->header->output_count : graph->output_count);
+    const uint32_t inputs = is_model(c) ? c->header->input_count : graph->input_count;
+    const uint32_t all = inputs + (is_model(c) ? c->header->output_count : graph->output_count);
     for (uint32_t k = are_outputs ? inputs : 0; k < (are_outputs ? all : inputs); ++k) {
-        const uint32_t memory = is_model ? ports[k].memory : KIBI_MEMORY_ARENA;
-        const uint32_t place = is_model ? ports[k].place : places[k];
-        const uint32_t bytes = is_model ? ports[k].rows * ports[k].row_bytes : places[all + k];
+        const uint32_t memory = is_model(c) ? ports[k].memory : KIBI_MEMORY_ARENA;
+        const uint32_t place = is_model(c) ? ports[k].place : places[k];
+        const uint32_t bytes = is_model(c) ? ports[k].rows * ports[k].row_bytes : places[all + k];
         if (memory != KIBI_MEMORY_ARENA) {
             continue;
         }
@@ -276,8 +281,8 @@ static int node_is_right(const kibi_checker *c, uint32_t number)
     }
     /* Rows arrive in all inputs or in none: the first nodes receive them. */
     const kibi_file_port *const port = (const kibi_file_port *)at(c, c->header->ports) + number;
-    if (c->graph == at(c, c->header->graphs) && number < c->header->input_count && port->memory == KIBI_MEMORY_NULL) {
-        return node->flags == KIBI_KIND_RECEIVES && pointers == 1u && port->row_bytes == groups->bytes;
+    if (is_model(c) && number < c->header->input_count && port->memory == KIBI_MEMORY_NULL) {
+        return KIBI_CORE_STREAMS && node->flags == KIBI_KIND_RECEIVES && pointers == 1u && port->row_bytes == groups->bytes;
     }
     if (kernel == NULL || (node->flags & KIBI_KIND_RECEIVES) != 0 || !kibi_is_inside(c, node->params, kernel->words, 4) ||
         (node->flags & kernel->kind) != kernel->kind ||
@@ -298,14 +303,13 @@ static int graph_is_right(const kibi_checker *c)
 {
     const kibi_file_graph *const graph = c->graph;
     const kibi_file_node *const nodes = (const kibi_file_node *)at(c, graph->nodes);
-    const int is_model = graph == at(c, c->header->graphs);
     if (graph->node_count == 0 || graph->node_count >= KIBI_MANY || !is_power(graph->alignment) || graph->alignment > 8u ||
         graph->alignment > c->header->arena_alignment || graph->arena_bytes > c->header->arena_bytes ||
-        graph->width - 1u > 1u || !kibi_is_inside(c, graph->nodes, graph->node_count, sizeof *nodes) ||
+        graph->width - 1u > KIBI_CORE_WIDE || !kibi_is_inside(c, graph->nodes, graph->node_count, sizeof *nodes) ||
         !kibi_is_inside(c, graph->places, graph->place_count, sizeof(kibi_file_place)) ||
         !kibi_is_inside(c, graph->runs, 0, 2) || !kibi_is_inside(c, graph->runs_end, 0, 2) ||
         graph->runs_end <= graph->runs ||
-        (!is_model && !kibi_is_inside(c, graph->ends, 2u * ((uint32_t)graph->input_count + graph->output_count), 4))) {
+        (!is_model(c) && !kibi_is_inside(c, graph->ends, 2u * ((uint32_t)graph->input_count + graph->output_count), 4))) {
         return 0;
     }
     for (uint32_t number = 0; number < graph->node_count; ++number) {
@@ -374,7 +378,7 @@ static int file_is_right(kibi_checker *c, size_t bytes)
     const kibi_file_header *const header = c->header;
     if (bytes < sizeof *header + DIGEST_BYTES || header->file_bytes > bytes || header->file_bytes % 4u != 0 ||
         header->file_bytes < sizeof *header + DIGEST_BYTES || (header->alignment != 4u && header->alignment != 8u) ||
-        !is_power(header->arena_alignment) || header->arena_bytes > INT32_MAX || header->graph_count == 0) {
+        !is_power(header->arena_alignment) || header->arena_bytes > INT32_MAX || header->graph_count == 0 || (!KIBI_CORE_GRAPHS && header->graph_count != 1u)) {
         return 0;
     }
     c->end = header->file_bytes - DIGEST_BYTES;

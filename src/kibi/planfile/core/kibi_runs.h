@@ -3,6 +3,10 @@
 #define KIBI_RUNS_H
 
 #include "kibi_core.h"
+#include "kibi_features.h"
+
+/* 16-bit numbers of an entry in a run. */
+#define KIBI_WIDTH(graph) (KIBI_CORE_WIDE ? (graph)->width : 1u)
 
 #if defined(__GNUC__)
 #define KIBI_INLINE static inline __attribute__((always_inline))
@@ -25,7 +29,7 @@ KIBI_INLINE kibi_run kibi_read_run(const uint8_t *file, const kibi_file_graph *g
     const uint32_t head = *at++;
     const kibi_file_node *const node =
         (const kibi_file_node *)(const void *)(file + graph->nodes) + (head & ~KIBI_MANY);
-    uint32_t numbers = node->pointers * graph->width;
+    uint32_t numbers = node->pointers * KIBI_WIDTH(graph);
     kibi_run run = {node, NULL, NULL, 1, 0};
     if ((head & KIBI_MANY) != 0) {
         run.count = *at++;
@@ -42,15 +46,15 @@ KIBI_INLINE kibi_run kibi_read_run(const uint8_t *file, const kibi_file_graph *g
 /* An entry of a run, or how far a pointer moves on: the number at an index. */
 KIBI_INLINE uint32_t kibi_entry(const kibi_file_graph *graph, const uint16_t *entries, uint32_t index)
 {
-    entries += index * graph->width;
-    return graph->width == 1u ? entries[0] : entries[0] | (uint32_t)entries[1] << 16;
+    entries += index * KIBI_WIDTH(graph);
+    return KIBI_WIDTH(graph) == 1u ? entries[0] : entries[0] | (uint32_t)entries[1] << 16;
 }
 
 /* How far a pointer of a run with several steps has moved after so many of them: modulo 2^32. */
 KIBI_INLINE uint32_t kibi_moved(const kibi_file_graph *graph, const kibi_run *run, uint32_t index, uint32_t steps)
 {
     const uint32_t number = kibi_entry(graph, run->entries, run->node->pointers + index);
-    const int32_t distance = graph->width == 1u ? (int16_t)number : (int32_t)number;
+    const int32_t distance = KIBI_WIDTH(graph) == 1u ? (int16_t)number : (int32_t)number;
     return (uint32_t)distance * steps;
 }
 
