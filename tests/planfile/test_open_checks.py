@@ -99,6 +99,10 @@ def _names_an_external_buffer_that_is_not_there(f: _File) -> None:
     f.field(PLACE, f.graph["places"], "memory", Memory.EXTERNAL)
 
 
+def _has_so_many_external_buffers_that_one_is_the_null_pointer(f: _File) -> None:
+    f.field(HEADER, 0, "external_count", 253)
+
+
 def _gives_less_than_the_contract_says(f: _File) -> None:
     group = f.file.record(GROUP, f.group(0, 0))
     f.field(GROUP, f.group(0, 0), "bytes", group["bytes"] - 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from kibi.kernels import closure, find, header_of
-from kibi.kernels.params.contract_operations import Op, operations
+from kibi.kernels.params.contract_operations import TAKES_NULLS, Op, operations
 from kibi.planfile.contracts import contract_of, kernel_parameters, kind_of
 from kibi.planfile.kernel_ids import CORE_PARTS, ParamsForm, kernel_id, part_id, parts_of
 from kibi.planfile.records import (
@@ -234,7 +234,9 @@ const kibi_checked_kernels kibi_core_checked_kernels = {&kibi_core_kernels, cont
 def _features(kernels: list[str], without: frozenset[str]) -> CCode:
     """The header that says what the kernels ask of the core: the rest of it is left out when it is compiled."""
     forms = [ParamsForm.of(kernel) for kernel in kernels]
-    used = {operation for kernel in kernels for operation, _ in operations(contract_of(kernel, without))}
+    parts = [part for kernel in kernels for part in operations(contract_of(kernel, without))]
+    used = {operation for operation, _ in parts}
+    inputs = (data[0] for operation, data in parts if operation in (Op.GROUP, Op.GROUPS, Op.TABLE_INPUTS))
     runs_graphs = any(form.first_subgraph < form.words for form in forms)
     numbers = (code("#define KIBI_OP_$name ${value}u\n", name=word(each.name), value=each.value) for each in Op)
     uses = (code("#define KIBI_USES_$name ${value}\n", name=word(each.name), value=int(each in used)) for each in Op)
@@ -249,6 +251,8 @@ def _features(kernels: list[str], without: frozenset[str]) -> CCode:
 /* Kernels have states, or run graphs: they may end an inference early. */
 #define KIBI_CORE_ENDS_EARLY $ends
 
+/* Kernels take null pointers in place of rows. */
+#define KIBI_CORE_NULLS $nulls
 /* Inputs arrive by the row, and runs have 32-bit entries. */
 $parts
 /* The operations of contracts, */
@@ -259,6 +263,7 @@ $uses
 """,
         graphs=int(runs_graphs),
         ends=int(runs_graphs or any(name == "states" for kernel in kernels for _, name in kernel_parameters(kernel))),
+        nulls=int(any(kind & TAKES_NULLS for kind in inputs)),
         parts=lines(
             code("#define $part $value\n", part=word(part), value=int(part not in without))
             for part in sorted(CORE_PARTS)

@@ -460,7 +460,12 @@ def contract_bytes(
 
 def needed_parts(params: Params) -> frozenset[str]:
     """Returns the macros of the parts of a kernel's files that a call with these parameters needs."""
-    numbers = {each.name: int(getattr(params, each.name)) for each in params.fields if each.kind is FieldKind.NUMBER}
+    integers = (DType.S32, DType.S16, DType.U32)
+    numbers = {
+        each.name: int(getattr(params, each.name))
+        for each in params.fields
+        if each.dtype in integers and not each.is_pointer
+    }
     return frozenset(
         part for part, requirements in params.parts.items() if not all(_holds(each, numbers) for each in requirements)
     )

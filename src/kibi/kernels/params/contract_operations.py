@@ -99,6 +99,8 @@ class Op(IntEnum):
     HALF = 192
 
 
+TAKES_NULLS = 12
+"""Those bits of the operand of a group that allow null pointers."""
 NAMES = 8
 """How many numbers have names."""
 LEAST_NUMBER = -8

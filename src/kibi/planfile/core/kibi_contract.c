@@ -40,7 +40,7 @@ static KIBI_NOINLINE int suits(contract *k, int32_t pointers, int64_t elements, 
     return number < inputs + k->node->output_count && kind >> 4 == (number >= reads) + (uint32_t)(number >= inputs) &&
            group->count == pointers && elements >= 0 && elements << (kind & 3u) <= group->bytes &&
            (~(group->alignment - 1u) & alignment) == 0 &&
-           ((group->flags & KIBI_BYTES_NULLABLE) == 0 || (kind & 4u) != 0 ||
+           (!KIBI_CORE_NULLS || (group->flags & KIBI_BYTES_NULLABLE) == 0 || (kind & 4u) != 0 ||
             ((kind & 8u) != 0 && (group->flags & KIBI_BYTES_REACHES) != 0));
 }
 

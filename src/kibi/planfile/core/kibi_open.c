@@ -131,7 +131,7 @@ static int step_is_right(const kibi_checker *c, const checked_step *step)
                 memory = place->memory;
             }
             offset += moved;
-            if (memory == KIBI_MEMORY_NULL) {
+            if (KIBI_CORE_NULLS && memory == KIBI_MEMORY_NULL) {
                 nulls += 1u;
                 if ((group->flags & KIBI_BYTES_NULLABLE) == 0 || k >= reads || moved != 0) {
                     return 0;
@@ -142,7 +142,9 @@ static int step_is_right(const kibi_checker *c, const checked_step *step)
                 (k < reads ? 0 : k < inputs ? memory != KIBI_MEMORY_STATE : memory == KIBI_MEMORY_FILE)) {
                 return 0;
             }
-            given += k < reads ? group->bytes : 0;
+            if (KIBI_USES_TABLE_OUTPUT) {
+                given += k < reads ? group->bytes : 0;
+            }
             if (memory == KIBI_MEMORY_ARENA) {
                 if ((offset < node->scratch + node->scratch_bytes && node->scratch < offset + group->bytes) ||
                     (k < reads && !hold(c, offset, group->bytes, ELEMENTS))) {
@@ -153,11 +155,11 @@ static int step_is_right(const kibi_checker *c, const checked_step *step)
                 }
             }
         }
-        if ((group->flags & KIBI_BYTES_REACHES) != 0 && nulls == group->count) {
+        if (KIBI_CORE_NULLS && (group->flags & KIBI_BYTES_REACHES) != 0 && nulls == group->count) {
             return 0;
         }
     }
-    return (node->flags & KIBI_KIND_GIVES) == 0 || given <= group[-1].bytes;
+    return !KIBI_USES_TABLE_OUTPUT || (node->flags & KIBI_KIND_GIVES) == 0 || given <= group[-1].bytes;
 }
 
 /* Whether inputs, or outputs, of the graph hold something, which inputs do from the start. */
@@ -378,7 +380,8 @@ static int file_is_right(kibi_checker *c, size_t bytes)
     const kibi_file_header *const header = c->header;
     if (bytes < sizeof *header + DIGEST_BYTES || header->file_bytes > bytes || header->file_bytes % 4u != 0 ||
         header->file_bytes < sizeof *header + DIGEST_BYTES || (header->alignment != 4u && header->alignment != 8u) ||
-        !is_power(header->arena_alignment) || header->arena_bytes > INT32_MAX || header->graph_count == 0 || (!KIBI_CORE_GRAPHS && header->graph_count != 1u)) {
+        !is_power(header->arena_alignment) || header->arena_bytes > INT32_MAX ||
+        header->external_count > KIBI_MEMORY_NULL - KIBI_MEMORY_EXTERNAL || header->graph_count == 0 || (!KIBI_CORE_GRAPHS && header->graph_count != 1u)) {
         return 0;
     }
     c->end = header->file_bytes - DIGEST_BYTES;
