@@ -104,6 +104,15 @@ def test_drawn_models_that_are_planned_for_speed_keep_to_contracts(operator: str
         _compare(graph_of(OPERATOR_MODELS[operator](Seeded(seed))), "cortex-m4", turns=1, goal="speed")
 
 
+def test_input_of_which_every_row_is_outside_agrees() -> None:
+    """A circular buffer of one slot reads nothing of what it held before: all pointers to it are null."""
+    graph = graph_of(OPERATOR_MODELS["CIRCULAR_BUFFER"](Seeded(14)))
+    _compare(graph, "cortex-m4")
+    file, inputs = kibi.compile_plan(graph), seeded_inputs(graph, 0)
+    (expected,) = kibi.Interpreter(graph, kibi.plan(graph)).run(inputs)
+    assert kibi.open_plan(file).run(inputs)[0].tobytes() == expected.tobytes()
+
+
 def test_engine_is_c_or_numpy() -> None:
     """Both give the same bits; another one is refused."""
     graph = graph_of(OPERATOR_MODELS["RESHAPE"](Seeded(0)))

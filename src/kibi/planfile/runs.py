@@ -19,6 +19,7 @@ from kibi.planner.plan import Run
 
 _MOST_16 = 0xFFFF
 _MOST_DISTANCE = 0x7FFF
+_ANY_BYTES = (1 << 31) - 1
 
 Place: TypeAlias = tuple[int, int]
 """Where a pointer leads: the number of its memory, and the byte there."""
@@ -92,12 +93,9 @@ class Pointers:
         found = list[Group]()
         if not view.op.receives:
             found += [
-                Group(
-                    tensor.type.row_bytes // access.parts, access.count, tensor.type.dtype.size_bytes,
-                    _nulls(access, view.steps),
-                )
+                _read_group(tensor, access, view.steps)
                 for tensor, access in zip(view.row_tensors, self.b.accesses[node], strict=True)
-            ]  # fmt: skip
+            ]
         for name in view.op.states:
             found.append(_whole(view[name]))
         for output, tensor in enumerate(view.outputs):
@@ -220,11 +218,13 @@ def _whole(tensor: Tensor) -> Group:
     return Group(tensor.type.size_bytes, 1, tensor.type.dtype.size_bytes, Bytes(0))
 
 
-def _nulls(access: RowAccess, steps: int) -> Bytes:
-    """Whether pointers of a window are null."""
-    if access.fill is not None or access.stays_inside:
-        return Bytes(0)
-    inside = [[each is not None for each in access.positions(step)] for step in range(min(steps, access.output_rows))]
-    if all(map(all, inside)):
-        return Bytes(0)
-    return Bytes.NULLABLE | (Bytes.REACHES if all(map(any, inside)) else Bytes(0))
+def _read_group(tensor: Tensor, access: RowAccess, steps: int) -> Group:
+    """The pointers of a step to an input. Of pointers that are all null, any number of bytes may be used."""
+    part_bytes, flags = tensor.type.row_bytes // access.parts, Bytes(0)
+    if access.fill is None and not access.stays_inside:
+        inside = [[each is not None for each in access.positions(k)] for k in range(min(steps, access.output_rows))]
+        if not all(map(all, inside)):
+            flags = Bytes.NULLABLE | (Bytes.REACHES if all(map(any, inside)) else Bytes(0))
+        if not any(map(any, inside)):
+            part_bytes = _ANY_BYTES
+    return Group(part_bytes, access.count, tensor.type.dtype.size_bytes, flags)
