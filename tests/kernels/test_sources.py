@@ -108,7 +108,7 @@ def test_kernel_header_states_its_contract(kernel: str) -> None:
     text = header.read_text()
     first = r"(\w+ \*output|void \*const \*outputs)"
     operands = rf"{first}, const \w+ \*const \*rows,\s+const {struct} \*params,\s+void \*scratch"
-    behind = r"(,\s+int32_t step)?(,\s+void \*const \*states)?"
+    behind = r"(,\s+int32_t step)?(,\s+void \*const \*states)?(,\s+const kibi_subgraph \*const \*bodies)?"
     found = re.search(rf"void {kernel}\({operands}{behind}\);", text)
     assert found
     comment = next(
@@ -117,7 +117,8 @@ def test_kernel_header_states_its_contract(kernel: str) -> None:
         if re.search("outputs?:", each)
     )
     output = "outputs" if "outputs" in found[1] else "output"
-    named = (output, "rows", "scratch", *(["step"] if found[2] else []), *(["states"] if found[3] else []))
+    further = [name for number, name in ((2, "step"), (3, "states"), (4, "bodies")) if found[number]]
+    named = (output, "rows", "scratch", *further)
     assert all(f"{word}:" in comment for word in named)
     fields = struct_fields(kernel, ("portable",))
     headers = [header, *(FOLDER / name for name in re.findall(r'#include "([\w.]+)"', text))]

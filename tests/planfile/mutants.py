@@ -11,7 +11,8 @@ from pathlib import Path
 
 from kibi.engines.core import written_core
 from kibi.kernels.params import PARAMS
-from kibi.planfile.kernel_ids import ParamsForm, kernel_id
+from kibi.kernels.params.layout import Layout
+from kibi.planfile.kernel_ids import kernel_id
 from kibi.planfile.reader import PlanFile
 from kibi.planfile.records import (
     DIGEST_BYTES,
@@ -102,13 +103,14 @@ def fields_of(file: PlanFile) -> list[Field]:
 
 def _params_of(file: PlanFile, offset: int, kernel: str) -> Iterator[Field]:
     """The words of a kernel's parameters, more than once each, and the first numbers that they point to."""
-    form = ParamsForm.of(kernel)
-    for word in range(form.words):
+    layout, kind = Layout.of(PARAMS[kernel]), PARAMS[kernel]
+    pointers = {place for each, place in zip(kind.fields, layout.offsets, strict=True) if each.is_pointer}
+    for word in range(layout.size_bytes // 4):
         place = offset + 4 * word
         yield from [Field(place, 4)] * 3
         yield Field(place, 2)
-        pointer = int.from_bytes(file.data[place : place + 4], "little")
-        if form.pointers >> word & 1 and pointer:
+        if 4 * word in pointers:
+            pointer = offset + int.from_bytes(file.data[place : place + 4], "little", signed=True)
             end = len(file.data) - DIGEST_BYTES
             yield from (Field(at, 4) for at in range(pointer, min(pointer + 64, end - 3), 4))
             yield from (Field(at, 1) for at in range(pointer, min(pointer + 8, end)))

@@ -271,7 +271,7 @@ class EmitContext:
             InputError: a custom operator has no kernel, or its kernel's header defines others.
         """
         check_header(call.kernel, call.params, self.target.kernel_sets)
-        return () if call.params is None else call.params.fields
+        return () if call.params is None else call.params.members()
 
     @cached_property
     def constants(self) -> dict[CCode, tuple[Array, str]]:

@@ -15,7 +15,7 @@ from kibi.codegen.shared_steps_c import SharedSteps, shared_steps
 from kibi.dtypes import DType
 from kibi.ir import KernelCall, NodeView, Tensor
 from kibi.kernels import header_of
-from kibi.kernels.params import Field, FieldKind, struct_name
+from kibi.kernels.params import Field, struct_name
 from kibi.planner.plan import Buffer, buffer_name
 from kibi.text.c import (
     CCode,
@@ -201,6 +201,7 @@ def _step(b: EmitContext, number: int, depth: int) -> CCode:
     given = [output, code("rows"), params, memory_c.scratch(b, b.plan.scratch_of(number))]
     given += [step or code("0")] if kernel_call.takes_step else []
     given += [code("states")] if view.op.states else []
+    given += [code("bodies_$number", number=b.numbers[number])] if view.op.subgraph_names else []
     found = pointers(b, number, step, depth) + _outputs(b, view, step, depth)
     return found + call_statement(word(kernel_call.kernel), given, depth)
 
@@ -268,19 +269,29 @@ def _params(b: EmitContext, number: int, call: KernelCall) -> CCode:
 static const $struct params_$number = {
 $fields
 };
-""",
+$bodies""",
         struct=word(struct_name(call.kernel)),
         number=b.numbers[number],
         fields=code("\n").join(_field(b, number, field, values.get(field.name, 0)) for field in b.fields(call)),
+        bodies=_bodies(b, number),
     )
+
+
+def _bodies(b: EmitContext, number: int) -> CCode:
+    """The table of the graphs that a kernel runs; nothing for one that runs none."""
+    names = b.graph.views[number].op.subgraph_names
+    if not names:
+        return code("")
+    head = code(
+        "static const kibi_subgraph *const bodies_$number[$count] = {", number=b.numbers[number], count=len(names)
+    )
+    return wrapped(head, [code("&$name", name=b.body_name(number, name)) for name in names], code("};\n"), -1)
 
 
 def _field(b: EmitContext, number: int, field: Field, value: object) -> CCode:
     """A field's value, and its name."""
     name = remark(field.name)
-    if field.kind is FieldKind.SUBGRAPH:
-        given = code("&$name", name=b.body_name(number, field.name))
-    elif field.is_pointer:
+    if field.is_pointer:
         given = code("NULL") if value is None else b.constant_name(b.own(number, word(field.name)))
     else:
         given = literal(value if isinstance(value, int | float) else 0, field.type)

@@ -34,7 +34,8 @@ class _Model(ctypes.Structure):
     """`kibi_model`."""
 
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("file", "kernels", "arena", "state", "external")),
+        *((name, ctypes.c_void_p) for name in ("file", "kernels", "graph", "arena", "state", "external", "row")),
+        ("budget", ctypes.c_uint32),
         ("place", _Position),
         ("ended", ctypes.c_int32),
         ("sequence", ctypes.c_uint32),

@@ -6,13 +6,13 @@ is ever replaced.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from kibi.errors import InputError, InternalError
-from kibi.kernels.params import struct_name
+from kibi.kernels.params import PARAMS, struct_name
 from kibi.kernels.templates import Instance, instances
 from kibi.text.c import CCode, code, file_text, word
 
@@ -192,6 +192,14 @@ def closure(
         texts[name] = text_of(name, kernel_sets)
         waiting += _needed(name, texts[name].text, kernel_sets)
     return dict(sorted(texts.items()))
+
+
+def kernels_called(kernels: Iterable[str], kernel_sets: tuple[str, ...]) -> frozenset[str]:
+    """Returns which of Kibi's own kernels these kernels call, with parameters that they make."""
+    texts = ((kernel, text_of(f"{kernel}.c", kernel_sets).text) for kernel in kernels)
+    return frozenset(
+        each for kernel, text in texts for each in _CALL.findall(text) if each in PARAMS and each != kernel
+    )
 
 
 def _needed(name: str, text: str, kernel_sets: tuple[str, ...]) -> list[str]:

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kibi.kernels import closure, find, header_of
+from kibi.kernels import closure, find, header_of, kernels_called
+from kibi.kernels.params import PARAMS
+from kibi.kernels.params.c_text import struct_text
 from kibi.kernels.params.contract_operations import TAKES_NULLS, Op, operations
 from kibi.planfile.contracts import contract_of, kernel_parameters, kind_of
 from kibi.planfile.kernel_ids import CORE_PARTS, ParamsForm, kernel_id, part_id, parts_of
@@ -73,20 +75,45 @@ def core_texts(
     texts[FileName("kibi_features.h")] = _features(names, without)
     texts[FileName("kibi_plan_file.h")] = records_header()
     texts[FileName("kibi_kernels.h")] = _TABLE_HEADER
-    texts[FileName("kibi_kernels.c")] = _table(names, without)
+    called = kernels_called(names, target.kernel_sets)
+    texts[FileName("kibi_kernels.c")] = _table(names, without, called)
     texts[FileName("kibi_contracts.c")] = _contracts(names, without)
     for file, text in closure(frozenset(names) | _CHECKPOINTS, target.kernel_sets).items():
-        texts[FileName(file, KERNELS)] = _with_moves(text, without) if file == "kibi.h" else text
+        texts[FileName(file, KERNELS)] = (
+            _shared_header(text, without) if file == "kibi.h" else _with_offsets(text, called)
+        )
+    for kernel in called:
+        file_name = FileName(f"{kernel}.c", KERNELS)
+        texts[file_name] = texts[file_name].replaced(code("KIBI_AT("), code("KIBI_AT_POINTER("))
     if FileName("kibi_subgraph.h", KERNELS) not in texts:
         texts[FileName("kibi_subgraph.h", KERNELS)] = file_text(find("kibi_subgraph.h", target.kernel_sets))
     return texts
 
 
-def _with_moves(header: CCode, without: frozenset[str]) -> CCode:
-    """`kibi.h` for a core: rows that overlap are the file's business, and `memcpy` must not meet them; and what is left out."""
+def _with_offsets(text: CCode, called: frozenset[str]) -> CCode:
+    """A file of kernels for a core, which reads parameters in a plan file: structs have offsets where they have pointers.
+
+    Kernels that others call get their parameters from these, with pointers.
+    """
+    for kind in dict.fromkeys(PARAMS.values()):
+        if called.isdisjoint(kind.kernels):
+            text = text.replaced(struct_text(kind), struct_text(kind, in_file=True))
+    return text
+
+
+def _shared_header(header: CCode, without: frozenset[str]) -> CCode:
+    """`kibi.h` for a core: constants are so many bytes from the parameters; rows may overlap; and parts are left out."""
     head, guard = header.divided("\n#endif\n")
     moves = code(
         """\
+/* Kernels find their parameters in the plan file, and there is said how far constants are from them. */
+#undef KIBI_AT
+#undef KIBI_AT_IN_ASSEMBLY
+#define KIBI_AT_POINTER(type, params, field) (1 ? (params)->field : (const type *)NULL)
+#define KIBI_AT(type, params, field) \\
+    ((const type *)(const void *)((const uint8_t *)(params) + (params)->field))
+#define KIBI_AT_IN_ASSEMBLY(pointer, params) "add " pointer ", " params "\\n"
+
 /* A plan file says where rows are. Where it lets them overlap, what is copied is of no use, but nothing else may happen. */
 #include <string.h>
 #define memcpy memmove
@@ -162,20 +189,19 @@ def _struct(record: Record) -> CCode:
     )
 
 
-def _table(kernels: list[str], without: frozenset[str]) -> CCode:
+def _table(kernels: list[str], without: frozenset[str], called: frozenset[str]) -> CCode:
     """The table of kernels, and for each the function that calls it; the parts that are there have an id alone."""
     headers = sorted({header_of(kernel) for kernel in kernels})
     rows = {}
     for part in parts_of(kernels) - without:
         about = comment(part)
-        rows[part_id(part)] = code("    {$id, 0, 0, 0, 255u, 0, 0}, $about", id=hexadecimal(part_id(part)), about=about)
+        rows[part_id(part)] = code("    {$id, 0, 0, 255u, 0, 0}, $about", id=hexadecimal(part_id(part)), about=about)
     for kernel in kernels:
         form = ParamsForm.of(kernel)
         row = code(
-            "    {$id, call_$kernel, $pointers, ${words}u, ${graphs}u, ${conditions}u, ${kind}u},\n",
+            "    {$id, call_$kernel, ${words}u, ${graphs}u, ${conditions}u, ${kind}u},\n",
             id=hexadecimal(kernel_id(kernel)),
             kernel=word(kernel),
-            pointers=hexadecimal(form.pointers),
             words=form.words,
             graphs=form.first_subgraph,
             conditions=form.conditions,
@@ -195,7 +221,7 @@ ${rows}};
 const kibi_kernels kibi_core_kernels = {table, ${count}u};
 """,
         headers=lines(include(FileName(header, KERNELS)) for header in headers),
-        calls=code("\n").join(map(_call, kernels)),
+        calls=code("\n").join(_call(kernel, has_pointers=kernel in called) for kernel in kernels),
         count=len(rows),
         rows=lines(rows[each] for each in sorted(rows)),
     )
@@ -273,12 +299,16 @@ $uses
     )
 
 
-def _call(kernel: str) -> CCode:
-    """The function that calls a kernel."""
-    names = {"outputs": code("rest->outputs"), "states": code("rest->states"), "step": code("rest->step")}
+def _call(kernel: str, *, has_pointers: bool) -> CCode:
+    """The function that calls a kernel, whose parameters are in the file, or are filled with pointers here."""
+    names = {each: code("rest->$name", name=word(each)) for each in ("outputs", "states", "step", "bodies")}
     parameters = kernel_parameters(kernel)
     given = (
-        code("(const $kind *const *)rows", kind=word(kind)) if name == "rows" else names.get(name, word(name))
+        code("(const $kind *const *)rows", kind=word(kind))
+        if name == "rows"
+        else code("&filled")
+        if name == "params" and has_pointers
+        else names.get(name, word(name))
         for kind, name in parameters
     )
     taken = {name for _, name in parameters}
@@ -287,12 +317,45 @@ def _call(kernel: str) -> CCode:
         unused = code("    (void)rest;\n")
     return code(
         """\
-static void call_$kernel(void *output, const void *const *rows, const void *params, void *scratch, const kibi_rest *rest)
+${about}static void call_$kernel(void *output, const void *const *rows, const void *params, void *scratch, const kibi_rest *rest)
 {
-$unused    $kernel($given);
+$unused$filled    $kernel($given);
 }
 """,
+        about=_params_in_file(kernel) if has_pointers else code(""),
         kernel=word(kernel),
         unused=unused,
+        filled=_filled(kernel) if has_pointers else code(""),
         given=code(", ").join(given),
+    )
+
+
+def _params_in_file(kernel: str) -> CCode:
+    """The struct of parameters as files have it, for a kernel that other kernels call."""
+    text = struct_text(PARAMS[kernel], in_file=True)
+    named = text.with_words({PARAMS[kernel].struct: code("${kernel}_in_file", kernel=word(kernel))})
+    return code(
+        "/* Parameters in a file; other kernels call this one with pointers in theirs. */\n$named\n", named=named
+    )
+
+
+def _filled(kernel: str) -> CCode:
+    """The lines that make the parameters with pointers."""
+    kind = PARAMS[kernel]
+    values = (
+        code("KIBI_AT($kind, in_file, $name)", kind=type_name(each.type), name=word(each.name))
+        if each.is_pointer
+        else code("in_file->$name", name=word(each.name))
+        for each in kind.members()
+    )
+    return code(
+        """\
+    const ${kernel}_in_file *const in_file = (const ${kernel}_in_file *)params;
+    const $struct filled = {
+$values
+    };
+""",
+        kernel=word(kernel),
+        struct=word(kind.struct),
+        values=code(",\n").join(code("        $value", value=value) for value in values),
     )

@@ -17,7 +17,6 @@ STREAMS = "KIBI_CORE_STREAMS"
 WIDE = "KIBI_CORE_WIDE"
 """The part of a core that reads runs with 32-bit entries."""
 CORE_PARTS = frozenset({STREAMS, WIDE})
-_POINTER_WORDS = 32
 
 
 def kernel_id(kernel: str) -> int:
@@ -57,17 +56,15 @@ def _signature(kernel: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ParamsForm:
-    """What a core has to know of a parameter struct to make it from the bytes in a file.
+    """What a core has to know of a kernel's parameters in a file.
 
     Attributes:
         words: 32-bit words in the file.
-        pointers: bit k is set where word k is a pointer to constants.
         first_subgraph: the first word that is the number of a graph, as all after it are; `NO_SUBGRAPHS`: none is.
         conditions: how many of these graphs only say whether another one runs: one output, of one byte.
     """
 
     words: int
-    pointers: int
     first_subgraph: int
     conditions: int
 
@@ -81,10 +78,6 @@ class ParamsForm:
         kind = _params(kernel)
         layout = Layout.of(kind)
         words = {each.name: offset // 4 for each, offset in zip(kind.fields, layout.offsets, strict=True)}
-        pointers = [words[each.name] for each in kind.fields if each.kind is FieldKind.ARRAY]
         graphs = [words[each.name] for each in kind.fields if each.kind is FieldKind.SUBGRAPH]
-        if max(pointers, default=0) >= _POINTER_WORDS:
-            raise InputError(f"{kind.struct} has a pointer after {_POINTER_WORDS} words, which no core can find")
-        mask = sum(1 << word for word in pointers)
         conditions = sum(each.name == "condition" for each in kind.fields)
-        return ParamsForm(layout.size_bytes // 4, mask, min(graphs, default=NO_SUBGRAPHS), conditions)
+        return ParamsForm(layout.size_bytes // 4, min(graphs, default=NO_SUBGRAPHS), conditions)

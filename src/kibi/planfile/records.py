@@ -195,7 +195,7 @@ HEADER = Record(
         (
             "most_slots",
             "u16",
-            "the most slots of a step: pointers, words of parameters in fours, 16 where the kernel runs graphs",
+            "the most slots of a step: pointers, and 12 where the kernel runs graphs",
         ),
         ("external_count", "u8", "0 ... 252"),
         ("arena_alignment", "u8", "of the arena's first byte: a power of two, 1 ... 64"),
@@ -230,7 +230,11 @@ NODE = Record(
     "node",
     "A node: a kernel, its parameters, and what each of its steps is given.",
     _fields(
-        ("params", "u32", "offset of the parameter struct as on a core with pointers of 32 bits; pointers are offsets"),
+        (
+            "params",
+            "u32",
+            "offset of the parameter struct; a pointer in it says how many bytes behind the struct the constants are",
+        ),
         ("groups", "u32", "offset of the group records of its inputs, then of its states, then of its outputs"),
         ("kernel_id", "u32", "the id of its kernel"),
         ("scratch", "u32", "the byte of the arena at which its scratch begins; 0xFFFFFFFF: it has none"),

@@ -14,7 +14,7 @@ from kibi.kernels.params import FieldKind, Params
 from kibi.kernels.params.contract import needed_parts
 from kibi.kernels.params.layout import packed
 from kibi.planfile.contracts import kind_of
-from kibi.planfile.kernel_ids import STREAMS, WIDE, ParamsForm, kernel_id, part_id
+from kibi.planfile.kernel_ids import STREAMS, WIDE, kernel_id, part_id
 from kibi.planfile.records import (
     DIGEST_BYTES,
     EXTERNAL,
@@ -41,9 +41,7 @@ from kibi.targets import target as target_of
 _WORD = np.dtype("<u4")
 _MOST_16 = 0xFFFF
 _MOST_STEPS = 0x7FFF
-_WORDS_AT_ONCE = 4
-"""A core may copy so many words of parameters at once, and so a few too many."""
-_GRAPH_SLOTS = 16
+_GRAPH_SLOTS = 12
 """Slots for the two graphs that a kernel runs."""
 
 
@@ -114,6 +112,17 @@ class _Blob:
     def text(self, text: str) -> int:
         """Returns the offset of a text that ends with a zero; a zero inside of it ends it."""
         return self.add(text.encode("utf-8", "replace").split(b"\0")[0] + b"\0", 1)
+
+    def struct(self, params: Params, pointers: Mapping[str, int]) -> int:
+        """Returns the offset of parameters, whose pointers say how far it is from them to the offsets that are given."""
+        key = 0, repr(type(params)).encode() + packed(params, pointers)
+        if key not in self.places:
+            self.data += bytes(-len(self.data) % 4)
+            self.places[key] = place = len(self.data)
+            names = {each.name for each in params.fields if each.is_pointer}
+            near = {name: (at - place) % (1 << 32) if name in names else at for name, at in pointers.items()}
+            self.data += packed(params, near)
+        return self.places[key]
 
     def array(self, elements: np.ndarray) -> int:
         """Returns the offset of constants."""
@@ -245,8 +254,7 @@ class _Writer:
         counts = [each.count for each in groups]
         pointers, reads = sum(counts), len(groups) - states - outputs
         scratch = b.plan.scratch_of(number)
-        words = 0 if receives else ParamsForm.of(call.kernel).words
-        slots = pointers + words + -words % _WORDS_AT_ONCE + _GRAPH_SLOTS * bool(view.op.subgraph_names)
+        slots = pointers + _GRAPH_SLOTS * bool(view.op.subgraph_names)
         _check_count(slots, f"rows that a step of {view.node.label} takes")
         self.most_slots = max(self.most_slots, slots)
         return {
@@ -270,7 +278,7 @@ class _Writer:
         for each in params.fields:
             if each.kind is FieldKind.SUBGRAPH:
                 pointers[each.name] = self.graphs.index(b.body(number, each.name))
-        return self.blob.add(packed(params, pointers))
+        return self.blob.struct(params, pointers)
 
     def _port(self, pointers: Pointers, index: int, *, is_row: bool) -> dict[str, float]:
         tensor = pointers.b.graph.tensors[index]

@@ -45,6 +45,10 @@ class CCode(Code):
         at = self.text.rfind(before)
         return (CCode(self.text[:at]), CCode(self.text[at:])) if at >= 0 else (self, CCode(""))
 
+    def replaced(self, old: "CCode", new: "CCode") -> "CCode":
+        """Returns the same with other text in each place of a text."""
+        return CCode(self.text.replace(old.text, new.text))
+
     def with_words(self, words: "Mapping[str, CCode]") -> "CCode":
         """Returns the same with other text for some words; `_` separates words, too, as in `kibi_maximum_TYPE`."""
         if not words:

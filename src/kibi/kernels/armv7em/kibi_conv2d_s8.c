@@ -38,7 +38,8 @@ static KIBI_NOINLINE int32_t find_columns(task *t, int32_t k)
             end = edge < end ? edge : end;
         }
     }
-    t->at.rows = is_inside ? t->rows : &p->padding;
+    t->columns[0] = KIBI_AT(int8_t, p, padding); /* the columns are not listed now */
+    t->at.rows = is_inside ? t->rows : t->columns;
     t->at.offset = is_inside ? column * p->input_channels + t->first : 0;
     t->at.count = (end - k) * t->depth;
     return end;
@@ -47,7 +48,7 @@ static KIBI_NOINLINE int32_t find_columns(task *t, int32_t k)
 /* A piece of the first window. */
 static inline const int8_t *piece_of(const task *t, int32_t number)
 {
-    return t->at.rows[t->at.rows == &t->params->padding ? 0 : number] + t->at.offset;
+    return t->at.rows[t->at.rows == t->columns ? 0 : number] + t->at.offset;
 }
 
 /* Copies elements: shorter than to call memcpy, which is large. */
@@ -92,7 +93,7 @@ static inline void list_columns(task *t)
         int32_t column = t->start;
         for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
             const int is_inside = column >= 0 && column < p->input_width;
-            *to++ = is_inside ? t->rows[ky] + column * p->input_channels + t->first : p->padding;
+            *to++ = is_inside ? t->rows[ky] + column * p->input_channels + t->first : KIBI_AT(int8_t, p, padding);
             column += p->dilation;
         }
     }
@@ -106,10 +107,10 @@ static inline void list_columns(task *t)
 static int32_t sum_of(task *t, int32_t channel)
 {
     const kibi_conv2d_s8_params *const p = t->params;
-    int32_t sum = p->bias[channel];
+    int32_t sum = KIBI_AT(int32_t, p, bias)[channel];
     int32_t k = 0;
     do {
-        const int8_t *w = p->filter + channel * t->at.size + k * t->depth;
+        const int8_t *w = KIBI_AT(int8_t, p, filter) + channel * t->at.size + k * t->depth;
         k = t->is_found ? p->kernel_width : find_columns(t, k);
         const int32_t pieces = t->is_found ? t->at.rows_end - t->at.rows : p->kernel_rows;
         for (int32_t piece = 0; piece < pieces; ++piece) {
@@ -132,8 +133,9 @@ static KIBI_NOINLINE void one_pixel(int8_t *output, task *t)
         for (int32_t c = 0; c < block; ++c) {
             sums[c] = sum_of(t, o + c);
         }
-        kibi_requantize_channels(output + o, sums, block, p->multiplier + o, p->shift + o, p->output_zero_point,
-                                 p->activation_min, p->activation_max);
+        kibi_requantize_channels(output + o, sums, block, KIBI_AT(int32_t, p, multiplier) + o,
+                                 KIBI_AT(int8_t, p, shift) + o, p->output_zero_point, p->activation_min,
+                                 p->activation_max);
     }
 }
 
@@ -146,11 +148,11 @@ static KIBI_NOINLINE void blocks(int8_t *output, task *t, int32_t block)
     if (t->channel == first) {
         return;
     }
-    t->at.multiplier = p->multiplier + first;
-    t->at.shift = p->shift + first;
+    t->at.multiplier = KIBI_AT(int32_t, p, multiplier) + first;
+    t->at.shift = KIBI_AT(int8_t, p, shift) + first;
     t->at.output = output + first;
-    t->at.bias = p->bias + first;
-    t->at.filter = p->filter + first * t->at.size;
+    t->at.bias = KIBI_AT(int32_t, p, bias) + first;
+    t->at.filter = KIBI_AT(int8_t, p, filter) + first * t->at.size;
     t->at.end = output + t->channel;
     t->at.groups = t->at.count & -4;
     if (block == 2) {

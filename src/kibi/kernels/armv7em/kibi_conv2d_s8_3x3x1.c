@@ -113,7 +113,7 @@ void kibi_conv2d_s8_3x3x1(int8_t *output, const int8_t *const *rows, const kibi_
     int32_t left = p->output_width;
     int32_t start = -p->pad;
     (void)scratch;
-    at.channels = p->channels;
+    at.channels = KIBI_AT(int32_t, p, channels);
     at.output_channels = p->output_channels;
     at.stride = p->stride;
     at.rounding = 2 * p->output_zero_point + 1;

@@ -49,7 +49,7 @@ typedef struct {
 /* The first element of a column, which may be outside. */
 static inline const int8_t *column_of(const kibi_conv2d_s8_blocks_params *p, const int8_t *row, int32_t column)
 {
-    return column >= 0 && column < p->input_width ? row + column * p->input_channels : p->padding;
+    return column >= 0 && column < p->input_width ? row + column * p->input_channels : KIBI_AT(int8_t, p, padding);
 }
 
 /* Copies elements: shorter than to call memcpy, which is large. Returns what is after them. */
@@ -282,7 +282,7 @@ void kibi_conv2d_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi
     t.stays_inside = p->pad == 0 && is_inside(&t, (p->output_width - 1) * p->stride);
     t.windows = (int16_t *)scratch;
     t.staged = (int8_t *)(t.windows + t.size * p->pixels);
-    t.block.channels = p->channels;
+    t.block.channels = KIBI_AT(int32_t, p, channels);
     t.block.windows = t.windows;
     t.block.groups = t.size / 4;
     t.block.rounding = 2 * p->output_zero_point + 1;
@@ -291,7 +291,7 @@ void kibi_conv2d_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi
     t.block.clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX;
     t.block.low = (uint8_t)p->activation_min * each;
     t.block.high = (uint8_t)p->activation_max * each;
-    t.block.filter = p->filter;
+    t.block.filter = KIBI_AT(int32_t, p, filter);
     KIBI_ASSERT(p->output_width > 1 && scratch != NULL);
     for (int32_t left = p->output_width; left > 0; left -= t.pixels) {
         t.pixels = next_pixels(left, p->pixels);

@@ -28,7 +28,8 @@ static inline int16_t *widen(int16_t *to, const int8_t *const *rows, const kibi_
         if (distance != 0) {
             from = row + start * depth;
         } else {
-            kibi_column_pointers(columns, pixels + MORE_COLUMNS, row, start, p->input_width, depth, p->padding);
+            kibi_column_pointers(columns, pixels + MORE_COLUMNS, row, start, p->input_width, depth,
+                                 KIBI_AT(int8_t, p, padding));
         }
         if (pixels == MOST_PIXELS) {
             to = kibi_widen5_columns_s8(to, from, distance, p->channels_at_once);
@@ -100,7 +101,7 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
         int32_t first = 0;
         pixels = left == 2 || left == 4 ? 2 : p->pixels;
         b.third = (pixels - 1) * p->output_channels;
-        b.stream = p->stream;
+        b.stream = KIBI_AT(int32_t, p, stream);
         b.flags = clamps + KIBI_PASS_TO_SUMS + (pixels == MOST_PIXELS ? KIBI_PASS_THREE : 0);
         do {
             b.columns_end = widen((int16_t *)scratch, row, p, first, start, pixels);

@@ -28,7 +28,7 @@ static KIBI_NOINLINE void transform(int16_t *to, const int8_t *const *rows, cons
         if (distance != 0) {
             from = *rows + start * depth;
         } else {
-            kibi_column_pointers(columns, count, *rows, start, p->input_width, depth, p->padding);
+            kibi_column_pointers(columns, count, *rows, start, p->input_width, depth, KIBI_AT(int8_t, p, padding));
         }
         to = kibi_winograd_columns_s8(to, from, depth, plane_bytes, tiles, distance);
     } while (++rows != end);
@@ -68,7 +68,7 @@ static inline void channels(kibi_conv2d_s8_winograd_task *b, const kibi_conv2d_s
     const int32_t odd = KIBI_CONV2D_WINOGRAD_OF_ODD_CHANNELS ? p->output_channels & 1 : 0;
     const int32_t paired = p->output_channels - odd;
     place(b, p->output_channels, has_half);
-    b->stream = p->stream;
+    b->stream = KIBI_AT(int32_t, p, stream);
     b->end = b->output + paired;
     if (paired != 0) {
         b->stream = kibi_conv2d_s8_winograd_block(b);

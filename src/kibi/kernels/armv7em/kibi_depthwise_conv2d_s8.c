@@ -43,8 +43,8 @@ static KIBI_NOINLINE void add_taps(int32_t *sums, const int8_t *const *rows, con
     const uint32_t zeros = (uint32_t)(uint8_t)p->input_zero_point * 0x01010101u;
     const int8_t *const *const rows_end = rows + p->kernel_rows;
     for (int32_t i = 0; i < count; i += 4) {
-        const int32_t *const bias = p->bias + c + i;
-        const int8_t *w = p->filter + c + i;
+        const int32_t *const bias = KIBI_AT(int32_t, p, bias) + c + i;
+        const int8_t *w = KIBI_AT(int8_t, p, filter) + c + i;
         int32_t s[4] = {bias[0], bias[1], bias[2], bias[3]};
         for (const int8_t *const *row = rows; row != rows_end; ++row) {
             int32_t column = start;
@@ -112,7 +112,7 @@ static KIBI_NOINLINE void add_three_taps(int32_t *sums, const int32_t *begin, co
     const int32_t *const sums_end = sums + count;
     const int8_t *const *const rows_end = rows + p->kernel_rows;
     const int32_t channels = p->channels;
-    const int8_t *filter = p->filter + c;
+    const int8_t *filter = KIBI_AT(int8_t, p, filter) + c;
     offset += c;
     while (sums != sums_end) {
         int32_t s[4] = {begin[0], begin[1], begin[2], begin[3]};
@@ -139,8 +139,8 @@ static KIBI_NOINLINE void add_single(int32_t *sums, const int8_t *const *rows, c
                                      int32_t start, int32_t c, int32_t count)
 {
     for (int32_t i = 0; i < count; ++i) {
-        const int8_t *w = p->filter + c + i;
-        int32_t sum = p->bias[c + i];
+        const int8_t *w = KIBI_AT(int8_t, p, filter) + c + i;
+        int32_t sum = KIBI_AT(int32_t, p, bias)[c + i];
         for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
             int32_t column = start;
             for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
@@ -171,15 +171,15 @@ void kibi_depthwise_conv2d_s8(int8_t *output, const int8_t *const *rows, const k
             }
             const int32_t whole = count & -4;
             if (is_three && is_inside) {
-                add_three_taps(sums, p->bias + c, rows, p, start * p->channels, c, whole);
+                add_three_taps(sums, KIBI_AT(int32_t, p, bias) + c, rows, p, start * p->channels, c, whole);
             } else {
                 add_taps(sums, rows, p, start, c, whole);
             }
             if (whole != count) {
                 add_single(sums + whole, rows, p, start, c + whole, count - whole);
             }
-            kibi_requantize_s8(output, sums, count, p->multiplier + c, p->shift + c, p->output_zero_point,
-                               p->activation_min, p->activation_max);
+            kibi_requantize_s8(output, sums, count, KIBI_AT(int32_t, p, multiplier) + c, KIBI_AT(int8_t, p, shift) + c,
+                               p->output_zero_point, p->activation_min, p->activation_max);
             output += count;
         }
         start += p->stride;

@@ -172,7 +172,7 @@ void kibi_depthwise_conv2d_s8_columns(int8_t *output, const int8_t *const *rows,
         at.is_outside = column < 0 || column + reach >= p->input_width;
         at.first = (uint32_t)(column * p->channels);
         at.last = (uint32_t)((column + reach) * p->channels);
-        at.blocks = p->blocks;
+        at.blocks = KIBI_AT(int32_t, p, blocks);
         run(&at, to, (uint32_t)whole, 0);
         to += whole;
         if (count != 0) {

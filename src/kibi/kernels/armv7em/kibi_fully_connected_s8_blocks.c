@@ -99,6 +99,8 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "lsls r5, r5, #5\n"
         "strd r3, r5, [sp, #80]\n"
         "ldrd r0, r3, [r2]\n" /* filter, scales */
+        KIBI_AT_IN_ASSEMBLY("r0", "r2")
+        KIBI_AT_IN_ASSEMBLY("r3", "r2")
         "str r3, [sp, #48]\n"
         "ldr r4, [r2, #28]\n" /* output_channels */
         "2:\n" /* the next block */

@@ -73,17 +73,18 @@ static KIBI_INLINE void add_up(int32_t *sums, int32_t pixels, int32_t blocks, co
 static KIBI_INLINE void compute(int8_t *output, const params_type *p, int32_t pixels, int32_t at_once, const int16_t *x,
                            int32_t pairs)
 {
-    const kibi_scaling scaling = {p->multiplier,        p->left,           p->right,
-                                  p->output_zero_point, p->activation_min, p->activation_max};
+    const kibi_scaling scaling = {KIBI_AT(int32_t, p, multiplier), KIBI_AT(int32_t, p, left),
+                                  KIBI_AT(int32_t, p, right),      p->output_zero_point,
+                                  p->activation_min,               p->activation_max};
     int32_t sums[MOST_BLOCKS * KIBI_BLOCK];
     int32_t blocks;
     for (int32_t o = 0; o < p->output_channels; o += blocks * KIBI_BLOCK) {
-        const int8_t *const w = p->filter + o * pairs * 2;
+        const int8_t *const w = KIBI_AT(int8_t, p, filter) + o * pairs * 2;
         blocks = o + (at_once - 1) * KIBI_BLOCK < p->output_channels ? at_once : 1;
         if (blocks == at_once) {
-            add_up(sums, pixels, at_once, p->bias + o, w, x, pairs);
+            add_up(sums, pixels, at_once, KIBI_AT(int32_t, p, bias) + o, w, x, pairs);
         } else {
-            add_up(sums, pixels, 1, p->bias + o, w, x, pairs);
+            add_up(sums, pixels, 1, KIBI_AT(int32_t, p, bias) + o, w, x, pairs);
         }
         for (int32_t i = 0; i < pixels * blocks; ++i) {
             const int32_t channel = o + i % blocks * KIBI_BLOCK;

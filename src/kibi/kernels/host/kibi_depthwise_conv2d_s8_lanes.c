@@ -15,13 +15,13 @@ typedef kibi_depthwise_conv2d_s8_lanes_params params_type;
 static inline void add_up(int32_t sums[KIBI_BLOCK], const int8_t *const *rows, const params_type *p, int32_t start,
                           int32_t channel)
 {
-    const int8_t *w = p->filter + channel * p->kernel_rows * p->kernel_width;
+    const int8_t *w = KIBI_AT(int8_t, p, filter) + channel * p->kernel_rows * p->kernel_width;
     const int32_t size = p->input_width * p->channels;
     kibi_lanes total[VECTORS];
     int8_t outside[KIBI_BLOCK];
     int8_t end[KIBI_BLOCK] = {0};
     memset(outside, p->input_zero_point, sizeof outside);
-    memcpy(total, p->bias + channel, sizeof total);
+    memcpy(total, KIBI_AT(int32_t, p, bias) + channel, sizeof total);
     for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
         int32_t column = start;
         for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
@@ -48,8 +48,9 @@ void kibi_depthwise_conv2d_s8_lanes(int8_t *output, const int8_t *const *rows,
                                     const kibi_depthwise_conv2d_s8_lanes_params *params, void *scratch)
 {
     const params_type *const p = params;
-    const kibi_scaling scaling = {p->multiplier,        p->left,           p->right,
-                                  p->output_zero_point, p->activation_min, p->activation_max};
+    const kibi_scaling scaling = {KIBI_AT(int32_t, p, multiplier), KIBI_AT(int32_t, p, left),
+                                  KIBI_AT(int32_t, p, right),      p->output_zero_point,
+                                  p->activation_min,               p->activation_max};
     (void)scratch;
     for (int32_t x = 0; x < p->output_width; ++x) {
         for (int32_t c = 0; c < p->channels; c += KIBI_BLOCK) {

@@ -8,26 +8,34 @@ _INDENT = "    "
 _POINTER_BYTES = (4, 8)
 
 
-def struct_text(kind: type[Params]) -> CCode:
-    """Returns the definition of the struct, with what each field means."""
-    width = max((len(_declared(each).text) for each in kind.fields if each.meaning), default=0)
+def struct_text(kind: type[Params], *, in_file: bool = False) -> CCode:
+    """Returns the definition of the struct, with what each field means.
+
+    Args:
+        kind: the struct.
+        in_file: True for parameters in a plan file: a pointer is a number of bytes there, from the struct to the constants.
+    """
+    fields = kind.members()
+    width = max((len(_declared(each, in_file).text) for each in fields if each.meaning), default=0)
     return code(
         "typedef struct {\n$fields} $struct;\n",
-        fields=lines(_field_text(each, width) for each in kind.fields),
+        fields=lines(_field_text(each, width, in_file) for each in fields),
         struct=word(kind.struct),
     )
 
 
-def _declared(field: Field) -> CCode:
+def _declared(field: Field, in_file: bool) -> CCode:
     kind, name = word(field.type), word(field.name)
+    if field.is_pointer and in_file:
+        return code("    int32_t $name;", name=name)
     if field.is_pointer:
         return code("    const $kind *$name;", kind=kind, name=name)
     return code("    $kind $name;", kind=kind, name=name)
 
 
-def _field_text(field: Field, width: int) -> CCode:
+def _field_text(field: Field, width: int, in_file: bool) -> CCode:
     """Returns a field, with its meaning after it, beginning in the column `width`, or before it where that is long."""
-    declared = _declared(field)
+    declared = _declared(field, in_file)
     if not field.meaning:
         return code("$declared\n", declared=declared)
     meaning = field.meaning.replace("…", "...")
@@ -47,7 +55,7 @@ def layout_checks(kind: type[Params]) -> CCode:
 
 
 def _checks_of(kind: type[Params], pointer_bytes: int) -> CCode:
-    layout, name = Layout.of(kind, pointer_bytes), word(kind.struct)
+    layout, name = Layout.of(kind, pointer_bytes, with_graphs=False), word(kind.struct)
     offsets = lines(
         code(
             "typedef char ${struct}_has_${field}_at_$offset[offsetof($struct, $field) == $offset ? 1 : -1];\n",
@@ -55,7 +63,7 @@ def _checks_of(kind: type[Params], pointer_bytes: int) -> CCode:
             field=word(each.name),
             offset=offset,
         )
-        for each, offset in zip(kind.fields, layout.offsets, strict=True)
+        for each, offset in zip(kind.members(), layout.offsets, strict=True)
     )
     return code(
         """\

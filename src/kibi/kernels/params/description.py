@@ -21,6 +21,8 @@ from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
 
 _NO_DEFAULT: Any = object()
+_GRAPH_BYTES = 4
+"""Of the number of a graph in a plan file."""
 
 
 class FieldKind(Enum):
@@ -31,7 +33,7 @@ class FieldKind(Enum):
     ARRAY = "array"
     """A pointer to constants of the type, or null."""
     SUBGRAPH = "subgraph"
-    """A pointer to a graph that the node runs; the writer of C fills it in."""
+    """A graph that the node runs: its kernel takes it as an argument, and the struct in C has no such field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +57,18 @@ class Field:
     @property
     def is_pointer(self) -> bool:
         """True if the field is a pointer."""
-        return self.kind is not FieldKind.NUMBER
+        return self.kind is FieldKind.ARRAY
 
     @property
     def type(self) -> str:
-        """The C type of the number, or of what it points to."""
+        """The C type of the number, or of what it points to; `kibi_subgraph` of a graph."""
         return "kibi_subgraph" if self.dtype is None else self.dtype.c
 
     def size_bytes(self, pointer_bytes: int) -> int:
         """Returns its size, which is its alignment, too."""
-        return pointer_bytes if self.is_pointer or self.dtype is None else self.dtype.size_bytes
+        if self.dtype is None:
+            return _GRAPH_BYTES
+        return pointer_bytes if self.is_pointer else self.dtype.size_bytes
 
     def problem(self, value: object) -> str:
         """Returns what is wrong with a value; nothing where it is right."""
@@ -105,7 +109,7 @@ def array(dtype: DType, meaning: str = "", *, default: None = _NO_DEFAULT, is_pa
 
 
 def subgraph(meaning: str = "", *, default: None = None) -> Any:
-    """Declares a field that points to a graph of the node."""
+    """Declares a graph of the node; graphs come after all other fields."""
     return _Declared(FieldKind.SUBGRAPH, None, meaning, default)
 
 
@@ -118,7 +122,7 @@ class Params:
     Attributes:
         struct: its name in C. Where it is not given, it is the name of the one kernel, with `_params` after it.
         kernels: Kibi's own kernels that take this struct.
-        fields: of the struct, in its order.
+        fields: of the struct, in its order; then the graphs that the kernel runs, which it takes as an argument.
         contract: what a call must keep to, in the form that `kibi.kernels.params.contract` states; lines of a base class come
             first.
         parts: macros that enable parts of the kernel's files, each with requirements as in a contract: a call that meets them does
@@ -194,6 +198,11 @@ class Params:
     def by_name(self) -> Mapping[str, Any]:
         """The value of each field, in the order of the struct."""
         return {each.name: vars(self)[each.name] for each in self.fields}
+
+    @classmethod
+    def members(cls) -> tuple[Field, ...]:
+        """Returns the fields that the struct in C has: all but the graphs."""
+        return tuple(each for each in cls.fields if each.kind is not FieldKind.SUBGRAPH)
 
     @property
     def constants(self) -> Mapping[str, Array]:

@@ -26,10 +26,16 @@ class Layout:
     alignment_bytes: int
 
     @classmethod
-    def of(cls, kind: type[Params], pointer_bytes: int = 4) -> Self:
-        """Returns the layout of a struct where pointers have so many bytes: 4 on a microcontroller."""
+    def of(cls, kind: type[Params], pointer_bytes: int = 4, *, with_graphs: bool = True) -> Self:
+        """Returns the layout of a struct.
+
+        Args:
+            kind: the struct.
+            pointer_bytes: of a pointer: 4 on a microcontroller.
+            with_graphs: True if the numbers of its kernel's graphs follow, as in a plan file; the struct in C has none.
+        """
         offsets, end, alignment = list[int](), 0, 1
-        for each in kind.fields:
+        for each in kind.fields if with_graphs else kind.members():
             size = each.size_bytes(pointer_bytes)
             end += -end % size
             offsets.append(end)

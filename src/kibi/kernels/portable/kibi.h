@@ -94,6 +94,12 @@ KIBI_EXTERN uint32_t kibi_ticks(void);
 #define KIBI_ASSERT(condition) ((void)0)
 #endif
 
+/* The constants to which a pointer in a kernel's parameters leads, of the type that its header says. Kernels read such pointers
+ * through this macro alone: a core that runs plan files finds there how far the constants are from the parameters. */
+#define KIBI_AT(type, params, field) (1 ? (params)->field : (const type *)NULL)
+/* The same for assembly that has loaded the pointer into one register, and has the parameters in another. */
+#define KIBI_AT_IN_ASSEMBLY(pointer, params) ""
+
 /* Marks functions that stay functions, so that a person can break on them and a profiler can see them. */
 #if defined(__GNUC__)
 #define KIBI_NOINLINE __attribute__((noinline))

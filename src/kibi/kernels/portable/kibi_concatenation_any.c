@@ -10,8 +10,8 @@ void kibi_concatenation_any(void *output, const void *const *rows, const kibi_co
     for (int32_t turn = 0; turn < params->repeats; ++turn) {
         const void *const *row = rows;
         for (int32_t input = 0; input < params->inputs; ++input) {
-            const int32_t bytes = params->pieces[2 * input + 1];
-            for (int32_t piece = 0; piece < params->pieces[2 * input]; ++piece, ++row) {
+            const int32_t bytes = KIBI_AT(int32_t, params, pieces)[2 * input + 1];
+            for (int32_t piece = 0; piece < KIBI_AT(int32_t, params, pieces)[2 * input]; ++piece, ++row) {
                 if (*row != NULL) {
                     memmove(to, (const uint8_t *)*row + turn * bytes, (size_t)bytes);
                     to += bytes;

@@ -18,6 +18,7 @@ typedef struct {
     int32_t end;
     int32_t start;
     kibi_dot_2x2_s8_inputs inputs; /* the windows, where they are in pieces of the same size */
+    const int8_t *outside;         /* what is read where there is no input */
 } task;
 
 /* Finds the columns that can be read as one from kernel column `k` on: neighbours inside the input, or outside. Sets rows,
@@ -35,7 +36,8 @@ static KIBI_NOINLINE int32_t find_columns(task *t, int32_t k)
             end = edge < end ? edge : end;
         }
     }
-    t->inputs.rows = is_inside ? t->rows : &p->padding;
+    t->outside = KIBI_AT(int8_t, p, padding);
+    t->inputs.rows = is_inside ? t->rows : &t->outside;
     t->inputs.offset = is_inside ? column * p->input_channels + t->first : 0;
     t->inputs.count = (end - k) * t->depth;
     return end;
@@ -44,7 +46,7 @@ static KIBI_NOINLINE int32_t find_columns(task *t, int32_t k)
 /* A piece of the first input. */
 static inline const int8_t *piece_of(const task *t, int32_t number)
 {
-    return t->inputs.rows[t->inputs.rows == &t->params->padding ? 0 : number] + t->inputs.offset;
+    return t->inputs.rows[t->inputs.rows == &t->outside ? 0 : number] + t->inputs.offset;
 }
 
 /* Copies the window. */
@@ -65,8 +67,9 @@ static KIBI_NOINLINE void gather(task *t, int8_t *patch)
 static KIBI_NOINLINE void finish(int8_t *output, const int32_t *sums, const kibi_conv2d_s8_params *p, int32_t channel,
                                  int32_t count)
 {
-    kibi_requantize_channels(output + channel, sums, count, p->multiplier + channel, p->shift + channel,
-                             p->output_zero_point, p->activation_min, p->activation_max);
+    kibi_requantize_channels(output + channel, sums, count, KIBI_AT(int32_t, p, multiplier) + channel,
+                             KIBI_AT(int8_t, p, shift) + channel, p->output_zero_point, p->activation_min,
+                             p->activation_max);
 }
 
 /* Computes the channels of one pixel: from the first input; or, where it has no rows, from wherever the columns lie. */
@@ -78,12 +81,12 @@ static KIBI_NOINLINE void one_pixel(int8_t *output, task *t)
     const int is_found = t->inputs.rows != NULL;
     int32_t block;
     for (int32_t o = t->channel; o < t->end; o += block) {
-        const int32_t *from = p->bias + o;
+        const int32_t *from = KIBI_AT(int32_t, p, bias) + o;
         int32_t sums[4];
         int32_t k = 0;
         block = o + 4 <= t->end ? 4 : 1;
         do {
-            const int8_t *w = p->filter + o * size + k * t->depth;
+            const int8_t *w = KIBI_AT(int8_t, p, filter) + o * size + k * t->depth;
             k = is_found ? p->kernel_width : find_columns(t, k);
             for (int32_t piece = 0; piece < t->inputs.pieces; ++piece) {
                 if (block == 4) {
@@ -104,10 +107,10 @@ static KIBI_NOINLINE void two_pixels(int8_t *output, task *t)
 {
     const kibi_conv2d_s8_params *const p = t->params;
     const int32_t size = t->inputs.pieces * t->inputs.count;
-    const int8_t *w = p->filter + t->channel * size;
+    const int8_t *w = KIBI_AT(int8_t, p, filter) + t->channel * size;
     for (; t->channel + 2 <= t->end; t->channel += 2) {
         int32_t sums[4];
-        kibi_dot_2x2_s8(sums, p->bias + t->channel, w, &t->inputs);
+        kibi_dot_2x2_s8(sums, KIBI_AT(int32_t, p, bias) + t->channel, w, &t->inputs);
         finish(output, sums, p, t->channel, 2);
         finish(output + p->output_channels, sums + 2, p, t->channel, 2);
         w += 2 * size;

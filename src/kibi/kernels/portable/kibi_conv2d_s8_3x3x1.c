@@ -19,7 +19,7 @@ void kibi_conv2d_s8_3x3x1(int8_t *output, const int8_t *const *rows, const kibi_
             window[i] = column >= 0 && column < p->input_width ? rows[i / 3][column] : p->input_zero_point;
         }
         for (int32_t c = 0; c < p->output_channels; ++c) {
-            const int32_t *const channel = p->channels + c * WORDS;
+            const int32_t *const channel = KIBI_AT(int32_t, p, channels) + c * WORDS;
             const int32_t multiplier = (int32_t)((uint32_t)channel[6] >> 1);
             const int8_t shift = (int8_t) ~(channel[7] & 31);
             int32_t sum = channel[0];

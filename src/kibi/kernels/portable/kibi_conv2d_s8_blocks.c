@@ -16,7 +16,7 @@ static void gather(int8_t *to, const int8_t *const *rows, const kibi_conv2d_s8_b
         for (int32_t k = 0; k < run; ++k) {
             const int32_t column = start + k / depth * p->dilation;
             const int is_inside = column >= 0 && column < p->input_width;
-            const int8_t x = is_inside ? rows[ky][column * depth + k % depth] : p->padding[0];
+            const int8_t x = is_inside ? rows[ky][column * depth + k % depth] : KIBI_AT(int8_t, p, padding)[0];
             *(k < whole ? to++ : rests++) = x;
         }
     }
@@ -34,8 +34,8 @@ static void add_window(uint32_t *sums, const int32_t *words, const int8_t *windo
 /* Computes the channels of one pixel from its window. */
 static void pixel(int8_t *output, const int8_t *window, const kibi_conv2d_s8_blocks_params *p, int32_t elements)
 {
-    const int32_t *words = p->filter;
-    const int32_t *channel = p->channels;
+    const int32_t *words = KIBI_AT(int32_t, p, filter);
+    const int32_t *channel = KIBI_AT(int32_t, p, channels);
     for (int32_t o = 0; o < p->output_channels; o += 2) {
         uint32_t sums[2] = {(uint32_t)channel[0], (uint32_t)channel[1]};
         int32_t whole[2];

@@ -8,7 +8,7 @@
 static void fill(kibi_conv2d_s8_params *block, const kibi_conv2d_s8_codebook_params *p, const int8_t *filter)
 {
     block->filter = filter;
-    block->padding = p->padding;
+    block->padding = KIBI_AT(int8_t, p, padding);
     block->input_width = p->input_width;
     block->input_channels = p->input_channels;
     block->output_width = p->output_width;
@@ -28,7 +28,8 @@ static void fill(kibi_conv2d_s8_params *block, const kibi_conv2d_s8_codebook_par
 static void decode(int8_t *filter, const kibi_conv2d_s8_codebook_params *p, int32_t first, int32_t count, int32_t size)
 {
     for (int32_t o = first; o < first + count; ++o) {
-        kibi_codebook_s8(filter, p->indices, p->tables + o * p->values, p->bits, o * size, size);
+        kibi_codebook_s8(filter, KIBI_AT(int8_t, p, indices), KIBI_AT(int8_t, p, tables) + o * p->values, p->bits,
+                         o * size, size);
         filter += size;
     }
 }
@@ -50,9 +51,9 @@ void kibi_conv2d_s8_codebook(int8_t *output, const int8_t *const *rows, const ki
         int8_t *to = output + first;
         count = p->output_channels - first < count ? p->output_channels - first : count;
         decode(filter, p, first, count, size);
-        block.bias = p->bias + first;
-        block.multiplier = p->multiplier + first;
-        block.shift = p->shift + first;
+        block.bias = KIBI_AT(int32_t, p, bias) + first;
+        block.multiplier = KIBI_AT(int32_t, p, multiplier) + first;
+        block.shift = KIBI_AT(int8_t, p, shift) + first;
         block.output_channels = count;
         kibi_conv2d_s8(made, rows, &block, gathered);
         for (int32_t x = 0; x < p->output_width; ++x) {

@@ -23,7 +23,7 @@ static const int8_t *column_of(const pixel *x, int32_t ky, int32_t kx)
 {
     const int32_t column = x->start + kx;
     const int is_inside = column >= 0 && column < x->params->input_width;
-    return is_inside ? x->rows[ky] + column * x->params->input_channels : x->params->padding;
+    return is_inside ? x->rows[ky] + column * x->params->input_channels : KIBI_AT(int8_t, x->params, padding);
 }
 
 /* Copies the window, which is then read before any channel is written. */
@@ -60,7 +60,7 @@ static void compute_pair(int8_t *output, const pixel *x, int32_t channel)
     const kibi_conv2d_s8_columns_params *const p = x->params;
     const int32_t pairs = (p->output_channels + 1) / 2;
     const int32_t weights = p->rows_at_once * p->channels_at_once / 4 * WIDTH * 2;
-    const int32_t *pass = p->stream;
+    const int32_t *pass = KIBI_AT(int32_t, p, stream);
     const int32_t *from = pass;
     int32_t in_front = 2;
     uint32_t sums[2] = {0, 0};

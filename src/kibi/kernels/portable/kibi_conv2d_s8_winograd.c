@@ -25,7 +25,8 @@ static void gather(int8_t *to, const int8_t *const *rows, const kibi_conv2d_s8_w
     for (int32_t i = 0; i < p->kernel_rows * WIDTH; ++i) {
         const int32_t column = start + i % WIDTH;
         const int is_inside = column >= 0 && column < p->input_width;
-        memcpy(to + i * depth, is_inside ? rows[i / WIDTH] + column * depth : p->padding, (size_t)depth);
+        memcpy(to + i * depth, is_inside ? rows[i / WIDTH] + column * depth : KIBI_AT(int8_t, p, padding),
+               (size_t)depth);
     }
 }
 
@@ -51,7 +52,7 @@ static int32_t add_window(int32_t sum, const int32_t *w, int32_t channel, const 
 static void compute_pixel(int8_t *output, const int8_t *window, const kibi_conv2d_s8_winograd_params *p)
 {
     const int32_t weights = 4 * p->kernel_rows * p->input_channels;
-    const int32_t *from = p->stream;
+    const int32_t *from = KIBI_AT(int32_t, p, stream);
     for (int32_t o = 0; o < p->output_channels; o += 2) {
         const int32_t *const scaling = from + 2 + weights + 3;
         const int8_t shifts[2] = {(int8_t) ~(scaling[0] & 31), (int8_t) ~(scaling[0] >> 8 & 31)};

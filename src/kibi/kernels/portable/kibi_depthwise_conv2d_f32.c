@@ -39,8 +39,9 @@ void kibi_depthwise_conv2d_f32(float *output, const float *const *rows, const ki
         }
         for (int32_t c = 0; c < p->input_channels; ++c) {
             for (int32_t m = 0; m < p->depth_multiplier; ++m) {
-                const float sum = sum_of(rows, p->filter + o, start * p->input_channels + c, first, end, p);
-                *output++ = kibi_clamp_f32(sum + p->bias[o], p->activation_min, p->activation_max);
+                const float sum = sum_of(rows, KIBI_AT(float, p, filter) + o, start * p->input_channels + c, first, end,
+                                         p);
+                *output++ = kibi_clamp_f32(sum + KIBI_AT(float, p, bias)[o], p->activation_min, p->activation_max);
                 ++o;
             }
         }

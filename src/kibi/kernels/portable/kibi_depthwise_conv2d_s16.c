@@ -14,7 +14,7 @@ static int64_t sum_of(int64_t sum, const int16_t *const *rows, int32_t c, int32_
             int32_t place = columns->place + c;
             int32_t weight = (ky * p->kernel_width + columns->weight) * outputs + o;
             for (int32_t k = 0; k < columns->runs; ++k) {
-                sum += (int32_t)p->filter[weight] * rows[ky][place];
+                sum += (int32_t)KIBI_AT(int8_t, p, filter)[weight] * rows[ky][place];
                 place += columns->step;
                 weight += outputs;
             }
@@ -35,9 +35,9 @@ void kibi_depthwise_conv2d_s16(int16_t *output, const int16_t *const *rows,
         found.runs *= found.run; /* columns, also where those of a single channel are neighbours */
         for (int32_t c = 0; c < p->input_channels; ++c) {
             for (int32_t m = 0; m < p->depth_multiplier; ++m) {
-                const int64_t sum = sum_of(p->bias[o], rows, c, o, &found, p);
-                *output++ = kibi_requantize_s16(sum, p->multiplier[o], p->shift[o], p->is_wide, 0, p->activation_min,
-                                                p->activation_max);
+                const int64_t sum = sum_of(KIBI_AT(int64_t, p, bias)[o], rows, c, o, &found, p);
+                *output++ = kibi_requantize_s16(sum, KIBI_AT(int32_t, p, multiplier)[o], KIBI_AT(int8_t, p, shift)[o],
+                                                p->is_wide, 0, p->activation_min, p->activation_max);
                 ++o;
             }
         }

@@ -68,8 +68,8 @@ static KIBI_NOINLINE const int8_t *one_channel(int32_t *sum, const int32_t *star
 static inline void sum_taps(int32_t sums[4], int32_t count, window *v)
 {
     const int32_t c = v->listed.channel;
-    const int8_t *w = v->params->filter + c;
-    const int32_t *from = v->params->bias + c;
+    const int8_t *w = KIBI_AT(int8_t, v->params, filter) + c;
+    const int32_t *from = KIBI_AT(int32_t, v->params, bias) + c;
     if (c == 0 || v->has_more) {
         v->column = v->start;
         v->row = v->rows;
@@ -98,8 +98,9 @@ static inline void one_pixel(int8_t *output, window *v)
         int32_t sums[4];
         v->listed.channel = c;
         sum_taps(sums, count, v);
-        kibi_requantize_channels(output + c, sums, count, p->multiplier + c, p->shift + c, p->output_zero_point,
-                                 p->activation_min, p->activation_max);
+        kibi_requantize_channels(output + c, sums, count, KIBI_AT(int32_t, p, multiplier) + c,
+                                 KIBI_AT(int8_t, p, shift) + c, p->output_zero_point, p->activation_min,
+                                 p->activation_max);
         c += count;
     } while (c != p->channels);
 }

@@ -40,7 +40,7 @@ void kibi_depthwise_conv2d_s8_columns(int8_t *output, const int8_t *const *rows,
     const kibi_depthwise_conv2d_s8_columns_params *const p = params;
     (void)scratch;
     for (int32_t x = 0; x < p->output_width; ++x) {
-        const int32_t *block = p->blocks;
+        const int32_t *block = KIBI_AT(int32_t, p, blocks);
         int32_t done = 0;
         while (done < p->channels) {
             const int32_t first = done + BLOCK <= p->channels ? done : p->channels - BLOCK;

@@ -22,7 +22,7 @@ void kibi_dynamic_update_slice_any(void *output, const void *const *rows,
     int32_t done[MOST_AXES] = {0};
     int32_t start[MOST_AXES];
     const int32_t last = p->axes - 1;
-    const int32_t run = p->update_sizes[last] * p->bytes;
+    const int32_t run = KIBI_AT(int32_t, p, update_sizes)[last] * p->bytes;
     int32_t from = 0;
     int32_t axis = 0;
     (void)scratch;
@@ -31,18 +31,19 @@ void kibi_dynamic_update_slice_any(void *output, const void *const *rows,
         memmove(to + row * p->row_bytes, rows[row], (size_t)p->row_bytes);
     }
     for (int32_t k = 0; k <= last; ++k) {
-        start[k] = place(starts, k, p->index_bytes, p->sizes[k] - p->update_sizes[k]);
+        start[k] = place(starts, k, p->index_bytes,
+                         KIBI_AT(int32_t, p, sizes)[k] - KIBI_AT(int32_t, p, update_sizes)[k]);
     }
     while (axis >= 0) {
         int32_t at = 0;
         for (int32_t k = 0; k <= last; ++k) {
-            at = at * p->sizes[k] + start[k] + done[k];
+            at = at * KIBI_AT(int32_t, p, sizes)[k] + start[k] + done[k];
         }
         const uint8_t *const row = (const uint8_t *)update[from / p->update_row_bytes];
         memcpy(to + at * p->bytes, row + from % p->update_row_bytes, (size_t)run);
         from += run;
         for (axis = last - 1; axis >= 0; --axis) {
-            if (++done[axis] < p->update_sizes[axis]) {
+            if (++done[axis] < KIBI_AT(int32_t, p, update_sizes)[axis]) {
                 break;
             }
             done[axis] = 0;

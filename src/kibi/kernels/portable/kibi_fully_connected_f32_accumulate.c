@@ -13,14 +13,14 @@ void kibi_fully_connected_f32_accumulate(float *output, const float *const *rows
     float *sums = (float *)scratch + vector * p->output_channels;
     KIBI_ASSERT(scratch != NULL && (uintptr_t)scratch % sizeof(float) == 0 && vector >= 0 && vector < p->vectors);
     for (int32_t o = 0; o < p->output_channels; ++o) {
-        const float *const w = p->filter + (o * p->pieces + piece) * p->piece;
+        const float *const w = KIBI_AT(float, p, filter) + (o * p->pieces + piece) * p->piece;
         sums[o] = kibi_dot_f32(piece == 0 ? 0.0f : sums[o], w, rows[0], p->piece);
     }
     if (step == p->vectors * p->pieces - 1) {
         sums = (float *)scratch;
         for (int32_t i = 0; i < p->vectors; ++i) {
             for (int32_t o = 0; o < p->output_channels; ++o) {
-                *output++ = kibi_clamp_f32(*sums++ + p->bias[o], p->activation_min, p->activation_max);
+                *output++ = kibi_clamp_f32(*sums++ + KIBI_AT(float, p, bias)[o], p->activation_min, p->activation_max);
             }
         }
     }

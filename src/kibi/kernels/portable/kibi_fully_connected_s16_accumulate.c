@@ -12,8 +12,8 @@ static void finish(int16_t *output, const char *sums, const kibi_fully_connected
             int64_t sum;
             memcpy(&sum, sums, sizeof sum);
             sums += sizeof sum;
-            *output++ = kibi_requantize_s16(sum, p->multiplier[o], p->shift[o], p->is_wide, p->output_zero_point,
-                                            p->activation_min, p->activation_max);
+            *output++ = kibi_requantize_s16(sum, KIBI_AT(int32_t, p, multiplier)[o], KIBI_AT(int8_t, p, shift)[o],
+                                            p->is_wide, p->output_zero_point, p->activation_min, p->activation_max);
         }
     }
 }
@@ -26,12 +26,12 @@ void kibi_fully_connected_s16_accumulate(int16_t *output, const int16_t *const *
     const int32_t depth = p->piece * p->pieces;
     const int32_t vector = step / p->pieces;
     const int32_t piece = step % p->pieces;
-    const int8_t *w = p->filter + piece * p->piece;
+    const int8_t *w = KIBI_AT(int8_t, p, filter) + piece * p->piece;
     char *place = (char *)scratch + (size_t)(vector * p->output_channels) * sizeof(int64_t);
     KIBI_ASSERT(scratch != NULL && vector >= 0 && vector < p->vectors);
     for (int32_t o = 0; o < p->output_channels; ++o) {
         /* Scratch is aligned to 4 where 64-bit numbers are to 8. */
-        int64_t sum = p->bias[o];
+        int64_t sum = KIBI_AT(int64_t, p, bias)[o];
         if (piece != 0) {
             memcpy(&sum, place, sizeof sum);
         }

@@ -8,8 +8,9 @@
 static void finish(int8_t *output, const int32_t *sums, const kibi_fully_connected_s8_params *p, int32_t channel,
                    int32_t count)
 {
-    kibi_requantize_channels(output + channel, sums, count, p->multiplier + channel, p->shift + channel,
-                             p->output_zero_point, p->activation_min, p->activation_max);
+    kibi_requantize_channels(output + channel, sums, count, KIBI_AT(int32_t, p, multiplier) + channel,
+                             KIBI_AT(int8_t, p, shift) + channel, p->output_zero_point, p->activation_min,
+                             p->activation_max);
 }
 
 /* Sums of four output channels, or of one, over an input vector in pieces; the first starts `offset` elements after its
@@ -17,8 +18,8 @@ static void finish(int8_t *output, const int32_t *sums, const kibi_fully_connect
 static inline void sum_pieces(int32_t sums[4], int32_t block, int32_t o, const int8_t *const *pieces, int32_t offset,
                               const kibi_fully_connected_s8_params *p)
 {
-    const int8_t *w = p->filter + o * p->depth;
-    const int32_t *start = p->bias + o;
+    const int8_t *w = KIBI_AT(int8_t, p, filter) + o * p->depth;
+    const int32_t *start = KIBI_AT(int32_t, p, bias) + o;
     int32_t left = p->pieces;
     do {
         const int8_t *const x = *pieces++ + offset;

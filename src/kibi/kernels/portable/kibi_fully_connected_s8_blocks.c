@@ -27,8 +27,8 @@ static const int32_t *sum_block(uint32_t *sums, int32_t block, const int32_t *fr
 static void one_vector(int8_t *output, const int8_t *const *pieces, int32_t offset,
                        const kibi_fully_connected_s8_blocks_params *p)
 {
-    const int32_t *from = p->filter;
-    const int32_t *scale = p->scales;
+    const int32_t *from = KIBI_AT(int32_t, p, filter);
+    const int32_t *scale = KIBI_AT(int32_t, p, scales);
     int32_t block;
     for (int32_t left = p->output_channels; left > 0; left -= block) {
         uint32_t sums[8];

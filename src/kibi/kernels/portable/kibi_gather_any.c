@@ -11,7 +11,7 @@ static inline int32_t item_of(const void *const *numbers, int32_t lookup, const 
     for (int32_t k = 0; k < p->depth; ++k) {
         const int32_t place = lookup * p->depth + k;
         const int32_t *const row = (const int32_t *)numbers[place / p->number_row_elements];
-        item += (int64_t)row[place % p->number_row_elements] * p->strides[k];
+        item += (int64_t)row[place % p->number_row_elements] * KIBI_AT(int32_t, p, strides)[k];
     }
     return item >= 0 && item < p->items ? (int32_t)item : -1;
 }

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-void kibi_if_any(void *const *outputs, const void *const *rows, const kibi_if_any_params *params, void *scratch)
+void kibi_if_any(void *const *outputs, const void *const *rows, const kibi_if_any_params *params, void *scratch,
+                 const kibi_subgraph *const *bodies)
 {
-    const int is_true = *(const uint8_t *)rows[0] != 0;
-    const kibi_subgraph *const body = is_true ? params->then_body : params->else_body;
+    const kibi_subgraph *const body = bodies[*(const uint8_t *)rows[0] != 0 ? 0 : 1];
     uint8_t *const arena = (uint8_t *)scratch;
-    const int32_t *piece = params->pieces;
+    const int32_t *piece = KIBI_AT(int32_t, params, pieces);
     ++rows;
     for (int32_t i = 0; i < params->inputs; ++i, piece += 2) {
         uint8_t *to = arena + body->inputs[i];

@@ -38,7 +38,8 @@ static int32_t logarithm_of(int32_t sum)
 static void one_vector(int8_t *output, const int8_t *input, const kibi_log_softmax_s8_params *p)
 {
     const int32_t largest = kibi_largest_s8(input, p->depth);
-    const int32_t sum = kibi_sum_of_exponentials(input, p->depth, largest, p->exponentials, p->differences);
+    const int32_t sum = kibi_sum_of_exponentials(input, p->depth, largest, KIBI_AT(int32_t, p, exponentials),
+                                                 p->differences);
     const int32_t logarithm = logarithm_of(sum);
     const int32_t lowest = kibi_requantize(kibi_wrapping_add(logarithm, INT32_MIN), p->inverse_multiplier, p->inverse_shift);
     const int32_t bound = maximum(p->least_difference, lowest);

@@ -31,10 +31,12 @@ void kibi_lstm_f32(float *output, const float *const *rows, const kibi_lstm_f32_
                    void *const *states)
 {
     const kibi_lstm_f32_params *const p = params;
-    const gate input = {p->input_to_input, p->recurrent_to_input, p->input_bias};
-    const gate forget = {p->input_to_forget, p->recurrent_to_forget, p->input_bias + p->units};
-    const gate update = {p->input_to_cell, p->recurrent_to_cell, p->input_bias + 2 * p->units};
-    const gate shown = {p->input_to_output, p->recurrent_to_output, p->input_bias + 3 * p->units};
+    const float *const bias = KIBI_AT(float, p, input_bias);
+    const gate input = {KIBI_AT(float, p, input_to_input), KIBI_AT(float, p, recurrent_to_input), bias};
+    const gate forget = {KIBI_AT(float, p, input_to_forget), KIBI_AT(float, p, recurrent_to_forget), bias + p->units};
+    const gate update = {KIBI_AT(float, p, input_to_cell), KIBI_AT(float, p, recurrent_to_cell), bias + 2 * p->units};
+    const gate shown = {KIBI_AT(float, p, input_to_output), KIBI_AT(float, p, recurrent_to_output),
+                        bias + 3 * p->units};
     float *hidden = (float *)states[0];
     float *cells = (float *)states[1];
     (void)scratch;

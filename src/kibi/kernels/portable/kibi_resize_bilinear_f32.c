@@ -15,11 +15,11 @@ void kibi_resize_bilinear_f32(float *output, const float *const *rows, const kib
     const kibi_resize_bilinear_f32_params *const p = params;
     (void)scratch;
     for (int32_t y = 0; y < p->row_count; ++y) {
-        const int32_t *const row = p->rows + 4 * y;
-        const float down = p->row_weights[y];
+        const int32_t *const row = KIBI_AT(int32_t, p, rows) + 4 * y;
+        const float down = KIBI_AT(float, p, row_weights)[y];
         for (int32_t x = 0; x < p->column_count; ++x) {
-            const int32_t *const column = p->columns + 4 * x;
-            const float across = p->column_weights[x];
+            const int32_t *const column = KIBI_AT(int32_t, p, columns) + 4 * x;
+            const float across = KIBI_AT(float, p, column_weights)[x];
             const float *const first = neighbour(rows, row, column);
             const float *const below = neighbour(rows, row + 2, column);
             const float *const behind = neighbour(rows, row, column + 2);

@@ -30,7 +30,9 @@ void kibi_signal_filter_bank_log_u32(int16_t *output, const uint32_t *const *row
         const uint32_t value = input[i] << params->correction_bits;
         uint32_t scaled = 0;
         if (value > 1) {
-            const uint32_t natural = (uint32_t)(((uint64_t)LN_2 * log2_of(value, params->curve) + HALF) >> 16);
+            const uint32_t natural = (uint32_t)(((uint64_t)LN_2 * log2_of(value,
+                                                                          KIBI_AT(int16_t, params,
+                                                                                  curve)) + HALF) >> 16);
             scaled = ((uint32_t)params->output_scale * natural + HALF) >> 16;
         }
         output[i] = (int16_t)(scaled < INT16_MAX ? scaled : INT16_MAX);

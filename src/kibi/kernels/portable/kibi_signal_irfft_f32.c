@@ -7,7 +7,8 @@
 void kibi_signal_irfft_f32(float *output, const float *const *rows, const kibi_signal_irfft_f32_params *params,
                            void *scratch)
 {
-    const kibi_fft_plan plan = {params->points, params->stage_count, params->stages, params->twiddles, params->half_turn};
+    const kibi_fft_plan plan = {params->points, params->stage_count, KIBI_AT(int32_t, params, stages),
+                                KIBI_AT(float, params, twiddles), KIBI_AT(float, params, half_turn)};
     const float *input = rows[0];
     (void)scratch;
     for (int32_t line = 0; line < params->lines; ++line) {

@@ -23,7 +23,7 @@ void kibi_signal_pcan_u32(uint32_t *output, const uint32_t *const *rows,
 {
     (void)scratch;
     for (int32_t i = 0; i < params->elements; ++i) {
-        const uint32_t gain = (uint32_t)gain_of(rows[1][i], params->gain_lut);
+        const uint32_t gain = (uint32_t)gain_of(rows[1][i], KIBI_AT(int16_t, params, gain_lut));
         const uint32_t ratio = (uint32_t)(((uint64_t)rows[0][i] * gain) >> params->snr_shift);
         output[i] = ratio < (2u << 12) ? (ratio * ratio) >> 20 : (ratio >> 6) - 64;
     }

@@ -31,7 +31,8 @@ static int32_t sum_of_exponentials(int16_t *output, const int16_t *input, const 
     }
     for (int32_t i = 0; i < p->depth; ++i) {
         const int32_t scaled = kibi_requantize(input[i] - largest, p->multiplier, p->shift);
-        const int32_t power = between(p->exponentials, kibi_clamp(kibi_wrapping_add(scaled, 32767), -32768, 32767));
+        const int32_t power = between(KIBI_AT(int16_t, p, exponentials),
+                                      kibi_clamp(kibi_wrapping_add(scaled, 32767), -32768, 32767));
         output[i] = (int16_t)power;
         sum += power;
     }
@@ -44,7 +45,7 @@ static void one_vector(int16_t *output, const int16_t *input, const kibi_softmax
     const int32_t headroom = leading_zeros((uint32_t)sum);
     /* 1 … 2 in units of 2**-16, less 1.5: places of the table. */
     const int32_t shifted = (int32_t)((((int64_t)sum << (headroom - 1)) + (1 << 13)) >> 14) - (1 << 16) - (1 << 15);
-    const int32_t scale = between(p->reciprocals, kibi_clamp(shifted, -32768, 32767));
+    const int32_t scale = between(KIBI_AT(int16_t, p, reciprocals), kibi_clamp(shifted, -32768, 32767));
     const int32_t shift = 31 - headroom;
     for (int32_t i = 0; i < p->depth; ++i) {
         const int32_t product = (int32_t)(((int64_t)output[i] * scale + ((int64_t)1 << shift >> 1)) >> shift);

@@ -18,7 +18,7 @@ void kibi_strided_copy_any(void *output, const void *const *rows, const kibi_str
         memmove(to, (const uint8_t *)rows[pointer] + byte, (size_t)params->bytes);
         to += params->bytes;
         for (axis = params->axes - 1; axis >= 0; --axis) {
-            const int32_t *const loop = params->loops + 3 * axis;
+            const int32_t *const loop = KIBI_AT(int32_t, params, loops) + 3 * axis;
             pointer += loop[1];
             byte += loop[2];
             if (++done[axis] < loop[0]) {

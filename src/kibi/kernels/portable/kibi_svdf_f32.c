@@ -13,10 +13,10 @@ void kibi_svdf_f32(float *output, const float *const *rows, const kibi_svdf_f32_
     (void)scratch;
     for (int32_t batch = 0; batch < p->batches; ++batch) {
         const float *const x = rows[0] + batch * p->depth;
-        const float *feature = p->weights_feature;
-        const float *time = p->weights_time;
+        const float *feature = KIBI_AT(float, p, weights_feature);
+        const float *time = KIBI_AT(float, p, weights_time);
         for (int32_t unit = 0; unit < p->units; ++unit) {
-            float sum = p->bias[unit];
+            float sum = KIBI_AT(float, p, bias)[unit];
             for (int32_t rank = 0; rank < p->filters_per_unit; ++rank) {
                 const float result = kibi_dot_f32(0.0f, feature, x, p->depth);
                 memmove(state, state + 1, (size_t)(p->memory - 1) * sizeof(*state));

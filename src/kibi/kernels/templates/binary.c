@@ -313,7 +313,8 @@ static inline int32_t quotient(int32_t a, int32_t b, const PARAMS *p)
     const int32_t divisor = b < 0 ? -b : b;
     /* As far to the left as the sign allows: -1 has one bit less than its magnitude. */
     const int32_t headroom = 31 - bits_of(dividend < 0 ? ~dividend : dividend);
-    const int32_t high = kibi_multiply_high((int32_t)((uint32_t)dividend << headroom), p->reciprocals[divisor]);
+    const int32_t shifted = (int32_t)((uint32_t)dividend << headroom);
+    const int32_t high = kibi_multiply_high(shifted, KIBI_AT(int32_t, p, reciprocals)[divisor]);
     const int32_t exponent = headroom + bits_of(divisor) - 1 - p->output_shift;
     const int32_t scaled = kibi_divide_by_power(kibi_multiply_high(high, p->output_multiplier), exponent > 31 ? 31 : exponent);
     return (exponent > 31 ? 0 : scaled) + p->output_zero_point;

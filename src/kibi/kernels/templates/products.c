@@ -10,10 +10,10 @@
  *  WEIGHT f32: float
  *  SUM s16: int64_t
  *  SUM f32: float
- *  START s16: p->bias[o]
+ *  START s16: KIBI_AT(int64_t, p, bias)[o]
  *  START f32: 0.0f
- *  RESULT s16: kibi_requantize_s16(sum, p->multiplier[o], p->shift[o], p->is_wide, 0, p->activation_min, p->activation_max)
- *  RESULT f32: kibi_clamp_f32(sum + p->bias[o], p->activation_min, p->activation_max)
+ *  RESULT s16: kibi_requantize_s16(sum, KIBI_AT(int32_t, p, multiplier)[o], KIBI_AT(int8_t, p, shift)[o], p->is_wide, 0, p->activation_min, p->activation_max)
+ *  RESULT f32: kibi_clamp_f32(sum + KIBI_AT(float, p, bias)[o], p->activation_min, p->activation_max)
  *  CONV_2D. Source of the rule: TFLM, reference/conv.h, Conv, and integer_ops/conv.h, ConvPerChannel of int16_t. */
 #include "HELPER.h"
 #include "kibi_window_columns.h"
@@ -48,7 +48,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
         const kibi_window_columns found = kibi_find_columns(x * p->stride - p->pad, p->kernel_width, p->dilation,
                                                             p->input_width, p->input_channels, depth);
         for (int32_t o = 0; o < p->output_channels; ++o) {
-            const SUM sum = sum_of(START, rows, p->filter + o * size, o / outputs * depth, &found, p);
+            const SUM sum = sum_of(START, rows, KIBI_AT(WEIGHT, p, filter) + o * size, o / outputs * depth, &found, p);
             *output++ = RESULT;
         }
     }
@@ -64,15 +64,15 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
  *  SUM s8: uint32_t
  *  SUM s16: int64_t
  *  SUM f32: float
- *  START s8: (uint32_t)p->bias[o]
- *  START s16: p->bias[o]
+ *  START s8: (uint32_t)KIBI_AT(int32_t, p, bias)[o]
+ *  START s16: KIBI_AT(int64_t, p, bias)[o]
  *  START f32: 0.0f
  *  PRODUCTS s8: kibi_add_products_s8(sum, from, row + ix * p->column_step, p->input_zero_point, p->input_channels)
  *  PRODUCTS s16: kibi_dot_s16(sum, from, row + ix * p->column_step, p->input_channels)
  *  PRODUCTS f32: kibi_dot_f32(sum, from, row + ix * p->column_step, p->input_channels)
- *  RESULT s8: (int8_t)kibi_clamp(kibi_wrapping_add(kibi_requantize((int32_t)sum, p->multiplier[o], p->shift[o]), p->output_zero_point), p->activation_min, p->activation_max)
- *  RESULT s16: (int16_t)kibi_clamp(kibi_requantize_wide(sum, p->multiplier[o], p->shift[o]), p->activation_min, p->activation_max)
- *  RESULT f32: kibi_clamp_f32(sum + p->bias[o], p->activation_min, p->activation_max)
+ *  RESULT s8: (int8_t)kibi_clamp(kibi_wrapping_add(kibi_requantize((int32_t)sum, KIBI_AT(int32_t, p, multiplier)[o], KIBI_AT(int8_t, p, shift)[o]), p->output_zero_point), p->activation_min, p->activation_max)
+ *  RESULT s16: (int16_t)kibi_clamp(kibi_requantize_wide(sum, KIBI_AT(int32_t, p, multiplier)[o], KIBI_AT(int8_t, p, shift)[o]), p->activation_min, p->activation_max)
+ *  RESULT f32: kibi_clamp_f32(sum + KIBI_AT(float, p, bias)[o], p->activation_min, p->activation_max)
  *  TRANSPOSE_CONV. Source of the rule: TFLM, reference/transpose_conv.h and integer_ops/transpose_conv.h, TransposeConv. */
 #include "HELPER.h"
 #include "kibi_spread_columns.h"
@@ -107,7 +107,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
     for (int32_t j = 0; j < p->rows_made; ++j) {
         for (int32_t x = 0; x < p->output_width; ++x) {
             for (int32_t o = 0; o < p->output_channels; ++o) {
-                const SUM sum = sum_of(START, rows, p->filter + o * size, j, x, p);
+                const SUM sum = sum_of(START, rows, KIBI_AT(WEIGHT, p, filter) + o * size, j, x, p);
                 *output++ = RESULT;
             }
         }
@@ -122,10 +122,10 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
  *  WEIGHT f32: float
  *  SUM s16: int64_t
  *  SUM f32: float
- *  START s16: p->bias[o]
+ *  START s16: KIBI_AT(int64_t, p, bias)[o]
  *  START f32: 0.0f
- *  RESULT s16: kibi_requantize_s16(sum, p->multiplier[o], p->shift[o], p->is_wide, p->output_zero_point, p->activation_min, p->activation_max)
- *  RESULT f32: kibi_clamp_f32(sum + p->bias[o], p->activation_min, p->activation_max)
+ *  RESULT s16: kibi_requantize_s16(sum, KIBI_AT(int32_t, p, multiplier)[o], KIBI_AT(int8_t, p, shift)[o], p->is_wide, p->output_zero_point, p->activation_min, p->activation_max)
+ *  RESULT f32: kibi_clamp_f32(sum + KIBI_AT(float, p, bias)[o], p->activation_min, p->activation_max)
  *  FULLY_CONNECTED. Source of the rule: TFLM, reference/fully_connected.h and integer_ops/fully_connected.h. */
 #include "HELPER.h"
 
@@ -136,7 +136,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
     (void)scratch;
     KIBI_ASSERT(p->piece * p->pieces == p->depth && (p->vectors_per_row == 1 || p->pieces == 1));
     for (int32_t vector = 0; vector < p->vectors; ++vector) {
-        const WEIGHT *w = p->filter;
+        const WEIGHT *w = KIBI_AT(WEIGHT, p, filter);
         for (int32_t o = 0; o < p->output_channels; ++o) {
             SUM sum = START;
             for (int32_t k = 0; k < p->pieces; ++k) {
@@ -175,7 +175,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
     const PARAMS *const p = params;
     (void)scratch;
     for (int32_t matrix = 0; matrix < p->matrix_count; ++matrix) {
-        const int32_t *const at = p->matrices + 4 * matrix;
+        const int32_t *const at = KIBI_AT(int32_t, p, matrices) + 4 * matrix;
         for (int32_t m = 0; m < p->rows; ++m) {
             const TYPE_t *const *const rows1 = rows + at[0] + m * p->row_pointers;
             for (int32_t n = 0; n < p->columns; ++n) {
@@ -204,7 +204,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
  *  SUM s16: int64_t
  *  DOT s8: kibi_dot_1x1_s8
  *  DOT s16: kibi_dot_s16
- *  RECURRENT s8: p->recurrent_bias[place]
+ *  RECURRENT s8: KIBI_AT(int32_t, p, recurrent_bias)[place]
  *  RECURRENT s16: 0
  *  SCALED s8: kibi_requantize
  *  SCALED s16: kibi_requantize_wide
@@ -229,10 +229,13 @@ static int32_t gate_sum(const gate_weights *w, int32_t gate, int32_t unit, const
     const int8_t *const input_weights = w->input_weights + unit * p->depth;
     const int8_t *const recurrent_weights = w->recurrent_weights + unit * p->units;
     const int32_t place = gate * p->units + unit;
-    const SUM input = DOT(p->input_bias[place], input_weights, x, p->depth);
+    const SUM input = DOT(KIBI_AT(SUM, p, input_bias)[place], input_weights, x, p->depth);
     const SUM recurrent = DOT(RECURRENT, recurrent_weights, hidden, p->units);
-    return kibi_clamp_s16(kibi_clamp_s16(SCALED(input, p->input_multiplier[gate], p->input_shift[gate])) +
-                          kibi_clamp_s16(SCALED(recurrent, p->recurrent_multiplier[gate], p->recurrent_shift[gate])));
+    const int32_t from_input =
+        SCALED(input, KIBI_AT(int32_t, p, input_multiplier)[gate], KIBI_AT(int8_t, p, input_shift)[gate]);
+    const int32_t from_hidden =
+        SCALED(recurrent, KIBI_AT(int32_t, p, recurrent_multiplier)[gate], KIBI_AT(int8_t, p, recurrent_shift)[gate]);
+    return kibi_clamp_s16(kibi_clamp_s16(from_input) + kibi_clamp_s16(from_hidden));
 }
 
 static kibi_lstm_scaling scaling_of(const PARAMS *p)
@@ -249,10 +252,10 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
     const PARAMS *const p = params;
     const kibi_lstm_scaling scaling = scaling_of(p);
     const gate_weights weights[KIBI_LSTM_GATES] = {
-        {p->input_to_input, p->recurrent_to_input},
-        {p->input_to_forget, p->recurrent_to_forget},
-        {p->input_to_cell, p->recurrent_to_cell},
-        {p->input_to_output, p->recurrent_to_output},
+        {KIBI_AT(int8_t, p, input_to_input), KIBI_AT(int8_t, p, recurrent_to_input)},
+        {KIBI_AT(int8_t, p, input_to_forget), KIBI_AT(int8_t, p, recurrent_to_forget)},
+        {KIBI_AT(int8_t, p, input_to_cell), KIBI_AT(int8_t, p, recurrent_to_cell)},
+        {KIBI_AT(int8_t, p, input_to_output), KIBI_AT(int8_t, p, recurrent_to_output)},
     };
     TYPE_t *hidden = (TYPE_t *)states[0];
     int16_t *cells = (int16_t *)states[1];
@@ -315,11 +318,11 @@ void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, voi
         const int8_t *const x = rows[0] + batch * p->depth;
         int32_t filter = 0;
         for (int32_t unit = 0; unit < p->units; ++unit) {
-            int32_t sum = p->bias[unit];
+            int32_t sum = KIBI_AT(int32_t, p, bias)[unit];
             for (int32_t rank = 0; rank < p->filters_per_unit; ++rank) {
-                const int8_t *const w = p->weights_feature + filter * p->depth;
-                remember(state, kibi_dot_1x1_s8(p->feature_bias[filter], w, x, p->depth), p);
-                sum = weighted(sum, state, p->weights_time + filter * p->memory, p);
+                const int8_t *const w = KIBI_AT(int8_t, p, weights_feature) + filter * p->depth;
+                remember(state, kibi_dot_1x1_s8(KIBI_AT(int32_t, p, feature_bias)[filter], w, x, p->depth), p);
+                sum = weighted(sum, state, KIBI_AT(STATE, p, weights_time) + filter * p->memory, p);
                 state += p->memory;
                 ++filter;
             }

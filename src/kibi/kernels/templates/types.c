@@ -126,13 +126,13 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
     (void)scratch;
     for (int32_t o = 0; o < p->outer_count; ++o) {
         for (int32_t i = 0; i < p->inner_count; ++i) {
-            const TYPE_t *const row = rows[p->outer[2 * o] + p->inner[2 * i]];
-            const int32_t place = p->outer[2 * o + 1] + p->inner[2 * i + 1];
+            const TYPE_t *const row = rows[KIBI_AT(int32_t, p, outer)[2 * o] + KIBI_AT(int32_t, p, inner)[2 * i]];
+            const int32_t place = KIBI_AT(int32_t, p, outer)[2 * o + 1] + KIBI_AT(int32_t, p, inner)[2 * i + 1];
             if (row != NULL && place >= 0) {
                 memmove(output, row + place, (size_t)p->elements * sizeof(*output));
             } else {
                 for (int32_t k = 0; k < p->elements; ++k) {
-                    output[k] = *p->filler;
+                    output[k] = *KIBI_AT(TYPE_t, p, filler);
                 }
             }
             output += p->elements;
@@ -161,7 +161,8 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
 
 void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
 {
-    const kibi_fft_plan plan = {params->points, params->stage_count, params->stages, params->twiddles, params->half_turn};
+    const kibi_fft_plan plan = {params->points, params->stage_count, KIBI_AT(int32_t, params, stages),
+                                KIBI_AT(TYPE_t, params, twiddles), KIBI_AT(TYPE_t, params, half_turn)};
     const TYPE_t *input = rows[0];
     (void)scratch;
     for (int32_t line = 0; line < params->lines; ++line) {
@@ -178,7 +179,8 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
 
 void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
 {
-    const kibi_fft_plan plan = {params->points, params->stage_count, params->stages, params->twiddles, params->half_turn};
+    const kibi_fft_plan plan = {params->points, params->stage_count, KIBI_AT(int32_t, params, stages),
+                                KIBI_AT(TYPE_t, params, twiddles), KIBI_AT(TYPE_t, params, half_turn)};
     const TYPE_t *input = rows[0];
     (void)scratch;
     for (int32_t line = 0; line < params->lines; ++line) {

@@ -69,14 +69,14 @@ static int outputs_of_table(contract *k, int32_t first)
     return 1;
 }
 
-/* Makes the array at a field the last one. Whether it is in the file; one of no elements may be null. */
+/* Makes the array at a field, which says how far it is from the parameters, the last one. Whether it is in the file. */
 static KIBI_NOINLINE int array(contract *k, int32_t count, const uint8_t *operands)
 {
-    const uint32_t offset = (uint32_t)k->words[operands[0]];
+    const uint32_t offset = k->node->params + (uint32_t)k->words[operands[0]];
     k->size = operands[1];
     k->count = (uint32_t)count;
     k->array = k->c->file + offset;
-    return count >= 0 && kibi_is_inside(k->c, offset, k->count, k->size) && (count == 0 || offset != 0) &&
+    return count >= 0 && kibi_is_inside(k->c, offset, k->count, k->size) &&
            (k->size < 8u || ((offset | k->c->header->alignment) & 7u) == 0);
 }
 

@@ -3,32 +3,21 @@
 
 #include <string.h>
 
-#include "kernels/kibi_subgraph.h"
 #include "kibi_features.h"
 #include "kibi_lease.h"
 #include "kibi_runs.h"
 
-/* The most slots of a step that this core has room for: pointers to rows, outputs and states, and words of parameters. */
+/* The most slots of a step that this core has room for: pointers to rows, outputs and states. */
 #ifndef KIBI_CORE_SLOTS
 #define KIBI_CORE_SLOTS 1024
 #endif
 
-/* A graph inside of an operator, as its kernel gets it: five slots. */
+/* A graph inside of an operator, as its kernel gets it. */
 typedef struct {
     kibi_subgraph subgraph; /* must be first: kernels hand it back */
     const kibi_model *model;
     const kibi_file_graph *graph;
 } inner_graph;
-
-/* A graph that runs: the model, or one inside of an operator, with the arena of its own. */
-typedef struct {
-    const kibi_model *model;
-    const kibi_file_graph *graph;
-    kibi_position *place;
-    uint8_t *arena;
-    const void *row; /* that the caller pushed; NULL: none */
-    uint32_t budget; /* so many steps may run */
-} running;
 
 static const void *at(const kibi_model *model, uint32_t offset)
 {
@@ -77,24 +66,24 @@ KIBI_NOINLINE uint8_t *kibi_bytes_at(const kibi_model *model, uint32_t memory, u
 }
 
 /* Where an entry leads that is above the arena's size. */
-static KIBI_NOINLINE void *place_of(const running *run, uint32_t number)
+static KIBI_NOINLINE void *place_of(const kibi_model *model, uint32_t number)
 {
-    const kibi_file_place *const place = (const kibi_file_place *)at(run->model, run->graph->places) + number;
-    return kibi_bytes_at(run->model, place->memory, place->offset);
+    const kibi_file_place *const place = (const kibi_file_place *)at(model, model->graph->places) + number;
+    return kibi_bytes_at(model, place->memory, place->offset);
 }
 
 /* Writes the pointers of a run's first step. */
-static KIBI_NOINLINE void fetch(const running *run, const uint16_t *entry, const kibi_file_node *node, void **slots)
+static KIBI_NOINLINE void fetch(const kibi_model *model, const uint16_t *entry, const kibi_file_node *node, void **slots)
 {
-    const uint32_t arena_bytes = run->graph->arena_bytes;
-    const uintptr_t arena = (uintptr_t)run->arena; /* a number: entries may be beyond the arena */
+    const uint32_t arena_bytes = model->graph->arena_bytes;
+    const uintptr_t arena = (uintptr_t)model->arena; /* a number: entries may be beyond the arena */
     void **const end = slots + node->pointers;
-    if (KIBI_WIDTH(run->graph) == 1u) {
+    if (KIBI_WIDTH(model->graph) == 1u) {
         do {
             const uint32_t number = *entry++;
             *slots = (void *)(arena + number);
             if (number >= arena_bytes) { /* seldom */
-                *slots = place_of(run, number - arena_bytes);
+                *slots = place_of(model, number - arena_bytes);
             }
             ++slots;
         } while (slots < end);
@@ -103,16 +92,17 @@ static KIBI_NOINLINE void fetch(const running *run, const uint16_t *entry, const
     do {
         const uint32_t number = entry[0] | (uint32_t)entry[1] << 16;
         entry += 2;
-        *slots++ = number < arena_bytes ? (void *)(arena + number) : place_of(run, number - arena_bytes);
+        *slots++ = number < arena_bytes ? (void *)(arena + number) : place_of(model, number - arena_bytes);
     } while (slots < end);
 }
 
 /* Moves pointers on by so many steps. Null pointers do not move: numbers are added, for C adds nothing to a null pointer. */
-static KIBI_NOINLINE void move_on(const running *run, const uint16_t *entry, const kibi_file_node *node, uint32_t steps, void **slots)
+static KIBI_NOINLINE void move_on(const kibi_model *model, const uint16_t *entry, const kibi_file_node *node, uint32_t steps,
+                                  void **slots)
 {
     void **const end = slots + node->pointers;
-    const uint16_t *distance = entry + node->pointers * KIBI_WIDTH(run->graph);
-    if (KIBI_WIDTH(run->graph) == 1u) {
+    const uint16_t *distance = entry + node->pointers * KIBI_WIDTH(model->graph);
+    if (KIBI_WIDTH(model->graph) == 1u) {
         do {
             const intptr_t bytes = (int16_t)*distance++;
             *slots = (void *)((uintptr_t)*slots + (uintptr_t)bytes * steps);
@@ -128,92 +118,43 @@ static KIBI_NOINLINE void move_on(const running *run, const uint16_t *entry, con
 
 static int run_subgraph(const kibi_subgraph *subgraph, uint8_t *arena);
 
-/* Makes a kernel's parameters from the bytes in the file: offsets become pointers. */
-static KIBI_NOINLINE void unpack(const uint8_t *file, const kibi_kernel *kernel, const uint32_t *from, void **slots)
+/* The graphs that a kernel runs, whose numbers are the last of its parameters; all in slots. */
+static KIBI_NOINLINE const kibi_subgraph *const *bodies_of(const kibi_model *model, const kibi_kernel *kernel,
+                                                           const uint32_t *params, void **slots)
 {
-    const uint32_t words = kernel->words;
-    uint32_t pointers = kernel->pointers;
-    if (sizeof(void *) == sizeof(uint32_t)) { /* slots have words */
-        uint32_t *to = (uint32_t *)(void *)slots;
-        const uint32_t *const end = from + words;
-        do { /* by fours, and so a few too many: one instruction loads them, and one stores them */
-            const uint32_t a = from[0], b = from[1], c = from[2], d = from[3];
-            to[0] = a;
-            to[1] = b;
-            to[2] = c;
-            to[3] = d;
-            to += 4;
-            from += 4;
-        } while (from < end);
-        for (to = (uint32_t *)(void *)slots; pointers != 0; pointers >>= 1, ++to) {
-            const uint32_t offset = *to;
-            if ((pointers & 1u) != 0 && offset != 0) {
-                *to = offset + (uint32_t)(uintptr_t)file;
-            }
-        }
-        return;
-    }
-    uint8_t *to = (uint8_t *)slots;
-    for (uint32_t word = 0; word < words; ++word, pointers >>= 1) {
-        if ((pointers & 1u) != 0) {
-            const void *const pointer = from[word] != 0 ? file + from[word] : NULL;
-            to += (uintptr_t)to % sizeof(void *);
-            memcpy(to, &pointer, sizeof pointer);
-            to += sizeof pointer;
-        } else {
-            memcpy(to, &from[word], sizeof(uint32_t));
-            to += sizeof(uint32_t);
-        }
-    }
-}
-
-/* The same for a kernel that runs graphs, whose last parameters are their numbers; they follow in the slots. */
-static KIBI_NOINLINE void unpack_graphs(const kibi_model *model, const kibi_kernel *kernel, const uint32_t *from,
-                                        void **slots)
-{
-    inner_graph *made = (inner_graph *)(void *)(slots + kernel->words);
-    unpack(model->file, kernel, from, slots);
-    /* Pointers come before them, and end where a pointer may begin. */
-    void **to = slots;
-    uint32_t bytes = 0;
-    for (uint32_t word = 0; word < kernel->first_subgraph; ++word) {
-        const uint32_t size = (kernel->pointers >> word & 1u) != 0 ? (uint32_t)sizeof(void *) : 4u;
-        bytes += (size - bytes % size) % size + size;
-    }
-    to += (bytes + sizeof(void *) - 1u) / sizeof(void *);
+    inner_graph *made = (inner_graph *)(void *)slots;
+    const kibi_subgraph **const bodies = (const kibi_subgraph **)(void *)(made + KIBI_MOST_BODIES), **body = bodies;
     for (uint32_t word = kernel->first_subgraph; word < kernel->words; ++word, ++made) {
-        const kibi_file_graph *const graph = graph_of(model, from[word]);
+        const kibi_file_graph *const graph = graph_of(model, params[word]);
         made->subgraph.run = run_subgraph;
         made->subgraph.inputs = (const uint32_t *)at(model, graph->ends);
         made->subgraph.outputs = made->subgraph.inputs + graph->input_count;
         made->model = model;
         made->graph = graph;
-        *to++ = made;
+        *body++ = &made->subgraph;
     }
+    return bodies;
 }
 
 enum { DONE = 0, WAITS = 1, AT_LIMIT = 2, PAUSED = 3, NEEDS_ROW = 4 };
 
 /* Runs steps of a node: `count` of a run, of which `done` were run before. */
-KIBI_INLINE int run_steps(const running *run, const kibi_run *step, uint32_t done, uint32_t count, void **slots)
+KIBI_INLINE int run_steps(const kibi_model *model, const kibi_run *step, uint32_t done, uint32_t count, void **slots)
 {
-    const uint8_t *const file = run->model->file;
     const kibi_file_node *const node = step->node;
-    const kibi_kernel *const kernel = find(run->model->kernels, node->kernel_id, node->place);
-    void **const params = slots + node->pointers;
-    void *const scratch = node->scratch == KIBI_NOTHING ? NULL : run->arena + node->scratch;
+    const kibi_kernel *const kernel = find(model->kernels, node->kernel_id, node->place);
+    const void *const params = model->file + node->params;
+    void *const scratch = node->scratch == KIBI_NOTHING ? NULL : model->arena + node->scratch;
     kibi_rest rest;
-    fetch(run, step->entries, node, slots);
+    fetch(model, step->entries, node, slots);
     if (KIBI_CORE_GRAPHS && (node->flags & KIBI_KIND_CONTROLS) != 0) {
-        unpack_graphs(run->model, kernel, (const uint32_t *)(const void *)(file + node->params), params);
-    } else {
-        unpack(file, kernel, (const uint32_t *)(const void *)(file + node->params), params);
+        rest.bodies = bodies_of(model, kernel, (const uint32_t *)params, slots + node->pointers);
     }
     rest.states = slots + node->rows;
     rest.outputs = rest.states + node->state_count;
     rest.step = (int32_t)(step->first + done);
     if (done != 0) {
-        move_on(run, step->entries, node, done, slots);
+        move_on(model, step->entries, node, done, slots);
     }
     for (;;) {
         kernel->call(rest.outputs[0], (const void **)(uintptr_t)slots, params, scratch, &rest);
@@ -221,7 +162,7 @@ KIBI_INLINE int run_steps(const running *run, const kibi_run *step, uint32_t don
         if (--count == 0) {
             break;
         }
-        move_on(run, step->entries, node, 1, slots);
+        move_on(model, step->entries, node, 1, slots);
     }
     if (!KIBI_CORE_ENDS_EARLY || (node->flags & (KIBI_KIND_EXITS | KIBI_KIND_LOOPS)) == 0) {
         return DONE;
@@ -233,32 +174,32 @@ KIBI_INLINE int run_steps(const running *run, const kibi_run *step, uint32_t don
 }
 
 /* Goes on with an inference from a place in the order: to its end, to its next row, or for so many steps. */
-static KIBI_NOINLINE int run_order(running *run, void **slots)
+static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
 {
-    const uint8_t *const file = run->model->file;
-    const kibi_file_graph *const graph = run->graph;
-    const uint16_t *begin = (const uint16_t *)(const void *)(file + graph->runs + run->place->run);
-    uint32_t done = run->place->done;
+    const uint8_t *const file = model->file;
+    const kibi_file_graph *const graph = model->graph;
+    const uint16_t *begin = (const uint16_t *)(const void *)(file + graph->runs + model->place.run);
+    uint32_t done = model->place.done;
     int ended = DONE;
     while (begin < (const uint16_t *)(const void *)(file + graph->runs_end)) {
         const kibi_run step = kibi_read_run(file, graph, begin);
         if (KIBI_CORE_STREAMS && (step.node->flags & KIBI_KIND_RECEIVES) != 0) {
-            if (run->row == NULL) {
+            if (model->row == NULL) {
                 ended = NEEDS_ROW;
                 break;
             }
-            fetch(run, step.entries, step.node, slots);
-            memcpy(slots[0], run->row, ((const kibi_file_group *)(const void *)(file + step.node->groups))->bytes);
-            run->row = NULL;
+            fetch(model, step.entries, step.node, slots);
+            memcpy(slots[0], model->row, ((const kibi_file_group *)(const void *)(file + step.node->groups))->bytes);
+            model->row = NULL;
         } else {
-            const uint32_t left = step.count - done, budget = run->budget;
+            const uint32_t left = step.count - done, budget = model->budget;
             if (budget == 0) {
                 ended = PAUSED;
                 break;
             }
             const uint32_t count = left < budget ? left : budget;
-            run->budget = budget - count;
-            ended = run_steps(run, &step, done, count, slots);
+            model->budget = budget - count;
+            ended = run_steps(model, &step, done, count, slots);
             if (ended != DONE) {
                 break;
             }
@@ -270,58 +211,56 @@ static KIBI_NOINLINE int run_order(running *run, void **slots)
         }
         begin = step.next;
     }
-    run->place->run = (uint32_t)((const uint8_t *)begin - file) - graph->runs;
-    run->place->done = done;
+    model->place.run = (uint32_t)((const uint8_t *)begin - file) - graph->runs;
+    model->place.done = done;
     return ended;
 }
 
 /* The same with as many slots as the file's steps need, or a few more. */
-#define KIBI_RUN_IN(count)                                \
-    static KIBI_NOINLINE int run_in_##count(running *run) \
-    {                                                     \
-        void *slots[count];                               \
-        return run_order(run, slots);                     \
+#define KIBI_RUN_IN(count)                                     \
+    static KIBI_NOINLINE int run_in_##count(kibi_model *model) \
+    {                                                          \
+        void *slots[count];                                    \
+        return run_order(model, slots);                        \
     }
+KIBI_RUN_IN(4)
+KIBI_RUN_IN(8)
+KIBI_RUN_IN(12)
 KIBI_RUN_IN(16)
 KIBI_RUN_IN(24)
 KIBI_RUN_IN(32)
-KIBI_RUN_IN(64)
 KIBI_RUN_IN(KIBI_CORE_SLOTS)
 
-/* Goes on with a graph from a place in its order. */
-static KIBI_NOINLINE int run_graph(running *run, kibi_position *place, uint8_t *arena)
+/* Goes on with a graph from its place in the order. */
+static int run_graph(kibi_model *model)
 {
-    const kibi_model *const model = run->model;
     const uint32_t slots = header_of(model)->most_slots;
-    run->place = place;
-    run->arena = arena;
-    return (slots <= 16   ? run_in_16
+    return (slots <= 4    ? run_in_4
+            : slots <= 8  ? run_in_8
+            : slots <= 12 ? run_in_12
+            : slots <= 16 ? run_in_16
             : slots <= 24 ? run_in_24
             : slots <= 32 ? run_in_32
-            : slots <= 64 ? run_in_64
-                          : run_in_KIBI_CORE_SLOTS)(run);
+                          : run_in_KIBI_CORE_SLOTS)(model);
 }
 
 static int run_subgraph(const kibi_subgraph *subgraph, uint8_t *arena)
 {
     const inner_graph *const inner = (const inner_graph *)(const void *)subgraph;
-    kibi_position place = {0, 0};
-    running run;
-    run.model = inner->model;
-    run.graph = inner->graph;
-    run.row = NULL;
-    run.budget = UINT32_MAX;
-    return run_graph(&run, &place, arena);
+    const kibi_position start = {0, 0};
+    kibi_model model = *inner->model;
+    model.graph = inner->graph;
+    model.arena = arena;
+    model.place = start;
+    model.budget = UINT32_MAX;
+    return run_graph(&model);
 }
 
 static int run_model(kibi_model *model, const void *row, uint32_t steps)
 {
-    running run;
-    run.model = model;
-    run.graph = graph_of(model, 0);
-    run.row = row;
-    run.budget = steps;
-    return run_graph(&run, &model->place, model->arena);
+    model->row = row;
+    model->budget = steps;
+    return run_graph(model);
 }
 
 kibi_status kibi_refused(kibi_status status)
@@ -384,7 +323,7 @@ static int is_at_start(const kibi_model *model)
 /* Whether rows arrive one by one: the nodes that receive them are the first. */
 static int streams(const kibi_model *model)
 {
-    const kibi_file_node *const nodes = (const kibi_file_node *)at(model, graph_of(model, 0)->nodes);
+    const kibi_file_node *const nodes = (const kibi_file_node *)at(model, model->graph->nodes);
     return KIBI_CORE_STREAMS && (nodes->flags & KIBI_KIND_RECEIVES) != 0;
 }
 
@@ -418,7 +357,7 @@ static kibi_status ended_as(int ended)
 void kibi_model_close(kibi_model *model)
 {
     if (model != NULL) {
-        const kibi_model closed = {NULL, NULL, NULL, NULL, NULL, {0, 0}, DONE, 0};
+        const kibi_model closed = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, {0, 0}, DONE, 0};
         *model = closed;
     }
 }
@@ -477,6 +416,7 @@ kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t 
     }
     model->file = (const uint8_t *)file;
     model->kernels = kernels;
+    model->graph = graph_of(model, 0);
     model->arena = (uint8_t *)arena + KIBI_LEAD_BYTES(header);
     return KIBI_OK;
 }
@@ -621,14 +561,14 @@ kibi_status kibi_model_run_for(kibi_model *model, uint32_t steps)
 /* The node of the next run. */
 static uint32_t next_node(const kibi_model *model)
 {
-    const uint8_t *const runs = (const uint8_t *)at(model, graph_of(model, 0)->runs);
+    const uint8_t *const runs = (const uint8_t *)at(model, model->graph->runs);
     return *(const uint16_t *)(const void *)(runs + model->place.run) & ~KIBI_MANY;
 }
 
 /* Whether nothing is computed before the first row arrives. */
 static int row_is_first(const kibi_model *model)
 {
-    const kibi_file_node *const nodes = (const kibi_file_node *)at(model, graph_of(model, 0)->nodes);
+    const kibi_file_node *const nodes = (const kibi_file_node *)at(model, model->graph->nodes);
     return is_at_start(model) && (nodes[next_node(model)].flags & KIBI_KIND_RECEIVES) != 0;
 }
 

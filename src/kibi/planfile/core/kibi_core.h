@@ -2,7 +2,7 @@
 #ifndef KIBI_CORE_H
 #define KIBI_CORE_H
 
-#include "kernels/kibi.h"
+#include "kernels/kibi_subgraph.h"
 #include "kibi_plan_file.h"
 
 #ifdef __cplusplus
@@ -13,16 +13,17 @@ extern "C" {
 typedef struct {
     void *const *outputs; /* the first row of each output */
     void *const *states;  /* the node's variables */
+    const kibi_subgraph *const *bodies; /* the graphs that it runs */
     int32_t step;         /* number of the step */
 } kibi_rest;
 
-/* A kernel: its id, the function that calls it, and how its parameter struct is made from the bytes in a file. Or a part of kernels
- * that is not in every core: its id alone. */
+/* A kernel: its id, the function that calls it, and what its parameters are. Or a part of kernels that is not in every core: its id
+ * alone. */
 typedef struct {
     uint32_t id; /* hash of its name and of the layout of its parameters */
-    /* calls it with the first row that the step makes, the rows that it reads, input after input, its parameters, its scratch */
+    /* calls it with the first row that the step makes, the rows that it reads, input after input, its parameters in the file, its
+     * scratch */
     void (*call)(void *output, const void *const *rows, const void *params, void *scratch, const kibi_rest *rest);
-    uint32_t pointers;      /* bit k: word k of its parameters points to constants */
     uint8_t words;          /* 32-bit words of its parameters in a file */
     uint8_t first_subgraph; /* the first word that is the number of a graph, as all after it are; 255: none is */
     uint8_t conditions;     /* the first of these graphs only say whether the others run: one output, of one byte */
@@ -45,9 +46,12 @@ typedef struct {
 typedef struct {
     const uint8_t *file;
     const kibi_kernels *kernels;
+    const kibi_file_graph *graph;
     uint8_t *arena;
     uint8_t *state;          /* NULL where the file has no variables */
     void *const *external;   /* the caller's buffers; NULL until they are set */
+    const void *row;         /* that the caller pushed; NULL: none */
+    uint32_t budget;         /* so many steps may run */
     kibi_position place;     /* the next step */
     int32_t ended;           /* not 0: an operator ended the inference */
     uint32_t sequence;       /* of the newest checkpoint; 0: it is not known */

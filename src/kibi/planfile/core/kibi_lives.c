@@ -10,15 +10,10 @@ static const kibi_file_header *header_of(const kibi_model *model)
     return (const kibi_file_header *)(const void *)model->file;
 }
 
-static const kibi_file_graph *graph_of(const kibi_model *model)
-{
-    return (const kibi_file_graph *)(const void *)(model->file + header_of(model)->graphs);
-}
-
 /* Reads the run at a byte of the runs; returns at which byte the next one begins, 0 after the last one. */
 static KIBI_NOINLINE uint32_t read_run(const kibi_model *model, uint32_t at, kibi_run *run)
 {
-    const kibi_file_graph *const graph = graph_of(model);
+    const kibi_file_graph *const graph = model->graph;
     const uint8_t *const begin = model->file + graph->runs;
     if (graph->runs + at >= graph->runs_end) {
         return 0;
@@ -109,7 +104,7 @@ static KIBI_NOINLINE void touch(kibi_parts *parts, uint32_t first, uint32_t byte
 /* Says what a step, `further` steps after the first one of its run, does. */
 static void touch_all(kibi_parts *parts, const kibi_model *model, const kibi_run *run, uint32_t further, int is_later)
 {
-    const kibi_file_graph *const graph = graph_of(model);
+    const kibi_file_graph *const graph = model->graph;
     const kibi_file_node *const node = run->node;
     const kibi_file_group *group = (const kibi_file_group *)(const void *)(model->file + node->groups);
     const uint32_t inputs = (uint32_t)node->read_count + node->state_count, number = run->first + further;

@@ -232,7 +232,7 @@ static int graphs_are_right(const kibi_checker *c, const kibi_file_node *node, c
 {
     const uint32_t *const words = (const uint32_t *)at(c, node->params);
     const uint32_t inputs = words[0], outputs = words[1];
-    const uint32_t *const pieces = (const uint32_t *)at(c, words[2]); /* its contract says how many there are */
+    const uint32_t *const pieces = (const uint32_t *)at(c, node->params + words[2]); /* its contract says how many there are */
     const kibi_file_graph *const graphs = (const kibi_file_graph *)at(c, c->header->graphs);
     for (uint32_t word = kernel->first_subgraph; word < kernel->words; ++word) {
         if (words[word] >= c->header->graph_count || graphs + words[word] <= c->graph) {
@@ -294,9 +294,7 @@ static int node_is_right(const kibi_checker *c, uint32_t number)
         return 0;
     }
     const int runs_graphs = KIBI_CORE_GRAPHS && kernel->first_subgraph < kernel->words;
-    /* As many slots as the core uses: words are copied by four. */
-    const uint32_t slots = pointers + (kernel->words + 3u) / 4u * 4u + (runs_graphs ? 16u : 0u);
-    return slots <= c->header->most_slots && runs_graphs == ((node->flags & KIBI_KIND_CONTROLS) != 0) &&
+    return pointers + (runs_graphs ? KIBI_GRAPH_SLOTS : 0u) <= c->header->most_slots && runs_graphs == ((node->flags & KIBI_KIND_CONTROLS) != 0) &&
            kibi_contract_holds(c, node, c->contracts[kernel - c->kernels->kernels]) &&
            (!runs_graphs || graphs_are_right(c, node, kernel));
 }

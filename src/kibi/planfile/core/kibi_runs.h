@@ -5,6 +5,10 @@
 #include "kibi_core.h"
 #include "kibi_features.h"
 
+/* The most graphs that a kernel runs, and slots for them: each has five pointers, and a pointer leads to it. */
+#define KIBI_MOST_BODIES 2u
+#define KIBI_GRAPH_SLOTS 12u
+
 /* 16-bit numbers of an entry in a run. */
 #define KIBI_WIDTH(graph) (KIBI_CORE_WIDE ? (graph)->width : 1u)
 

@@ -83,7 +83,7 @@ class _Evaluation:
 
     def select(self, count: int, index: int, size: int) -> NDArray[Any]:
         """The array to which a parameter points."""
-        place = self.number(index) & 0xFFFFFFFF
+        place = (self.params + self.number(index)) & 0xFFFFFFFF
         _require(count >= 0)
         data = self.file.part(place, count * size)
         self.array = np.frombuffer(data, _SIZES.get(size, "i1"), count)

@@ -26,7 +26,7 @@ class Node:
         kernel: its name; empty where a step stores a row that the caller gives.
         kind: what is special about it.
         numbers: of its parameters, by the names of the struct's fields.
-        pointers: offsets of the constants that they point to; 0: none.
+        pointers: offsets of the constants that they point to.
         bodies: numbers of the graphs that its kernel runs.
         groups: its pointers: of its inputs, its states, its outputs.
         reads, states: how many of these are inputs, and states.
@@ -191,7 +191,10 @@ class _Reader:
                 numbers[each.name] = np.frombuffer(data, each.dtype.numpy, 1, place)[0].item()
             else:
                 word = int.from_bytes(data[place : place + 4], "little")
-                (pointers if each.kind is FieldKind.ARRAY else bodies)[each.name] = word
+                if each.is_pointer:
+                    pointers[each.name] = (offset + word) % (1 << 32)
+                else:
+                    bodies[each.name] = word
         return numbers, pointers, bodies
 
 
