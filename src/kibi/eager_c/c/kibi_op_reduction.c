@@ -38,7 +38,7 @@ static int is_reduced(const kibi_tensor_type *made, const kibi_tensor_type *from
     return at == made->rank;
 }
 
-/* The ways of the input's elements: those in front of a row and those inside it are two nested loops each, outer ones first. */
+/* Describes the input as four nested loops, the outermost first: two over the axes before a row, two over the axes inside it. */
 static void find_loops(kibi_reduction_params *loops, const kibi_tensor_type *type, unsigned axes)
 {
     int32_t sizes[4] = {1, 1, 1, 1};
