@@ -29,7 +29,10 @@ class _Access(ctypes.Structure):
 
 
 class _Bank:
-    """Bytes behind functions that count their calls; each byte is stored inverted, unless rows have addresses."""
+    """The bytes of a tensor, which C reaches by calling functions of this class. They count the calls.
+
+    Each byte is stored inverted, so that C cannot read it in place, unless rows have addresses.
+    """
 
     def __init__(self, *, has_addresses: bool, is_whole: bool) -> None:
         self.bytes = np.zeros(_KIND.size_bytes, np.uint8)

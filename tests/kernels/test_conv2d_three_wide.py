@@ -9,7 +9,7 @@ import pytest
 
 from kibi.ir import KernelCall
 from kibi.kernels.params import PARAMS
-from kibi.kernels.params.convolution import Conv2DS8Params
+from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.ops.windows.convolution_blocks import block_sizes, shared_columns, tiles_of_block
 from kibi.quant import requantize
 from kibi.selection import Goal, conv2d_columns, conv2d_winograd

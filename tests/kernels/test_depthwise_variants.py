@@ -9,7 +9,7 @@ import pytest
 
 from kibi.ir import KernelCall
 from kibi.kernels.params import PARAMS
-from kibi.kernels.params.convolution import DepthwiseS8Params
+from kibi.kernels.params.depthwise_conv2d import DepthwiseS8Params
 from kibi.quant import requantize
 from kibi.selection import Goal, choose
 from kibi.selection.depthwise_3x3 import pack, pack_relu

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kibi.ir import Graph
-from kibi.kernels.params.convolution import Conv2DS8Params
+from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.ops import operators
 from tests.kernels.overlaps import Probe, probes_of, run
 from tests.ops.comparison import graph_of

@@ -21,7 +21,7 @@ EAGER: tuple[Mutation, ...] = (
         "eager_c/c/kibi_op_reduction.c",
         "level = inside == 1 && level > 2 ? 2 : level;",
         "(void)inside;",
-        "Axes in front of a row take the loops inside it.",
+        "An axis before the row takes one of the two loops that axes inside the row need.",
         (_OPERATORS, "-k", "SUM"),
     ),
     Mutation(

@@ -3,7 +3,7 @@
 import pytest
 
 from kibi.ir import KernelCall
-from kibi.kernels.params.convolution import Conv2DS8Params
+from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.ops.windows.conv2d import Conv2D
 from kibi.ops.windows.convolution_blocks import blocks_scratch_bytes
 from kibi.selection import Goal

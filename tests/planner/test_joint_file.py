@@ -1,8 +1,6 @@
 """Joint plans from files, of any contents: a plan that fits its models, or a `PlanError` that says what is wrong."""
 
 import json
-from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
@@ -17,6 +15,7 @@ from kibi.planner.joint_file import joint_plan_of, load_plans, validate_joint
 from kibi.planner.plan import FORMAT
 from kibi.planner.together import ApplicationBuffer, JointPlan, PlacedBuffer, plan_together
 from tests.engines.networks import pooled_network
+from tests.planner.changed_fields import fields_of, with_field
 from tests.planner.networks import residual
 
 _MODELS = (residual(), pooled_network("MEAN"))
@@ -38,14 +37,6 @@ def _saved() -> dict[str, Any]:
     return json.loads(json.dumps({**record, "format": FORMAT, "plans": plans}))  # type: ignore[no-any-return]
 
 
-def _places(value: object) -> Iterator[tuple[Any, ...]]:
-    """The path of each field, and of the first entry of each list."""
-    inner = value.items() if isinstance(value, dict) else list(enumerate(value))[:1] if isinstance(value, list) else ()
-    for key, each in inner:
-        yield (key,)
-        yield from ((key, *path) for path in _places(each))
-
-
 def test_joint_plan_that_was_saved_reads_back(tmp_path: Path) -> None:
     """All of it, and a plan of one model by the same function."""
     path = tmp_path / "joint.json"
@@ -59,18 +50,13 @@ def test_joint_plan_that_was_saved_reads_back(tmp_path: Path) -> None:
 def test_every_field_of_a_joint_plan_with_any_value_is_read_or_refused(tmp_path: Path) -> None:
     """Whatever is read and found right is written as C without a word of its own."""
     saved, read = _saved(), 0
-    for number, path in enumerate(_places(saved)):
+    for number, field in enumerate(fields_of(saved)):
         for value in _VALUES:
-            changed = deepcopy(saved)
-            inner = changed
-            for key in path[:-1]:
-                inner = inner[key]
-            inner[path[-1]] = value
             try:
-                joint = joint_plan_of(changed)
+                joint = joint_plan_of(with_field(saved, field, value))
                 validate_joint(_MODELS, joint)
                 read += 1
-                if path[0] != "plans" or number % 7 == 0:
+                if field[0] != "plans" or number % 7 == 0:
                     kibi.compile(_MODELS, joint, tmp_path / "made")
             except KibiError as error:
                 assert len(str(error)) < 8192  # noqa: PT017 - success is right, too

@@ -1,8 +1,7 @@
 """Saved plans of any contents: a plan, or a `PlanError` that names the field."""
 
 import json
-from collections.abc import Callable, Iterator
-from copy import deepcopy
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from kibi.errors import PlanError
 from kibi.planner import Plan, validate
 from kibi.planner.plan import load_plan
 from kibi.planner.regions.file import Region
+from tests.planner.changed_fields import fields_of, with_field
 from tests.planner.networks import residual
 
 _VALUES: tuple[Any, ...] = (
@@ -28,26 +28,13 @@ def _saved() -> dict[str, Any]:
     return json.loads(kibi.plan(residual(), regions=regions, place_weights=False).to_json())  # type: ignore[no-any-return]
 
 
-def _places(value: object) -> Iterator[tuple[Any, ...]]:
-    """The path of each field of a plan, and of the first entry of each list."""
-    inner = value.items() if isinstance(value, dict) else list(enumerate(value))[:1] if isinstance(value, list) else ()
-    for key, each in inner:
-        yield (key,)
-        yield from ((key, *path) for path in _places(each))
-
-
 def test_every_field_of_a_saved_plan_with_any_value_is_read_or_refused() -> None:
     """A plan with any one field of any type ends in a plan that can be validated or a `PlanError`."""
     saved, graph, read = _saved(), residual(), 0
-    for path in _places(saved):
+    for field in fields_of(saved):
         for value in _VALUES:
-            changed = deepcopy(saved)
-            inner = changed
-            for key in path[:-1]:
-                inner = inner[key]
-            inner[path[-1]] = value
             try:
-                validate(graph, Plan.from_json(json.dumps(changed)))
+                validate(graph, Plan.from_json(json.dumps(with_field(saved, field, value))))
                 read += 1
             except PlanError as error:
                 assert len(str(error)) < 4096  # noqa: PT017 - success is right, too

@@ -83,6 +83,17 @@ SignatureName = Annotated[
 TargetName = Annotated[
     str, typer.Option("--target", "-t", metavar="T", help="The processor; `kibi targets` lists them.")
 ]
+OutputFolder = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIR",
+        help="Folder to write; made if absent.",
+        parser=given_path,
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for other programs.")]
 PlanPath = Annotated[
     Path | None,

@@ -39,7 +39,7 @@ from kibi.cli.arguments import (
     plan_options,
 )
 from kibi.cli.joint import joint_plan, show_joint
-from kibi.cli.paths import given_model, given_path
+from kibi.cli.paths import build_commands, given_model, given_path
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
 from kibi.errors import InputError
@@ -270,5 +270,4 @@ def _show(library: "Library", directory: Path, joint: "JointPlan | None") -> Non
         ],
     )
     say(console)
-    where = shlex.quote(str(directory))
-    say(console, f"Build and run its example: cmake -S {where} -B {where}/build && cmake --build {where}/build")
+    say(console, f"Build and run its example: {build_commands(directory)}")

@@ -12,13 +12,14 @@ from kibi.cli.arguments import (
     Decompress,
     GoalName,
     GranularityName,
+    OutputFolder,
     TargetName,
     WithoutPasses,
     load_simplified,
     plan_for,
     plan_options,
 )
-from kibi.cli.paths import given_model, given_path
+from kibi.cli.paths import build_commands, given_model
 from kibi.cli.terminal import facts, output, print_json, say, working
 
 if TYPE_CHECKING:
@@ -31,17 +32,7 @@ def write_core(
         typer.Argument(metavar="MODEL...", help=".tflite files.", parser=given_model, show_default=False),
     ] = None,
     *,
-    directory: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIR",
-            help="Folder to write; made if absent.",
-            parser=given_path,
-            show_default=False,
-        ),
-    ],
+    directory: OutputFolder,
     target: TargetName = DEFAULT_TARGET,
     kernels: Annotated[
         list[str] | None,
@@ -90,8 +81,8 @@ def write_core(
         ],
     )
     say(console)
+    say(console, f"Build it: {build_commands(directory)}")
     where = shlex.quote(str(directory))
-    say(console, f"Build it: cmake -S {where} -B {where}/build && cmake --build {where}/build")
     say(console, f"Make a file for it: kibi compile MODEL --format plan --core {where}/core.json -o model.kibi")
 
 

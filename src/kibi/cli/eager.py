@@ -1,29 +1,17 @@
 """`kibi eager`: the C library for programs by hand."""
 
-import shlex
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kibi.cli.arguments import DEFAULT_TARGET, AsJson, TargetName
-from kibi.cli.paths import given_path
+from kibi.cli.arguments import DEFAULT_TARGET, AsJson, OutputFolder, TargetName
+from kibi.cli.paths import build_commands
 from kibi.cli.terminal import facts, output, print_json, say, working
 
 
 def write_eager(
     *,
-    directory: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIR",
-            help="Folder to write; made if absent.",
-            parser=given_path,
-            show_default=False,
-        ),
-    ],
+    directory: OutputFolder,
     target: TargetName = DEFAULT_TARGET,
     operators: Annotated[
         list[str] | None,
@@ -59,5 +47,4 @@ def write_eager(
         ],
     )
     say(console)
-    where = shlex.quote(str(directory))
-    say(console, f"Build it: cmake -S {where} -B {where}/build && cmake --build {where}/build")
+    say(console, f"Build it: {build_commands(directory)}")

@@ -1,8 +1,9 @@
-"""Paths on the command line: none is empty, and the contents of a pipe can be read more than once."""
+"""Paths on the command line: none is empty, a pipe can be read more than once, and shown commands quote them."""
 
 import atexit
 import contextlib
 import os
+import shlex
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,12 @@ def given_path(text: str) -> Path:
     if not text:
         raise typer.BadParameter("the path is empty. Give one; a full stop is the working folder")
     return Path(text)
+
+
+def build_commands(directory: Path) -> str:
+    """Returns the shell commands that build the library that was written to a folder."""
+    where = shlex.quote(str(directory))
+    return f"cmake -S {where} -B {where}/build && cmake --build {where}/build"
 
 
 def given_model(text: str) -> Path:

@@ -46,8 +46,8 @@ def helpers(b: EmitContext) -> CCode:
         refusal = code("    if ($lost) {\n        return UINT32_MAX;\n    }\n", lost=code(" || ").join(lost))
     return code(
         """\
-/* The word before the first buffer, as far as it differs from that of this model: 0, or bits of the inputs that were handed
- * over, while the bytes are its own.$all */
+/* Returns the bits in which the word before the first buffer differs from this model's number. While the bytes are this
+ * model's, these are the bits of the inputs that were handed over, and no others.$all */
 static uint32_t ${name}_lease(const ${name}_t *model)
 {
     const uint32_t *const word = (const uint32_t *)(const void *)($start - $lead);

@@ -1,8 +1,7 @@
 """The interpreter: row steps in the plan's order, on the plan's bytes."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from threading import Lock
 from types import MappingProxyType
 from typing import Any, TextIO
@@ -13,21 +12,13 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array
 from kibi.eager.context import Context, entered_context
 from kibi.eager.handlers import Handler, NullHandler
-from kibi.eager.inference_events import (
-    ArenaTaken,
-    InferenceEnded,
-    InferenceStarted,
-    LoopTooLong,
-    MoreInputNeeded,
-    OutOfSequence,
-    RowReceived,
-)
+from kibi.eager.inference_events import OutOfSequence
 from kibi.eager.memory import WritableBuffer
 from kibi.eager.memory.blocks import whole_number
 from kibi.eager.memory.lent import lent_bytes
 from kibi.eager.room import room_for
 from kibi.eager.tensors.interface import TensorInterface
-from kibi.errors import InputError, LimitError, PlanError
+from kibi.errors import InputError, PlanError
 from kibi.ir import Graph
 from kibi.planner import Plan, PlannedModel, validate
 from kibi.planner.ascii_map import print_memory_plan
@@ -35,15 +26,13 @@ from kibi.runtime.allocation import Request, allocated
 from kibi.runtime.arena import check_size, side_by_side
 from kibi.runtime.arguments import check_choices, check_kinds
 from kibi.runtime.given import Inputs, given_inputs, shown
+from kibi.runtime.inference import Inference, Observer
 from kibi.runtime.inputs import check_row
 from kibi.runtime.numbered import NumberedTensors, buffer_array
 from kibi.runtime.plan_choice import ChosenPlan, PlanOrigin, choose_plan
 from kibi.runtime.preallocated import find_tensor
 from kibi.runtime.profiling import Profiled
 from kibi.runtime.program import Program
-
-Observer = Callable[[int, Array], None]
-"""Called with a tensor's index and a copy of its elements when its last row has been made."""
 
 
 class Interpreter(NumberedTensors, Profiled):
@@ -107,9 +96,6 @@ class Interpreter(NumberedTensors, Profiled):
         self._joined: tuple[Plan, Plan] | None = None
         self._lock = Lock()
         self._is_allocated = False
-        self._is_stopped = False
-        self._position = 0
-        self._observed: dict[int, list[Array]] = {}
         if allocate:
             self.allocate()
 
@@ -247,6 +233,7 @@ class Interpreter(NumberedTensors, Profiled):
         registered = dict(self._preallocated)
         self._memory = allocated(Request(graph, plan, memory, guard, registered, self._context, self._handler))
         self._program = self._memory.program
+        self._inference = Inference(self._program, self._handler, self._times)
         self._is_allocated = True
         self._reset()
 
@@ -283,22 +270,18 @@ class Interpreter(NumberedTensors, Profiled):
             for index in graph.stored_inputs:
                 if index in self.tensors and index in arrays:
                     self.tensors[index].assign(arrays[index])
-            self._advance(observe)
+            self._inference.advance(observe)
             while (expected := self.expected_row) is not None:
                 number, row = expected
                 tensor = graph.tensors[graph.inputs[number]]
-                self._receive(arrays[tensor.index].reshape(tensor.type.rows, -1)[row], observe)
+                self._inference.receive(arrays[tensor.index].reshape(tensor.type.rows, -1)[row], observe)
             return self._outputs()
 
     @property
     def expected_row(self) -> tuple[int, int] | None:
         """The number of the input, and of its row, that `push_row` must get next; None when all rows were pushed."""
-        program = self._ready()
-        position = program.next_arrival(self._position)
-        if position == len(program.steps):
-            return None
-        node, row = program.plan.steps[position]
-        return program.graph.inputs.index(program.graph.nodes[node].outputs[0]), row
+        self._ready()
+        return self._inference.expected_row
 
     def push_row(self, row: Array, input: int = 0) -> None:  # noqa: A002 - the command line's word
         """Takes the next row of a stream input, and computes everything that can be computed before the one after it.
@@ -324,11 +307,11 @@ class Interpreter(NumberedTensors, Profiled):
         array = check_row(graph, input, row)
         with self._alone(), room_for(graph.source):
             array = self._kept(array)
-            if self._position == 0:
+            if not self._inference.is_under_way:
                 self._begin()
-                self._advance(None)
-            self._check_lease()
-            self._receive(array.reshape(-1), None)
+                self._inference.advance(None)
+            self._inference.check_lease()
+            self._inference.receive(array.reshape(-1), None)
 
     def invoke(self) -> list[Array]:
         """Runs one inference on the inputs that were set with `set_input` or `input`, or are in registered buffers.
@@ -344,7 +327,7 @@ class Interpreter(NumberedTensors, Profiled):
         expected, graph = self.expected_row, self._program.graph
         registered = self._registered_inputs()
         unset = [n for n, index in enumerate(graph.inputs) if n not in self._set and index not in registered]
-        if self._position == 0 and not unset:
+        if not self._inference.is_under_way and not unset:
             return self._infer(
                 given_inputs(graph, [self._set.get(n) for n in range(len(graph.inputs))], registered), None
             )
@@ -356,7 +339,7 @@ class Interpreter(NumberedTensors, Profiled):
             what = "row {1} of input {0} is missing".format(*expected)
             raise InputError(f"{graph.source} cannot finish: {what}. Hand it over with `push_row`, or set the inputs.")
         with self._alone(), room_for(graph.source):
-            self._check_lease()
+            self._inference.check_lease()
             return self._outputs()
 
     def reset(self) -> None:
@@ -366,8 +349,10 @@ class Interpreter(NumberedTensors, Profiled):
 
     def _reset(self) -> None:
         """Does the work of `reset`."""
-        self._position = 0
-        for index in self._program.graph.variables if self._is_allocated else ():
+        if not self._is_allocated:
+            return
+        self._inference.forget()
+        for index in self._program.graph.variables:
             tensor = self.tensors[index]
             tensor.write_bytes(0, self._program.graph.tensors[index].initial_bytes)
 
@@ -397,9 +382,8 @@ class Interpreter(NumberedTensors, Profiled):
         try:
             yield
         except BaseException:
-            self._position = 0
-            self._observed.clear()
-            self._forget_times()
+            if self._is_allocated:
+                self._inference.forget()
             raise
         finally:
             self._lock.release()
@@ -425,87 +409,14 @@ class Interpreter(NumberedTensors, Profiled):
         return self._program
 
     def _begin(self) -> None:
-        self._position = 0
-        self._is_stopped = False
-        self._observed.clear()
         self._keep(None)
-        self._program.begin()
-        if not self._program.graph.streamed_inputs:
-            self._handler.notify(InferenceStarted())
-
-    def _check_lease(self) -> None:
-        """Checks that no other interpreter has used the arena since the inference began.
-
-        Raises:
-            InputError: one has; the inference is forgotten.
-        """
-        other = self._program.arena.lease.taken_by
-        if other is not None:
-            self._handler.notify(ArenaTaken())
-            what = f"{other} has used the same arena since the inference began, so that its rows are lost"
-            raise InputError(
-                f"{self._given[0].source} cannot go on: {what}. Begin again with the first row, and end each inference before "
-                "another interpreter runs; or give each an arena of its own."
-            )
+        self._inference.begin()
 
     def _outputs(self) -> list[Array]:
-        self._position = 0
-        self._waits = self._is_stopped
-        if self._is_stopped:
-            self._handler.notify(MoreInputNeeded())
+        self._waits = self._inference.is_stopped
+        self._inference.end()
+        if self._waits:
             return []
-        self._handler.notify(InferenceEnded())
         outputs = [self.tensors[index].to_array() for index in self._program.graph.outputs]
         self._keep(outputs)
         return outputs
-
-    def _receive(self, row: Array, observe: Observer | None) -> None:
-        """Copies a row to its place, and computes until the next one is needed."""
-        self._timed(self._node, partial(self._program.steps[self._position].receive, row))
-        self._handler.notify(RowReceived())
-        self._done(observe)
-        self._advance(observe)
-
-    def _advance(self, observe: Observer | None) -> None:
-        """Runs steps until the caller must push a row, or to the end."""
-        steps = self._program.steps
-        while self._position < len(steps) and not steps[self._position].is_arrival:
-            step = steps[self._position]
-            try:
-                self._timed(self._node, step.run)
-            except LimitError:
-                self._position = 0
-                self._handler.notify(LoopTooLong())
-                raise
-            self._done(observe)
-            if step.ends:
-                self._is_stopped = True
-                self._position = len(steps)
-        self._tell_times()
-
-    @property
-    def _node(self) -> int:
-        """The node whose step is next."""
-        return self._program.plan.steps[self._position][0]
-
-    def _done(self, observe: Observer | None) -> None:
-        """Notes that a step has run."""
-        program, position = self._program, self._position
-        if observe is not None:
-            self._observe(position, observe)
-        program.arena.release(position)
-        self._position += 1
-        order = program.plan.steps
-        if self._position == len(order) or order[position][0] != order[self._position][0]:
-            program.arena.check(position)
-
-    def _observe(self, position: int, observe: Observer) -> None:
-        """Copies the rows that a step has made, because a tensor's first rows may be overwritten before its last is made."""
-        node, step = self._program.plan.steps[position]
-        view = self._program.graph.views[node]
-        for output, tensor in enumerate(view.outputs):
-            index = tensor.index
-            made = self._observed.setdefault(index, [])
-            made.extend(self.tensors[index].row(row).reshape(-1) for row in view.made_rows(step, output))
-            if step == view.steps - 1:
-                observe(index, np.concatenate(self._observed.pop(index)).reshape(tensor.type.shape))

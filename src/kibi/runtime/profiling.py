@@ -102,11 +102,42 @@ class Profiler:
         self._running = None
 
 
-class Profiled(ABC):
-    """Runs steps, and measures them where somebody asks."""
+class StepTimes:
+    """Runs steps, and measures them while a profile is being made.
+
+    Attributes:
+        profiler: what measures them; None: nobody asks.
+    """
 
     def __init__(self) -> None:
-        self._profiler: Profiler | None = None
+        self.profiler: Profiler | None = None
+
+    def run(self, node: int, work: Callable[[], None]) -> None:
+        """Does the work of a step of a node."""
+        profiler = self.profiler
+        if profiler is None:
+            work()
+            return
+        since = profiler.now()
+        work()
+        profiler.ran(node, since)
+
+    def tell(self) -> None:
+        """Tells of the steps that ran last."""
+        if self.profiler is not None:
+            self.profiler.flush()
+
+    def forget(self) -> None:
+        """Forgets the steps that ran last, after an error."""
+        if self.profiler is not None:
+            self.profiler.forget()
+
+
+class Profiled(ABC):
+    """Measures the steps of a model where somebody asks."""
+
+    def __init__(self) -> None:
+        self._times = StepTimes()
 
     @property
     @abstractmethod
@@ -132,7 +163,7 @@ class Profiled(ABC):
         for each in (clock, clock if on_operator is None else on_operator):
             if not callable(each):
                 raise InputError(f"{type(each).__name__} cannot be called. Give functions to `profile`.")
-        if self._profiler is not None:
+        if self._times.profiler is not None:
             raise InputError(f"{self.model.source}: another profile of this interpreter is being made. End it first.")
         profile = Profile()
 
@@ -141,28 +172,8 @@ class Profiled(ABC):
             if on_operator is not None:
                 on_operator(run)
 
-        self._profiler = Profiler(self.model, clock, tell)
+        self._times.profiler = Profiler(self.model, clock, tell)
         try:
             yield profile
         finally:
-            self._profiler = None
-
-    def _timed(self, node: int, work: Callable[[], None]) -> None:
-        """Does the work of a step of a node, and measures it if a profile is being made."""
-        profiler = self._profiler
-        if profiler is None:
-            work()
-            return
-        since = profiler.now()
-        work()
-        profiler.ran(node, since)
-
-    def _tell_times(self) -> None:
-        """Tells of the steps that ran last."""
-        if self._profiler is not None:
-            self._profiler.flush()
-
-    def _forget_times(self) -> None:
-        """Forgets the steps that ran last, after an error."""
-        if self._profiler is not None:
-            self._profiler.forget()
+            self._times.profiler = None

@@ -3,7 +3,8 @@
 import numpy as np
 
 from kibi.ir import KernelCall
-from kibi.kernels.params.convolution import Conv2D3x3x1Params, Conv2DS8Params
+from kibi.kernels.params.conv2d import Conv2DS8Params
+from kibi.kernels.params.conv2d_packed import Conv2D3x3x1Params
 from kibi.selection.convolution_call import blocks_distance
 from kibi.selection.normalized_sums import doubled, normalized_sums, side_by_side
 from kibi.selection.variant import Goal, Variant

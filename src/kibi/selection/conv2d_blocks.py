@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
-from kibi.kernels.params.convolution import Conv2DBlocksParams, Conv2DS8Params
+from kibi.kernels.params.conv2d import Conv2DS8Params
+from kibi.kernels.params.conv2d_packed import Conv2DBlocksParams
 from kibi.ops.windows.convolution_blocks import block_bytes, block_pixels, block_sizes
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words

@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array
 from kibi.ir import KernelCall
-from kibi.kernels.params.convolution import Conv2DColumnsParams, Conv2DS8Params
+from kibi.kernels.params.conv2d import Conv2DS8Params
+from kibi.kernels.params.conv2d_packed import Conv2DColumnsParams
 from kibi.ops.windows.convolution_blocks import block_sizes, shared_columns
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kibi.ir import KernelCall
-from kibi.kernels.params.convolution import Conv2DS8Params
+from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.ops.overlap import least_distance
 from kibi.ops.windows.convolution_blocks import blocks_scratch_bytes
 from kibi.ops.windows.window import Window

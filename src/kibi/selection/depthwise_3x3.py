@@ -1,7 +1,7 @@
 """DEPTHWISE_CONV_2D with windows of three by three, four channels at a time."""
 
 from kibi.ir import KernelCall
-from kibi.kernels.params.convolution import Depthwise3x3Params
+from kibi.kernels.params.depthwise_conv2d import Depthwise3x3Params
 from kibi.selection.depthwise_blocks import Depthwise, blocks_of, depthwise, one_tap, packed, two_taps
 from kibi.selection.variant import Goal, Variant
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
-from kibi.kernels.params.convolution import DepthwiseS8Params
+from kibi.kernels.params.depthwise_conv2d import DepthwiseS8Params
 from kibi.quant import requantize
 from kibi.selection.normalized_sums import doubled, normalized_sums, side_by_side
 from kibi.selection.sums import MOST_SIZE, SimpleSums

@@ -1,7 +1,7 @@
 """DEPTHWISE_CONV_2D with any window, four channels at a time."""
 
 from kibi.ir import KernelCall
-from kibi.kernels.params.convolution import DepthwiseColumnsParams
+from kibi.kernels.params.depthwise_conv2d import DepthwiseColumnsParams
 from kibi.selection.depthwise_blocks import blocks_of, depthwise, one_tap, packed, two_taps
 from kibi.selection.variant import Goal, Variant
 

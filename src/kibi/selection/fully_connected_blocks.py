@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array
 from kibi.ir import KernelCall
-from kibi.kernels.params.convolution import Conv2DS8Params
+from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.fully_connected import FullyConnectedBlocksParams, FullyConnectedS8Params
 from kibi.ops.overlap import least_distance
 from kibi.quant import wrap_s32

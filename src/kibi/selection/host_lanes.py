@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array
 from kibi.ir import KernelCall
 from kibi.kernels.params.binary import AddLanesParams, ScaledSumParams
-from kibi.kernels.params.convolution import Conv2DLanesParams, Conv2DS8Params, DepthwiseLanesParams, DepthwiseS8Params
+from kibi.kernels.params.conv2d import Conv2DS8Params
+from kibi.kernels.params.convolution_lanes import Conv2DLanesParams, DepthwiseLanesParams
+from kibi.kernels.params.depthwise_conv2d import DepthwiseS8Params
 from kibi.kernels.params.fully_connected import FullyConnectedS8Params
 from kibi.selection.variant import Goal, Variant
 

@@ -38,7 +38,7 @@ static int is_reduced(const kibi_tensor_type *made, const kibi_tensor_type *from
     return at == made->rank;
 }
 
-/* The ways of the input's elements: those in front of a row and those inside it are two nested loops each, outer ones first. */
+/* Describes the input as four nested loops, the outermost first: two over the axes before a row, two over the axes inside it. */
 static void find_loops(kibi_reduction_params *loops, const kibi_tensor_type *type, unsigned axes)
 {
     int32_t sizes[4] = {1, 1, 1, 1};
@@ -91,6 +91,18 @@ static int is_reduction(reduction *r, const kibi_tensor *output, const kibi_tens
     return 1;
 }
 
+/* Finds the reduction of a call's tensors and axes; else reports what is wrong with them. */
+static kibi_status find_reduction(reduction *r, const kibi_context *context, kibi_tensor *output, kibi_tensor *input,
+                                  const uint8_t *axes, unsigned count)
+{
+    kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    if (flaw == KIBI_OK && !is_reduction(r, output, input, axes, count)) {
+        flaw = axes == NULL && count != 0 ? KIBI_ERROR_NULL : KIBI_ERROR_ARGUMENT;
+        (void)kibi_fail(context->handler, flaw); /* returns `flaw`, which compilers cannot know */
+    }
+    return flaw;
+}
+
 /* Adds up row after row. The output is held while the last one is added. */
 static kibi_status reduce(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, kernel call, const void *params)
 {
@@ -120,11 +132,6 @@ static kibi_status reduce(const kibi_context *context, kibi_tensor *output, kibi
     return kibi_end(&work);
 }
 
-static kibi_status refuse(const kibi_context *context, const uint8_t *axes, unsigned count)
-{
-    return kibi_fail(context->handler, axes == NULL && count != 0 ? KIBI_ERROR_NULL : KIBI_ERROR_ARGUMENT);
-}
-
 /* Sums and means of int8: scaled once, by a factor with 1 / divisor in it. */
 static kibi_status scaled(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const reduction *r, int32_t divisor)
 {
@@ -135,7 +142,7 @@ static kibi_status scaled(const kibi_context *context, kibi_tensor *output, kibi
         r->loops.steps, r->loops.output_elements, 0, 0, 0, 0};
     int32_t shift = 0;
     if (!kibi_multiplier_of((double)from->scale / (double)to->scale, &params.multiplier, &params.shift)) {
-        return refuse(context, NULL, 0);
+        return kibi_fail(context->handler, KIBI_ERROR_ARGUMENT);
     }
     /* Source of the rule: TFLM, reference/reduce.h, QuantizedMeanOrSum. */
     while (shift < 31 + params.shift && divisor >> shift > 1) {
@@ -150,13 +157,10 @@ static kibi_status scaled(const kibi_context *context, kibi_tensor *output, kibi
 
 kibi_status kibi_op_sum(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes, unsigned count)
 {
-    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    reduction r;
+    const kibi_status flaw = find_reduction(&r, context, output, input, axes, count);
     if (flaw != KIBI_OK) {
         return flaw;
-    }
-    reduction r;
-    if (!is_reduction(&r, output, input, axes, count)) {
-        return refuse(context, axes, count);
     }
     return input->type->dtype == KIBI_TYPE_F32 ? reduce(context, output, input, call_sum_f32, &r.loops)
                                                : scaled(context, output, input, &r, 1);
@@ -164,13 +168,10 @@ kibi_status kibi_op_sum(const kibi_context *context, kibi_tensor *output, kibi_t
 
 kibi_status kibi_op_mean(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes, unsigned count)
 {
-    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
+    reduction r;
+    const kibi_status flaw = find_reduction(&r, context, output, input, axes, count);
     if (flaw != KIBI_OK) {
         return flaw;
-    }
-    reduction r;
-    if (!is_reduction(&r, output, input, axes, count)) {
-        return refuse(context, axes, count);
     }
     if (input->type->dtype == KIBI_TYPE_F32) {
         const kibi_mean_f32_params params = {
@@ -184,38 +185,31 @@ kibi_status kibi_op_mean(const kibi_context *context, kibi_tensor *output, kibi_
 static kibi_status extreme(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes,
                            unsigned count, int32_t is_max)
 {
+    reduction r;
+    const kibi_status flaw = find_reduction(&r, context, output, input, axes, count);
+    if (flaw != KIBI_OK) {
+        return flaw;
+    }
     const kibi_channel *const from = input->type->quantization;
     const kibi_channel *const to = output->type->quantization;
-    reduction r;
-    if (!is_reduction(&r, output, input, axes, count) ||
-        (input->type->dtype == KIBI_TYPE_S8 && (from->scale != to->scale || from->zero_point != to->zero_point))) {
-        return refuse(context, axes, count);
+    if (input->type->dtype == KIBI_TYPE_S8 && (from->scale != to->scale || from->zero_point != to->zero_point)) {
+        return kibi_fail(context->handler, KIBI_ERROR_ARGUMENT);
     }
-    {
-        const kibi_reduce_extreme_params params = {
-            r.loops.size1, r.loops.size2, r.loops.size3, r.loops.step0, r.loops.step1, r.loops.step2, r.loops.step3,
-            r.loops.steps, r.loops.output_elements, is_max};
-        return reduce(context, output, input,
-                      input->type->dtype == KIBI_TYPE_F32 ? call_reduce_extreme_f32 : call_reduce_extreme_s8, &params);
-    }
+    const kibi_reduce_extreme_params params = {
+        r.loops.size1, r.loops.size2, r.loops.size3, r.loops.step0, r.loops.step1, r.loops.step2, r.loops.step3,
+        r.loops.steps, r.loops.output_elements, is_max};
+    return reduce(context, output, input,
+                  input->type->dtype == KIBI_TYPE_F32 ? call_reduce_extreme_f32 : call_reduce_extreme_s8, &params);
 }
 
 kibi_status kibi_op_reduce_max(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes,
                                unsigned count)
 {
-    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
-    if (flaw != KIBI_OK) {
-        return flaw;
-    }
     return extreme(context, output, input, axes, count, 1);
 }
 
 kibi_status kibi_op_reduce_min(const kibi_context *context, kibi_tensor *output, kibi_tensor *input, const uint8_t *axes,
                                unsigned count)
 {
-    const kibi_status flaw = kibi_operands(context, 2, 2, (kibi_tensor *const[]){output, input});
-    if (flaw != KIBI_OK) {
-        return flaw;
-    }
     return extreme(context, output, input, axes, count, 0);
 }

@@ -9,7 +9,10 @@ from types import MappingProxyType
 from kibi.kernels.params import (
     binary,
     control,
-    convolution,
+    conv2d,
+    conv2d_packed,
+    convolution_lanes,
+    depthwise_conv2d,
     detection,
     fully_connected,
     movement,
@@ -19,13 +22,14 @@ from kibi.kernels.params import (
     reductions,
     resize,
     signal,
+    transpose_conv,
     unary,
 )
 from kibi.kernels.params.description import Field, FieldKind, Params, array, number, subgraph
 
 _FAMILIES = (
-    binary, control, convolution, detection, fully_connected, movement, normalization, pooling, recurrent, reductions,
-    resize, signal, unary,
+    binary, control, convolution_lanes, conv2d, conv2d_packed, depthwise_conv2d, transpose_conv, detection,
+    fully_connected, movement, normalization, pooling, recurrent, reductions, resize, signal, unary,
 )  # fmt: skip
 PARAMS: Mapping[str, type[Params]] = MappingProxyType(
     {

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import Accumulation, KernelCall, NodeView, OperatorError, Rows
-from kibi.kernels.params.convolution import Conv2DF32Params
+from kibi.kernels.params.conv2d import Conv2DF32Params
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
 from kibi.ops.overlap import grouped_distance

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.ir.codebook import Codebook
-from kibi.kernels.params.convolution import Conv2DCodebookParams, Conv2DS8Params, Conv2DS16Params
+from kibi.kernels.params.conv2d import Conv2DS8Params, Conv2DS16Params
+from kibi.kernels.params.conv2d_packed import Conv2DCodebookParams
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.overlap import convolution_distance, grouped_distance

@@ -8,7 +8,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
-from kibi.kernels.params.convolution import DepthwiseF32Params, DepthwiseS8Params, DepthwiseS16Params
+from kibi.kernels.params.depthwise_conv2d import DepthwiseF32Params, DepthwiseS8Params, DepthwiseS16Params
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.overlap import multiplied_distance, window_distance

@@ -8,8 +8,9 @@ static const kibi_file_header *header_of(const kibi_model *model)
     return (const kibi_file_header *)(const void *)model->file;
 }
 
-/* The word, as far as it differs from that of this model: 0, or bits of the inputs that were handed over, while the bytes are its
- * own. The file's digest tells models apart that were in one struct. */
+/* Returns the bits in which the word differs from this model's number, and sets `*word` to the word's address. While the bytes are
+ * this model's, these are the bits of the inputs that were handed over, and no others. The file's digest is part of the number: it
+ * tells models apart that one struct held one after the other. */
 static KIBI_NOINLINE uint32_t differs(const kibi_model *model, uint32_t **word)
 {
     const kibi_file_header *const header = header_of(model);
@@ -18,7 +19,8 @@ static KIBI_NOINLINE uint32_t differs(const kibi_model *model, uint32_t **word)
     return **word ^ (uint32_t)(uintptr_t)model * 2654435761u ^ digest; /* an odd factor spreads addresses over all bits */
 }
 
-/* Bits of the inputs that the caller writes into the arena; from the 17th on, inputs share bits. `index`: that of one of them. */
+/* Returns a bit for each input that the caller writes into the arena; from the 17th on, inputs share bits. Sets `*of_index` to the
+ * bit of input `index`, or to 0 if the caller does not write it there. */
 static KIBI_NOINLINE uint32_t bits_of(const kibi_model *model, unsigned index, uint32_t *of_index)
 {
     const kibi_file_header *const header = header_of(model);

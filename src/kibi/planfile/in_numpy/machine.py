@@ -206,6 +206,8 @@ def _receive(run: _Running, node: Node, each: FileRun, rows: Iterator[Bytes]) ->
 
 def _store(place: Array, data: Bytes) -> None:
     """Writes what the caller gives."""
-    if not place.flags.writeable or len(place) != len(data):
-        raise wrong("an input has another size than its tensor, or lies in the file")
+    if not place.flags.writeable:
+        raise wrong("an input's bytes are in the file, where nobody can write them")
+    if len(place) != len(data):
+        raise wrong(f"an input has {len(data)} bytes, and the file has room for {len(place)}")
     place[:] = data

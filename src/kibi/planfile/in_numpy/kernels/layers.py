@@ -136,7 +136,7 @@ def _matrix(
     for row in range(rows):
         pointer, element = at[0] + row * row_pointers, at[1] + row * row_step
         if column_pointers == 0:
-            # All of a row of the matrix are behind one pointer.
+            # One pointer leads to all elements of this row of the matrix.
             end = element + (columns - 1) * column_step + 1
             found[row] = call.row(pointer, end, kind.numpy.str)[element + np.arange(columns) * column_step]
             continue

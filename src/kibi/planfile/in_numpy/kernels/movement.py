@@ -124,7 +124,10 @@ def strided_copy(call: Call) -> None:
 
 @kernel("kibi_gather_any")
 def gather(call: Call) -> None:
-    """GATHER, GATHER_ND and EMBEDDING_LOOKUP: items of a table, by computed numbers; zeros where there is none."""
+    """GATHER, GATHER_ND and EMBEDDING_LOOKUP: copies the items of a table that computed numbers name.
+
+    An item is zeros if the table does not have its number.
+    """
     p = call.numbers
     count = p.batches * p.lookups * p.depth
     given = range(p.numbers, p.numbers - (-count // p.number_row_elements))

@@ -100,7 +100,10 @@ def _of_blocks(call: Call) -> Unpacked:
 
 
 def _of_columns(call: Call) -> Unpacked:
-    """Pass after pass over rows and input channels: in each all pairs of channels, with what is theirs."""
+    """Passes over rows and input channels, each with some weights of all pairs of channels.
+
+    In the first pass, a pair's sums start from the two numbers before its weights. In the last pass, its scaling comes after them.
+    """
     p = call.numbers
     pairs, passes = (
         -(-p.output_channels // 2),
@@ -113,12 +116,12 @@ def _of_columns(call: Call) -> Unpacked:
     place = 0
     for number in range(passes):
         ky, c = divmod(number * p.rows_at_once * p.channels_at_once, p.input_channels)
-        front, behind = 2 * (number == 0), 3 * (number == passes - 1)
-        part = stream[place : place + pairs * (front + each + behind)].reshape(pairs, -1)
+        start_words, scaling_words = 2 * (number == 0), 3 * (number == passes - 1)
+        part = stream[place : place + pairs * (start_words + each + scaling_words)].reshape(pairs, -1)
         place += part.size
-        starts = part[:, :front] if front else starts
-        scaling = part[:, front + each :] if behind else scaling
-        words = part[:, front : front + each].reshape(pairs, p.rows_at_once, p.channels_at_once // 4, 3, 2)
+        starts = part[:, :start_words] if start_words else starts
+        scaling = part[:, start_words + each :] if scaling_words else scaling
+        words = part[:, start_words : start_words + each].reshape(pairs, p.rows_at_once, p.channels_at_once // 4, 3, 2)
         fours = _packed_pairs(words).transpose(0, 4, 1, 3, 2, 5)
         rows, channels = slice(ky, ky + p.rows_at_once), slice(c, c + p.channels_at_once)
         weights[:, :, rows, :, channels] = fours.reshape(pairs, 2, p.rows_at_once, 3, p.channels_at_once)
@@ -208,9 +211,9 @@ def _of_vector_blocks(call: Call) -> Unpacked:
     pairs = -(-p.output_channels // 2)
     words = call.array("filter", 2 * pairs * (1 + fours))
     eights = p.output_channels // 8 * 8
-    front = words[: eights * (1 + fours)].reshape(-1, 1 + fours, 8)
-    rest = words[eights * (1 + fours) :].reshape(-1, 1 + fours, 2)
-    each = np.concatenate([part.transpose(0, 2, 1).reshape(-1, 1 + fours) for part in (front, rest)])
+    by_eight = words[: eights * (1 + fours)].reshape(-1, 1 + fours, 8)
+    by_two = words[eights * (1 + fours) :].reshape(-1, 1 + fours, 2)
+    each = np.concatenate([part.transpose(0, 2, 1).reshape(-1, 1 + fours) for part in (by_eight, by_two)])
     found = _packed_pairs(each[:, 1:])
     weights = found.reshape(2 * pairs, p.pieces, -1)[..., : p.piece].reshape(2 * pairs, -1)
     step = p.scale_step // 4

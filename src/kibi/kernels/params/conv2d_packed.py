@@ -1,0 +1,268 @@
+"""Parameters of the kernels of CONV_2D whose filters are packed: for certain windows and processors, or as a codebook."""
+
+from types import MappingProxyType
+
+from kibi.dtypes import Array, DType
+from kibi.kernels.params.description import Params, array, number
+
+
+class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
+    """CONV_2D of s8 with a window of three by three on one input channel."""
+
+    channels: Array = array(
+        DType.S32,
+        "[output_channels][8]: a bias, which includes -input_zero_point * the sum of the channel's filter; five words "
+        "with the nine weights, row after row, in pairs, the first of a pair in the lower half; the doubled "
+        "multiplier minus 2**32, where the multiplier is 2**30 … 2**31 - 1; ~shift, where the shift is to the right "
+        "by at least 1",
+        is_packed=True,
+    )
+    input_width: int = number(DType.S32)
+    input_zero_point: int = number(DType.S32, "-128 … 127")
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32, "-128 … 127")
+    activation_min: int = number(DType.S32, "-128 … 127")
+    activation_max: int = number(DType.S32, "-128 … 127")
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(output_width, min(output_channels, stride)))
+        require: (output_width - 1) * stride <= 2**30
+        require: 0 <= pad <= 2**30
+        array channels: 8 * output_channels
+        input: 3 x input_width
+        output: output_width * output_channels
+    """
+
+
+class Conv2DBlocksParams(Params, kernels=("kibi_conv2d_s8_blocks",)):
+    """CONV_2D of s8 in blocks of two channels and two to four pixels."""
+
+    filter: Array = array(
+        DType.S32,
+        "[pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, in the order in which "
+        "kibi_packed_pairs_s8.h adds them up; zeros follow a window's last element, and fill the channel after an odd last "
+        "one. Where the number of input channels is not a multiple of four, the whole fours of each of a window's "
+        "rows come first, then the rests of all rows, side by side",
+        is_packed=True,
+    )
+    channels: Array = array(
+        DType.S32,
+        "[pairs of channels][5]: the numbers from which both sums start, both multipliers, and ~shift of both in the "
+        "two lowest bytes. A sum starts from 256 times the bias, which includes -input_zero_point * the sum of the "
+        "channel's filter, minus 127 times the sum of the channel's second weights. Shifts are to the right by at "
+        "least 1, and no true sum reaches 2**23 in magnitude",
+        is_packed=True,
+    )
+    padding: Array = array(
+        DType.S8,
+        "the input's zero point, once for each element of the most neighbouring columns of a window that are outside "
+        "the input",
+    )
+    input_width: int = number(DType.S16)
+    input_channels: int = number(DType.S16)
+    output_width: int = number(DType.S16, "at least 2")
+    output_channels: int = number(DType.S16)
+    output_zero_point: int = number(DType.S16)
+    activation_min: int = number(DType.S16, "-128 … 127")
+    activation_max: int = number(DType.S16)
+    kernel_rows: int = number(DType.S16)
+    kernel_width: int = number(DType.S16)
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S16, "across")
+    pad: int = number(DType.S16, "columns of padding before the first input column")
+    pixels: int = number(
+        DType.S16,
+        "4: blocks of four pixels, and of three and two for the rest; 3: blocks of three, and of two for the rest; 2: "
+        "blocks of two, where the output's width is even",
+    )
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
+            min(kernel_width, min(stride, dilation)))))))
+        require: 2 <= output_width
+        require: 2 <= pixels <= 4
+        require: output_width - output_width // 2 * 2 <= pixels - 2
+        require: 0 <= pad
+        array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
+        array channels: 5 * ceil(output_channels, 2)
+        array padding: max(1, max(0, 2 - dilation) * max(pad, (output_width - 1) * stride - pad + kernel_width - \
+            input_width)) * input_channels
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+        scratch: pixels * ceil(kernel_rows * kernel_width * input_channels, 4) * 4 * (2 + min(1, input_channels - \
+            input_channels // 4 * 4)) aligned 4
+    """
+    parts = MappingProxyType(
+        {
+            "KIBI_CONV2D_BLOCKS_OF_4": ("pixels <= 3",),
+            "KIBI_CONV2D_BLOCKS_OF_3": ("(pixels - 2) * (4 - pixels + output_width - output_width // 4 * 4) <= 0",),
+            "KIBI_CONV2D_BLOCKS_OF_2": (
+                "3 <= pixels",
+                "(4 - pixels) * (output_width - output_width // 3 * 3) <= 0",
+                "(pixels - 3) * (output_width - output_width // 4 * 4) * (3 - output_width + output_width // 4 * 4) <= 0",
+            ),
+            "KIBI_CONV2D_BLOCKS_AT_EDGES": (
+                "max(pad, dilation - 1) <= 0",
+                "(output_width - 1) * stride - pad + (kernel_width - 1) * dilation < input_width",
+            ),
+            "KIBI_CONV2D_BLOCKS_OF_BYTES": ("input_channels == input_channels // 4 * 4",),
+            "KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",),
+        }
+    )
+
+
+class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
+    """CONV_2D of s8 with a kernel three columns wide, in blocks of pixels that share the columns they read."""
+
+    stream: Array = array(
+        DType.S32,
+        "what the kernel reads, in order: for each pass over the kernel's rows and the input's channels, and in it "
+        "for each pair of output channels: in the first pass the numbers from which both sums start; the weights of "
+        "the pass, as [rows_at_once][groups of four of channels_at_once][3][2] words of four weights in packed pairs, in "
+        "the order in which kibi_packed_pairs_s8.h adds them up; in the last pass ~shift of both in the two lowest bytes, "
+        "and both multipliers. Everything is 0 for the channel after an odd last one. A sum starts from 256 times the "
+        "bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of the "
+        "channel's second weights. Shifts are to the right by at least 1, and no true sum reaches 2**23 in magnitude",
+        is_packed=True,
+    )
+    padding: Array = array(DType.S8, "the input's zero point, once for each input channel")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32, "a multiple of 4")
+    output_width: int = number(DType.S32, "at least 2")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32, "-128 … 127")
+    activation_max: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    rows_at_once: int = number(DType.S32, "kernel rows in one pass: all, or 1")
+    channels_at_once: int = number(
+        DType.S32, "input channels in one pass: all, or, of one row, a multiple of 4 that divides them"
+    )
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    pixels: int = number(
+        DType.S32,
+        "3: blocks of three pixels, and of two where one or two times two are left; 2: blocks of two, where the "
+        "output's width is even",
+    )
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_channels, min(kernel_rows, min(rows_at_once, \
+            channels_at_once)))))
+        require: 2 <= output_width
+        require: 2 <= pixels <= 3
+        require: output_width - output_width // 2 * 2 <= pixels - 2
+        require: 0 <= pad <= 2**20
+        require: output_width <= 2**20
+        require: input_channels == input_channels // channels_at_once * channels_at_once
+        require: channels_at_once == channels_at_once // 4 * 4
+        require: kernel_rows == kernel_rows // rows_at_once * rows_at_once
+        require: (rows_at_once - 1) * (input_channels - channels_at_once) == 0
+        array stream: ceil(output_channels, 2) * (kernel_rows * input_channels // 4 * 6 + 5)
+        array padding: input_channels
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+        scratch: 2 * (pixels + 2) * rows_at_once * channels_at_once aligned 4
+        scratch: 2 * (pixels + 2) * rows_at_once * channels_at_once \
+            + min(1, kernel_rows * input_channels - rows_at_once * channels_at_once) * 24 * ceil(output_channels, 2) aligned 4
+    """
+    parts = MappingProxyType({"KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",)})
+
+
+class Conv2DCodebookParams(Params, kernels=("kibi_conv2d_s8_codebook",)):
+    """CONV_2D of s8 with a filter of indices into tables."""
+
+    indices: Array = array(
+        DType.S8,
+        "of [output_channels][kernel_rows][kernel_width][input_channels] values, packed as kibi_codebook_s8.h says",
+    )
+    tables: Array = array(DType.S8, "the values of each channel, or those that all channels share")
+    bias: Array = array(
+        DType.S32, "[output_channels], which includes -input_zero_point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 30")
+    padding: Array = array(
+        DType.S8,
+        "the input's zero point, once for each element of the most neighbouring columns of a window that are outside "
+        "the input",
+    )
+    bits: int = number(DType.S32, "bits of an index, 1 … 7")
+    values: int = number(DType.S32, "values from one channel's table to the next; 0: all channels share one table")
+    at_once: int = number(DType.S32, "output channels whose filters are decoded together")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    uses_im2col: int = number(
+        DType.S32, "1: the kernel copies windows into scratch, two at a time; 0: it reads them in place"
+    )
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
+            min(kernel_width, min(stride, min(dilation, at_once))))))))
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad <= 2**30
+        require: 0 <= uses_im2col <= 1
+        require: 0 <= values
+        array indices: ceil(output_channels * kernel_rows * kernel_width * input_channels * bits, 8)
+        array tables: (output_channels - 1) * values + power(bits)
+        array padding: max(1, max(0, 2 - dilation) * max(pad, (output_width - 1) * stride - pad + kernel_width - \
+            input_width)) * input_channels
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+        scratch: (at_once + uses_im2col * min(2, output_width)) * kernel_rows * kernel_width * input_channels + \
+            at_once * output_width
+    """
+
+
+class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
+    """CONV_2D of s8 with a kernel three columns wide, by Winograd's F(2,3) in exact integers: two pixels from four products."""
+
+    stream: Array = array(
+        DType.S32,
+        "what the kernel reads, in order, for each pair of channels: both biases, doubled; the sums a + b + c, then "
+        "the differences a - b + c of the kernel's columns a, b, c; 2 * c; the scaling; 2 * a; and the scaling again. "
+        "Weights are [kernel_rows][groups of four input channels][2][2] words, with the elements 0 and 2 of a group "
+        "in the halves of the first, 1 and 3 in those of the second. The scaling is ~shift of both channels in the "
+        "two lowest bytes of a word, and both multipliers. Everything is 0 for the channel after an odd last one. The "
+        "bias includes -input_zero_point * the sum of the channel's filter. Shifts are to the right by at least 1, "
+        "and no sum reaches 2**30 in magnitude",
+        is_packed=True,
+    )
+    padding: Array = array(DType.S8, "the input's zero point, once for each input channel")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32, "a multiple of 4")
+    output_width: int = number(DType.S32, "at least 3")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32, "-128 … 127")
+    activation_max: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    tiles: int = number(
+        DType.S32,
+        "3: blocks of three tiles of two pixels, and of two tiles where two or four are left; 2: blocks of two tiles, "
+        "where the number of tiles is even",
+    )
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_channels, kernel_rows)))
+        require: 3 <= output_width
+        require: 2 <= tiles <= 3
+        require: ceil(output_width, 2) - ceil(output_width, 2) // 2 * 2 <= tiles - 2
+        require: 0 <= pad <= 2**20
+        require: output_width <= 2**20
+        require: input_channels == input_channels // 4 * 4
+        array stream: ceil(output_channels, 2) * (kernel_rows * input_channels * 4 + 8)
+        array padding: input_channels
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+        scratch: 8 * tiles * kernel_rows * input_channels aligned 4
+    """
+    parts = MappingProxyType({"KIBI_CONV2D_WINOGRAD_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",)})

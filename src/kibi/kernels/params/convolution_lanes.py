@@ -1,0 +1,80 @@
+"""Parameters of the kernels of CONV_2D and DEPTHWISE_CONV_2D that compute sixteen channels at once in vectors of this machine."""
+
+from kibi.dtypes import Array, DType
+from kibi.kernels.params.description import Params, array, number
+
+
+class Conv2DLanesParams(Params, kernels=("kibi_conv2d_s8_lanes",)):
+    """CONV_2D of s8, or FULLY_CONNECTED as one, sixteen channels at once in vectors of this machine."""
+
+    filter: Array = array(DType.S8, "[channels / 16][elements / 2][16][2]")
+    bias: Array = array(DType.S32, "[channels], which includes -input_zero_point * the sum of the channel's filter")
+    multiplier: Array = array(DType.S32, "[channels], 0 … 2**31 - 1")
+    left: Array = array(DType.S32, "[channels], 0 … 30: the sum is shifted to the left")
+    right: Array = array(
+        DType.S32, "[channels], 0 … 31: the product with the multiplier is shifted to the right, and rounded"
+    )
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    input_zero_point: int = number(DType.S32, "-128 … 127")
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, kernel_rows))))
+        require: 1 <= min(kernel_width, min(stride, dilation))
+        require: kernel_rows * kernel_width * input_channels <= 4096
+        array filter: ceil(output_channels, 16) * 16 * ceil(kernel_rows * kernel_width * input_channels, 2) * 2
+        array bias: ceil(output_channels, 16) * 16
+        array multiplier: ceil(output_channels, 16) * 16 in 0 … 2**31 - 1
+        array left: ceil(output_channels, 16) * 16 in 0 … 30
+        array right: ceil(output_channels, 16) * 16 in 0 … 31
+        require: 0 <= pad <= 2**20
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+    """
+
+
+class DepthwiseLanesParams(Params, kernels=("kibi_depthwise_conv2d_s8_lanes",)):
+    """DEPTHWISE_CONV_2D of s8 with multiplier 1, sixteen channels at once in vectors of this machine."""
+
+    filter: Array = array(DType.S8, "[channels / 16][kernel_rows][kernel_width][16]")
+    bias: Array = array(DType.S32, "[channels], which includes -input_zero_point * the sum of the channel's filter")
+    multiplier: Array = array(DType.S32, "[channels], 0 … 2**31 - 1")
+    left: Array = array(DType.S32, "[channels], 0 … 30: the sum is shifted to the left")
+    right: Array = array(
+        DType.S32, "[channels], 0 … 31: the product with the multiplier is shifted to the right, and rounded"
+    )
+    input_width: int = number(DType.S32)
+    channels: int = number(DType.S32)
+    input_zero_point: int = number(DType.S32, "-128 … 127")
+    output_width: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(channels, min(output_width, kernel_rows)))
+        require: 1 <= min(kernel_width, min(stride, dilation))
+        array filter: ceil(channels, 16) * 16 * kernel_rows * kernel_width
+        array bias: ceil(channels, 16) * 16
+        array multiplier: ceil(channels, 16) * 16 in 0 … 2**31 - 1
+        array left: ceil(channels, 16) * 16 in 0 … 30
+        array right: ceil(channels, 16) * 16 in 0 … 31
+        require: 0 <= pad <= 2**20
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        input: kernel_rows x input_width * channels
+        output: output_width * channels
+    """

@@ -1,0 +1,162 @@
+"""Parameters of the kernels of DEPTHWISE_CONV_2D."""
+
+from kibi.dtypes import Array, DType
+from kibi.kernels.params.description import Params, array, number
+
+
+class DepthwiseF32Params(Params, kernels=("kibi_depthwise_conv2d_f32",)):
+    """DEPTHWISE_CONV_2D of f32."""
+
+    filter: Array = array(DType.F32, "[kernel_rows][kernel_width][input_channels * depth_multiplier]")
+    bias: Array = array(DType.F32, "[input_channels * depth_multiplier]")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    depth_multiplier: int = number(DType.S32, "output channels that read an input channel")
+    output_width: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride and the dilation of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    activation_min: float = number(DType.F32)
+    activation_max: float = number(DType.F32)
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(depth_multiplier, min(output_width, min(kernel_rows, \
+            min(kernel_width, min(stride, dilation)))))))
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad <= 2**30
+        input: kernel_rows x input_width * input_channels or null
+        output: output_width * input_channels * depth_multiplier
+    """
+
+
+class DepthwiseS16Params(Params, kernels=("kibi_depthwise_conv2d_s16",)):
+    """DEPTHWISE_CONV_2D of s16 elements and s8 weights."""
+
+    filter: Array = array(DType.S8, "[kernel_rows][kernel_width][input_channels * depth_multiplier]")
+    bias: Array = array(DType.S64, "[input_channels * depth_multiplier], below 2**46 in magnitude")
+    multiplier: Array = array(DType.S32, "[input_channels * depth_multiplier], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[input_channels * depth_multiplier], -31 … 7 where is_wide, else -31 … 30")
+    is_wide: int = number(
+        DType.S32, "1: sums have 64 bits and are rounded once; 0: they have 32 bits and are rounded twice"
+    )
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    depth_multiplier: int = number(DType.S32, "output channels that read an input channel")
+    output_width: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride and the dilation of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(depth_multiplier, min(output_width, min(kernel_rows, \
+            min(kernel_width, min(stride, dilation)))))))
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad <= 2**30
+        require: 0 <= is_wide <= 1
+        require: -31 <= least(shift, 0, 1)
+        require: most(shift, 0, 1) <= 30 - 23 * is_wide
+        input: kernel_rows x input_width * input_channels or null
+        output: output_width * input_channels * depth_multiplier
+    """
+
+
+class DepthwiseS8Params(Params, kernels=("kibi_depthwise_conv2d_s8",)):
+    """DEPTHWISE_CONV_2D of s8 with multiplier 1."""
+
+    filter: Array = array(DType.S8, "[kernel_rows][kernel_width][channels]")
+    bias: Array = array(DType.S32, "[channels], which includes -input_zero_point * the sum of the channel's filter")
+    multiplier: Array = array(DType.S32, "[channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[channels], -31 … 30")
+    input_width: int = number(DType.S32)
+    channels: int = number(DType.S32)
+    input_zero_point: int = number(DType.S32, "-128 … 127")
+    output_width: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(channels, min(output_width, min(kernel_rows, min(kernel_width, min(stride, \
+            dilation))))))
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad <= 2**30
+        input: kernel_rows x input_width * channels
+        output: output_width * channels
+    """
+
+
+class Depthwise3x3Params(
+    Params,
+    struct="kibi_depthwise_conv2d_s8_3x3_params",
+    kernels=("kibi_depthwise_conv2d_s8_3x3", "kibi_depthwise_conv2d_s8_3x3_relu"),
+):
+    """DEPTHWISE_CONV_2D of s8 with multiplier 1 and a window of three by three, four channels at a time."""
+
+    blocks: Array = array(
+        DType.S32,
+        "[blocks of four channels][30]; the kernel's header describes a block. Where the number of channels is not a "
+        "multiple of four, the last block has the last four, some of which the block before it has, too",
+        is_packed=True,
+    )
+    input_width: int = number(DType.S16)
+    channels: int = number(DType.S16, "at least 4")
+    input_zero_point: int = number(DType.S16, "-128 … 127")
+    output_width: int = number(DType.S16)
+    output_zero_point: int = number(DType.S16, "-128 … 127")
+    activation_min: int = number(DType.S16, "-128 … 127")
+    activation_max: int = number(DType.S16, "-128 … 127")
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S16, "across")
+    pad: int = number(
+        DType.S16, "columns of padding before the first input column; the middle of every window is inside the input"
+    )
+    contract = """
+        require: 1 <= min(input_width, min(output_width, min(stride, dilation)))
+        require: 4 <= channels
+        require: 0 <= pad <= dilation
+        require: (output_width - 1) * stride - pad + dilation < input_width
+        array blocks: 30 * ceil(channels, 4)
+        input: 3 x input_width * channels
+        output: output_width * channels
+    """
+
+
+class DepthwiseColumnsParams(Params, kernels=("kibi_depthwise_conv2d_s8_columns",)):
+    """DEPTHWISE_CONV_2D of s8 with multiplier 1 and any window, four channels at a time."""
+
+    blocks: Array = array(
+        DType.S32,
+        "[blocks of four channels][words]; the kernel's header describes a block. Where the number of channels is not "
+        "a multiple of four, the last block has the last four, some of which the block before it has, too",
+        is_packed=True,
+    )
+    input_width: int = number(DType.S16)
+    channels: int = number(DType.S16, "at least 4")
+    input_zero_point: int = number(DType.S16, "-128 … 127")
+    output_width: int = number(DType.S16)
+    output_zero_point: int = number(DType.S16, "-128 … 127")
+    activation_min: int = number(DType.S16, "-128 … 127")
+    activation_max: int = number(DType.S16, "-128 … 127")
+    kernel_rows: int = number(DType.S16)
+    kernel_width: int = number(DType.S16)
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S16, "across")
+    pad: int = number(DType.S16, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(channels, min(output_width, min(kernel_rows, min(kernel_width, min(stride, \
+            dilation))))))
+        require: 4 <= channels
+        require: 0 <= pad
+        array blocks: ceil(channels, 4) * (12 + kernel_width * (kernel_rows // 2 * 4 + (kernel_rows - kernel_rows // \
+            2 * 2) * 2))
+        input: kernel_rows x input_width * channels
+        output: output_width * channels
+    """
