@@ -13,7 +13,7 @@ An `input` has so many pointers, each to so many elements; `or null` after it al
 columns have pointers and bytes, k times as many (1 without it); `output from name: n times k` is what those of their pointers
 give that are not null; `outputs from name: k` are all outputs, whose bytes the array has from element k on. `output` and `state`
 count elements, `scratch` bytes (`aligned n` after it). `state: count of bytes` has elements of so many bytes. Numbers are bytes
-where the kernel takes `void`. Expressions have fields, whole numbers, `+ - * //`, brackets, and
+where the kernel takes `void`. Expressions have fields, whole numbers, `+ - * // %`, brackets, and
 
 - `ceil(a, b)`: a divided by b, rounded up; `max(a, b)`, `min(a, b)`; `power(a)`: two to the power of a;
 - `node_steps`: of the node; `reads`: how many inputs it has; `pointers`: how many pointers in all;
@@ -30,12 +30,14 @@ element by element of two arrays. `input: count x elements of_bytes n` has eleme
 
 The shape in the meaning of an array, `[output_channels][depth]`, says how many elements it has, and `low … high` in a meaning
 what range an element or a number has. `array name: elements` replaces the shape, `array name: elements in low … high` the range,
-too, and `any name` drops the range of a number. A zero point of 32 bits without a range is at most 2**30 in magnitude.
+too, and `any name` drops the range of a number. A zero point of 32 bits without a range is below 2**30, and at least -2**30.
 """
 
 import ast
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from kibi.dtypes import DType
 from kibi.errors import InternalError
@@ -48,10 +50,8 @@ _SHAPE = re.compile(r"(?:\[[^\]]*\])+")
 _SIZE = re.compile(r"\[([^\]]*)\]")
 _BELOW = re.compile(r"below 2\*\*(\d+) in magnitude")
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
-_ZERO_POINT = (1 - (1 << 30), (1 << 30) - 1)
+_ZERO_POINT = (-(1 << 30), (1 << 30) - 1)
 """The range of zero points that have none: elements are subtracted from them."""
-_MASK_BYTES = 5
-"""Bytes of `Op.FIELDS` with its mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,45 +145,32 @@ class _Compiler:
             if each.kind is FieldKind.NUMBER and each.dtype in (DType.S32, DType.S16)
         }
         parts = [tree.left, *tree.comparators]
+        is_chain = any(constant(each) is None for each in parts[:1] + parts[2:]) and len(parts) > 2
         for low, sign, high in zip(parts, tree.ops, parts[1:], strict=False):
-            least, most = constant(low), constant(high)
-            if isinstance(sign, ast.LtE) and least is not None and least_of(high) and signed.issuperset(least_of(high)):
+            least, most, strict = constant(low), constant(high), int(isinstance(sign, ast.Lt))
+            if is_chain or isinstance(sign, ast.Eq):  # a comparison leaves what the next one begins with
+                self.others.append(ast.Compare(low, [sign], [high]))
+            elif least is not None and least_of(high) and signed.issuperset(least_of(high)):
                 for name in least_of(high):
-                    self._limit(name, least, _MOST)
-            elif isinstance(sign, ast.LtE) and most is not None and isinstance(low, ast.Name) and low.id in signed:
-                self._limit(low.id, _LEAST, most)
+                    self._limit(name, least + strict, _MOST)
+            elif most is not None and isinstance(low, ast.Name) and low.id in signed:
+                self._limit(low.id, _LEAST, most - strict)
             else:
                 self.others.append(ast.Compare(low, [sign], [high]))
 
     def _ranges(self) -> None:
         """Writes the ranges of parameters: those of many as a mask, those of few as comparisons."""
-        groups: dict[tuple[int, int], list[str]] = {}
-        for name, limits in self.ranges.items():
-            groups.setdefault(limits, []).append(name)
-        halves = []  # numbers whose least value is checked with that of others, and their most value alone
-        for (low, high), names in list(groups.items()):
-            both = len(names) * (3 + _bytes(low) + _bytes(high)) if low != _LEAST and high != _MOST else _MASK_BYTES * 9
-            own = min(_MASK_BYTES + _bytes(low) + _bytes(high), both)
-            if high != _MOST and len(groups.get((low, _MOST), [])) > 1 and len(names) * (2 + _bytes(high)) < own:
-                halves += [(name, high) for name in names]
-                groups[low, _MOST] += groups.pop((low, high))
-        for (low, high), names in sorted(groups.items(), key=lambda each: (-each[0][1], -each[0][0])):
-            ends = (low != _LEAST) * (2 + _bytes(low)) + (high != _MOST) * ((low == _LEAST) + 1 + _bytes(high))
-            is_short = len(names) * ends <= _MASK_BYTES + _bytes(low) + _bytes(high) * (
-                self.stack.texts[-1] != str(high)
-            )
-            numbers = {name: self.stack.number_of(name) for name in names}
-            if is_short or max(numbers.values()) >= 32:
+        self.stack.limited = {name for name, (low, _) in self.ranges.items() if low != _LEAST}
+        for low, high, names in _planned(self.ranges):
+            numbers = [self.stack.number_of(name) for name in names]
+            if _chain_bytes(low, high) * len(names) <= _mask_bytes(low, high) or max(numbers) >= 32:
                 for name in names:
                     self._chain(low, name, high)
                 continue
             self.stack.top(ast.Constant(high))
             self.stack.push(ast.Constant(low))
-            mask = sum(1 << number for number in numbers.values())
-            self.stack.operation(Op.FIELDS, *mask.to_bytes(4, "little"))
+            self.stack.operation(Op.FIELDS, *sum(1 << number for number in numbers).to_bytes(4, "little"))
             self.stack.selected = ("", "")
-        for name, high in halves:
-            self._chain(_LEAST, name, high)
 
     def _chain(self, low: int, name: str, high: int) -> None:
         """Writes the range of one parameter as comparisons."""
@@ -337,6 +324,8 @@ class _Compiler:
     def _comparison(self, tree: ast.Compare) -> None:
         """Writes that one expression is not above another one, or is below it, or equals it."""
         low, sign, high = tree.left, tree.ops[0], tree.comparators[0]
+        if isinstance(sign, ast.Eq) and constant(high) is not None:
+            low, high = high, low
         least, call = constant(low), call_of(high)
         if isinstance(sign, ast.Lt):
             self._strictly_below(low, high)
@@ -346,6 +335,8 @@ class _Compiler:
                 raise InternalError(f"{self.kind.__name__}: no function of contracts: {ast.unparse(high)}")
             self.stack.prepare(high)
             self._within(low, ast.Constant(_MOST))
+        elif constant(high) == _MOST:  # larger numbers are refused as soon as they are computed
+            self._pushed(low)
         else:
             self._below(low, high)
             if isinstance(sign, ast.Eq):
@@ -392,6 +383,44 @@ def contract_bytes(
         if len(made) < len(shortest):
             shortest, named = made, tried
     return shortest
+
+
+def _planned(ranges: Mapping[str, tuple[int, int]]) -> list[tuple[int, int, list[str]]]:
+    """Returns ranges with their parameters, so that they take few bytes.
+
+    Parameters that share their least value alone may be in one range, and their most values in others.
+    """
+    lows = sorted({low for low, _ in ranges.values() if low != _LEAST})
+    plans = (_divided(ranges, shared) for count in range(len(lows) + 1) for shared in combinations(lows, count))
+    return min(plans, key=lambda plan: sum(_range_bytes(*each) for each in plan))
+
+
+def _divided(ranges: Mapping[str, tuple[int, int]], shared: tuple[int, ...]) -> list[tuple[int, int, list[str]]]:
+    """The ranges, where parameters with those least values share one range for each."""
+    groups: dict[tuple[int, int], list[str]] = {}
+    for name, limits in ranges.items():
+        groups.setdefault(limits, []).append(name)
+    for (low, high), names in list(groups.items()):
+        if low in shared and high != _MOST and _range_bytes(_LEAST, high, names) < _range_bytes(low, high, names):
+            groups.setdefault((low, _MOST), []).extend(names)
+            groups.setdefault((_LEAST, high), []).extend(groups.pop((low, high)))
+    return sorted(((*limits, names) for limits, names in groups.items()), key=lambda each: (-each[1], -each[0]))
+
+
+def _range_bytes(low: int, high: int, names: list[str]) -> int:
+    """The bytes of the range of some parameters, about."""
+    return min(_mask_bytes(low, high), _chain_bytes(low, high) * len(names))
+
+
+def _mask_bytes(low: int, high: int) -> int:
+    """The bytes of a mask of parameters in a range; most masks have the same most value, which is pushed once."""
+    return 5 + _bytes(low) + (_bytes(high) if high != _MOST else 0)
+
+
+def _chain_bytes(low: int, high: int) -> int:
+    """The bytes of the range of one parameter as comparisons."""
+    has_low, has_high = low != _LEAST, high != _MOST
+    return (has_low or has_high) + has_low * (1 + _bytes(low)) + has_high * (1 + _bytes(high))
 
 
 def _bytes(value: int) -> int:

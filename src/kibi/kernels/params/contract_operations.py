@@ -8,9 +8,11 @@ class Op(IntEnum):
     """The operations of a contract's bytes, on a stack of integers of 32 bits. A number after an operation is its operand.
 
     The first byte of a contract is the size of the node's parameters: 4, or 2. At the start, the stack has one number: the steps of
-    the node. An operation takes a and then b, which is on top of the stack; one that checks something leaves a. A byte from `GET`
-    on pushes a number of the stack again: 0 is the lowest one. One from `MASK` on pushes 2**k - 1, or -2**k with 32 added to k; one
-    from `NUMBER` on a small number, `LEAST_NUMBER` and more; one from `FIELD` on a parameter, by its number.
+    the node. An operation takes a and then b, which is on top of the stack; one that checks something leaves a.
+
+    From `GET` on, a byte pushes a number of the stack again, 0 the lowest one. From `MASK` on, it pushes 2**k - 1, or -2**k with 32
+    added to k; from `NUMBER` on a small number, `LEAST_NUMBER` and more; from `FIELD` on a parameter by its number, or one less
+    than the parameter with `LESS` added. Another operation checks that such a parameter is not the least number of all.
     """
 
     END = 0
@@ -97,6 +99,8 @@ NULLS, SOME_NULLS = 4, 32
 TAKES_NULLS = NULLS | SOME_NULLS
 GETS = Op.MASK - Op.GET
 """How many numbers of the stack can be pushed again."""
+LESS = 32
+"""Added to the number of a parameter: one less is pushed."""
 LEAST_NUMBER = -32
 """The least small number that is pushed by one byte."""
 MOST_NUMBER = LEAST_NUMBER + Op.FIELD - Op.NUMBER - 1

@@ -8,7 +8,7 @@ from functools import cache
 
 from kibi.dtypes import DType
 from kibi.errors import InternalError
-from kibi.kernels.params.contract_operations import GETS, GROWTH, LEAST_NUMBER, MOST_NUMBER, Op, mask_value
+from kibi.kernels.params.contract_operations import GETS, GROWTH, LEAST_NUMBER, LESS, MOST_NUMBER, Op, mask_value
 from kibi.kernels.params.contract_text import call_of, constant
 from kibi.kernels.params.description import FieldKind, Params
 from kibi.kernels.params.layout import Layout
@@ -39,6 +39,7 @@ class Stack:
         texts: the expressions whose values are on the stack, the top last.
         arrays: the elements of each array that was written, as text.
         selected: the last array, and how many elements of it; empty if there is none.
+        limited: the parameters with a least value, from which 1 can be taken away.
         parts: how often each expression was computed, and
         sizes: the bytes that it took.
     """
@@ -49,6 +50,7 @@ class Stack:
     texts: list[str] = field(default_factory=lambda: [STEPS])
     arrays: dict[str, ast.expr] = field(default_factory=dict)
     selected: tuple[str, str] = ("", "")
+    limited: set[str] = field(default_factory=set)
     parts: Counter[str] = field(default_factory=Counter)
     sizes: dict[str, int] = field(default_factory=dict)
 
@@ -136,10 +138,16 @@ class Stack:
         call = call_of(node)
         if isinstance(node, ast.Name):
             self._name(node.id)
+        elif (name := _one_less(node)) in self.limited:
+            self._name(name)
+            self.made[-1] += LESS
         elif isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+            value = constant(node.right)
+            is_other = value is not None and number_byte(value) is None is not number_byte(-value)
+            opposite = {ast.Add: Op.SUB, ast.Sub: Op.ADD}.get(type(node.op)) if is_other else None
             self.push(node.left)
-            self.push(node.right)
-            self.operation(_BINARY[type(node.op)])
+            self.push(ast.Constant(-value) if opposite and value is not None else node.right)
+            self.operation(opposite or _BINARY[type(node.op)])
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             self.push(ast.Constant(0))
             self.push(node.operand)
@@ -176,8 +184,8 @@ class Stack:
         found = next((each for each in self.kind.fields if each.name == name and each.kind is FieldKind.NUMBER), None)
         if found is None and name in _OF_NODE:
             self.operation(_OF_NODE[name])
-        elif found is not None and found.dtype in _INTEGERS[self.field_bytes]:
-            self.operation(Op(Op.FIELD), leaves=name)
+        elif found is not None and found.dtype in _INTEGERS[self.field_bytes] and self.number_of(name) < LESS:
+            self.operation(Op.FIELD, leaves=name)
             self.made[-1] += self.number_of(name)
         else:
             raise InternalError(f"{self.kind.__name__} has no number {name} that contracts can read")
@@ -208,6 +216,13 @@ class Stack:
 
 
 _INTEGERS = {4: (DType.S32, DType.U32), 2: (DType.S16,)}
+
+
+def _one_less(node: ast.expr) -> str:
+    """The name of the field that an expression takes 1 from; empty for any other one."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub) or constant(node.right) != 1:
+        return ""
+    return node.left.id if isinstance(node.left, ast.Name) else ""
 
 
 def number_byte(value: int) -> int | None:

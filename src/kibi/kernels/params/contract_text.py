@@ -39,15 +39,17 @@ def parsed(text: str) -> ast.expr:
         tree = ast.parse(text.strip(), mode="eval")
     except SyntaxError:
         raise InternalError(f"no part of a contract: {text}") from None
-    _Remainders().visit(tree)
+    _Shorter().visit(tree)
     return tree.body
 
 
-class _Remainders(ast.NodeTransformer):
-    """Writes `a - a // b * b` as `a % b`, and `a == a // b * b` as `a % b == 0`."""
+class _Shorter(ast.NodeTransformer):
+    """Writes `a * 1` as `a`, `a - a // b * b` as `a % b`, and `a == a // b * b` as `a % b == 0`."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # the name is Python's
         self.generic_visit(node)
+        if isinstance(node.op, ast.Mult) and constant(node.right) == 1:
+            return node.left
         divisor = _divisor(node.left, node.right) if isinstance(node.op, ast.Sub) else None
         return node if divisor is None else ast.BinOp(node.left, ast.Mod(), divisor)
 

@@ -38,8 +38,8 @@ class Conv2DLanesParams(Params, kernels=("kibi_conv2d_s8_lanes",)):
         array multiplier: ceil(output_channels, 16) * 16 in 0 … 2**31 - 1
         array left: ceil(output_channels, 16) * 16 in 0 … 30
         array right: ceil(output_channels, 16) * 16 in 0 … 31
-        require: 0 <= pad <= 2**20
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad < 2**20
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation < 2**30
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
     """
@@ -75,8 +75,8 @@ class DepthwiseLanesParams(Params, kernels=("kibi_depthwise_conv2d_s8_lanes",)):
         array multiplier: ceil(channels, 16) * 16 in 0 … 2**31 - 1
         array left: ceil(channels, 16) * 16 in 0 … 30
         array right: ceil(channels, 16) * 16 in 0 … 31
-        require: 0 <= pad <= 2**20
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad < 2**20
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation < 2**30
         input: kernel_rows x input_width * channels
         output: output_width * channels
     """
@@ -102,8 +102,8 @@ class Conv2DF32Params(Params, kernels=("kibi_conv2d_f32",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         require: 1 <= groups
         require: input_channels == input_channels // groups * groups
         require: output_channels == output_channels // groups * groups
@@ -137,8 +137,8 @@ class Conv2DS16Params(Params, kernels=("kibi_conv2d_s16",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         require: 1 <= groups
         require: input_channels == input_channels // groups * groups
         require: output_channels == output_channels // groups * groups
@@ -183,17 +183,17 @@ class Conv2DS8Params(Params, kernels=("kibi_conv2d_s8",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         require: 1 <= groups
         require: input_channels == input_channels // groups * groups
         require: output_channels == output_channels // groups * groups
         require: 0 <= uses_im2col <= 1
-        array padding: max(1, max(0, 2 - dilation) * max(pad, (output_width - 1) * stride - pad + kernel_width - \
+        array padding: max(1, 1 // dilation * max(pad, (output_width - 1) * stride - pad + kernel_width - \
             input_width)) * (input_channels // groups)
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
-        scratch: uses_im2col * min(2, output_width) * kernel_rows * kernel_width * (input_channels // groups)
+        scratch: kernel_rows * kernel_width * (input_channels // groups) * uses_im2col * min(2, output_width)
     """
 
 
@@ -219,8 +219,8 @@ class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
     pad: int = number(DType.S32, "columns of padding before the first input column")
     contract = """
         require: 1 <= min(input_width, min(output_width, min(output_channels, stride)))
-        require: (output_width - 1) * stride <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + pad < 2**30
         array channels: 8 * output_channels
         input: 3 x input_width
         output: output_width * output_channels
@@ -268,16 +268,17 @@ class Conv2DBlocksParams(Params, kernels=("kibi_conv2d_s8_blocks",)):
         "4: blocks of four pixels, and of three and two for the rest; 3: blocks of three, and of two for the rest; 2: "
         "blocks of two, where the output's width is even",
     )
+    # No remainder is negative: `pixels` is at least 2. `1 // dilation` is 1 where it is 1, and else 0.
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
         require: 2 <= output_width
-        require: 2 <= pixels <= 4
+        require: pixels <= 4
         require: output_width - output_width // 2 * 2 <= pixels - 2
         require: 0 <= pad
         array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
         array channels: 5 * ceil(output_channels, 2)
-        array padding: max(1, max(0, 2 - dilation) * max(pad, (output_width - 1) * stride - pad + kernel_width - \
+        array padding: max(1, 1 // dilation * max(pad, (output_width - 1) * stride - pad + kernel_width - \
             input_width)) * input_channels
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
@@ -336,23 +337,24 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         "3: blocks of three pixels, and of two where one or two times two are left; 2: blocks of two, where the "
         "output's width is even",
     )
+    # No remainder is negative: `pixels` is at least 2. What is at once divides all, so no factor and no difference is negative, and
+    # the scratch has room for one pass in any case.
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_channels, min(kernel_rows, min(rows_at_once, \
             channels_at_once)))))
         require: 2 <= output_width
-        require: 2 <= pixels <= 3
+        require: pixels <= 3
         require: output_width - output_width // 2 * 2 <= pixels - 2
-        require: 0 <= pad <= 2**20
-        require: output_width <= 2**20
+        require: 0 <= pad < 2**20
+        require: output_width < 2**20
         require: input_channels == input_channels // channels_at_once * channels_at_once
         require: channels_at_once == channels_at_once // 4 * 4
         require: kernel_rows == kernel_rows // rows_at_once * rows_at_once
-        require: (rows_at_once - 1) * (input_channels - channels_at_once) == 0
+        require: (rows_at_once - 1) * (input_channels - channels_at_once) <= 0
         array stream: ceil(output_channels, 2) * (kernel_rows * input_channels // 4 * 6 + 5)
         array padding: input_channels
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
-        scratch: 2 * (pixels + 2) * rows_at_once * channels_at_once aligned 4
         scratch: 2 * (pixels + 2) * rows_at_once * channels_at_once \
             + min(1, kernel_rows * input_channels - rows_at_once * channels_at_once) * 24 * ceil(output_channels, 2) aligned 4
     """
@@ -398,17 +400,17 @@ class Conv2DCodebookParams(Params, kernels=("kibi_conv2d_s8_codebook",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, min(dilation, at_once))))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         require: 0 <= uses_im2col <= 1
         require: 0 <= values
-        array indices: ceil(output_channels * kernel_rows * kernel_width * input_channels * bits, 8)
+        array indices: ceil(kernel_rows * kernel_width * input_channels * output_channels * bits, 8)
         array tables: (output_channels - 1) * values + power(bits)
-        array padding: max(1, max(0, 2 - dilation) * max(pad, (output_width - 1) * stride - pad + kernel_width - \
+        array padding: max(1, 1 // dilation * max(pad, (output_width - 1) * stride - pad + kernel_width - \
             input_width)) * input_channels
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
-        scratch: (at_once + uses_im2col * min(2, output_width)) * kernel_rows * kernel_width * input_channels + \
+        scratch: kernel_rows * kernel_width * input_channels * (at_once + uses_im2col * min(2, output_width)) + \
             at_once * output_width
     """
 
@@ -442,13 +444,14 @@ class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
         "3: blocks of three tiles of two pixels, and of two tiles where two or four are left; 2: blocks of two tiles, "
         "where the number of tiles is even",
     )
+    # No remainder is negative: `tiles` is at least 2.
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_channels, kernel_rows)))
         require: 3 <= output_width
-        require: 2 <= tiles <= 3
+        require: tiles <= 3
         require: ceil(output_width, 2) - ceil(output_width, 2) // 2 * 2 <= tiles - 2
-        require: 0 <= pad <= 2**20
-        require: output_width <= 2**20
+        require: 0 <= pad < 2**20
+        require: output_width < 2**20
         require: input_channels == input_channels // 4 * 4
         array stream: ceil(output_channels, 2) * (kernel_rows * input_channels * 4 + 8)
         array padding: input_channels
@@ -478,8 +481,8 @@ class DepthwiseF32Params(Params, kernels=("kibi_depthwise_conv2d_f32",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(depth_multiplier, min(output_width, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         input: kernel_rows x input_width * input_channels or null
         output: output_width * input_channels * depth_multiplier
     """
@@ -509,8 +512,8 @@ class DepthwiseS16Params(Params, kernels=("kibi_depthwise_conv2d_s16",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(depth_multiplier, min(output_width, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         require: 0 <= is_wide <= 1
         require: -31 <= least(shift, 0, 1)
         require: most(shift, 0, 1) <= 30 - 23 * is_wide
@@ -541,8 +544,8 @@ class DepthwiseS8Params(Params, kernels=("kibi_depthwise_conv2d_s8",)):
     contract = """
         require: 1 <= min(input_width, min(channels, min(output_width, min(kernel_rows, min(kernel_width, min(stride, \
             dilation))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         input: kernel_rows x input_width * channels
         output: output_width * channels
     """
@@ -641,12 +644,12 @@ class TransposeConvF32Params(Params, kernels=("kibi_transpose_conv_f32",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, \
             min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
-        require: 0 <= pad <= 2**20
-        require: output_width <= 2**20
-        require: -2**20 <= row_offset <= 2**20
+        require: 0 <= pad < 2**20
+        require: output_width < 2**20
+        require: -2**20 <= row_offset < 2**20
         require: 0 <= pointer_step <= 1
         require: 0 <= column_step
-        require: row_count * stride_rows <= 2**24
+        require: row_count * stride_rows < 2**24
         require: row_count + (input_width - 1) * pointer_step <= pointers
         input: pointers x (input_width - 1) * column_step + input_channels or null
         output: rows_made * output_width * output_channels
@@ -679,12 +682,12 @@ class TransposeConvS16Params(Params, kernels=("kibi_transpose_conv_s16",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, \
             min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
-        require: 0 <= pad <= 2**20
-        require: output_width <= 2**20
-        require: -2**20 <= row_offset <= 2**20
+        require: 0 <= pad < 2**20
+        require: output_width < 2**20
+        require: -2**20 <= row_offset < 2**20
         require: 0 <= pointer_step <= 1
         require: 0 <= column_step
-        require: row_count * stride_rows <= 2**24
+        require: row_count * stride_rows < 2**24
         require: row_count + (input_width - 1) * pointer_step <= pointers
         input: pointers x (input_width - 1) * column_step + input_channels or null
         output: rows_made * output_width * output_channels
@@ -720,12 +723,12 @@ class TransposeConvS8Params(Params, kernels=("kibi_transpose_conv_s8",)):
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, \
             min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
         require: -128 <= input_zero_point <= 127
-        require: 0 <= pad <= 2**20
-        require: output_width <= 2**20
-        require: -2**20 <= row_offset <= 2**20
+        require: 0 <= pad < 2**20
+        require: output_width < 2**20
+        require: -2**20 <= row_offset < 2**20
         require: 0 <= pointer_step <= 1
         require: 0 <= column_step
-        require: row_count * stride_rows <= 2**24
+        require: row_count * stride_rows < 2**24
         require: row_count + (input_width - 1) * pointer_step <= pointers
         input: pointers x (input_width - 1) * column_step + input_channels or null
         output: rows_made * output_width * output_channels

@@ -206,7 +206,8 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
         *top++ = found;
         const uint32_t operation = *at++;
         if (operation >= KIBI_OP_FIELD) {
-            found = element_of(fields, field_bytes, operation - KIBI_OP_FIELD);
+            found = element_of(fields, field_bytes, operation & 31u);
+            found = (int32_t)((uint32_t)found - (operation >> 5 & 1u)); /* it has a predecessor, or the contract does not hold */
             continue;
         }
         if (operation >= KIBI_OP_NUMBER) {

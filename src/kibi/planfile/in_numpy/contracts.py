@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.kernels.params.contract_operations import LEAST_NUMBER, OUTPUT, Op, mask_value, operations
+from kibi.kernels.params.contract_operations import LEAST_NUMBER, LESS, OUTPUT, Op, mask_value, operations
 from kibi.planfile.contracts import contract_of
 from kibi.planfile.reader import PlanFile
 
@@ -106,7 +106,7 @@ class _Evaluation:
         """The number that an operation pushes without a look at arrays or the top of the stack; None: it pushes none."""
         shape = self.shape
         if operation is Op.FIELD:
-            return self.number(data[0], self.field_bytes)
+            return self.number(data[0] % LESS, self.field_bytes) - data[0] // LESS
         if operation is Op.NUMBER:
             return data[0] + LEAST_NUMBER
         if operation is Op.MASK:
