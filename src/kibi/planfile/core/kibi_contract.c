@@ -1,4 +1,5 @@
-/* Evaluates the contract of a kernel for a node: operations on a stack, made by kibi.kernels.params.contract. */
+/* Evaluates the contract of a kernel for a node: operations on a stack, made by kibi.kernels.params.contract. A contract is part of
+ * the core: its operands are trusted, the numbers that it computes are not. */
 #include "kibi_check.h"
 #include "kibi_features.h"
 
@@ -44,8 +45,9 @@ static int suits(contract *k, int32_t elements, int32_t pointers, uint32_t kind)
 {
     const kibi_file_group *const group = k->group++;
     const uint32_t exponent = kind & 3u, role = kind & 24u;
-    if ((k->left >> role & 255u) == 0 || group->count != pointers || elements < 0 ||
-        elements > (int32_t)(group->bytes >> exponent) || (group->alignment & ((1u << exponent) - 1u)) != 0 ||
+    /* As a number without sign, a negative one is above all others. */
+    if ((k->left >> role & 255u) == 0 || group->count != pointers ||
+        (uint32_t)elements > (group->bytes & INT32_MAX) >> exponent || (group->alignment & ((1u << exponent) - 1u)) != 0 ||
         (KIBI_CORE_NULLS && (group->flags & KIBI_BYTES_NULLABLE) != 0 && (kind & 4u) == 0 &&
          ((kind & 32u) == 0 || (group->flags & KIBI_BYTES_REACHES) == 0))) {
         return 0;
@@ -205,24 +207,27 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
     for (;;) {
         *top++ = found;
         const uint32_t operation = *at++;
-        if (operation >= KIBI_OP_FIELD) {
+        switch (operation >> 6) {
+        case KIBI_OP_FIELD >> 6:
             found = element_of(fields, field_bytes, operation & 31u);
-            found = (int32_t)((uint32_t)found - (operation >> 5 & 1u)); /* it has a predecessor, or the contract does not hold */
+            /* Or one less: such a contract checks that the field is not the least number of all. */
+            found = (int32_t)((uint32_t)found - (operation >> 5 & 1u));
             continue;
-        }
-        if (operation >= KIBI_OP_NUMBER) {
+        case KIBI_OP_NUMBER >> 6:
             found = (int32_t)operation - (int32_t)KIBI_OP_NUMBER - 32;
             continue;
-        }
-        if (operation >= KIBI_OP_MASK) { /* 2**k - 1, or -2**k */
+        case KIBI_OP_MASK >> 6: /* 2**k - 1, or -2**k */
             found = (int32_t)((1u << (operation & 31u)) - 1u) ^ -(int32_t)(operation >> 5 & 1u);
             continue;
+        default:
+            break;
         }
         if (operation >= KIBI_OP_GET) {
             found = stack[operation - KIBI_OP_GET + 1u];
             continue;
         }
         uint32_t mask = UINT32_MAX;
+        /* An operation takes two numbers and pushes one: those that need another number of them move the top. */
         const int32_t a = top[-2], b = top[-1];
         top -= 2;
         found = a; /* what checks leave */
@@ -262,7 +267,7 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
                 mask = number_at(at);
                 at += 4;
             }
-            if (!are_between(&k, mask, a, b)) {
+            if ((!KIBI_USES_FIELDS && !KIBI_USES_RANGE) || !are_between(&k, mask, a, b)) {
                 return 0;
             }
             continue;
@@ -284,10 +289,10 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
         case KIBI_OP_DIV:
         case KIBI_OP_CEIL:
         case KIBI_OP_MOD: {
-            const uint32_t up = KIBI_USES_CEIL && operation == KIBI_OP_CEIL ? (uint32_t)b - 1u : 0u;
-            if (a < 0 || b < 1) {
+            if ((!KIBI_USES_DIV && !KIBI_USES_CEIL && !KIBI_USES_MOD) || a < 0 || b < 1) {
                 return 0;
             }
+            const uint32_t up = KIBI_USES_CEIL && operation == KIBI_OP_CEIL ? (uint32_t)b - 1u : 0u;
             found = (int32_t)(((uint32_t)a + up) / (uint32_t)b);
             if (KIBI_USES_MOD && operation == KIBI_OP_MOD) {
                 found = a - found * b;
