@@ -36,7 +36,7 @@ class Op(IntEnum):
     """The next input, state or output has a elements at each of b pointers: [1 byte: the exponent of an element's bytes, plus a
     role: 8 for an input, 16 for a state, 24 for an output; with 4 where pointers may be null, 32 where all but one may]."""
     SCRATCH = 12
-    """Takes b bytes alone: [1 byte: their alignment, less 1]."""
+    """Takes b bytes alone: [1 byte: their alignment, less 1]. Where it is not 0, there are some bytes."""
     ARRAY = 13
     """The array whose pointer is a parameter has b elements, which stay on the stack: [1 byte: the number of the 32-bit word, plus
     64 times the exponent of an element's bytes]. It is the last array now."""

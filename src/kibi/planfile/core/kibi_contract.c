@@ -246,7 +246,7 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
             }
             continue;
         OPERATION(SCRATCH)
-            if (b > 0 && (b > (int32_t)node->scratch_bytes || ((node->scratch | c->graph->alignment) & *at) != 0)) {
+            if (b > (int32_t)node->scratch_bytes || ((node->scratch | c->graph->alignment) & *at) != 0) {
                 return 0;
             }
             ++at;
