@@ -86,8 +86,8 @@ RUNTIME = (
     Mutation(
         "runtime.core-takes-layers-for-less-than-contracts-say",
         "planfile/core/kibi_contract.c",
-        "elements << (kind & 3u) <= group->bytes",
-        "elements << (kind & 3u) <= group->bytes + 1",
+        "(group->bytes & INT32_MAX) >> exponent",
+        "((group->bytes & INT32_MAX) + 1u) >> exponent",
         "A kernel may read or write a byte more than it is given.",
         ("tests/planfile/test_open_checks.py::test_file_that_breaks_a_rule_is_refused",),
     ),

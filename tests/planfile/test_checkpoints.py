@@ -15,7 +15,7 @@ from kibi.engines.core_device import MODEL_BYTES
 from kibi.errors import EmulationError
 from kibi.ir import Graph
 from kibi.kernels.params import PARAMS
-from kibi.kernels.params.contract import has_contract
+from kibi.kernels.params.contract_text import has_contract
 from kibi.planfile.reader import PlanFile
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel

@@ -11,7 +11,7 @@ from kibi.engines.core import CoreEngine, core_library, written_core
 from kibi.engines.core_device import core_image
 from kibi.errors import PlanError, TargetError
 from kibi.kernels.params import PARAMS
-from kibi.kernels.params.contract_operations import Op, operations
+from kibi.kernels.params.contract_operations import Op, depth, operations
 from kibi.planfile.contracts import contract_of
 from kibi.planfile.core_library import Core
 from kibi.planfile.kernel_ids import kernel_id, part_id, parts_of
@@ -29,6 +29,10 @@ from tests.toolchain.tools import check_cross
 
 _INVOKE = 2048
 """The most bytes of what runs a file."""
+_CONTRACT = 120
+"""The most bytes of a contract."""
+_DEPTH = 32
+"""The most numbers of 32 bits that a contract puts on its stack."""
 _LINE = re.compile(r"^\| `kibi_model_\w+`, .* \| ([\d,]+) bytes \| ([\d,]+) bytes \|$", re.MULTILINE)
 """A line of the page's table: bytes with gcc, and with zig."""
 
@@ -65,6 +69,14 @@ def test_core_leaves_out_what_its_kernels_do_not_need(tmp_path: Path) -> None:
         less = code_bytes(plain, entry, "zig", tmp_path / f"{entry}_less")
         more = code_bytes(control, entry, "zig", tmp_path / f"{entry}_more")
         assert less + 100 < more
+
+
+@pytest.mark.parametrize("kernel", sorted(PARAMS))
+def test_contract_takes_few_bytes(kernel: str) -> None:
+    """Each core has the contracts of its kernels in flash."""
+    contract = contract_of(kernel)
+    assert len(contract) <= _CONTRACT
+    assert depth(contract) <= _DEPTH
 
 
 def test_contract_of_no_kernel_is_missing(tmp_path: Path) -> None:

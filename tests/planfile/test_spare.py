@@ -9,7 +9,7 @@ import kibi
 from kibi import demo
 from kibi.ir import Graph
 from kibi.kernels.params import PARAMS
-from kibi.kernels.params.contract import has_contract
+from kibi.kernels.params.contract_text import has_contract
 from kibi.planfile.reader import PlanFile
 from kibi.planfile.writer import plan_file
 from kibi.planner import Plan, PlannedModel

@@ -6,7 +6,7 @@ import pytest
 
 import kibi
 from kibi.kernels.params import PARAMS
-from kibi.kernels.params.contract import has_contract
+from kibi.kernels.params.contract_text import has_contract
 from kibi.planfile.reader import PlanFile
 from kibi.planfile.records import DIGEST_BYTES, GRAPH, HEADER, NODE, VARIABLE
 from kibi.planfile.run_reader import runs_of

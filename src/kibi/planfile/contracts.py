@@ -7,12 +7,15 @@ from kibi.dtypes import DType
 from kibi.errors import InternalError
 from kibi.kernels import find, header_of
 from kibi.kernels.params import PARAMS
-from kibi.kernels.params.contract import contract_bytes, has_contract
+from kibi.kernels.params.contract import contract_bytes
 from kibi.kernels.params.contract_operations import Op, operations
+from kibi.kernels.params.contract_text import has_contract
 from kibi.planfile.records import Kind
 
 _PARAMETER = re.compile(r"(?:const\s+)?(?P<type>\w+)[\s*]+(?:const\s*\*\s*)?(?P<name>\w+)\s*$")
 """A parameter of a kernel: what it points to, and its name."""
+NEVER_KEPT = bytes((4, Op.NEVER))
+"""The contract to which no node keeps."""
 _SIZES = {dtype.c: dtype.size_bytes for dtype in DType}
 
 
@@ -40,7 +43,7 @@ def contract_of(kernel: str, without: frozenset[str] = frozenset()) -> bytes:
         without: the parts of the kernel's files that a core leaves out, by their macros.
     """
     if not has_contract(PARAMS[kernel]):
-        return bytes((Op.NEVER,))  # nothing keeps to it
+        return NEVER_KEPT
     types = {name: kind for kind, name in kernel_parameters(kernel)}
     read, made = (_SIZES.get(types.get(name, "void"), 1) for name in ("rows", "output"))
     return contract_bytes(kernel, PARAMS[kernel], read, made, without & PARAMS[kernel].parts.keys())

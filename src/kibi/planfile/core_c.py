@@ -8,8 +8,8 @@ import numpy as np
 from kibi.kernels import closure, find, header_of, kernels_called
 from kibi.kernels.params import PARAMS
 from kibi.kernels.params.c_text import struct_text
-from kibi.kernels.params.contract_operations import TAKES_NULLS, Op, operations
-from kibi.planfile.contracts import contract_of, kernel_parameters, kind_of
+from kibi.kernels.params.contract_operations import TAKES_NULLS, Op, depth, operations
+from kibi.planfile.contracts import NEVER_KEPT, contract_of, kernel_parameters, kind_of
 from kibi.planfile.kernel_ids import CORE_PARTS, ParamsForm, kernel_id, part_id, parts_of
 from kibi.planfile.records import (
     MAGIC,
@@ -238,7 +238,10 @@ def _contracts(kernels: list[str], without: frozenset[str]) -> CCode:
     parts = parts_of(kernels) - without
     names |= {part_id(part): code("    contract_of_parts,\n") for part in parts}
     if parts:
-        never = array(code("static const uint8_t contract_of_parts[1]"), np.array([Op.NEVER], np.uint8))
+        never = array(
+            code("static const uint8_t contract_of_parts[$count]", count=len(NEVER_KEPT)),
+            np.frombuffer(NEVER_KEPT, np.uint8),
+        )
         contracts.append(code("/* No node keeps to it: parts are no kernels. */\n$never", never=never))
     return code(
         """\
@@ -260,9 +263,11 @@ const kibi_checked_kernels kibi_core_checked_kernels = {&kibi_core_kernels, cont
 def _features(kernels: list[str], without: frozenset[str]) -> CCode:
     """The header that says what the kernels ask of the core: the rest of it is left out when it is compiled."""
     forms = [ParamsForm.of(kernel) for kernel in kernels]
-    parts = [part for kernel in kernels for part in operations(contract_of(kernel, without))]
+    contracts = [contract_of(kernel, without) for kernel in kernels]
+    parts = [part for contract in contracts for part in operations(contract)]
     used = {operation for operation, _ in parts}
     inputs = (data[0] for operation, data in parts if operation in (Op.GROUP, Op.GROUPS, Op.TABLE_INPUTS))
+    longs = any(operation is Op.ARRAY and data[0] >> 6 == 3 for operation, data in parts)
     runs_graphs = any(form.first_subgraph < form.words for form in forms)
     numbers = (code("#define KIBI_OP_$name ${value}u\n", name=word(each.name), value=each.value) for each in Op)
     uses = (code("#define KIBI_USES_$name ${value}\n", name=word(each.name), value=int(each in used)) for each in Op)
@@ -279,8 +284,12 @@ def _features(kernels: list[str], without: frozenset[str]) -> CCode:
 
 /* Kernels take null pointers in place of rows. */
 #define KIBI_CORE_NULLS $nulls
+/* Kernels have arrays of 64-bit elements. */
+#define KIBI_CORE_LONGS $longs
 /* Inputs arrive by the row, and runs have 32-bit entries. */
 $parts
+/* The most numbers that contracts of this core's kernels put on the stack. */
+#define KIBI_CONTRACT_DEPTH $depth
 /* The operations of contracts, */
 $numbers
 /* and whether the contracts of this core's kernels have them. */
@@ -290,6 +299,8 @@ $uses
         graphs=int(runs_graphs),
         ends=int(runs_graphs or any(name == "states" for kernel in kernels for _, name in kernel_parameters(kernel))),
         nulls=int(any(kind & TAKES_NULLS for kind in inputs)),
+        longs=int(longs),
+        depth=max((depth(contract) for contract in contracts), default=1),
         parts=lines(
             code("#define $part $value\n", part=word(part), value=int(part not in without))
             for part in sorted(CORE_PARTS)

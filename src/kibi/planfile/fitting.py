@@ -2,7 +2,7 @@
 
 from kibi.errors import TargetError
 from kibi.ir import Graph, KernelCall
-from kibi.kernels.params.contract import needed_parts
+from kibi.kernels.params.needed_parts import needed_parts
 from kibi.planfile.core_library import Core
 from kibi.planfile.kernel_ids import CORE_PARTS, STREAMS, WIDE
 from kibi.planfile.reader import PlanFile

@@ -11,8 +11,8 @@ from kibi.codegen.memory_c import alignment
 from kibi.errors import InputError, TargetError
 from kibi.ir import Tensor
 from kibi.kernels.params import FieldKind, Params
-from kibi.kernels.params.contract import needed_parts
 from kibi.kernels.params.layout import packed
+from kibi.kernels.params.needed_parts import needed_parts
 from kibi.planfile.contracts import kind_of
 from kibi.planfile.kernel_ids import STREAMS, WIDE, kernel_id, part_id
 from kibi.planfile.records import (

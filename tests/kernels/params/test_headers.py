@@ -24,7 +24,7 @@ def test_headers_are_written_from_the_descriptions() -> None:
 @pytest.mark.parametrize("kernel", sorted(PARAMS))
 def test_header_has_the_fields_of_the_description(kernel: str) -> None:
     """Types, names and their order agree."""
-    described = [(each.type, each.is_pointer, each.name) for each in PARAMS[kernel].fields]
+    described = [(each.type, each.is_pointer, each.name) for each in PARAMS[kernel].members()]
     assert list(struct_fields(kernel, _SETS)) == described
 
 

@@ -24,7 +24,8 @@ class _Example(_Base, kernels=("kibi_example_s8",)):
 def test_fields_are_those_of_the_base_then_its_own() -> None:
     """The order is that of the struct in C."""
     assert [each.name for each in _Example.fields] == ["elements", "table", "low", "scale", "body"]
-    assert [each.is_pointer for each in _Example.fields] == [False, True, False, False, True]
+    assert [each.is_pointer for each in _Example.fields] == [False, True, False, False, False]
+    assert [each.name for each in _Example.members()] == ["elements", "table", "low", "scale"]
 
 
 def test_values_are_kept_by_name_and_defaults_fill_in() -> None:
@@ -101,14 +102,14 @@ def test_bytes_follow_the_layout() -> None:
 
 
 def test_text_in_c_has_a_line_for_each_field() -> None:
-    """What a field means is a comment after it."""
+    """What a field means is a comment after it; graphs are no fields, and a plan file has offsets for pointers."""
     assert struct_text(_Example).text == (
         "typedef struct {\n"
-        "    int32_t elements;          /* of a row */\n"
-        "    const int8_t *table;       /* [256] */\n"
+        "    int32_t elements;    /* of a row */\n"
+        "    const int8_t *table; /* [256] */\n"
         "    int8_t low;\n"
         "    float scale;\n"
-        "    const kibi_subgraph *body; /* what runs */\n"
         "} kibi_example_s8_params;\n"
     )
+    assert "    int32_t table;    /* [256] */\n" in struct_text(_Example, in_file=True).text
     assert "offsetof(kibi_example_s8_params, scale) == 12 ? 1 : -1" in layout_checks(_Example).text

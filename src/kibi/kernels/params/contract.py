@@ -13,7 +13,7 @@ An `input` has so many pointers, each to so many elements; `or null` after it al
 columns have pointers and bytes, k times as many (1 without it); `output from name: n times k` is what those of their pointers
 give that are not null; `outputs from name: k` are all outputs, whose bytes the array has from element k on. `output` and `state`
 count elements, `scratch` bytes (`aligned n` after it). `state: count of bytes` has elements of so many bytes. Numbers are bytes
-where the kernel takes `void`. Expressions have fields, whole numbers, `+ - * //`, brackets, and
+where the kernel takes `void`. Expressions have fields, whole numbers, `+ - * // %`, brackets, and
 
 - `ceil(a, b)`: a divided by b, rounded up; `max(a, b)`, `min(a, b)`; `power(a)`: two to the power of a;
 - `node_steps`: of the node; `reads`: how many inputs it has; `pointers`: how many pointers in all;
@@ -30,30 +30,37 @@ element by element of two arrays. `input: count x elements of_bytes n` has eleme
 
 The shape in the meaning of an array, `[output_channels][depth]`, says how many elements it has, and `low … high` in a meaning
 what range an element or a number has. `array name: elements` replaces the shape, `array name: elements in low … high` the range,
-too, and `any name` drops the range of a number. A zero point of 32 bits without a range is at most 2**30 in magnitude.
+too, and `any name` drops the range of a number. A zero point of 32 bits without a range is below 2**30, and at least -2**30.
 """
 
 import ast
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from kibi.dtypes import DType
 from kibi.errors import InternalError
-from kibi.kernels.params.contract_operations import LEAST_NUMBER, MOST_NUMBER, NAMES, Op
+from kibi.kernels.params.contract_operations import INPUT, NULLS, OUTPUT, SOME_NULLS, STATE, Op
+from kibi.kernels.params.contract_stack import OF_COLUMNS, Stack, number_byte
+from kibi.kernels.params.contract_text import call_of, constant, least_of, lines_of, parsed, range_of
 from kibi.kernels.params.description import Field, FieldKind, Params
-from kibi.kernels.params.layout import Layout
 
-_NUMBER = r"-?\d+(?:\*\*\d+)?(?: [-+] \d+)?"
-_RANGE = re.compile(rf"({_NUMBER}) (?:…|to) ({_NUMBER})")
 _SHAPE = re.compile(r"(?:\[[^\]]*\])+")
 _SIZE = re.compile(r"\[([^\]]*)\]")
-_FOR = re.compile(r"(?:\[(?P<words>[\w! ]+)\] +)?(?P<line>.*)")
 _BELOW = re.compile(r"below 2\*\*(\d+) in magnitude")
-_MOST = (1 << 31) - 1
-_NULLABLE, _SOME_NULLABLE, _STATE, _OUTPUT = 4, 8, 16, 32
-"""In the operand of `Op.GROUP`, beside the exponent of an element's bytes."""
+_LEAST, _MOST = -(1 << 31), (1 << 31) - 1
+_ZERO_POINT = (-(1 << 30), (1 << 30) - 1)
+"""The range of zero points that have none: elements are subtracted from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Array:
+    """An array of the parameters: how many elements it has, and their range; None for any."""
+
+    of: Field
+    count: ast.expr
+    limits: tuple[ast.expr, ast.expr] | None
 
 
 @dataclass
@@ -65,33 +72,23 @@ class _Compiler:
         kind: the class of its parameters.
         input_bytes, output_bytes: of an element.
         without: the parts of its files that are left out.
-        named: expressions that are computed once.
-        made: the bytes so far.
-        arrays: the elements of each array that was written, as text.
-        least: the parameters, as bits, that are at least 0, and at least 1.
-        bounded: the parameters, as bits, that are at most 2**30 in magnitude: zero points, from which elements are subtracted.
-        parts: how often each expression came, and
-        sizes: the bytes that it took.
-        known: expressions that were named so far.
+        stack: the bytes, and what they leave on the stack.
+        ranges: of parameters whose least or most value is a number.
+        others: comparisons that are not ranges.
     """
 
     kernel: str
     kind: type[Params]
     input_bytes: int
     output_bytes: int
-    without: frozenset[str] = frozenset()
-    named: tuple[str, ...] = ()
-    made: bytearray = field(default_factory=bytearray)
-    arrays: dict[str, str] = field(default_factory=dict)
-    least: dict[int, int] = field(default_factory=lambda: {0: 0, 1: 0})
-    bounded: int = 0
-    parts: Counter[str] = field(default_factory=Counter)
-    sizes: dict[str, int] = field(default_factory=dict)
-    known: set[str] = field(default_factory=set)
+    without: frozenset[str]
+    stack: Stack
+    ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
+    others: list[ast.Compare] = field(default_factory=list)
 
     def written(self) -> bytes:
-        """Returns the bytes."""
-        lines = _lines(self.kind, self.kernel)
+        """Returns the bytes: ranges of parameters, arrays, groups, and all other lines."""
+        lines = lines_of(self.kind, self.kernel)
         absent = (needs for part, needs in self.kind.parts.items() if part in self.without)
         lines += [f"require: {each}" for needs in absent for each in needs]
         dropped = {line.removeprefix("any ").strip() for line in lines if line.startswith("any ")}
@@ -99,72 +96,155 @@ class _Compiler:
         for each in self.kind.fields:
             if each.kind is FieldKind.NUMBER and each.name not in dropped:
                 self._range_of(each)
-        arrays = [each for each in self.kind.fields if each.kind is FieldKind.ARRAY]
-        for each in sorted(arrays, key=lambda each: _needs_array(given.get(each.name, ""))):
-            self._array(each, given.pop(each.name, None))
-        if given:
-            raise InternalError(f"{self.kind.__name__} has no array called {', '.join(given)}")
+        for line in lines:
+            if line.startswith("require:"):
+                self._requirement(line.removeprefix("require:"))
+        self._ranges()
+        self._arrays(given)
         roles = ("input", "rest", "state", "output")  # as groups are in a file; then all other lines
+        kept = [line for line in lines if not line.startswith(("any ", "array ", "require:"))]
         for line in sorted(
-            lines, key=lambda line: next((k for k, role in enumerate(roles) if line.startswith(role)), 4)
+            kept, key=lambda line: next((k for k, role in enumerate(roles) if line.startswith(role)), 4)
         ):
-            if not line.startswith(("any ", "array ")):
-                self._line(line)
-        return bytes((*self._limits(), *self.made, Op.END))
+            self._line(line)
+        remainders = [each.left for each in self.others if _is_no_remainder(each)]
+        if remainders:  # none is negative: the sum is 0 if each is, and else it is not, or too large
+            self._below(_sum(remainders), ast.Constant(0))
+        for tree in self.others:
+            if not _is_no_remainder(tree):
+                self._comparison(tree)
+        return bytes((self.stack.field_bytes, *self.stack.made, Op.END))
 
-    def _limits(self) -> Iterator[int]:
-        """The operations that say which parameters are at least 0, and at least 1."""
-        for operation, mask in (
-            (Op.NATURAL, self.least[0]), (Op.POSITIVE, self.least[1]), (Op.BOUNDED, self.bounded),
-        ):  # fmt: skip
-            if mask:
-                yield from (operation, *mask.to_bytes(4, "little"))
+    def _parsed(self, text: str) -> ast.expr:
+        """Returns an expression, in which the bytes of elements are numbers."""
+        for name, size in (("input_bytes", self.input_bytes), ("output_bytes", self.output_bytes)):
+            text = re.sub(rf"\b{name}\b", str(size), text)
+        return parsed(text)
+
+    # Ranges of parameters.
 
     def _range_of(self, each: Field) -> None:
-        found = None if each.dtype is DType.F32 else _range(each.meaning)
+        found = None if each.dtype is DType.F32 else range_of(each.meaning)
         if found is not None:
             self._requirement(f"{found[0]} <= {each.name} <= {found[1]}")
         elif "zero_point" in each.name and each.dtype is DType.S32:
-            self.bounded |= 1 << self._word(each.name)
+            self._limit(each.name, *_ZERO_POINT)
 
-    def _array(self, each: Field, given: str | None) -> None:
-        """Writes the elements and the range of an array."""
-        limits = None if each.is_packed else _range(each.meaning)
+    def _limit(self, name: str, low: int, high: int) -> None:
+        found = self.ranges.get(name, (_LEAST, _MOST))
+        self.ranges[name] = max(found[0], low), min(found[1], high)
+
+    def _requirement(self, text: str) -> None:
+        """Notes a comparison as the range of a parameter, or for later: `low <= min(field, ...)` is the range of each."""
+        tree = self._parsed(text)
+        if not isinstance(tree, ast.Compare):
+            raise InternalError(f"{self.kind.__name__}: no comparison: {text}")
+        signed = {
+            each.name
+            for each in self.kind.fields
+            if each.kind is FieldKind.NUMBER and each.dtype in (DType.S32, DType.S16)
+        }
+        parts = [tree.left, *tree.comparators]
+        is_chain = any(constant(each) is None for each in parts[:1] + parts[2:]) and len(parts) > 2
+        for low, sign, high in zip(parts, tree.ops, parts[1:], strict=False):
+            least, most, strict = constant(low), constant(high), int(isinstance(sign, ast.Lt))
+            if is_chain or isinstance(sign, ast.Eq):  # a comparison leaves what the next one begins with
+                self.others.append(ast.Compare(low, [sign], [high]))
+            elif least is not None and least_of(high) and signed.issuperset(least_of(high)):
+                for name in least_of(high):
+                    self._limit(name, least + strict, _MOST)
+            elif most is not None and isinstance(low, ast.Name) and low.id in signed:
+                self._limit(low.id, _LEAST, most - strict)
+            else:
+                self.others.append(ast.Compare(low, [sign], [high]))
+
+    def _ranges(self) -> None:
+        """Writes the ranges of parameters: those of many as a mask, those of few as comparisons."""
+        self.stack.limited = {name for name, (low, _) in self.ranges.items() if low != _LEAST}
+        for low, high, names in _planned(self.ranges):
+            numbers = [self.stack.number_of(name) for name in names]
+            if _chain_bytes(low, high) * len(names) <= _mask_bytes(low, high) or max(numbers) >= 32:
+                for name in names:
+                    self._chain(low, name, high)
+                continue
+            self.stack.top(ast.Constant(high))
+            self.stack.push(ast.Constant(low))
+            self.stack.operation(Op.FIELDS, *sum(1 << number for number in numbers).to_bytes(4, "little"))
+            self.stack.selected = ("", "")
+
+    def _chain(self, low: int, name: str, high: int) -> None:
+        """Writes the range of one parameter as comparisons."""
+        if low != _LEAST:
+            self._below(ast.Constant(low), ast.Name(name))
+        if high != _MOST:
+            self._below(ast.Name(name), ast.Constant(high))
+
+    # Arrays.
+
+    def _arrays(self, given: dict[str, str]) -> None:
+        """Writes the elements and the ranges of all arrays: of those with as many elements, those without a range come first."""
+        arrays = [
+            self._array(each, given.pop(each.name, None)) for each in self.kind.fields if each.kind is FieldKind.ARRAY
+        ]
+        if given:
+            raise InternalError(f"{self.kind.__name__} has no array called {', '.join(given)}")
+        counts = list(dict.fromkeys(ast.unparse(each.count) for each in arrays))
+        for each in sorted(
+            arrays,
+            key=lambda each: (
+                _needs_array(each.count), counts.index(ast.unparse(each.count)), each.limits is not None,
+            ),
+        ):  # fmt: skip
+            if each.limits is not None:
+                self.stack.prepare(*each.limits)
+            self.stack.arrays[each.of.name] = each.count
+            self.stack.array(each.of.name, each.count)
+            below = _BELOW.search(each.of.meaning)
+            if below is not None and each.of.dtype is DType.S64:
+                self.stack.operation(Op.BELOW, int(below[1]))
+            if each.limits is not None:
+                self._within(*each.limits)
+
+    def _array(self, each: Field, given: str | None) -> _Array:
+        limits = None if each.is_packed else range_of(each.meaning)
         if given is not None:
             count, _, text = given.partition(" in ")
-            limits = _range(text) if text else limits
+            low, _, high = text.partition(" … ")
+            limits = (low, high) if text else limits
         else:
             shape = _SHAPE.match(each.meaning)
             if shape is None:
                 raise InternalError(f"{self.kind.__name__}.{each.name}: no shape; add `array {each.name}: elements`")
             count = " * ".join(f"({size.replace(' / ', ' // ')})" for size in _SIZE.findall(shape[0]))
-        self._push(count)
-        size = 1 if each.dtype is None else each.dtype.size_bytes
-        self.made += bytes((Op.ARRAY, self._word(each.name), size))
-        self.arrays[each.name] = count
-        below = _BELOW.search(each.meaning)
-        if below is not None and size == 8:
-            self.made += bytes((Op.BELOW, int(below[1])))
-        if limits is not None and each.dtype is not None and each.dtype is not DType.F32 and size <= 4:
-            if (limits[0], _value(limits[1])) == ("0", _MOST):
-                self.made.append(Op.WHOLE)
-                return
-            self._push(limits[0])
-            self._push(limits[1])
-            self.made.append(Op.RANGE)
+        has_range = (
+            limits is not None and each.dtype is not None and each.dtype is not DType.F32 and each.dtype.size_bytes <= 4
+        )
+        return _Array(
+            each,
+            self._parsed(count),
+            (self._parsed(limits[0]), self._parsed(limits[1])) if has_range and limits else None,
+        )
+
+    def _within(self, low: ast.expr, high: ast.expr) -> None:
+        """Writes the range of the last array."""
+        self.stack.push(high)
+        self.stack.push(low)
+        self.stack.operation(Op.RANGE)
+
+    # Lines.
 
     def _line(self, line: str) -> None:
-        if line == "rest":
-            self.made.append(Op.REST)
-            return
         key, _, text = line.partition(":")
+        if line == "rest":
+            self.stack.operation(Op.REST)
+            return
         if " from " in key:
             role, _, name = key.partition(" from ")
             self._from_table(role, name, text.strip())
             return
         writers = {
             "input": self._input, "inputs": self._input, "output": self._output, "state": self._state, "scratch": self._scratch,
-            "require": self._requirement, "aligned": self._aligned, "each": self._each,
+            "aligned": self._aligned, "each": self._each,
         }  # fmt: skip
         if key not in writers or not text:
             raise InternalError(f"{self.kind.__name__}: no line of a contract: {line}")
@@ -173,263 +253,110 @@ class _Compiler:
     def _input(self, text: str) -> None:
         nullable = 0
         if text.endswith(" or some null"):
-            nullable = _SOME_NULLABLE
+            nullable = SOME_NULLS
         elif text.endswith(" or null"):
-            nullable = _NULLABLE
+            nullable = NULLS
         text = text.removesuffix(" or some null").removesuffix(" or null")
         text, _, size = text.partition(" of_bytes ")
-        several, between, count = text.rpartition(" of ")
+        several, _, count = text.rpartition(" of ")
         pointers, _, elements = count.partition(" x ")
-        if between:
-            self._push(several)
-        self._group(Op.GROUPS if between else Op.GROUP, pointers, elements, int(size or self.input_bytes), nullable)
+        self._group(several, pointers, elements, int(size or self.input_bytes), INPUT | nullable)
 
     def _output(self, text: str) -> None:
         count, _, size = text.partition(" of_bytes ")
-        self._group(Op.GROUP, "1", count, int(size or self.output_bytes), _OUTPUT)
+        self._group("", "1", count, int(size or self.output_bytes), OUTPUT)
 
     def _state(self, text: str) -> None:
         count, _, size = text.partition(" of ")
-        self._group(Op.GROUP, "1", count, int(size or 1), _STATE)
+        self._group("", "1", count, int(size or 1), STATE)
 
-    def _group(self, operation: Op, pointers: str, elements: str, size: int, kind: int) -> None:
-        self._push(pointers)
-        self._push(elements)
-        self.made += bytes((operation, size.bit_length() - 1 | kind))
+    def _group(self, several: str, pointers: str, elements: str, size: int, kind: int) -> None:
+        nodes = [self._parsed(each) for each in (several, elements, pointers) if each]
+        self.stack.prepare(*nodes)
+        self.stack.top(nodes[0])
+        for node in nodes[1:]:
+            self.stack.push(node)
+        self.stack.operation(Op.GROUPS if several else Op.GROUP, size.bit_length() - 1 | kind)
 
     def _scratch(self, text: str) -> None:
         count, _, alignment = text.partition(" aligned ")
-        self._push(count)
-        self.made += bytes((Op.SCRATCH, self.output_bytes if alignment == "output_bytes" else int(alignment or 1)))
+        self._pushed(self._parsed(count))
+        size = self.output_bytes if alignment == "output_bytes" else int(alignment or 1)
+        self.stack.operation(Op.SCRATCH, size - 1)
 
     def _aligned(self, text: str) -> None:
         number, _, alignment = text.partition(" to ")
-        self._push(number)
-        self._push(alignment)
-        self.made.append(Op.ALIGNED)
+        self._pushed(self._parsed(number), self._parsed(alignment))
+        self.stack.operation(Op.ALIGNED)
 
     def _each(self, text: str) -> None:
         first, _, second = (word.strip() for word in text.partition("<="))
-        size = next(each.dtype.size_bytes for each in self.kind.fields if each.name == first and each.dtype is not None)
-        self._push(self.arrays[first])
-        self.made += bytes((Op.EACH, self._word(first), self._word(second), size))
+        self._pushed(self.stack.arrays[first])
+        self.stack.operation(Op.EACH, self.stack.packed(first), self.stack.packed(second))
+        self.stack.selected = ("", "")
 
     def _from_table(self, role: str, name: str, text: str) -> None:
         """Writes the inputs or outputs whose sizes an array has."""
-        nullable = _NULLABLE if text.endswith(" or null") else 0
+        nullable = NULLS if text.endswith(" or null") else 0
         count, _, times = text.removesuffix(" or null").partition(" times ")
         if role == "output":
-            self.made.append(Op.TABLE_OUTPUT)
+            self.stack.operation(Op.TABLE_OUTPUT)
             return
-        self._push(count)
-        if role != "outputs":
-            self._push(times or "1")
-        self._select(name)
+        nodes = [self._parsed(count), *([] if role == "outputs" else [self._parsed(times or "1")])]
+        self.stack.prepare(*nodes)
+        self.stack.select(name)
+        for node in nodes:
+            self.stack.push(node)
         if role == "inputs":
-            self.made += bytes((Op.TABLE_INPUTS, nullable))
+            self.stack.operation(Op.TABLE_INPUTS, INPUT | nullable)
         elif role == "outputs":
-            self.made.append(Op.TABLE_OUTPUTS)
+            self.stack.operation(Op.TABLE_OUTPUTS)
         else:
             raise InternalError(f"{self.kind.__name__}: no line of a contract: {role} from {name}")
 
-    def _select(self, name: str, count: str = "") -> None:
-        """Writes that an array, which was checked before, or its first elements, is the last one again."""
-        if name not in self.arrays:
-            raise InternalError(f"{self.kind.__name__} has no array {name}")
-        each = next(each for each in self.kind.fields if each.name == name)
-        self._push(count or self.arrays[name])
-        self.made += bytes((Op.ARRAY, self._word(name), 1 if each.dtype is None else each.dtype.size_bytes))
+    def _pushed(self, *nodes: ast.expr) -> None:
+        self.stack.prepare(*nodes)
+        for node in nodes:
+            self.stack.push(node)
 
-    def _requirement(self, text: str) -> None:
-        tree = self._parsed(text)
-        if not isinstance(tree, ast.Compare):
-            raise InternalError(f"{self.kind.__name__}: no comparison: {text}")
-        if self._is_range(tree) or self._is_multiple(tree):
-            return
-        left = tree.left
-        for sign, right in zip(tree.ops, tree.comparators, strict=True):
-            self._below(left, right, sign)
-            if isinstance(sign, ast.Eq):
-                self._below(right, left, sign)
-            left = right
+    # Comparisons.
 
-    def _is_multiple(self, tree: ast.Compare) -> bool:
-        """Writes `a == a // b * b`: one is a multiple of the other; False if it says something else."""
-        right = tree.comparators[0]
-        if (
-            len(tree.ops) != 1
-            or not isinstance(tree.ops[0], ast.Eq)
-            or not isinstance(right, ast.BinOp)
-            or not isinstance(right.op, ast.Mult)
-            or not isinstance(right.left, ast.BinOp)
-            or not isinstance(right.left.op, ast.FloorDiv)
-            or ast.unparse(right.left.left) != ast.unparse(tree.left)
-            or ast.unparse(right.left.right) != ast.unparse(right.right)
-        ):
-            return False
-        self._expression(tree.left)
-        self._expression(right.right)
-        self.made.append(Op.MULTIPLE)
-        return True
-
-    def _below(self, low: ast.expr, high: ast.expr, sign: ast.cmpop) -> None:
-        """Writes that one expression is not above another one, or is below it."""
-        self._expression(low)
-        self._expression(high)
+    def _comparison(self, tree: ast.Compare) -> None:
+        """Writes that one expression is not above another one, or is below it, or equals it."""
+        low, sign, high = tree.left, tree.ops[0], tree.comparators[0]
+        if isinstance(sign, ast.Eq) and constant(high) is not None:
+            low, high = high, low
+        least, call = constant(low), call_of(high)
         if isinstance(sign, ast.Lt):
-            self.made.append(Op.LESS)
-        self.made.append(Op.LE)
-
-    def _is_range(self, tree: ast.Compare) -> bool:
-        """Writes a range of 32-bit numbers, `low <= field` or `low <= field <= high`, in few bytes; False if it is none.
-
-        `low <= min(field, ...)` is a range of each of them.
-        """
-        words = {each.name for each in self.kind.fields if each.kind is FieldKind.NUMBER and each.dtype is DType.S32}
-        names = _least_of(tree.comparators[0])
-        low = _constant(tree.left)
-        high = _MOST if len(tree.comparators) == 1 else _constant(tree.comparators[-1])
-        if (
-            not names
-            or not words.issuperset(names)
-            or low is None
-            or high is None
-            or len(tree.comparators) > 2
-            or (len(tree.comparators) == 2 and len(names) != 1)
-            or not all(isinstance(each, ast.LtE) for each in tree.ops)
-        ):
-            return False
-        numbers = [self._word(name) for name in names]
-        if high == _MOST and low in self.least and max(numbers) < 32:
-            for number in numbers:
-                self.least[low] |= 1 << number
-        elif low >= -128 and high < 128:
-            self.made += bytes((Op.BETWEEN, numbers[0], low & 0xFF, high & 0xFF))
+            self._strictly_below(low, high)
+        elif call is not None and least is not None and (call[0] == "first" or (call[0] == "least" and least <= 0)):
+            # The least of no elements is 0.
+            if len(call[1]) != (1 if call[0] == "first" else 3) or (call[0] == "least" and constant(call[1][2]) != 1):
+                raise InternalError(f"{self.kind.__name__}: no function of contracts: {ast.unparse(high)}")
+            self.stack.prepare(high)
+            self._within(low, ast.Constant(_MOST))
+        elif constant(high) == _MOST:  # larger numbers are refused as soon as they are computed
+            self._pushed(low)
         else:
-            return False
-        return True
+            self._below(low, high)
+            if isinstance(sign, ast.Eq):
+                self.stack.push(low)
+                self.stack.operation(Op.LE, leaves=ast.unparse(low))
 
-    def _push(self, text: str) -> None:
-        self._expression(self._parsed(text))
-
-    def _parsed(self, text: str) -> ast.expr:
-        """Returns an expression, in which the bytes of elements are numbers."""
-        for name, size in (("input_bytes", self.input_bytes), ("output_bytes", self.output_bytes)):
-            text = re.sub(rf"\b{name}\b", str(size), text)
-        return ast.parse(text.strip(), mode="eval").body
-
-    def _expression(self, node: ast.expr) -> None:
-        """Writes the operations that push an expression; one that has a name is computed once."""
-        text = ast.unparse(node)
-        if text in self.known:
-            self.made.append(Op.GET + self.named.index(text))
-            return
-        begin = len(self.made)
-        self._computed(node)
-        self.parts[text] += 1
-        self.sizes[text] = len(self.made) - begin
-        if text in self.named:
-            self.made.append(Op.SET + self.named.index(text))
-            self.known.add(text)
-
-    def _computed(self, node: ast.expr) -> None:
-        binary = {ast.Add: Op.ADD, ast.Sub: Op.SUB, ast.Mult: Op.MUL, ast.FloorDiv: Op.DIV}
-        constant = _constant(node)
-        if constant is not None:
-            self._number(constant)
-        elif isinstance(node, ast.Name):
-            self._name(node.id)
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and _constant(node.right) == 1:
-            self._expression(node.left)
-            self.made.append(Op.LESS)
-        elif isinstance(node, ast.BinOp) and type(node.op) in binary:
-            self._expression(node.left)
-            self._expression(node.right)
-            self.made.append(binary[type(node.op)])
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            self._number(0)
-            self._expression(node.operand)
-            self.made.append(Op.SUB)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            self._call(node.func.id, node.args)
+    def _strictly_below(self, low: ast.expr, high: ast.expr) -> None:
+        least, most = constant(low), constant(high)
+        if most is not None:
+            self._below(low, ast.Constant(most - 1))
+        elif least is not None:
+            self._below(ast.Constant(least + 1), high)
         else:
-            raise InternalError(f"{self.kind.__name__}: no part of a contract: {ast.unparse(node)}")
+            self._below(low, ast.BinOp(high, ast.Sub(), ast.Constant(1)))
 
-    def _call(self, name: str, arguments: list[ast.expr]) -> None:
-        operations = {"ceil": Op.CEIL, "max": Op.MAX, "min": Op.MIN}
-        if name in operations and len(arguments) == 2:
-            for each in arguments:
-                self._expression(each)
-            self.made.append(operations[name])
-            return
-        if name == "most_sum" and all(isinstance(each, ast.Name) and each.id in self.arrays for each in arguments):
-            first, second = (ast.unparse(each) for each in arguments)
-            self._push(self.arrays[first])
-            self.made += bytes((Op.MOST_SUM, self._word(first), self._word(second)))
-            return
-        if name == "power" and len(arguments) == 1:
-            self._expression(arguments[0])
-            self.made.append(Op.POWER)
-            return
-        numbers = [_constant(each) for each in arguments]
-        if name in ("room", "count") and numbers[0] is not None:
-            self.made += bytes((Op.ROOM if name == "room" else Op.COUNT, numbers[0]))
-            return
-        array = arguments[0]
-        if name == "first" and isinstance(array, ast.Name):
-            self._select(array.id, "1")
-            self.made += bytes((Op.LEAST, 1, 0))
-            return
-        if (
-            name not in _OF_COLUMNS
-            or not isinstance(array, ast.Name)
-            or array.id not in self.arrays
-            or None in numbers[1:]
-        ):
-            raise InternalError(f"{self.kind.__name__}: no function of contracts: {name}")
-        self._select(array.id)
-        self.made += bytes((_OF_COLUMNS[name], numbers[2] or 1, numbers[1] or 0))
-
-    def _name(self, name: str) -> None:
-        words = {"node_steps": Op.STEPS, "reads": Op.READS, "pointers": Op.POINTERS}
-        fields = {each.name: each for each in self.kind.fields if each.kind is FieldKind.NUMBER}
-        if name in fields:
-            dtype = fields[name].dtype
-            if dtype not in (DType.S32, DType.S16, DType.U32):
-                raise InternalError(f"{self.kind.__name__}.{name} is no integer that contracts can read")
-            if dtype is DType.S16:
-                self.made.append(Op.HALF + self._offset(name) // 2)
-            else:
-                self.made.append(Op.WORD + self._word(name))
-        elif name in words:
-            self.made.append(words[name])
-        else:
-            raise InternalError(f"{self.kind.__name__} has no number {name}")
-
-    def _number(self, value: int) -> None:
-        exponent = max(abs(value), abs(value + 1)).bit_length() - 1
-        if LEAST_NUMBER <= value <= MOST_NUMBER:
-            self.made.append(Op.NUMBER + value - LEAST_NUMBER)
-        elif -128 <= value < 128:
-            self.made += bytes((Op.SMALL, value & 0xFF))
-        elif value in (1 << exponent, (1 << exponent) - 1) and exponent <= 30:
-            self.made += bytes((Op.NUMBER + exponent - LEAST_NUMBER, Op.POWER))
-            self.made += bytes((Op.LESS,)) if value & 1 else b""
-        elif value == -1 << exponent and exponent <= 30:
-            self._number(0)
-            self._number(-value)
-            self.made.append(Op.SUB)
-        else:
-            self.made += bytes((Op.LARGE, *value.to_bytes(4, "little", signed=True)))
-
-    def _word(self, name: str) -> int:
-        """The number of a field among the 32-bit words of the struct."""
-        return self._offset(name) // 4
-
-    def _offset(self, name: str) -> int:
-        """The offset of a field where pointers have 4 bytes."""
-        layout = Layout.of(self.kind)
-        return dict(zip((each.name for each in self.kind.fields), layout.offsets, strict=True))[name]
+    def _below(self, low: ast.expr, high: ast.expr) -> None:
+        self.stack.prepare(low, high)
+        self.stack.top(low)
+        self.stack.push(high)
+        self.stack.operation(Op.LE, leaves=ast.unparse(high))
 
 
 def contract_bytes(
@@ -447,123 +374,75 @@ def contract_bytes(
     Raises:
         InternalError: a line is none, or names what there is not.
     """
-    first = _Compiler(kernel, kind, input_bytes, output_bytes, without)
-    shortest, named = first.written(), tuple[str, ...]()
+    first = Stack(kind)
+    shortest, named = _Compiler(kernel, kind, input_bytes, output_bytes, without, first).written(), tuple[str, ...]()
     repeated = [each for each in first.sizes if first.parts[each] > 1 and first.sizes[each] > 1]
     for each in sorted(repeated, key=lambda each: (first.parts[each] - 1) * (first.sizes[each] - 1), reverse=True):
         tried = (*named, each)
-        made = _Compiler(kernel, kind, input_bytes, output_bytes, without, tried).written()
-        if len(made) < len(shortest) and len(tried) <= NAMES:
+        made = _Compiler(kernel, kind, input_bytes, output_bytes, without, Stack(kind, tried)).written()
+        if len(made) < len(shortest):
             shortest, named = made, tried
     return shortest
 
 
-def needed_parts(params: Params) -> frozenset[str]:
-    """Returns the macros of the parts of a kernel's files that a call with these parameters needs."""
-    integers = (DType.S32, DType.S16, DType.U32)
-    numbers = {
-        each.name: int(getattr(params, each.name))
-        for each in params.fields
-        if each.dtype in integers and not each.is_pointer
-    }
-    return frozenset(
-        part for part, requirements in params.parts.items() if not all(_holds(each, numbers) for each in requirements)
-    )
+def _planned(ranges: Mapping[str, tuple[int, int]]) -> list[tuple[int, int, list[str]]]:
+    """Returns ranges with their parameters, so that they take few bytes.
+
+    Parameters that share their least value alone may be in one range, and their most values in others.
+    """
+    lows = sorted({low for low, _ in ranges.values() if low != _LEAST})
+    plans = (_divided(ranges, shared) for count in range(len(lows) + 1) for shared in combinations(lows, count))
+    return min(plans, key=lambda plan: sum(_range_bytes(*each) for each in plan))
 
 
-def _holds(text: str, numbers: Mapping[str, int]) -> bool:
-    """True if a comparison of two expressions is true."""
-    tree = ast.parse(text, mode="eval").body
-    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
-        raise InternalError(f"no comparison of two expressions: {text}")
-    low, high = (_computed(each, numbers) for each in (tree.left, tree.comparators[0]))
-    sign = tree.ops[0]
-    return low == high if isinstance(sign, ast.Eq) else low < high if isinstance(sign, ast.Lt) else low <= high
+def _divided(ranges: Mapping[str, tuple[int, int]], shared: tuple[int, ...]) -> list[tuple[int, int, list[str]]]:
+    """The ranges, where parameters with those least values share one range for each."""
+    groups: dict[tuple[int, int], list[str]] = {}
+    for name, limits in ranges.items():
+        groups.setdefault(limits, []).append(name)
+    for (low, high), names in list(groups.items()):
+        if low in shared and high != _MOST and _range_bytes(_LEAST, high, names) < _range_bytes(low, high, names):
+            groups.setdefault((low, _MOST), []).extend(names)
+            groups.setdefault((_LEAST, high), []).extend(groups.pop((low, high)))
+    return sorted(((*limits, names) for limits, names in groups.items()), key=lambda each: (-each[1], -each[0]))
 
 
-def _computed(node: ast.expr, numbers: Mapping[str, int]) -> int:
-    """The value of an expression of numbers that have names."""
-    if isinstance(node, ast.Name):
-        return numbers[node.id]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("max", "min"):
-        values = [_computed(each, numbers) for each in node.args]
-        return max(values) if node.func.id == "max" else min(values)
-    if not isinstance(node, ast.BinOp):
-        found = _constant(node)
-        if found is None:
-            raise InternalError(f"no part of a requirement: {ast.unparse(node)}")
-        return found
-    left, right = _computed(node.left, numbers), _computed(node.right, numbers)
-    if isinstance(node.op, ast.FloorDiv):
-        return left // right
-    return {ast.Add: left + right, ast.Sub: left - right, ast.Mult: left * right}[type(node.op)]
+def _range_bytes(low: int, high: int, names: list[str]) -> int:
+    """The bytes of the range of some parameters, about."""
+    return min(_mask_bytes(low, high), _chain_bytes(low, high) * len(names))
 
 
-def has_contract(kind: type[Params]) -> bool:
-    """True if a contract was written for a kernel's parameters; one without any line names no input."""
-    return any(_lines(kind, kernel) for kernel in kind.kernels)
+def _mask_bytes(low: int, high: int) -> int:
+    """The bytes of a mask of parameters in a range; most masks have the same most value, which is pushed once."""
+    return 5 + _bytes(low) + (_bytes(high) if high != _MOST else 0)
 
 
-def _lines(kind: type[Params], kernel: str) -> list[str]:
-    """The lines that hold for a kernel, without the words that say for which they do."""
-    found = (_FOR.fullmatch(line.strip()) for line in kind.contract.splitlines())
-    return [each["line"] for each in found if each and each["line"] and _is_for(kernel, each["words"] or "")]
+def _chain_bytes(low: int, high: int) -> int:
+    """The bytes of the range of one parameter as comparisons."""
+    has_low, has_high = low != _LEAST, high != _MOST
+    return (has_low or has_high) + has_low * (1 + _bytes(low)) + has_high * (1 + _bytes(high))
 
 
-def _is_for(kernel: str, words: str) -> bool:
-    """True if a kernel's name has all of the words, but none of those that have a `!` before them."""
-    return all((word.lstrip("!") in kernel) != word.startswith("!") for word in words.split())
+def _bytes(value: int) -> int:
+    """The bytes that push a number, about."""
+    return 1 if number_byte(value) is not None else 3
 
 
-def _needs_array(count: str) -> bool:
+def _is_no_remainder(tree: ast.Compare) -> bool:
+    """True if a comparison says that a remainder is 0."""
+    left = tree.left
+    is_remainder = isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod)
+    return is_remainder and isinstance(tree.ops[0], ast.Eq) and constant(tree.comparators[0]) == 0
+
+
+def _sum(nodes: list[ast.expr]) -> ast.expr:
+    found = nodes[0]
+    for node in nodes[1:]:
+        found = ast.BinOp(found, ast.Add(), node)
+    return found
+
+
+def _needs_array(count: ast.expr) -> bool:
     """True if an array's elements follow from another array, which is checked first then."""
-    return any(f"{name}(" in count for name in (*_OF_COLUMNS, "first", "most_sum"))
-
-
-def _range(meaning: str) -> tuple[str, str] | None:
-    """The range that a meaning states; None if it states none, or one that holds sometimes."""
-    found = _RANGE.search(meaning)
-    return None if found is None or " where " in meaning[found.end() :][:8] else (found[1], found[2])
-
-
-def _value(text: str) -> int | None:
-    """The value of a text of whole numbers alone."""
-    return _constant(ast.parse(text, mode="eval").body)
-
-
-def _least_of(node: ast.expr) -> list[str]:
-    """The names whose least one is meant: one, or those of `min(...)`; none for anything else."""
-    if isinstance(node, ast.Name):
-        return [node.id]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "min":
-        names = [_least_of(each) for each in node.args]
-        return [name for each in names for name in each] if all(names) else []
-    return []
-
-
-def _constant(node: ast.expr) -> int | None:
-    """The value of an expression of whole numbers alone."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, int) else None
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = _constant(node.operand)
-        return None if value is None else -value
-    if not isinstance(node, ast.BinOp):
-        return None
-    left, right = _constant(node.left), _constant(node.right)
-    if left is None or right is None:
-        return None
-    if isinstance(node.op, ast.Pow):
-        return left**right if 0 <= right <= 63 else None
-    results = {ast.Add: left + right, ast.Sub: left - right, ast.Mult: left * right}
-    return results.get(type(node.op))
-
-
-_OF_COLUMNS = {
-    "least": Op.LEAST,
-    "most": Op.MOST,
-    "product": Op.PRODUCT,
-    "highest": Op.HIGHEST,
-    "lowest": Op.LOWEST,
-}
-"""The operations of the functions of an array's columns."""
+    calls = (call_of(each) for each in ast.walk(count) if isinstance(each, ast.expr))
+    return any(call is not None and call[0] in (*OF_COLUMNS, "first", "most_sum") for call in calls)

@@ -7,115 +7,121 @@ from enum import IntEnum
 class Op(IntEnum):
     """The operations of a contract's bytes, on a stack of integers of 32 bits. A number after an operation is its operand.
 
-    From `HALF` on, a byte pushes the 16-bit parameter with the number above it; from `WORD` on, one of 32 bits; from `NUMBER` on, a
-    small number, `LEAST_NUMBER` and more; from `GET` on, a number that was named; from `SET` on, a byte names the number on the
-    stack, which stays there.
+    The first byte of a contract is the size of the node's parameters: 4, or 2. At the start, the stack has one number: the steps of
+    the node. An operation takes a and then b, which is on top of the stack; one that checks something leaves a.
+
+    From `GET` on, a byte pushes a number of the stack again, 0 the lowest one. From `MASK` on, it pushes 2**k - 1, or -2**k with 32
+    added to k; from `NUMBER` on a small number, `LEAST_NUMBER` and more; from `FIELD` on a parameter by its number, or one less
+    than the parameter with `LESS` added. Another operation checks that such a parameter is not the least number of all.
     """
 
     END = 0
     """All inputs, outputs and states must have been named."""
     NEVER = 1
     """No node keeps to it."""
-    SMALL = 3
-    """Pushes a number: [1 byte, signed]."""
-    LARGE = 4
+    ADD = 2
+    SUB = 3
+    MUL = 4
+    DIV = 5
+    """Rounds down; b is at least 1, and a at least 0."""
+    CEIL = 6
+    """Rounds up: as above."""
+    MOD = 7
+    """Pushes the remainder: as above."""
+    MAX = 8
+    MIN = 9
+    LE = 10
+    """a must not be above b. Leaves b."""
+    GROUP = 11
+    """The next input, state or output has a elements at each of b pointers: [1 byte: the exponent of an element's bytes, plus a
+    role: 8 for an input, 16 for a state, 24 for an output; with 4 where pointers may be null, 32 where all but one may]."""
+    SCRATCH = 12
+    """Takes b bytes alone: [1 byte: their alignment, less 1]. Where it is not 0, there are some bytes."""
+    ARRAY = 13
+    """The array whose pointer is a parameter has b elements, which stay on the stack: [1 byte: the number of the 32-bit word, plus
+    64 times the exponent of an element's bytes]. It is the last array now."""
+    FIELDS = 14
+    """Parameters are in the range from b to a: [4 bytes, little-endian: bit k for parameter k]. No array is the last one now."""
+    RANGE = 15
+    """All elements of the last array are in the range from b to a."""
+    LARGE = 16
     """Pushes a number: [4 bytes, little-endian]."""
-    STEPS = 5
-    READS = 6
-    POINTERS = 7
-    ROOM = 8
+    READS = 17
+    """Pushes how many inputs the node has."""
+    POINTERS = 18
+    """Pushes how many pointers to inputs it has."""
+    ROOM = 19
     """Pushes the bytes at each pointer of an input: [1 byte, its number]."""
-    ADD = 9
-    SUB = 10
-    MUL = 11
-    DIV = 12
-    """Rounds down; the divisor is at least 1, and the dividend at least 0."""
-    CEIL = 13
-    MAX = 14
-    MIN = 15
-    LE = 16
-    """Takes two numbers: the first must not be above the second."""
-    GROUP = 17
-    """Takes pointers, then elements at each, of the next input, state or output: [1 byte: the exponent of its bytes, with 4
-    where pointers may be null, 8 where all but one may, 16 for a state, 32 for an output]."""
-    GROUPS = 18
-    """Takes how many inputs, pointers, elements: [as above]."""
-    SCRATCH = 21
-    """Takes bytes: [1 byte: their alignment]."""
-    ARRAY = 22
-    """Takes elements of the array whose pointer is a parameter: [1 byte: its number, 1 byte: bytes of an element]."""
-    RANGE = 23
-    """Takes the least and the most that an element of the last array may be."""
-    LEAST = 24
-    """Pushes the least number of a column of the last array: [1 byte: columns, 1 byte: which]."""
-    MOST = 25
+    COUNT = 20
+    """Pushes the pointers of an input: as above."""
+    LEAST = 21
+    """Pushes the least number of a column of the last array: [1 byte: which, plus 16 times the number of columns]."""
+    MOST = 22
     """Pushes the most: as above."""
-    WHOLE = 26
-    """No element of the last array is negative."""
-    TABLE_INPUTS = 27
-    """Takes a number of inputs, and how often bytes count: row k of the last array, which has two columns, has pointers and bytes
-    at each of the next input: [1 byte: 4 where pointers may be null]."""
-    TABLE_OUTPUTS = 28
-    """Takes a place in the last array: from there on it has the bytes of each output of the node."""
-    HIGHEST = 29
-    """Pushes how far the loops in the rows of the last array reach up: [1 byte: columns, 1 byte: which]."""
-    LOWEST = 30
+    HIGHEST = 23
+    """Pushes how far the loops in the rows of the last array reach up: as above."""
+    LOWEST = 24
     """The same down."""
-    PRODUCT = 31
-    """Pushes the product of a column of the last array: [1 byte: columns, 1 byte: which]."""
-    ALIGNED = 32
-    """Takes the number of an input, and what its pointers are multiples of."""
-    EACH = 33
-    """Takes how many elements: none of one parameter's array is above its neighbour in another's: [1 byte each, 1 byte: size]."""
-    REST = 34
+    PRODUCT = 25
+    """Pushes the product of a column of the last array: as above."""
+    MOST_SUM = 26
+    """Takes b, and pushes the most that one of b elements of an array and its neighbour in another one are together: [2 bytes, as
+    of `ARRAY`]."""
+    POWER = 27
+    """Takes b, which is 0 to 30, and pushes two to the power of it."""
+    EACH = 28
+    """None of b elements of an array is above its neighbour in another one: [2 bytes, as of `ARRAY`]. Takes b alone."""
+    GROUPS = 29
+    """So many inputs, as the number below a and b says, are as of `GROUP`: [1 byte, as there]."""
+    REST = 30
     """Further inputs may follow."""
-    COUNT = 35
-    """Pushes the pointers of an input: [1 byte, its number]."""
-    TABLE_OUTPUT = 36
+    ALIGNED = 31
+    """The pointers of input a are multiples of b."""
+    TABLE_INPUTS = 32
+    """Row k of the last array, which has two columns, has the pointers of the next input, and their bytes, which count b times.
+    There are a inputs: [1 byte, as of `GROUP`]."""
+    TABLE_OUTPUT = 33
     """What pointers that are not null give in a step is the one output; the check of the node's steps sees to it."""
-    BELOW = 37
+    TABLE_OUTPUTS = 34
+    """From element b on, the last array has the bytes of each output of the node. Takes b alone."""
+    BELOW = 35
     """All elements of the last array, which have 64 bits, are below a power of two in magnitude: [1 byte, its exponent]."""
-    NATURAL = 38
-    """Parameters are at least 0: [4 bytes, little-endian: bit k for parameter k]."""
-    POSITIVE = 39
-    """They are at least 1: as above."""
-    BETWEEN = 40
-    """A parameter is in a range: [1 byte: its number, 1 byte each, signed: the least and the most]."""
-    POWER = 41
-    """Two to the power of the number on the stack, which is 0 to 30, takes its place."""
-    MOST_SUM = 42
-    """Takes how many elements of arrays of 16 bits, and pushes the most that one of a parameter and its neighbour in another's
-    are together: [1 byte each]."""
-    MULTIPLE = 43
-    """Takes two numbers: the first is at least 0, and a multiple of the second, which is at least 1."""
-    BOUNDED = 45
-    """Parameters are at most 2**30 in magnitude: as above."""
-    LESS = 44
-    """Takes one away from the number on the stack."""
-    SET = 48
-    GET = 56
-    NUMBER = 64
-    WORD = 128
-    HALF = 192
+    GET = 36
+    MASK = 64
+    NUMBER = 128
+    FIELD = 192
 
 
-TAKES_NULLS = 12
-"""Those bits of the operand of a group that allow null pointers."""
-NAMES = 8
-"""How many numbers have names."""
-LEAST_NUMBER = -8
+INPUT, STATE, OUTPUT = 8, 16, 24
+"""The roles in the operand of a group."""
+NULLS, SOME_NULLS = 4, 32
+"""The bits of the operand of a group that allow null pointers: all, or all but one."""
+TAKES_NULLS = NULLS | SOME_NULLS
+GETS = Op.MASK - Op.GET
+"""How many numbers of the stack can be pushed again."""
+LESS = 32
+"""Added to the number of a parameter: one less is pushed."""
+LEAST_NUMBER = -32
 """The least small number that is pushed by one byte."""
-MOST_NUMBER = LEAST_NUMBER + Op.WORD - Op.NUMBER - 1
+MOST_NUMBER = LEAST_NUMBER + Op.FIELD - Op.NUMBER - 1
 """The largest one."""
+_PLAIN = (Op.FIELD, Op.NUMBER, Op.MASK, Op.GET)
+"""The operations that have a number in their byte; they push one, too."""
+
+
+def mask_value(number: int) -> int:
+    """Returns what the byte `MASK` and a number pushes: 2**k - 1, or from 32 on -2**k."""
+    found = (1 << number % 32) - 1
+    return found if number < 32 else ~found
 
 
 def operations(data: bytes) -> Iterator[tuple[Op, bytes]]:
-    """Yields the operations of a contract with their operands."""
-    place = 0
+    """Yields the operations of a contract, after its first byte, with their operands."""
+    place = 1
     while place < len(data):
-        operation = next((each for each in (Op.HALF, Op.WORD, Op.NUMBER, Op.GET, Op.SET) if data[place] >= each), None)
-        if operation is not None:
-            yield operation, bytes((data[place] - operation,))
+        plain = next((each for each in _PLAIN if data[place] >= each), None)
+        if plain is not None:
+            yield plain, bytes((data[place] - plain,))
             place += 1
             continue
         operation = Op(data[place])
@@ -124,11 +130,25 @@ def operations(data: bytes) -> Iterator[tuple[Op, bytes]]:
         place += 1 + count
 
 
+def depth(data: bytes) -> int:
+    """Returns how many numbers the stack has at most."""
+    found = numbers = 1
+    for operation, _ in operations(data):
+        numbers += GROWTH.get(operation, -1)
+        found = max(found, numbers)
+    return found
+
+
 _OPERANDS: Mapping[Op, int] = {
-    **dict.fromkeys((Op.SMALL, Op.ROOM, Op.COUNT, Op.TABLE_INPUTS, Op.GROUP, Op.GROUPS, Op.SCRATCH), 1),
-    Op.BELOW: 1,
-    **dict.fromkeys((Op.ARRAY, Op.LEAST, Op.MOST, Op.PRODUCT, Op.HIGHEST, Op.LOWEST, Op.MOST_SUM), 2),
-    **dict.fromkeys((Op.EACH, Op.BETWEEN), 3),
-    **dict.fromkeys((Op.NATURAL, Op.POSITIVE, Op.BOUNDED, Op.LARGE), 4),
+    **dict.fromkeys((Op.ROOM, Op.COUNT, Op.TABLE_INPUTS, Op.GROUP, Op.GROUPS, Op.SCRATCH, Op.ARRAY, Op.BELOW), 1),
+    **dict.fromkeys((Op.LEAST, Op.MOST, Op.PRODUCT, Op.HIGHEST, Op.LOWEST), 1),
+    **dict.fromkeys((Op.EACH, Op.MOST_SUM), 2),
+    **dict.fromkeys((Op.FIELDS, Op.LARGE), 4),
 }
 """Bytes of operands after each operation; none after all others."""
+GROWTH: Mapping[Op, int] = {
+    **dict.fromkeys((*_PLAIN, Op.LARGE, Op.READS, Op.POINTERS, Op.ROOM, Op.COUNT), 1),
+    **dict.fromkeys((Op.LEAST, Op.MOST, Op.HIGHEST, Op.LOWEST, Op.PRODUCT), 1),
+    **dict.fromkeys((Op.END, Op.NEVER, Op.ARRAY, Op.MOST_SUM, Op.POWER, Op.REST, Op.TABLE_OUTPUT, Op.BELOW), 0),
+}
+"""How many more numbers the stack has after an operation; one less after all others."""

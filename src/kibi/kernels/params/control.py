@@ -39,7 +39,7 @@ class IfParams(ControlFlowParams, kernels=("kibi_if_any",)):
     contract = """
         require: 0 <= inputs
         require: 1 <= outputs
-        array pieces: 2 * inputs + outputs in 0 … 2**24
+        array pieces: 2 * inputs + outputs in 0 … 2**24 - 1
         input: 1 x 1
         inputs from pieces: inputs
         outputs from pieces: 2 * inputs
@@ -55,7 +55,7 @@ class WhileParams(ControlFlowParams, kernels=("kibi_while_any",)):
     contract = """
         require: 1 <= inputs
         require: inputs == outputs
-        array pieces: 2 * inputs + outputs in 0 … 2**24
+        array pieces: 2 * inputs + outputs in 0 … 2**24 - 1
         inputs from pieces: inputs
         outputs from pieces: 2 * inputs
         scratch: 1

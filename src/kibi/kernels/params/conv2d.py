@@ -24,8 +24,8 @@ class Conv2DF32Params(Params, kernels=("kibi_conv2d_f32",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         require: 1 <= groups
         require: input_channels == input_channels // groups * groups
         require: output_channels == output_channels // groups * groups
@@ -59,8 +59,8 @@ class Conv2DS16Params(Params, kernels=("kibi_conv2d_s16",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         require: 1 <= groups
         require: input_channels == input_channels // groups * groups
         require: output_channels == output_channels // groups * groups
@@ -105,15 +105,15 @@ class Conv2DS8Params(Params, kernels=("kibi_conv2d_s8",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         require: 1 <= groups
         require: input_channels == input_channels // groups * groups
         require: output_channels == output_channels // groups * groups
         require: 0 <= uses_im2col <= 1
-        array padding: max(1, max(0, 2 - dilation) * max(pad, (output_width - 1) * stride - pad + kernel_width - \
+        array padding: max(1, 1 // dilation * max(pad, (output_width - 1) * stride - pad + kernel_width - \
             input_width)) * (input_channels // groups)
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
-        scratch: uses_im2col * min(2, output_width) * kernel_rows * kernel_width * (input_channels // groups)
+        scratch: kernel_rows * kernel_width * (input_channels // groups) * uses_im2col * min(2, output_width)
     """

@@ -28,8 +28,8 @@ class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
     pad: int = number(DType.S32, "columns of padding before the first input column")
     contract = """
         require: 1 <= min(input_width, min(output_width, min(output_channels, stride)))
-        require: (output_width - 1) * stride <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + pad < 2**30
         array channels: 8 * output_channels
         input: 3 x input_width
         output: output_width * output_channels
@@ -77,16 +77,17 @@ class Conv2DBlocksParams(Params, kernels=("kibi_conv2d_s8_blocks",)):
         "4: blocks of four pixels, and of three and two for the rest; 3: blocks of three, and of two for the rest; 2: "
         "blocks of two, where the output's width is even",
     )
+    # No remainder is negative: `pixels` is at least 2. `1 // dilation` is 1 where it is 1, and else 0.
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
         require: 2 <= output_width
-        require: 2 <= pixels <= 4
+        require: pixels <= 4
         require: output_width - output_width // 2 * 2 <= pixels - 2
         require: 0 <= pad
         array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
         array channels: 5 * ceil(output_channels, 2)
-        array padding: max(1, max(0, 2 - dilation) * max(pad, (output_width - 1) * stride - pad + kernel_width - \
+        array padding: max(1, 1 // dilation * max(pad, (output_width - 1) * stride - pad + kernel_width - \
             input_width)) * input_channels
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
@@ -145,23 +146,24 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         "3: blocks of three pixels, and of two where one or two times two are left; 2: blocks of two, where the "
         "output's width is even",
     )
+    # No remainder is negative: `pixels` is at least 2. What is at once divides all, so no factor and no difference is negative, and
+    # the scratch has room for one pass in any case.
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_channels, min(kernel_rows, min(rows_at_once, \
             channels_at_once)))))
         require: 2 <= output_width
-        require: 2 <= pixels <= 3
+        require: pixels <= 3
         require: output_width - output_width // 2 * 2 <= pixels - 2
-        require: 0 <= pad <= 2**20
-        require: output_width <= 2**20
+        require: 0 <= pad < 2**20
+        require: output_width < 2**20
         require: input_channels == input_channels // channels_at_once * channels_at_once
         require: channels_at_once == channels_at_once // 4 * 4
         require: kernel_rows == kernel_rows // rows_at_once * rows_at_once
-        require: (rows_at_once - 1) * (input_channels - channels_at_once) == 0
+        require: (rows_at_once - 1) * (input_channels - channels_at_once) <= 0
         array stream: ceil(output_channels, 2) * (kernel_rows * input_channels // 4 * 6 + 5)
         array padding: input_channels
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
-        scratch: 2 * (pixels + 2) * rows_at_once * channels_at_once aligned 4
         scratch: 2 * (pixels + 2) * rows_at_once * channels_at_once \
             + min(1, kernel_rows * input_channels - rows_at_once * channels_at_once) * 24 * ceil(output_channels, 2) aligned 4
     """
@@ -207,17 +209,17 @@ class Conv2DCodebookParams(Params, kernels=("kibi_conv2d_s8_codebook",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, min(dilation, at_once))))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         require: 0 <= uses_im2col <= 1
         require: 0 <= values
-        array indices: ceil(output_channels * kernel_rows * kernel_width * input_channels * bits, 8)
+        array indices: ceil(kernel_rows * kernel_width * input_channels * output_channels * bits, 8)
         array tables: (output_channels - 1) * values + power(bits)
-        array padding: max(1, max(0, 2 - dilation) * max(pad, (output_width - 1) * stride - pad + kernel_width - \
+        array padding: max(1, 1 // dilation * max(pad, (output_width - 1) * stride - pad + kernel_width - \
             input_width)) * input_channels
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
-        scratch: (at_once + uses_im2col * min(2, output_width)) * kernel_rows * kernel_width * input_channels + \
+        scratch: kernel_rows * kernel_width * input_channels * (at_once + uses_im2col * min(2, output_width)) + \
             at_once * output_width
     """
 
@@ -251,13 +253,14 @@ class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
         "3: blocks of three tiles of two pixels, and of two tiles where two or four are left; 2: blocks of two tiles, "
         "where the number of tiles is even",
     )
+    # No remainder is negative: `tiles` is at least 2.
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_channels, kernel_rows)))
         require: 3 <= output_width
-        require: 2 <= tiles <= 3
+        require: tiles <= 3
         require: ceil(output_width, 2) - ceil(output_width, 2) // 2 * 2 <= tiles - 2
-        require: 0 <= pad <= 2**20
-        require: output_width <= 2**20
+        require: 0 <= pad < 2**20
+        require: output_width < 2**20
         require: input_channels == input_channels // 4 * 4
         array stream: ceil(output_channels, 2) * (kernel_rows * input_channels * 4 + 8)
         array padding: input_channels

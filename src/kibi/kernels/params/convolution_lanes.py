@@ -36,8 +36,8 @@ class Conv2DLanesParams(Params, kernels=("kibi_conv2d_s8_lanes",)):
         array multiplier: ceil(output_channels, 16) * 16 in 0 … 2**31 - 1
         array left: ceil(output_channels, 16) * 16 in 0 … 30
         array right: ceil(output_channels, 16) * 16 in 0 … 31
-        require: 0 <= pad <= 2**20
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad < 2**20
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation < 2**30
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
     """
@@ -73,8 +73,8 @@ class DepthwiseLanesParams(Params, kernels=("kibi_depthwise_conv2d_s8_lanes",)):
         array multiplier: ceil(channels, 16) * 16 in 0 … 2**31 - 1
         array left: ceil(channels, 16) * 16 in 0 … 30
         array right: ceil(channels, 16) * 16 in 0 … 31
-        require: 0 <= pad <= 2**20
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
+        require: 0 <= pad < 2**20
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation < 2**30
         input: kernel_rows x input_width * channels
         output: output_width * channels
     """

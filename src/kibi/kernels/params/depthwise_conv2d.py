@@ -23,8 +23,8 @@ class DepthwiseF32Params(Params, kernels=("kibi_depthwise_conv2d_f32",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(depth_multiplier, min(output_width, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         input: kernel_rows x input_width * input_channels or null
         output: output_width * input_channels * depth_multiplier
     """
@@ -54,8 +54,8 @@ class DepthwiseS16Params(Params, kernels=("kibi_depthwise_conv2d_s16",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(depth_multiplier, min(output_width, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         require: 0 <= is_wide <= 1
         require: -31 <= least(shift, 0, 1)
         require: most(shift, 0, 1) <= 30 - 23 * is_wide
@@ -86,8 +86,8 @@ class DepthwiseS8Params(Params, kernels=("kibi_depthwise_conv2d_s8",)):
     contract = """
         require: 1 <= min(input_width, min(channels, min(output_width, min(kernel_rows, min(kernel_width, min(stride, \
             dilation))))))
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation <= 2**30
-        require: 0 <= pad <= 2**30
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         input: kernel_rows x input_width * channels
         output: output_width * channels
     """

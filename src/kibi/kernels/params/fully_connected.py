@@ -36,10 +36,8 @@ class BatchMatMulParams(Params):
         require: 0 <= least(matrices, 0, 1)
         require: most(matrices, 0, 4) + (rows - 1) * row_pointers + (depth - 1) * depth1_pointers < pointers1
         require: most(matrices, 2, 4) + (columns - 1) * column_pointers + (depth - 1) * depth2_pointers < pointers - pointers1
-        require: (most(matrices, 1, 4) + (rows - 1) * row_step + (depth - 1) * depth1_step + 1) * input_bytes <= room(0)
-        require: (most(matrices, 3, 4) + (columns - 1) * column_step + (depth - 1) * depth2_step + 1) * input_bytes <= room(1)
-        input: pointers1 x 0
-        input: pointers - pointers1 x 0
+        input: pointers1 x most(matrices, 1, 4) + (rows - 1) * row_step + (depth - 1) * depth1_step + 1
+        input: pointers - pointers1 x most(matrices, 3, 4) + (columns - 1) * column_step + (depth - 1) * depth2_step + 1
         output: matrix_count * rows * columns
     """
 
@@ -89,7 +87,7 @@ class FullyConnectedF32Params(Params, kernels=("kibi_fully_connected_f32",)):
         require: 1 <= vectors
         require: 1 <= vectors_per_row
         require: depth == piece * pieces
-        require: (vectors_per_row - 1) * (pieces - 1) == 0
+        require: (vectors_per_row - 1) * (pieces - 1) <= 0
         require: vectors == vectors // vectors_per_row * vectors_per_row
         input: vectors // vectors_per_row * pieces x vectors_per_row * piece
         output: vectors * output_channels
@@ -146,7 +144,7 @@ class FullyConnectedS16Params(Params, kernels=("kibi_fully_connected_s16",)):
         require: -31 <= least(shift, 0, 1)
         require: most(shift, 0, 1) <= 30 - 23 * is_wide
         require: depth == piece * pieces
-        require: (vectors_per_row - 1) * (pieces - 1) == 0
+        require: (vectors_per_row - 1) * (pieces - 1) <= 0
         require: vectors == vectors // vectors_per_row * vectors_per_row
         input: vectors // vectors_per_row * pieces x vectors_per_row * piece
         output: vectors * output_channels
@@ -209,7 +207,7 @@ class FullyConnectedS8Params(Params, kernels=("kibi_fully_connected_s8",)):
         require: 1 <= vectors
         require: 1 <= vectors_per_row
         require: depth == piece * pieces
-        require: (vectors_per_row - 1) * (pieces - 1) == 0
+        require: (vectors_per_row - 1) * (pieces - 1) <= 0
         require: vectors == vectors // vectors_per_row * vectors_per_row
         input: vectors // vectors_per_row * pieces x vectors_per_row * piece
         output: vectors * output_channels
@@ -276,12 +274,13 @@ class FullyConnectedBlocksParams(Params, kernels=("kibi_fully_connected_s8_block
     )
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    # A multiple is not negative. The rest of `row_elements // piece` is 0, so no factor of the product is negative.
     contract = """
         require: 1 <= min(piece, min(pieces, min(vectors, min(row_elements, output_channels))))
         require: row_elements == row_elements // piece * piece
-        require: (row_elements - piece) * (pieces - 1) == 0
+        require: (row_elements - piece) * (pieces - 1) <= 0
         require: vectors * piece == vectors * piece // row_elements * row_elements
-        require: 0 <= scale_step <= 12
+        require: scale_step <= 12
         require: scale_step == scale_step // 12 * 12
         array filter: ceil(output_channels, 2) * 2 * (1 + pieces * ceil(piece, 4))
         array scales: 3 + (ceil(output_channels, 2) - 1) * scale_step // 4
@@ -319,7 +318,7 @@ class FullyConnectedCodebookParams(Params, kernels=("kibi_fully_connected_s8_cod
         require: 1 <= vectors_per_row
         require: 0 <= values
         require: depth == piece * pieces
-        require: (vectors_per_row - 1) * (pieces - 1) == 0
+        require: (vectors_per_row - 1) * (pieces - 1) <= 0
         require: vectors == vectors // vectors_per_row * vectors_per_row
         array indices: ceil(output_channels * depth * bits, 8)
         array tables: (output_channels - 1) * values + power(bits)

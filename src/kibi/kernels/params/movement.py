@@ -30,7 +30,7 @@ class ConcatenationParams(Params, kernels=("kibi_concatenation_any",)):
     contract = """
         require: 1 <= repeats
         require: 1 <= inputs
-        array pieces: 2 * inputs in 0 … 2**24
+        array pieces: 2 * inputs in 0 … 2**24 - 1
         inputs from pieces: inputs times repeats or null
         output from pieces: inputs times repeats
     """
@@ -76,8 +76,8 @@ class DynamicUpdateSliceParams(Params, kernels=("kibi_dynamic_update_slice_any",
         require: 1 <= axes <= 8
         require: index_bytes == index_bytes // 4 * 4
         require: 4 <= index_bytes <= 8
-        array sizes: axes in 1 … 2**24
-        array update_sizes: axes in 1 … 2**24
+        array sizes: axes in 1 … 2**24 - 1
+        array update_sizes: axes in 1 … 2**24 - 1
         each: update_sizes <= sizes
         require: 1 <= bytes <= 8
         require: 1 <= update_row_bytes
@@ -129,6 +129,7 @@ class GatherParams(Params, kernels=("kibi_gather_any",)):
     number_row_elements: int = number(DType.S32, "numbers at each pointer to numbers")
     table: int = number(DType.S32, "which of the rows' pointers is the table's first")
     numbers: int = number(DType.S32, "which of the rows' pointers is the first to numbers")
+    # Two numbers of at most 1 add up to 1 if one is 1, and the other one 0.
     contract = """
         require: 1 <= batches
         require: 1 <= outer
@@ -140,9 +141,8 @@ class GatherParams(Params, kernels=("kibi_gather_any",)):
         require: 1 <= number_row_elements
         require: bytes <= row_bytes
         require: row_bytes == row_bytes // bytes * bytes
-        array strides: depth in 0 … 2**28
-        require: min(table, numbers) == 0
-        require: 1 <= table + numbers
+        array strides: depth in 0 … 2**28 - 1
+        require: min(1, table) + min(1, numbers) == 1
         require: batches * outer * items * pieces * bytes <= (numbers + min(1, table) * (pointers - table)) * row_bytes
         require: batches * lookups * depth <= (table + min(1, numbers) * (pointers - numbers)) * number_row_elements
         input: table + numbers x min(1, numbers) * row_bytes + min(1, table) * 4 * number_row_elements

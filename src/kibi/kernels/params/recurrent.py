@@ -73,7 +73,7 @@ class LstmS16Params(Params, kernels=("kibi_lstm_s16",)):
         require: -31 <= output_shift <= 30
         require: -32768 <= cell_min <= cell_max <= 32767
         require: 0 <= tanh_multiplier
-        require: max(-cell_min, cell_max) * tanh_multiplier <= 2**31 - 16385
+        require: max(-cell_min, cell_max) * tanh_multiplier + 2**14 <= 2**31 - 1
         input: batches * times x depth
         output: batches * times * units
         state: batches * units of 2
@@ -127,9 +127,12 @@ class LstmS8Params(Params, kernels=("kibi_lstm_s8",)):
         require: -31 <= update_shift <= 30
         require: 0 <= output_multiplier
         require: -31 <= output_shift <= 30
-        require: -32768 <= cell_min <= cell_max <= 32767
+        require: -32768 <= output_zero_point <= 32767
+        require: -32768 <= cell_min <= 32767
+        require: -32768 <= cell_max <= 32767
+        require: cell_min <= cell_max
         require: 0 <= tanh_multiplier
-        require: max(-cell_min, cell_max) * tanh_multiplier <= 2**31 - 16385
+        require: max(-cell_min, cell_max) * tanh_multiplier + 2**14 <= 2**31 - 1
         input: batches * times x depth
         output: batches * times * units
         state: batches * units of 1

@@ -19,8 +19,8 @@ class ResizeBilinearF32Params(Params, kernels=("kibi_resize_bilinear_f32",)):
     channels: int = number(DType.S32)
     contract = """
         require: 1 <= min(row_count, min(column_count, channels))
-        array rows: 4 * row_count in 0 … 2**24
-        array columns: 4 * column_count in 0 … 2**24
+        array rows: 4 * row_count in 0 … 2**24 - 1
+        array columns: 4 * column_count in 0 … 2**24 - 1
         require: max(most(rows, 0, 2), 0) + most(columns, 0, 2) < pointers
         require: (most(rows, 1, 2) + most(columns, 1, 2) + channels) * 4 <= room(0)
         input: pointers x 0
@@ -44,7 +44,7 @@ class ResizeBilinearS8Params(Params, kernels=("kibi_resize_bilinear_s8",)):
     contract = """
         require: 1 <= min(row_count, min(column_count, channels))
         array rows: 3 * row_count in 0 … 1024
-        array columns: 3 * column_count in 0 … 2**24
+        array columns: 3 * column_count in 0 … 2**24 - 1
         require: max(most(rows, 0, 3), most(rows, 1, 3)) < pointers
         require: most(columns, 2, 3) <= 1024
         require: max(most(columns, 0, 3), most(columns, 1, 3)) + channels <= room(0)

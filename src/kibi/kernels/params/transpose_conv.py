@@ -28,12 +28,12 @@ class TransposeConvF32Params(Params, kernels=("kibi_transpose_conv_f32",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, \
             min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
-        require: 0 <= pad <= 2**20
-        require: output_width <= 2**20
-        require: -2**20 <= row_offset <= 2**20
+        require: 0 <= pad < 2**20
+        require: output_width < 2**20
+        require: -2**20 <= row_offset < 2**20
         require: 0 <= pointer_step <= 1
         require: 0 <= column_step
-        require: row_count * stride_rows <= 2**24
+        require: row_count * stride_rows < 2**24
         require: row_count + (input_width - 1) * pointer_step <= pointers
         input: pointers x (input_width - 1) * column_step + input_channels or null
         output: rows_made * output_width * output_channels
@@ -66,12 +66,12 @@ class TransposeConvS16Params(Params, kernels=("kibi_transpose_conv_s16",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, \
             min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
-        require: 0 <= pad <= 2**20
-        require: output_width <= 2**20
-        require: -2**20 <= row_offset <= 2**20
+        require: 0 <= pad < 2**20
+        require: output_width < 2**20
+        require: -2**20 <= row_offset < 2**20
         require: 0 <= pointer_step <= 1
         require: 0 <= column_step
-        require: row_count * stride_rows <= 2**24
+        require: row_count * stride_rows < 2**24
         require: row_count + (input_width - 1) * pointer_step <= pointers
         input: pointers x (input_width - 1) * column_step + input_channels or null
         output: rows_made * output_width * output_channels
@@ -107,12 +107,12 @@ class TransposeConvS8Params(Params, kernels=("kibi_transpose_conv_s8",)):
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(rows_made, \
             min(row_count, min(kernel_rows, min(kernel_width, min(stride_rows, stride)))))))))
         require: -128 <= input_zero_point <= 127
-        require: 0 <= pad <= 2**20
-        require: output_width <= 2**20
-        require: -2**20 <= row_offset <= 2**20
+        require: 0 <= pad < 2**20
+        require: output_width < 2**20
+        require: -2**20 <= row_offset < 2**20
         require: 0 <= pointer_step <= 1
         require: 0 <= column_step
-        require: row_count * stride_rows <= 2**24
+        require: row_count * stride_rows < 2**24
         require: row_count + (input_width - 1) * pointer_step <= pointers
         input: pointers x (input_width - 1) * column_step + input_channels or null
         output: rows_made * output_width * output_channels

@@ -1,9 +1,7 @@
-/* Evaluates the contract of a kernel for a node: operations on a stack, made by kibi.kernels.params.contract. */
+/* Evaluates the contract of a kernel for a node: operations on a stack, made by kibi.kernels.params.contract. A contract is part of
+ * the core: its operands are trusted, the numbers that it computes are not. */
 #include "kibi_check.h"
 #include "kibi_features.h"
-
-#define DEPTH 12
-#define NAMES 8u
 
 /* An operation. No contract of this core has one that its kernels do not use: then the compiler drops what it does. */
 #define OPERATION(name)                 \
@@ -16,32 +14,46 @@
 typedef struct {
     const kibi_checker *c;
     const kibi_file_node *node;
-    const int32_t *words;          /* the node's parameters */
-    const kibi_file_group *groups; /* all of them, */
-    uint32_t next;                 /* and which is the next one */
-    const uint8_t *array;          /* the last one, */
-    uint32_t count, size;          /* its elements, and the bytes of one */
+    const kibi_file_group *group; /* the next one */
+    uint32_t left;                /* how many inputs, states and outputs are to come: in its upper three bytes */
+    const uint8_t *array;         /* the last one, */
+    uint32_t count, size;         /* its elements, and the bytes of one */
 } contract;
+
+static KIBI_NOINLINE int32_t element_of(const uint8_t *array, uint32_t size, uint32_t number)
+{
+    const uint8_t *const at = array + number * size;
+    return size == 1u   ? *(const int8_t *)at
+           : size == 2u ? *(const int16_t *)(const void *)at
+                        : *(const int32_t *)(const void *)at;
+}
 
 static int32_t element(const contract *k, uint32_t number)
 {
-    const uint8_t *const at = k->array + number * k->size;
-    return k->size == 1u   ? *(const int8_t *)at
-           : k->size == 2u ? *(const int16_t *)(const void *)at
-                           : *(const int32_t *)(const void *)at;
+    return element_of(k->array, k->size, number);
 }
 
-/* Whether the next group has so many pointers, with so many elements at each, and is what its kind says. */
-static KIBI_NOINLINE int suits(contract *k, int32_t pointers, int64_t elements, uint32_t kind)
+/* All groups of the node. */
+static const kibi_file_group *groups_of(const contract *k)
 {
-    const uint32_t number = k->next++, reads = k->node->read_count, inputs = reads + k->node->state_count;
-    const kibi_file_group *const group = k->groups + number;
-    const uint32_t alignment = (1u << (kind & 3u)) - 1u;
-    return number < inputs + k->node->output_count && kind >> 4 == (number >= reads) + (uint32_t)(number >= inputs) &&
-           group->count == pointers && elements >= 0 && elements << (kind & 3u) <= group->bytes &&
-           (~(group->alignment - 1u) & alignment) == 0 &&
-           (!KIBI_CORE_NULLS || (group->flags & KIBI_BYTES_NULLABLE) == 0 || (kind & 4u) != 0 ||
-            ((kind & 8u) != 0 && (group->flags & KIBI_BYTES_REACHES) != 0));
+    return (const kibi_file_group *)(const void *)(k->c->file + k->node->groups);
+}
+
+/* Whether the next group has so many elements at each of so many pointers, and is what its kind says. Inputs come first in a
+ * contract, and outputs last: where all of each have been named in the end, each was the group that it was taken for. */
+static int suits(contract *k, int32_t elements, int32_t pointers, uint32_t kind)
+{
+    const kibi_file_group *const group = k->group++;
+    const uint32_t exponent = kind & 3u, role = kind & 24u;
+    /* As a number without sign, a negative one is above all others. */
+    if ((k->left >> role & 255u) == 0 || group->count != pointers ||
+        (uint32_t)elements > (group->bytes & INT32_MAX) >> exponent || (group->alignment & ((1u << exponent) - 1u)) != 0 ||
+        (KIBI_CORE_NULLS && (group->flags & KIBI_BYTES_NULLABLE) != 0 && (kind & 4u) == 0 &&
+         ((kind & 32u) == 0 || (group->flags & KIBI_BYTES_REACHES) == 0))) {
+        return 0;
+    }
+    k->left -= 1u << role;
+    return 1;
 }
 
 /* Whether the inputs have the pointers and bytes that the rows of a table say. */
@@ -51,7 +63,8 @@ static int inputs_of_table(contract *k, int32_t count, int32_t times, uint32_t k
         return 0;
     }
     for (uint32_t row = 0; row < (uint32_t)count; ++row) {
-        if (!suits(k, element(k, 2u * row), (int64_t)element(k, 2u * row + 1u) * times, kind)) {
+        const int64_t bytes = (int64_t)element(k, 2u * row + 1u) * times;
+        if (bytes > INT32_MAX || bytes < 0 || !suits(k, (int32_t)bytes, element(k, 2u * row), kind)) {
             return 0;
         }
     }
@@ -62,32 +75,23 @@ static int outputs_of_table(contract *k, int32_t first)
 {
     for (uint32_t number = 0; number < k->node->output_count; ++number) {
         const uint32_t place = (uint32_t)first + number;
-        if (first < 0 || place >= k->count || !suits(k, 1, element(k, place), 32u)) {
+        if (first < 0 || place >= k->count || !suits(k, element(k, place), 1, 24u)) {
             return 0;
         }
     }
     return 1;
 }
 
-/* Makes the array at a field, which says how far it is from the parameters, the last one. Whether it is in the file. */
-static KIBI_NOINLINE int array(contract *k, int32_t count, const uint8_t *operands)
+/* Makes the array of an operand the last one: a parameter says how far it is from all of them. Whether it is in the file. */
+static int array(contract *k, int32_t count, uint32_t operand)
 {
-    const uint32_t offset = k->node->params + (uint32_t)k->words[operands[0]];
-    k->size = operands[1];
+    const uint32_t params = k->node->params;
+    const uint32_t offset = params + ((const uint32_t *)(const void *)(k->c->file + params))[operand & 63u];
+    k->size = 1u << (operand >> 6);
     k->count = (uint32_t)count;
     k->array = k->c->file + offset;
     return count >= 0 && kibi_is_inside(k->c, offset, k->count, k->size) &&
-           (k->size < 8u || ((offset | k->c->header->alignment) & 7u) == 0);
-}
-
-static int in_range(const contract *k, int32_t low, int32_t high)
-{
-    for (uint32_t number = 0; number < k->count; ++number) {
-        if (element(k, number) < low || element(k, number) > high) {
-            return 0;
-        }
-    }
-    return 1;
+           (!KIBI_CORE_LONGS || k->size < 8u || ((offset | k->c->header->alignment) & 7u) == 0);
 }
 
 static int32_t extreme(const contract *k, uint32_t columns, uint32_t column, int is_most)
@@ -128,11 +132,10 @@ static int64_t product(const contract *k, uint32_t columns, uint32_t column)
 /* Whether no element of an array is above its neighbour in another one. */
 static int is_each(contract *k, int32_t count, const uint8_t *operands)
 {
-    const uint8_t both[2][2] = {{operands[0], operands[2]}, {operands[1], operands[2]}};
     for (int32_t number = 0; number < count; ++number) {
         int32_t value[2] = {0, 0};
         for (uint32_t which = 0; which < 2u; ++which) {
-            if (!array(k, count, both[which])) {
+            if (!array(k, count, operands[which])) {
                 return 0;
             }
             value[which] = element(k, (uint32_t)number);
@@ -147,12 +150,11 @@ static int is_each(contract *k, int32_t count, const uint8_t *operands)
 /* The most that an element of 16 bits and its neighbour in another array are together. */
 static int64_t most_sum(contract *k, int32_t count, const uint8_t *operands)
 {
-    const uint8_t both[2][2] = {{operands[0], 2u}, {operands[1], 2u}};
     int64_t most = 0;
     for (int32_t number = 0; number < count; ++number) {
         int32_t sum = 0;
         for (uint32_t which = 0; which < 2u; ++which) {
-            if (!array(k, count, both[which])) {
+            if (!array(k, count, operands[which])) {
                 return INT64_MIN;
             }
             sum += element(k, (uint32_t)number);
@@ -175,213 +177,240 @@ static int are_below(const contract *k, uint32_t exponent)
     return 1;
 }
 
-/* Whether the parameters of a mask, bit k for word k, are in a range. */
-static KIBI_NOINLINE int are_between(const contract *k, const uint8_t *mask, int32_t low, int32_t high)
+/* Whether elements of the last array are in a range: all, or bit k of a mask says whether element k must be. */
+static int are_between(const contract *k, uint32_t mask, int32_t most, int32_t least)
 {
-    for (uint32_t word = 0; word < 32u; ++word) {
-        if (((uint32_t)mask[word / 8u] >> word % 8u & 1u) != 0 && (k->words[word] < low || k->words[word] > high)) {
+    for (uint32_t number = 0; number < k->count; ++number) {
+        if ((mask >> (number & 31u) & 1u) != 0 && (element(k, number) > most || element(k, number) < least)) {
             return 0;
         }
     }
     return 1;
 }
 
-/* How many numbers an operation takes from the stack. */
-static const uint8_t taken[] = {
-    [KIBI_OP_ADD] = 2, [KIBI_OP_SUB] = 2, [KIBI_OP_MUL] = 2, [KIBI_OP_DIV] = 2, [KIBI_OP_CEIL] = 2, [KIBI_OP_MAX] = 2,
-    [KIBI_OP_MIN] = 2, [KIBI_OP_LE] = 2, [KIBI_OP_GROUP] = 2, [KIBI_OP_GROUPS] = 3, [KIBI_OP_SCRATCH] = 1, [KIBI_OP_ARRAY] = 1,
-    [KIBI_OP_RANGE] = 2, [KIBI_OP_TABLE_INPUTS] = 2, [KIBI_OP_TABLE_OUTPUTS] = 1, [KIBI_OP_ALIGNED] = 2, [KIBI_OP_EACH] = 1,
-    [KIBI_OP_POWER] = 1, [KIBI_OP_MOST_SUM] = 1, [KIBI_OP_MULTIPLE] = 2, [KIBI_OP_LESS] = 1,
-};
+static uint32_t number_at(const uint8_t *at)
+{
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
 
 int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const uint8_t *at)
 {
-    contract k = {c, node, (const int32_t *)(const void *)(c->file + node->params),
-                  (const kibi_file_group *)(const void *)(c->file + node->groups), 0, NULL, 0, 0};
-    int32_t names[NAMES] = {0};
-    int32_t stack[DEPTH + 3] = {0};
-    int32_t *top = stack + 3; /* three below the first, for operations that find too few */
+    const uint8_t *const fields = c->file + node->params;
+    const uint32_t field_bytes = *at++;
+    contract k = {c, node, (const kibi_file_group *)(const void *)(c->file + node->groups), 0, NULL, 0, 0};
+    int32_t stack[1 + KIBI_CONTRACT_DEPTH]; /* one below the first, for operations that find too few */
+    int32_t *top = stack + 1;
+    int64_t wide;
+    int32_t found = node->steps; /* what is pushed */
+    stack[0] = 0;
+    k.left = node->flags | (uint32_t)node->read_count << 8 | (uint32_t)node->state_count << 16 |
+             (uint32_t)node->output_count << 24;
     for (;;) {
+        *top++ = found;
         const uint32_t operation = *at++;
-        const int32_t a = top[-2], b = top[-1];
-        int64_t found = 1; /* what is pushed, or whether all is right */
-        if (operation >= KIBI_OP_SET) {
-            if (KIBI_USES_HALF && operation >= KIBI_OP_HALF) {
-                found = ((const int16_t *)(const void *)k.words)[operation - KIBI_OP_HALF];
-            } else if (operation >= KIBI_OP_WORD) {
-                found = k.words[operation - KIBI_OP_WORD];
-            } else if (operation >= KIBI_OP_NUMBER) {
-                found = (int32_t)(operation - KIBI_OP_NUMBER) - 8;
-            } else if (operation >= KIBI_OP_GET) {
-                found = names[operation & (NAMES - 1u)];
-            } else {
-                names[operation & (NAMES - 1u)] = b;
-                continue;
-            }
-            *top++ = (int32_t)found;
+        switch (operation >> 6) {
+        case KIBI_OP_FIELD >> 6:
+            found = element_of(fields, field_bytes, operation & 31u);
+            /* Or one less: such a contract checks that the field is not the least number of all. */
+            found = (int32_t)((uint32_t)found - (operation >> 5 & 1u));
+            continue;
+        case KIBI_OP_NUMBER >> 6:
+            found = (int32_t)operation - (int32_t)KIBI_OP_NUMBER - 32;
+            continue;
+        case KIBI_OP_MASK >> 6: /* 2**k - 1, or -2**k */
+            found = (int32_t)((1u << (operation & 31u)) - 1u) ^ -(int32_t)(operation >> 5 & 1u);
+            continue;
+        default:
+            break;
+        }
+        if (operation >= KIBI_OP_GET) {
+            found = stack[operation - KIBI_OP_GET + 1u];
             continue;
         }
-        top -= operation < sizeof taken ? taken[operation] : 0;
+        uint32_t mask = UINT32_MAX;
+        /* An operation takes two numbers and pushes one: those that need another number of them move the top. */
+        const int32_t a = top[-2], b = top[-1];
+        top -= 2;
+        found = a; /* what checks leave */
         switch (operation) {
-        OPERATION(SMALL)
-            found = (int8_t)*at++;
-            break;
-        OPERATION(LARGE)
-            found = (int32_t)(at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24);
-            at += 4;
-            break;
-        OPERATION(STEPS)
-            found = node->steps;
-            break;
-        OPERATION(READS)
-            found = node->read_count;
-            break;
-        OPERATION(POINTERS)
-            found = node->rows;
-            break;
-        OPERATION(ROOM)
-            found = *at < node->read_count ? (int64_t)k.groups[*at].bytes : INT64_MIN;
+        OPERATION(END)
+            return k.left <= UINT8_MAX;
+        OPERATION(LE)
+            if (a > b) {
+                return 0;
+            }
+            found = b;
+            continue;
+        OPERATION(GROUP)
+            if (!suits(&k, a, b, *at++)) {
+                return 0;
+            }
+            continue;
+        OPERATION(SCRATCH)
+            if (b > (int32_t)node->scratch_bytes || ((node->scratch | c->graph->alignment) & *at) != 0) {
+                return 0;
+            }
             ++at;
-            break;
-        OPERATION(COUNT)
-            found = *at < node->read_count ? (int64_t)k.groups[*at].count : INT64_MIN;
-            ++at;
-            break;
-        OPERATION(LEAST)
-            found = extreme(&k, at[0], at[1], 0);
-            at += 2;
-            break;
-        OPERATION(MOST)
-            found = extreme(&k, at[0], at[1], 1);
-            at += 2;
-            break;
-        OPERATION(HIGHEST)
-            found = reach(&k, at[0], at[1], 1);
-            at += 2;
-            break;
-        OPERATION(LOWEST)
-            found = reach(&k, at[0], at[1], 0);
-            at += 2;
-            break;
-        OPERATION(PRODUCT)
-            found = product(&k, at[0], at[1]);
-            at += 2;
-            break;
-        OPERATION(POWER)
-            found = b >= 0 && b <= 30 ? (int32_t)(1u << b) : INT64_MIN;
-            break;
-        OPERATION(MOST_SUM)
-            found = most_sum(&k, b, at);
-            at += 2;
-            break;
-        OPERATION(ADD)
-            found = (int64_t)a + b;
-            break;
-        OPERATION(LESS)
-            found = (int64_t)b - 1;
-            break;
-        OPERATION(SUB)
-            found = (int64_t)a - b;
-            break;
-        OPERATION(MUL)
-            found = (int64_t)a * b;
-            break;
+            continue;
+        OPERATION(ARRAY)
+            if (!array(&k, b, *at++)) {
+                return 0;
+            }
+            ++top;
+            found = b;
+            continue;
+        case KIBI_OP_FIELDS:
+        case KIBI_OP_RANGE:
+            if (KIBI_USES_FIELDS && operation == KIBI_OP_FIELDS) {
+                k.array = fields;
+                k.size = field_bytes;
+                k.count = 32u;
+                mask = number_at(at);
+                at += 4;
+            }
+            if ((!KIBI_USES_FIELDS && !KIBI_USES_RANGE) || !are_between(&k, mask, a, b)) {
+                return 0;
+            }
+            continue;
         OPERATION(MAX)
             found = a > b ? a : b;
-            break;
+            continue;
         OPERATION(MIN)
             found = a < b ? a : b;
+            continue;
+        OPERATION(ADD)
+            wide = (int64_t)a + b;
             break;
-        OPERATION(DIV)
-            found = a < 0 || b < 1 ? INT64_MIN : a / b;
+        OPERATION(SUB)
+            wide = (int64_t)a - b;
             break;
-        OPERATION(CEIL)
-            found = a < 0 || b < 1 ? INT64_MIN : a / b + (a % b != 0);
+        OPERATION(MUL)
+            wide = (int64_t)a * b;
             break;
+        case KIBI_OP_DIV:
+        case KIBI_OP_CEIL:
+        case KIBI_OP_MOD: {
+            if ((!KIBI_USES_DIV && !KIBI_USES_CEIL && !KIBI_USES_MOD) || a < 0 || b < 1) {
+                return 0;
+            }
+            const uint32_t up = KIBI_USES_CEIL && operation == KIBI_OP_CEIL ? (uint32_t)b - 1u : 0u;
+            found = (int32_t)(((uint32_t)a + up) / (uint32_t)b);
+            if (KIBI_USES_MOD && operation == KIBI_OP_MOD) {
+                found = a - found * b;
+            }
+            continue;
+        }
+        OPERATION(POWER)
+            if (b < 0 || b > 30) {
+                return 0;
+            }
+            ++top;
+            found = (int32_t)(1u << b);
+            continue;
+        OPERATION(REST)
+            ++top;
+            found = b;
+            k.left &= ~(255u << 8);
+            k.group = groups_of(&k) + node->read_count;
+            continue;
+        OPERATION(GROUPS)
+            for (int32_t left = top[-1]; left > 0; --left) {
+                if (!suits(&k, a, b, *at)) {
+                    return 0;
+                }
+            }
+            ++at;
+            continue;
+        OPERATION(BELOW)
+            ++top;
+            found = b;
+            if (!are_below(&k, *at++)) {
+                return 0;
+            }
+            continue;
+        OPERATION(ALIGNED)
+            if (a < 0 || a >= node->read_count || ((uint32_t)groups_of(&k)[a].alignment & ((uint32_t)b - 1u)) != 0) {
+                return 0;
+            }
+            continue;
+        OPERATION(EACH)
+            if (!is_each(&k, b, at)) {
+                return 0;
+            }
+            at += 2;
+            continue;
+        OPERATION(TABLE_INPUTS)
+            if (!inputs_of_table(&k, a, b, *at++)) {
+                return 0;
+            }
+            continue;
+        OPERATION(TABLE_OUTPUT) /* steps are checked for it, one by one */
+            ++top;
+            found = b;
+            if (k.left >> 24 != 1u) {
+                return 0;
+            }
+            k.left -= 1u << 24;
+            continue;
+        OPERATION(TABLE_OUTPUTS)
+            if (!outputs_of_table(&k, b)) {
+                return 0;
+            }
+            continue;
         default:
             switch (operation) {
-            OPERATION(END)
-                return k.next == (uint32_t)node->read_count + node->state_count + node->output_count;
-            OPERATION(LE)
-                found = a <= b;
-                break;
-            OPERATION(MULTIPLE)
-                found = a >= 0 && b >= 1 && a % b == 0;
-                break;
-            OPERATION(POSITIVE)
-                found = are_between(&k, at, 1, INT32_MAX);
+            OPERATION(LARGE)
+                wide = (int32_t)number_at(at);
                 at += 4;
                 break;
-            OPERATION(NATURAL)
-                found = are_between(&k, at, 0, INT32_MAX);
-                at += 4;
+            OPERATION(READS)
+                wide = node->read_count;
                 break;
-            OPERATION(BOUNDED)
-                found = are_between(&k, at, -(1 << 30), 1 << 30);
-                at += 4;
+            OPERATION(POINTERS)
+                wide = node->rows;
                 break;
-            OPERATION(BETWEEN)
-                found = k.words[at[0]] >= (int8_t)at[1] && k.words[at[0]] <= (int8_t)at[2];
-                at += 3;
-                break;
-            OPERATION(GROUP)
-                found = suits(&k, a, b, *at++);
-                break;
-            OPERATION(GROUPS)
-                for (int32_t left = top[0]; left > 0 && found != 0; --left) {
-                    found = suits(&k, a, b, *at);
-                }
+            OPERATION(ROOM)
+                wide = *at < node->read_count ? (int64_t)groups_of(&k)[*at].bytes : INT64_MIN;
                 ++at;
                 break;
-            OPERATION(REST)
-                k.next = node->read_count;
-                break;
-            OPERATION(SCRATCH)
-                found = b <= 0 ||
-                        ((uint32_t)b <= node->scratch_bytes && ((node->scratch | c->graph->alignment) & (*at - 1u)) == 0);
+            OPERATION(COUNT)
+                wide = *at < node->read_count ? (int64_t)groups_of(&k)[*at].count : INT64_MIN;
                 ++at;
                 break;
-            OPERATION(ARRAY)
-                found = array(&k, b, at);
+            OPERATION(LEAST)
+                wide = extreme(&k, *at >> 4, *at & 15u, 0);
+                ++at;
+                break;
+            OPERATION(MOST)
+                wide = extreme(&k, *at >> 4, *at & 15u, 1);
+                ++at;
+                break;
+            OPERATION(HIGHEST)
+                wide = reach(&k, *at >> 4, *at & 15u, 1);
+                ++at;
+                break;
+            OPERATION(LOWEST)
+                wide = reach(&k, *at >> 4, *at & 15u, 0);
+                ++at;
+                break;
+            OPERATION(PRODUCT)
+                wide = product(&k, *at >> 4, *at & 15u);
+                ++at;
+                break;
+            OPERATION(MOST_SUM)
+                wide = most_sum(&k, b, at);
                 at += 2;
-                break;
-            OPERATION(RANGE)
-                found = in_range(&k, a, b);
-                break;
-            OPERATION(WHOLE)
-                found = in_range(&k, 0, INT32_MAX);
-                break;
-            OPERATION(BELOW)
-                found = are_below(&k, *at++);
-                break;
-            OPERATION(ALIGNED)
-                found = a >= 0 && a < node->read_count && (~(k.groups[a].alignment - 1u) & ((uint32_t)b - 1u)) == 0;
-                break;
-            OPERATION(EACH)
-                found = is_each(&k, b, at);
-                at += 3;
-                break;
-            OPERATION(TABLE_INPUTS)
-                found = inputs_of_table(&k, a, b, *at++);
-                break;
-            OPERATION(TABLE_OUTPUT) /* steps are checked for it, one by one */
-                found = node->output_count == 1u;
-                k.next += 1u;
-                break;
-            OPERATION(TABLE_OUTPUTS)
-                found = outputs_of_table(&k, b);
+                --top;
                 break;
             default:
                 return 0;
             }
-            if (found == 0) {
-                return 0;
-            }
-            continue;
+            top += 2;
+            break;
         }
-        if (found > INT32_MAX || found < INT32_MIN) {
+        found = (int32_t)wide;
+        if (found != wide) {
             return 0;
         }
-        *top++ = (int32_t)found;
     }
 }
