@@ -21,6 +21,7 @@ from kibi.planfile.records import (
     NODE,
     PLACE,
     PORT,
+    TABLE_NUMBERS,
     VARIABLE,
     Record,
 )
@@ -89,7 +90,11 @@ def fields_of(file: PlanFile) -> list[Field]:
         graph = file.record(GRAPH, header["graphs"] + number * GRAPH.size_bytes)
         records(NODE, graph["nodes"], graph["node_count"])
         records(PLACE, graph["places"], graph["place_count"])
-        found.extend(Field(place, 2) for place in range(graph["runs"], graph["runs_end"], 2))
+        size = min(graph["width"], 2)
+        found.extend(Field(place, size) for place in range(graph["runs"], graph["runs_end"], size))
+        if graph["width"] == 1:
+            named = set(file.data[graph["runs"] : graph["runs_end"]])
+            found.extend(Field(graph["runs"] - 2 * (TABLE_NUMBERS - each), 2) for each in named)
         ends = 2 * (graph["input_count"] + graph["output_count"])
         found.extend(Field(graph["ends"] + 4 * end, 4) for end in range(ends))
         for each in range(graph["node_count"]):

@@ -14,6 +14,7 @@ from kibi.planfile.records import (
     MANY,
     NOTHING,
     RECORDS,
+    TABLE_NUMBERS,
     VERSION,
     Bytes,
     Kind,
@@ -130,7 +131,8 @@ def records_header() -> CCode:
 #define KIBI_FILE_MAGIC $magic
 #define KIBI_FILE_VERSION ${version}u
 #define KIBI_NOTHING $nothing
-#define KIBI_MANY $many
+#define KIBI_MANY ${many}u
+#define KIBI_TABLE_BYTES ${table}u
 $numbers
 $records
 #endif
@@ -138,7 +140,8 @@ $records
         magic=hexadecimal(MAGIC),
         version=VERSION,
         nothing=hexadecimal(NOTHING),
-        many=hexadecimal(MANY),
+        many=MANY,
+        table=2 * TABLE_NUMBERS,
         numbers=lines([*numbers, *types]),
         records=code("\n").join(_struct(each) for each in RECORDS),
     )
@@ -253,7 +256,7 @@ def _features(kernels: list[str], without: frozenset[str]) -> CCode:
 
 /* Kernels take null pointers in place of rows. */
 #define KIBI_CORE_NULLS $nulls
-/* Inputs arrive by the row, and runs have 32-bit entries. */
+/* Runs have 16-bit entries, inputs arrive by the row, and runs have 32-bit entries. */
 $parts
 /* The operations of contracts, */
 $numbers

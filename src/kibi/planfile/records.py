@@ -157,8 +157,10 @@ class Kind(IntFlag):
     """What the pointers of its inputs that are not null give in a step fits into its output."""
 
 
-MANY = 0x8000
-"""In the first number of a run: it has several steps, and says how many."""
+MANY = 1
+"""In the first number of a run: it has several steps, and says how many. The other bits are its node."""
+TABLE_NUMBERS = 256
+"""16-bit numbers before the runs of a graph whose runs have bytes: each byte that is an entry or a distance names one of them."""
 
 
 def _fields(*rows: tuple[str, str, str]) -> tuple[RecordField, ...]:
@@ -208,8 +210,8 @@ GRAPH = Record(
     "A graph: the model, or one that an operator runs.",
     _fields(
         ("nodes", "u32", "offset of the node records"),
-        ("runs", "u32", "offset of the runs, 16-bit numbers: see below"),
-        ("runs_end", "u32", "offset of the first byte after them: a multiple of 2"),
+        ("runs", "u32", "offset of the runs: a multiple of 2, at least 512 where `width` is 1; see above"),
+        ("runs_end", "u32", "offset of the first byte after them"),
         ("places", "u32", "offset of the place records: what is not in the arena"),
         (
             "ends",
@@ -222,7 +224,7 @@ GRAPH = Record(
         ("input_count", "u16", "inputs in that table; 0 for the model"),
         ("output_count", "u16", "outputs in that table"),
         ("alignment", "u16", "of that arena's first byte: 1, 2, 4 or 8"),
-        ("width", "u16", "16-bit numbers of an entry in a run: 1 or 2"),
+        ("width", "u16", "bytes of an entry in a run: 1, 2 or 4"),
     ),
 )
 

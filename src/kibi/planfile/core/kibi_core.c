@@ -25,6 +25,7 @@ typedef struct {
     const kibi_model *model;
     const kibi_file_graph *graph;
     kibi_position *place;
+    const uint16_t *table; /* that entries name; of a graph of 16-bit numbers NULL */
     uint8_t *arena;
     const void *row; /* that the caller pushed; NULL: none */
     uint32_t budget; /* so many steps may run */
@@ -77,21 +78,22 @@ KIBI_NOINLINE uint8_t *kibi_bytes_at(const kibi_model *model, uint32_t memory, u
 }
 
 /* Where an entry leads that is above the arena's size. */
-static KIBI_NOINLINE void *place_of(const running *run, uint32_t number)
+static void *place_of(const running *run, uint32_t number)
 {
     const kibi_file_place *const place = (const kibi_file_place *)at(run->model, run->graph->places) + number;
     return kibi_bytes_at(run->model, place->memory, place->offset);
 }
 
 /* Writes the pointers of a run's first step. */
-static KIBI_NOINLINE void fetch(const running *run, const uint16_t *entry, const kibi_file_node *node, void **slots)
+static KIBI_NOINLINE void fetch(const running *run, const uint8_t *entry, const kibi_file_node *node, void **slots)
 {
     const uint32_t arena_bytes = run->graph->arena_bytes;
     const uintptr_t arena = (uintptr_t)run->arena; /* a number: entries may be beyond the arena */
     void **const end = slots + node->pointers;
     if (KIBI_WIDTH(run->graph) == 1u) {
+        const uint16_t *const table = run->table;
         do {
-            const uint32_t number = *entry++;
+            const uint32_t number = table[*entry++];
             *slots = (void *)(arena + number);
             if (number >= arena_bytes) { /* seldom */
                 *slots = place_of(run, number - arena_bytes);
@@ -101,27 +103,29 @@ static KIBI_NOINLINE void fetch(const running *run, const uint16_t *entry, const
         return;
     }
     do {
-        const uint32_t number = entry[0] | (uint32_t)entry[1] << 16;
-        entry += 2;
+        const uint32_t number = kibi_entry(NULL, run->graph, entry, 0);
+        entry += KIBI_WIDTH(run->graph);
         *slots++ = number < arena_bytes ? (void *)(arena + number) : place_of(run, number - arena_bytes);
     } while (slots < end);
 }
 
 /* Moves pointers on by so many steps. Null pointers do not move: numbers are added, for C adds nothing to a null pointer. */
-static KIBI_NOINLINE void move_on(const running *run, const uint16_t *entry, const kibi_file_node *node, uint32_t steps, void **slots)
+static KIBI_NOINLINE void move_on(const running *run, const uint8_t *entry, const kibi_file_node *node, uint32_t steps, void **slots)
 {
     void **const end = slots + node->pointers;
-    const uint16_t *distance = entry + node->pointers * KIBI_WIDTH(run->graph);
+    const uint8_t *distance = entry + node->pointers * KIBI_WIDTH(run->graph);
     if (KIBI_WIDTH(run->graph) == 1u) {
+        const uint16_t *const table = run->table;
         do {
-            const intptr_t bytes = (int16_t)*distance++;
+            const intptr_t bytes = (int16_t)table[*distance++];
             *slots = (void *)((uintptr_t)*slots + (uintptr_t)bytes * steps);
         } while (++slots < end);
         return;
     }
     do {
-        const intptr_t bytes = (int32_t)(distance[0] | (uint32_t)distance[1] << 16);
-        distance += 2;
+        const uint32_t number = kibi_entry(NULL, run->graph, distance, 0);
+        const intptr_t bytes = !KIBI_CORE_WIDE || KIBI_WIDTH(run->graph) == 2u ? (int16_t)number : (int32_t)number;
+        distance += KIBI_WIDTH(run->graph);
         *slots = (void *)((uintptr_t)*slots + (uintptr_t)bytes * steps);
     } while (++slots < end);
 }
@@ -212,16 +216,15 @@ KIBI_INLINE int run_steps(const running *run, const kibi_run *step, uint32_t don
     rest.states = slots + node->rows;
     rest.outputs = rest.states + node->state_count;
     rest.step = (int32_t)(step->first + done);
-    if (done != 0) {
-        move_on(run, step->entries, node, done, slots);
-    }
-    for (;;) {
+    for (uint32_t further = done;; further = 1) {
+        if (further != 0) {
+            move_on(run, step->entries, node, further, slots);
+        }
         kernel->call(rest.outputs[0], (const void **)(uintptr_t)slots, params, scratch, &rest);
         ++rest.step;
         if (--count == 0) {
             break;
         }
-        move_on(run, step->entries, node, 1, slots);
     }
     if (!KIBI_CORE_ENDS_EARLY || (node->flags & (KIBI_KIND_EXITS | KIBI_KIND_LOOPS)) == 0) {
         return DONE;
@@ -237,10 +240,11 @@ static KIBI_NOINLINE int run_order(running *run, void **slots)
 {
     const uint8_t *const file = run->model->file;
     const kibi_file_graph *const graph = run->graph;
-    const uint16_t *begin = (const uint16_t *)(const void *)(file + graph->runs + run->place->run);
+    const uint8_t *begin = file + graph->runs + run->place->run;
     uint32_t done = run->place->done;
     int ended = DONE;
-    while (begin < (const uint16_t *)(const void *)(file + graph->runs_end)) {
+    run->table = KIBI_WIDTH(graph) == 1u ? kibi_table(file, graph) : NULL;
+    while (begin < file + graph->runs_end) {
         const kibi_run step = kibi_read_run(file, graph, begin);
         if (KIBI_CORE_STREAMS && (step.node->flags & KIBI_KIND_RECEIVES) != 0) {
             if (run->row == NULL) {
@@ -270,7 +274,7 @@ static KIBI_NOINLINE int run_order(running *run, void **slots)
         }
         begin = step.next;
     }
-    run->place->run = (uint32_t)((const uint8_t *)begin - file) - graph->runs;
+    run->place->run = (uint32_t)(begin - file) - graph->runs;
     run->place->done = done;
     return ended;
 }
@@ -621,8 +625,8 @@ kibi_status kibi_model_run_for(kibi_model *model, uint32_t steps)
 /* The node of the next run. */
 static uint32_t next_node(const kibi_model *model)
 {
-    const uint8_t *const runs = (const uint8_t *)at(model, graph_of(model, 0)->runs);
-    return *(const uint16_t *)(const void *)(runs + model->place.run) & ~KIBI_MANY;
+    const kibi_file_graph *const graph = graph_of(model, 0);
+    return kibi_number(graph, model->file + graph->runs + model->place.run) / 2u;
 }
 
 /* Whether nothing is computed before the first row arrives. */

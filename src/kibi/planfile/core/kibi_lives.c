@@ -23,8 +23,8 @@ static KIBI_NOINLINE uint32_t read_run(const kibi_model *model, uint32_t at, kib
     if (graph->runs + at >= graph->runs_end) {
         return 0;
     }
-    *run = kibi_read_run(model->file, graph, (const uint16_t *)(const void *)(begin + at));
-    return (uint32_t)((const uint8_t *)run->next - begin);
+    *run = kibi_read_run(model->file, graph, begin + at);
+    return (uint32_t)(run->next - begin);
 }
 
 uint32_t kibi_advance(const kibi_model *model, kibi_position *place, uint32_t steps)
@@ -126,9 +126,9 @@ static void touch_all(kibi_parts *parts, const kibi_model *model, const kibi_run
             }
         }
         for (const uint32_t end = index + group->count; index < end; ++index) {
-            const uint32_t place = kibi_entry(graph, run->entries, index);
+            const uint32_t place = kibi_entry(model->file, graph, run->entries, index);
             if (place < graph->arena_bytes) {
-                touch(parts, place + (further == 0 ? 0 : kibi_moved(graph, run, index, further)), group->bytes, use);
+                touch(parts, place + (further == 0 ? 0 : kibi_moved(model->file, graph, run, index, further)), group->bytes, use);
             }
         }
     }

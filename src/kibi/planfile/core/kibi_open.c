@@ -120,8 +120,8 @@ static int step_is_right(const kibi_checker *c, const checked_step *step)
             return 0;
         }
         for (const uint32_t end = index + group->count; index < end; ++index) {
-            uint32_t offset = kibi_entry(c->graph, step->run.entries, index), memory = KIBI_MEMORY_ARENA;
-            const uint32_t moved = step->further == 0 ? 0 : kibi_moved(c->graph, &step->run, index, step->further);
+            uint32_t offset = kibi_entry(c->file, c->graph, step->run.entries, index), memory = KIBI_MEMORY_ARENA;
+            const uint32_t moved = step->further == 0 ? 0 : kibi_moved(c->file, c->graph, &step->run, index, step->further);
             if (offset >= arena_bytes) {
                 const kibi_file_place *const place = (const kibi_file_place *)at(c, c->graph->places) + (offset - arena_bytes);
                 if (offset - arena_bytes >= c->graph->place_count || place->memory == KIBI_MEMORY_ARENA) {
@@ -193,7 +193,7 @@ static int runs_are_right(const kibi_checker *c, uint32_t followed)
 {
     const kibi_file_graph *const graph = c->graph;
     const kibi_file_node *const nodes = (const kibi_file_node *)at(c, graph->nodes);
-    const uint16_t *const end = (const uint16_t *)at(c, graph->runs_end);
+    const uint8_t *const end = c->file + graph->runs_end;
     uint32_t left = 0, next = 0;
     checked_step step;
     for (uint32_t number = 0; number < graph->node_count; ++number) {
@@ -203,8 +203,8 @@ static int runs_are_right(const kibi_checker *c, uint32_t followed)
     if (!ends_are_right(c, 0)) {
         return 0;
     }
-    for (const uint16_t *at_run = (const uint16_t *)at(c, graph->runs); at_run < end; at_run = step.run.next) {
-        const uint32_t number = *at_run & ~KIBI_MANY;
+    for (const uint8_t *at_run = c->file + graph->runs; at_run < end; at_run = step.run.next) {
+        const uint32_t head = kibi_number(graph, at_run), number = head / 2u;
         if (number >= graph->node_count) {
             return 0;
         }
@@ -212,7 +212,7 @@ static int runs_are_right(const kibi_checker *c, uint32_t followed)
         step.is_followed = number == followed;
         if (step.run.next > end || step.run.count == 0 || step.run.count > left ||
             step.run.first + step.run.count > step.run.node->steps || (step.is_followed && step.run.first != next) ||
-            ((step.run.node->flags & KIBI_KIND_RECEIVES) != 0 && (*at_run & KIBI_MANY) != 0)) {
+            ((step.run.node->flags & KIBI_KIND_RECEIVES) != 0 && (head & KIBI_MANY) != 0)) {
             return 0;
         }
         left -= step.run.count;
@@ -301,16 +301,22 @@ static int node_is_right(const kibi_checker *c, uint32_t number)
            (!runs_graphs || graphs_are_right(c, node, kernel));
 }
 
+/* Whether the core reads entries of that width; the table that bytes name is in the file. */
+static int width_is_right(const kibi_file_graph *graph)
+{
+    return graph->width == 1u ? graph->runs >= KIBI_TABLE_BYTES
+                              : (KIBI_CORE_HALVES && graph->width == 2u) || (KIBI_CORE_WIDE && graph->width == 4u);
+}
+
 static int graph_is_right(const kibi_checker *c)
 {
     const kibi_file_graph *const graph = c->graph;
     const kibi_file_node *const nodes = (const kibi_file_node *)at(c, graph->nodes);
-    if (graph->node_count == 0 || graph->node_count >= KIBI_MANY || !is_power(graph->alignment) || graph->alignment > 8u ||
+    if (!is_power(graph->alignment) || graph->alignment > 8u ||
         graph->alignment > c->header->arena_alignment || graph->arena_bytes > c->header->arena_bytes ||
-        graph->width - 1u > KIBI_CORE_WIDE || !kibi_is_inside(c, graph->nodes, graph->node_count, sizeof *nodes) ||
+        !width_is_right(graph) || !kibi_is_inside(c, graph->nodes, graph->node_count, sizeof *nodes) ||
         !kibi_is_inside(c, graph->places, graph->place_count, sizeof(kibi_file_place)) ||
-        !kibi_is_inside(c, graph->runs, 0, 2) || !kibi_is_inside(c, graph->runs_end, 0, 2) ||
-        graph->runs_end <= graph->runs ||
+        graph->runs_end > c->end || graph->runs_end <= graph->runs || graph->runs % 2u != 0 ||
         (!is_model(c) && !kibi_is_inside(c, graph->ends, 2u * ((uint32_t)graph->input_count + graph->output_count), 4))) {
         return 0;
     }
