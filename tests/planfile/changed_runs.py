@@ -20,7 +20,7 @@ def with_spare_number(file: PlanFile) -> PlanFile:
     begin = len(data)
     data += data[old : graph["runs_end"]]
     moved = {"runs": begin + 2 * TABLE_NUMBERS, "runs_end": len(data)}
-    data += bytes(-len(data) % 4 + DIGEST_BYTES)
+    data += bytes(4 + -len(data) % 4 + DIGEST_BYTES)
     for name, value in moved.items():
         place = file.header["graphs"] + GRAPH.offsets[name]
         data[place : place + 4] = value.to_bytes(4, "little")

@@ -80,7 +80,7 @@ def fields_of(file: PlanFile) -> list[Field]:
     header, names = file.header, {kernel_id(name): name for name in PARAMS}
     records(HEADER, 0, 1)
     records(GRAPH, header["graphs"], header["graph_count"])
-    records(PORT, header["ports"], header["input_count"] + header["output_count"])
+    records(PORT, header["ports"], header["port_count"])
     records(VARIABLE, header["variables"], header["variable_count"])
     for number in range(header["variable_count"]):
         variable = file.record(VARIABLE, header["variables"] + number * VARIABLE.size_bytes)

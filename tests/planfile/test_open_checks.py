@@ -11,7 +11,20 @@ from kibi import demo
 from kibi.engines.core import CoreEngine
 from kibi.errors import PlanError
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import GRAPH, GROUP, HEADER, NODE, PLACE, PORT, TABLE_NUMBERS, Bytes, Kind, Memory, Record
+from kibi.planfile.records import (
+    DIGEST_BYTES,
+    GRAPH,
+    GROUP,
+    HEADER,
+    NODE,
+    PLACE,
+    PORT,
+    TABLE_NUMBERS,
+    Bytes,
+    Kind,
+    Memory,
+    Record,
+)
 from kibi.planfile.run_reader import FileRun, runs_of
 from kibi.planfile.runs import WIDTHS
 from kibi.planfile.writer import plan_file
@@ -172,6 +185,14 @@ def _has_entries_of_another_width(f: _File) -> None:
 def _has_runs_without_room_for_their_table(f: _File) -> None:
     f.field(GRAPH, f.file.header["graphs"], "width", 1)
     f.field(GRAPH, f.file.header["graphs"], "runs", 2 * TABLE_NUMBERS - 2)
+
+
+def _has_a_last_byte_that_ends_no_text(f: _File) -> None:
+    f.put(len(f.data) - DIGEST_BYTES - 1, 1, 1)
+
+
+def _has_no_outputs(f: _File) -> None:
+    f.field(HEADER, 0, "port_count", f.file.header["input_count"])
 
 
 def _has_an_output_beyond_the_arena(f: _File) -> None:

@@ -49,7 +49,7 @@ def _with_states_of(file: PlanFile, value: int) -> bytes:
     data = bytearray(file.data[:initial])
     for place in records:
         _put(data, place + VARIABLE.offsets["initial"], initial)
-    data += (value & 0xFFFFFFFF).to_bytes(4, "little") * -(-most // 4) + bytes(DIGEST_BYTES)
+    data += (value & 0xFFFFFFFF).to_bytes(4, "little") * -(-most // 4) + bytes(4 + DIGEST_BYTES)
     _put(data, HEADER.offsets["file_bytes"], len(data))
     return with_digest(data)
 

@@ -12,7 +12,6 @@ from kibi.planfile.kernel_ids import CORE_PARTS, ParamsForm, kernel_id, part_id,
 from kibi.planfile.records import (
     MAGIC,
     MANY,
-    NOTHING,
     RECORDS,
     TABLE_NUMBERS,
     VERSION,
@@ -130,7 +129,6 @@ def records_header() -> CCode:
 
 #define KIBI_FILE_MAGIC $magic
 #define KIBI_FILE_VERSION ${version}u
-#define KIBI_NOTHING $nothing
 #define KIBI_MANY ${many}u
 #define KIBI_TABLE_BYTES ${table}u
 $numbers
@@ -139,7 +137,6 @@ $records
 """,
         magic=hexadecimal(MAGIC),
         version=VERSION,
-        nothing=hexadecimal(NOTHING),
         many=MANY,
         table=2 * TABLE_NUMBERS,
         numbers=lines([*numbers, *types]),

@@ -17,8 +17,6 @@ VERSION = 2
 """Of the records below. A core refuses every other one."""
 DIGEST_BYTES = 32
 """Of the SHA-256 at the end of a file, of all bytes before it."""
-NOTHING = 0xFFFFFFFF
-"""The offset of what is not there: scratch of a node that needs none."""
 
 _FORMATS = {"u8": "B", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "f32": "f"}
 _C_TYPES = {
@@ -191,17 +189,17 @@ HEADER = Record(
         ("name", "u32", "offset of the model's name: UTF-8, ended by a zero; 0: it has none"),
         ("kernel_count", "u16", "0 ... 65535"),
         ("graph_count", "u16", "1 ... 65535"),
-        ("input_count", "u16", "0 ... 65535"),
-        ("output_count", "u16", "1 ... 65535"),
+        ("port_count", "u16", "inputs and outputs: more than inputs"),
         ("variable_count", "u16", "0 ... 65535"),
+        ("external_count", "u16", "0 ... 252"),
+        ("input_count", "u16", "0 ... 65534"),
         (
             "most_slots",
             "u16",
             "the most slots of a step: pointers, words of parameters in fours, 16 where the kernel runs graphs",
         ),
-        ("external_count", "u8", "0 ... 252"),
         ("arena_alignment", "u8", "of the arena's first byte: a power of two, 1 ... 64"),
-        ("reserved", "u16", "0"),
+        ("reserved", "u8", "0"),
     ),
 )
 
@@ -235,8 +233,8 @@ NODE = Record(
         ("params", "u32", "offset of the parameter struct as on a core with pointers of 32 bits; pointers are offsets"),
         ("groups", "u32", "offset of the group records of its inputs, then of its states, then of its outputs"),
         ("kernel_id", "u32", "the id of its kernel"),
-        ("scratch", "u32", "the byte of the arena at which its scratch begins; 0xFFFFFFFF: it has none"),
-        ("scratch_bytes", "u32", "of its scratch"),
+        ("scratch", "u32", "the byte of the arena at which its scratch begins"),
+        ("scratch_bytes", "u32", "of its scratch; 0: it has none"),
         ("steps", "u16", "how many row steps it has: 1 ... 32767"),
         ("place", "u16", "where a core's table is expected to have the kernel; a core that has it elsewhere searches"),
         ("pointers", "u16", "of a step: the sum of the counts of its groups"),

@@ -23,7 +23,6 @@ from kibi.planfile.records import (
     HEADER,
     MAGIC,
     NODE,
-    NOTHING,
     PLACE,
     PORT,
     TABLE_NUMBERS,
@@ -187,7 +186,7 @@ class _Writer:
             "kernel_count": len(kernels),
             "graph_count": len(self.graphs),
             "input_count": len(b.graph.inputs),
-            "output_count": len(b.graph.outputs),
+            "port_count": len(ports),
             "variable_count": len(b.variables),
             "most_slots": self.most_slots,
             "external_count": len(b.external),
@@ -196,6 +195,7 @@ class _Writer:
         }
         data = self.blob.data
         data += bytes(-len(data) % 4)
+        data += bytes(4 if data[-1] else 0)  # a zero ends all texts
         data[: HEADER.size_bytes] = HEADER.packed(file_bytes=len(data) + DIGEST_BYTES, **values)
         return bytes(data) + hashlib.sha256(data).digest()
 
@@ -272,7 +272,7 @@ class _Writer:
             "params": 0 if receives or call.params is None else self._params(b, number, call.params),
             "groups": self._table(GROUP, [each.values() for each in groups]),
             "kernel_id": identifier,
-            "scratch": NOTHING if scratch is None else scratch.offset,
+            "scratch": 0 if scratch is None else scratch.offset,
             "scratch_bytes": 0 if scratch is None else scratch.size_bytes,
             "steps": view.steps,
             "place": self.core.index(identifier) if identifier in self.core else 0,

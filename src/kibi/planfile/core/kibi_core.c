@@ -205,7 +205,7 @@ KIBI_INLINE int run_steps(const running *run, const kibi_run *step, uint32_t don
     const kibi_file_node *const node = step->node;
     const kibi_kernel *const kernel = find(run->model->kernels, node->kernel_id, node->place);
     void **const params = slots + node->pointers;
-    void *const scratch = node->scratch == KIBI_NOTHING ? NULL : run->arena + node->scratch;
+    void *const scratch = run->arena + node->scratch;
     kibi_rest rest;
     fetch(run, step->entries, node, slots);
     if (KIBI_CORE_GRAPHS && (node->flags & KIBI_KIND_CONTROLS) != 0) {
@@ -591,7 +591,8 @@ kibi_status kibi_model_output(const kibi_model *model, unsigned index, kibi_port
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
-    const kibi_status described = describe(model, index, header_of(model)->input_count, header_of(model)->output_count, port);
+    const uint32_t inputs = header_of(model)->input_count;
+    const kibi_status described = describe(model, index, inputs, header_of(model)->port_count - inputs, port);
     if (KIBI_CORE_LEASE != 0 && described == KIBI_OK && !kibi_lease_holds(model)) {
         port->data = NULL;
         return kibi_refused(KIBI_ERROR_ARENA_LEASE);
