@@ -165,11 +165,18 @@ class _Writer:
         self.parts |= {_PARTS[each.width] for each in runs.values() if each.width in _PARTS}
         kernels = sorted(self.kernels | set(map(part_id, self.parts)))
         self.core = self.core or kernels
-        graphs = self._table(GRAPH, [self._graph(b, pointers[id(b)], kinds[id(b)], runs[id(b)]) for b in self.graphs])
         streams = b.graph.views[0].op.receives
         ports = [self._port(pointers[id(b)], index, is_row=streams) for index in b.graph.inputs]
         ports += [self._port(pointers[id(b)], index, is_row=False) for index in b.graph.outputs]
+        tables = {
+            "kernels": self.blob.words(kernels),
+            "ports": self._table(PORT, ports),
+            "variables": self._table(VARIABLE, [self._variable(*each) for each in b.variables.items()]),
+            "externals": self._table(EXTERNAL, [_external(b.graph.tensors[index]) for index in b.external]),
+        }  # before the runs, whose table may begin over them
+        graphs = self._table(GRAPH, [self._graph(b, pointers[id(b)], kinds[id(b)], runs[id(b)]) for b in self.graphs])
         values = {
+            **tables,
             "magic": MAGIC,
             "version": VERSION,
             "required": 0,
@@ -177,11 +184,7 @@ class _Writer:
             "alignment": 8 if any(each == 8 for each, _ in self.blob.places) else 4,
             "arena_bytes": b.plan.arena_bytes,
             "state_bytes": b.variable_bytes,
-            "kernels": self.blob.words(kernels),
             "graphs": graphs,
-            "ports": self._table(PORT, ports),
-            "variables": self._table(VARIABLE, [self._variable(*each) for each in b.variables.items()]),
-            "externals": self._table(EXTERNAL, [_external(b.graph.tensors[index]) for index in b.external]),
             "name": self._name(b.graph.name),
             "kernel_count": len(kernels),
             "graph_count": len(self.graphs),
@@ -224,13 +227,16 @@ class _Writer:
     def _graph(self, b: EmitContext, pointers: Pointers, kinds: Sequence[Kind], runs: GraphRuns) -> dict[str, float]:
         nodes = [self._node(b, number, kinds[number], pointers.groups(number)) for number in range(len(kinds))]
         _check_count(len(runs.places), "places outside of the arena")
-        begin = self._runs(runs)
-        return {
+        tables = {
             "nodes": self._table(NODE, nodes),
-            "runs": begin,
-            "runs_end": begin + len(runs.data),
             "places": self._places(runs),
             "ends": self._ends(b) if b.is_subgraph else 0,
+        }
+        begin = self._runs(runs)
+        return {
+            **tables,
+            "runs": begin,
+            "runs_end": begin + len(runs.data),
             "arena_bytes": b.plan.arena_bytes,
             "node_count": len(nodes),
             "place_count": len(runs.places),
