@@ -62,8 +62,8 @@ RUNTIME = (
     Mutation(
         "runtime.core-lets-steps-read-what-nobody-wrote",
         "planfile/core/kibi_open.c",
-        "(k < reads && !hold(c, offset, group->bytes, ELEMENTS))",
-        "(k < reads && !hold(c, offset, 0, ELEMENTS))",
+        "if (!hold(c, offset, group->bytes, ELEMENTS)) {",
+        "if (!hold(c, offset, 0, ELEMENTS)) {",
         "A step may read bytes of the arena that no step wrote.",
         ("tests/planfile/test_open_checks.py::test_file_that_breaks_a_rule_is_refused",),
     ),
@@ -78,10 +78,18 @@ RUNTIME = (
     Mutation(
         "runtime.core-takes-steps-in-any-order",
         "planfile/core/kibi_open.c",
-        "(step.is_followed && step.run.first != next)",
-        "(step.is_followed && step.run.first > 65535u)",
+        "if (step.run.first != next) {",
+        "if (step.run.first > 65535u) {",
         "A node that accumulates may have its steps in any order.",
         ("tests/planfile/test_open_checks.py::test_file_that_breaks_a_rule_is_refused",),
+    ),
+    Mutation(
+        "runtime.plan-files-have-runs-of-more-steps-than-a-byte-says",
+        "planfile/runs.py",
+        "last = min(len(steps), first + self._most)",
+        "last = min(len(steps), first + self._most + 1)",
+        "Graphs with long runs have wider entries than they need.",
+        ("tests/planfile/test_runs.py::test_runs_of_bytes_have_at_most_255_steps",),
     ),
     Mutation(
         "runtime.core-takes-layers-for-less-than-contracts-say",

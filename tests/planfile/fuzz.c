@@ -113,7 +113,7 @@ static void run(kibi_model *model, const kibi_file_header *header)
         }
         if (status == KIBI_OK) {
             uint32_t sum = 0;
-            for (unsigned k = 0; k < header->output_count; ++k) {
+            for (unsigned k = 0; k < (unsigned)header->port_count - header->input_count; ++k) {
                 if (kibi_model_output(model, k, &port) == KIBI_OK) {
                     for (uint32_t at = 0; at < port.bytes; ++at) {
                         sum += ((const uint8_t *)port.data)[at];

@@ -22,6 +22,7 @@ from kibi.planfile.records import (
     NODE,
     PLACE,
     PORT,
+    TABLE_NUMBERS,
     VARIABLE,
     Record,
 )
@@ -80,7 +81,7 @@ def fields_of(file: PlanFile) -> list[Field]:
     header, names = file.header, {kernel_id(name): name for name in PARAMS}
     records(HEADER, 0, 1)
     records(GRAPH, header["graphs"], header["graph_count"])
-    records(PORT, header["ports"], header["input_count"] + header["output_count"])
+    records(PORT, header["ports"], header["port_count"])
     records(VARIABLE, header["variables"], header["variable_count"])
     for number in range(header["variable_count"]):
         variable = file.record(VARIABLE, header["variables"] + number * VARIABLE.size_bytes)
@@ -90,7 +91,11 @@ def fields_of(file: PlanFile) -> list[Field]:
         graph = file.record(GRAPH, header["graphs"] + number * GRAPH.size_bytes)
         records(NODE, graph["nodes"], graph["node_count"])
         records(PLACE, graph["places"], graph["place_count"])
-        found.extend(Field(place, 2) for place in range(graph["runs"], graph["runs_end"], 2))
+        size = min(graph["width"], 2)
+        found.extend(Field(place, size) for place in range(graph["runs"], graph["runs_end"], size))
+        if graph["width"] == 1:
+            named = set(file.data[graph["runs"] : graph["runs_end"]])
+            found.extend(Field(graph["runs"] - 2 * (TABLE_NUMBERS - each), 2) for each in named)
         ends = 2 * (graph["input_count"] + graph["output_count"])
         found.extend(Field(graph["ends"] + 4 * end, 4) for end in range(ends))
         for each in range(graph["node_count"]):

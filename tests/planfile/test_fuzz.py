@@ -19,14 +19,14 @@ _AT_ONCE = 5_000
 
 
 def _files() -> list[PlanFile]:
-    """Plan files of the shipped model, and of a drawn model of each operator, for the M4 and for this machine."""
+    """Plan files of the shipped model, and of a drawn model of each operator, for the M4 and for this machine, with all runs."""
     shipped = kibi.load(demo.model_path())
     graphs = [shipped, *(graph_of(OPERATOR_MODELS[name](Seeded(0))) for name in sorted(OPERATOR_MODELS))]
     planned = [
         PlannedModel.of(graph, kibi.plan(graph, target=("cortex-m4", "host")[number % 2]))
         for number, graph in enumerate(graphs)
     ]
-    return [PlanFile(plan_file(each)) for each in planned]
+    return [PlanFile(plan_file(each, least_width=(1, 1, 2, 4)[number % 4])) for number, each in enumerate(planned)]
 
 
 def test_no_mutant_of_a_file_leaves_its_memory() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 
@@ -10,10 +11,25 @@ from kibi import demo
 from kibi.engines.core import CoreEngine
 from kibi.errors import PlanError
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import GRAPH, GROUP, HEADER, NODE, PLACE, PORT, Bytes, Kind, Memory, Record
+from kibi.planfile.records import (
+    DIGEST_BYTES,
+    GRAPH,
+    GROUP,
+    HEADER,
+    NODE,
+    PLACE,
+    PORT,
+    TABLE_NUMBERS,
+    Bytes,
+    Kind,
+    Memory,
+    Record,
+)
 from kibi.planfile.run_reader import FileRun, runs_of
+from kibi.planfile.runs import WIDTHS
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
+from tests.planfile.changed_runs import number_bytes, put_entry, with_spare_number
 from tests.planfile.mutants import with_digest
 
 
@@ -38,7 +54,7 @@ class _File:
         return self.graph["nodes"] + number * NODE.size_bytes
 
     def entry(self, run: FileRun, pointer: int, value: int) -> None:
-        self.put(run.offset + 2 * pointer, value, 2)
+        put_entry(self.data, self.graph, run, pointer, value)
 
     def group(self, node: int, number: int) -> int:
         return self.nodes[node]["groups"] + number * GROUP.size_bytes
@@ -54,9 +70,14 @@ class _File:
         return [each for each in self.runs if each.node == node]
 
 
-def _opened() -> _File:
+@cache
+def _planned() -> PlannedModel:
     model = kibi.load(demo.model_path())
-    file = PlanFile(plan_file(PlannedModel.of(model, kibi.plan(model, target="cortex-m0plus"))))
+    return PlannedModel.of(model, kibi.plan(model, target="cortex-m0plus"))
+
+
+def _opened(width: int) -> _File:
+    file = with_spare_number(PlanFile(plan_file(_planned(), least_width=width)))
     graph = file.record(GRAPH, file.header["graphs"])
     nodes = [file.record(NODE, graph["nodes"] + k * NODE.size_bytes) for k in range(graph["node_count"])]
     return _File(file, bytearray(file.data), graph, nodes, list(runs_of(file, graph, nodes)))
@@ -64,8 +85,9 @@ def _opened() -> _File:
 
 def _swap_runs(f: _File, first: FileRun, second: FileRun) -> None:
     """Two runs of one node, and so of equal size, change places."""
-    size = 2 * (len(first.entries) + len(first.distances) + 1)
-    a, b = first.offset - 2, second.offset - 2  # from the number of the first step on
+    one = number_bytes(f.graph)
+    size = one + f.graph["width"] * (len(first.entries) + len(first.distances))
+    a, b = first.offset - one, second.offset - one  # from the number of the first step on
     f.data[a : a + size], f.data[b : b + size] = f.data[b : b + size], f.data[a : a + size]
 
 
@@ -145,7 +167,32 @@ def _has_more_rows_than_slots(f: _File) -> None:
 
 
 def _ends_in_the_middle_of_a_run(f: _File) -> None:
-    f.field(GRAPH, f.file.header["graphs"], "runs_end", f.graph["runs_end"] - 2)
+    f.field(GRAPH, f.file.header["graphs"], "runs_end", f.graph["runs_end"] - 1)
+
+
+def _ends_after_the_file(f: _File) -> None:
+    f.field(GRAPH, f.file.header["graphs"], "runs_end", len(f.data))
+
+
+def _has_runs_at_an_odd_byte(f: _File) -> None:
+    f.field(GRAPH, f.file.header["graphs"], "runs", f.graph["runs"] + 1)
+
+
+def _has_entries_of_another_width(f: _File) -> None:
+    f.field(GRAPH, f.file.header["graphs"], "width", 3)
+
+
+def _has_runs_without_room_for_their_table(f: _File) -> None:
+    f.field(GRAPH, f.file.header["graphs"], "width", 1)
+    f.field(GRAPH, f.file.header["graphs"], "runs", 2 * TABLE_NUMBERS - 2)
+
+
+def _has_a_last_byte_that_ends_no_text(f: _File) -> None:
+    f.put(len(f.data) - DIGEST_BYTES - 1, 1, 1)
+
+
+def _has_no_outputs(f: _File) -> None:
+    f.field(HEADER, 0, "port_count", f.file.header["input_count"])
 
 
 def _has_an_output_beyond_the_arena(f: _File) -> None:
@@ -176,15 +223,19 @@ _BROKEN: tuple[Callable[[_File], None], ...] = tuple(
 )  # fmt: skip
 
 
-def test_file_is_opened() -> None:
+@pytest.mark.parametrize("width", WIDTHS)
+def test_file_is_opened(width: int) -> None:
     """Before anything is changed."""
-    assert CoreEngine(_opened().file).file.name == "glyphs"
+    file = _opened(width)
+    assert file.graph["width"] == width
+    assert CoreEngine(file.file).file.name == "glyphs"
 
 
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("change", _BROKEN, ids=lambda each: each.__name__.strip("_"))
-def test_file_that_breaks_a_rule_is_refused(change: Callable[[_File], None]) -> None:
+def test_file_that_breaks_a_rule_is_refused(change: Callable[[_File], None], width: int) -> None:
     """By the core; the checks of Python may refuse it, too."""
-    file = _opened()
+    file = _opened(width)
     change(file)
     assert bytes(file.data) != file.file.data, "nothing was changed"
     with pytest.raises(PlanError):

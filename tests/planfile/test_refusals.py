@@ -62,7 +62,9 @@ def test_cut_file_is_refused(data: bytes, count: int) -> None:
         PlanFile(data[:count])
 
 
-@pytest.mark.parametrize("name", ["arena_alignment", "graphs", "ports", "kernels", "graph_count", "alignment"])
+@pytest.mark.parametrize(
+    "name", ["arena_alignment", "graphs", "ports", "kernels", "variables", "externals", "graph_count", "alignment"]
+)
 def test_core_refuses_what_the_reader_does_not_see(data: bytes, name: str) -> None:
     """Numbers that a reader does not need are checked by the core."""
     with pytest.raises(PlanError):

@@ -8,6 +8,7 @@ from kibi.engines.core import CoreEngine
 from kibi.ir import Graph
 from kibi.kernels.params import PARAMS
 from kibi.planfile.reader import PlanFile
+from kibi.planfile.runs import WIDTHS
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
 from kibi.runtime import seeded_inputs
@@ -30,10 +31,10 @@ _KERNELS = tuple(PARAMS)
 _MODELS = [(name,) for name, entry in zoo.catalog().items() if not entry.refusal and name not in _LARGE]
 
 
-def _compare(graph: Graph, *, target: str, turns: int = 2, **options: object) -> None:
+def _compare(graph: Graph, *, target: str, turns: int = 2, width: int = 1, **options: object) -> None:
     """Compares inferences of a plan file with those of the Python runtime: in one go, and in slices."""
     plan = kibi.plan(graph, target=target, **options)  # type: ignore[arg-type]
-    file = PlanFile(plan_file(PlannedModel.of(graph, plan)))
+    file = PlanFile(plan_file(PlannedModel.of(graph, plan), least_width=width))
     assert file.arena_bytes == plan.arena_bytes
     engine, interpreter = CoreEngine(file, kernels=_KERNELS), kibi.Interpreter(graph, plan)
     for turn in range(turns):
@@ -45,10 +46,10 @@ def _compare(graph: Graph, *, target: str, turns: int = 2, **options: object) ->
 
 @pytest.mark.parametrize("operator", sorted(OPERATOR_MODELS))
 def test_drawn_models_of_an_operator_agree(operator: str) -> None:
-    """Several drawn models of each operator, as general kernels run them and as those of the M4 do."""
+    """Several drawn models of each operator, as general kernels run them and as those of the M4 do, with runs of all forms."""
     for seed in range(amount(2, 12)):
         graph = graph_of(OPERATOR_MODELS[operator](Seeded(seed)))
-        _compare(graph, target=("cortex-m4", "host")[seed % 2])
+        _compare(graph, target=("cortex-m4", "host")[seed % 2], width=WIDTHS[(seed + len(operator)) % 3])
 
 
 @zoo.requires_zoo

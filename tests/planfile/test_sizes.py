@@ -22,6 +22,7 @@ from kibi.planner import PlannedModel
 from kibi.targets import target
 from kibi.toolchain import build_image
 from tests.docs.documents import DOCS
+from tests.engines.networks import pooled_network
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.planfile.mutants import with_digest
@@ -120,12 +121,13 @@ def test_core_without_parts_is_smaller_and_refuses_layers_that_need_them() -> No
     ("part", "wish", "rows", "text"),
     [
         ("KIBI_CORE_STREAMS", {"input": "streamed"}, 7, "for inputs by the row"),
-        ("KIBI_CORE_WIDE", {"granularity": "tensor"}, 240, "for an arena of more than 64 KiB"),
+        ("KIBI_CORE_HALVES", {}, 270, "for an order with numbers beyond a byte"),
+        ("KIBI_CORE_WIDE", {"granularity": "tensor"}, 2400, "for an arena of more than 64 KiB"),
     ],
 )
 def test_core_leaves_out_what_runs_other_files(part: str, wish: dict[str, str], rows: int, text: str) -> None:
-    """Rows that arrive, and 32-bit entries: a file that needs one says so, and is refused, also if it does not say so."""
-    graph = graph_of(convolution(Geometry(16, 16, kernel=(1, 1), size=(rows, 20))))
+    """Rows that arrive, entries of 16 bits and of 32: a file that needs one says so, and is refused, also if it does not say so."""
+    graph = pooled_network("MEAN", height=rows)
     plan = kibi.plan(graph, target="cortex-m4", **wish)  # type: ignore[arg-type]
     file = kibi.compile_plan(graph, plan)
     assert part in file.parts

@@ -13,6 +13,7 @@ from kibi.planfile.run_reader import runs_of
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
 from tests.ops.comparison import graph_of
+from tests.planfile.changed_runs import put_entry, with_spare_number
 from tests.planfile.mutants import tried, with_digest
 from tests.support.amount import amount
 from tests.support.choices import Seeded
@@ -48,13 +49,14 @@ def _with_states_of(file: PlanFile, value: int) -> bytes:
     data = bytearray(file.data[:initial])
     for place in records:
         _put(data, place + VARIABLE.offsets["initial"], initial)
-    data += (value & 0xFFFFFFFF).to_bytes(4, "little") * -(-most // 4) + bytes(DIGEST_BYTES)
+    data += (value & 0xFFFFFFFF).to_bytes(4, "little") * -(-most // 4) + bytes(4 + DIGEST_BYTES)
     _put(data, HEADER.offsets["file_bytes"], len(data))
     return with_digest(data)
 
 
 def _with_overlaps(file: PlanFile) -> Iterator[bytes]:
     """Yields files in which a pointer leads where another one does, or some bytes further. There is more state than needed."""
+    file = with_spare_number(file)
     graph = file.record(GRAPH, file.header["graphs"])
     whole = bytearray(file.data)
     _put(whole, HEADER.offsets["state_bytes"], file.header["state_bytes"] + _MORE)
@@ -65,8 +67,7 @@ def _with_overlaps(file: PlanFile) -> Iterator[bytes]:
             for other in range(len(run.entries)):
                 for distance in (-4, -2, 0, 1, 2, 4, 6, 16):
                     data = bytearray(whole)
-                    place = run.offset + 2 * moved
-                    data[place : place + 2] = max(0, run.entries[other] + distance).to_bytes(2, "little")
+                    put_entry(data, graph, run, moved, max(0, run.entries[other] + distance))
                     yield with_digest(data)
 
 

@@ -34,7 +34,10 @@ class _Model(ctypes.Structure):
     """`kibi_model`."""
 
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("file", "kernels", "graph", "arena", "state", "external", "row")),
+        *(
+            (name, ctypes.c_void_p)
+            for name in ("file", "kernels", "graph", "arena", "state", "external", "table", "row")
+        ),
         ("budget", ctypes.c_uint32),
         ("place", _Position),
         ("ended", ctypes.c_int32),

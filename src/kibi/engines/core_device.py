@@ -16,7 +16,7 @@ from kibi.planfile.reader import PlanFile
 from kibi.targets import Target
 from kibi.toolchain import Image, build_image
 
-MODEL_BYTES = 48
+MODEL_BYTES = 52
 """`sizeof(kibi_model)` where pointers have 4 bytes."""
 _PORT_BYTES = 32
 _CALLER = "call_"

@@ -14,8 +14,8 @@ from kibi.planfile.kernel_ids import CORE_PARTS, ParamsForm, kernel_id, part_id,
 from kibi.planfile.records import (
     MAGIC,
     MANY,
-    NOTHING,
     RECORDS,
+    TABLE_NUMBERS,
     VERSION,
     Bytes,
     Kind,
@@ -156,16 +156,16 @@ def records_header() -> CCode:
 
 #define KIBI_FILE_MAGIC $magic
 #define KIBI_FILE_VERSION ${version}u
-#define KIBI_NOTHING $nothing
-#define KIBI_MANY $many
+#define KIBI_MANY ${many}u
+#define KIBI_TABLE_BYTES ${table}u
 $numbers
 $records
 #endif
 """,
         magic=hexadecimal(MAGIC),
         version=VERSION,
-        nothing=hexadecimal(NOTHING),
-        many=hexadecimal(MANY),
+        many=MANY,
+        table=2 * TABLE_NUMBERS,
         numbers=lines([*numbers, *types]),
         records=code("\n").join(_struct(each) for each in RECORDS),
     )
@@ -286,7 +286,7 @@ def _features(kernels: list[str], without: frozenset[str]) -> CCode:
 #define KIBI_CORE_NULLS $nulls
 /* Kernels have arrays of 64-bit elements. */
 #define KIBI_CORE_LONGS $longs
-/* Inputs arrive by the row, and runs have 32-bit entries. */
+/* Runs have 16-bit entries, inputs arrive by the row, and runs have 32-bit entries. */
 $parts
 /* The most numbers that contracts of this core's kernels put on the stack. */
 #define KIBI_CONTRACT_DEPTH $depth

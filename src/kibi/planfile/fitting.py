@@ -4,7 +4,7 @@ from kibi.errors import TargetError
 from kibi.ir import Graph, KernelCall
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.planfile.core_library import Core
-from kibi.planfile.kernel_ids import CORE_PARTS, STREAMS, WIDE
+from kibi.planfile.kernel_ids import CORE_PARTS, HALVES, STREAMS, WIDE
 from kibi.planfile.reader import PlanFile
 from kibi.planner import PlannedModel
 from kibi.planner.handover import with_handover
@@ -82,12 +82,16 @@ def _missing(core: Core, call: KernelCall) -> str:
 
 
 def check_parts(file: PlanFile, core: Core) -> None:
-    """Checks that a core has all parts of its own that a file needs: for inputs by the row, and for large arenas.
+    """Checks that a core has all parts of its own that a file needs: for inputs by the row, for long orders, and for large arenas.
 
     Raises:
         TargetError: it lacks one; the text says which.
     """
-    reasons = {STREAMS: "inputs by the row", WIDE: "an arena of more than 64 KiB"}
+    reasons = {
+        STREAMS: "inputs by the row",
+        HALVES: "an order with numbers beyond a byte",
+        WIDE: "an arena of more than 64 KiB",
+    }
     missing = {part: [reasons[part]] for part in sorted(file.parts & CORE_PARTS & set(core.without))}
     if missing:
         raise lacking(missing)

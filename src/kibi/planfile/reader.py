@@ -192,8 +192,9 @@ class PlanFile:
         return [np.ascontiguousarray(each) for each in inputs]
 
     def _ports(self, role: str) -> tuple[Port, ...]:
-        first = 0 if role == "input" else self.header["input_count"]
-        return tuple(self._port(role, number, first + number) for number in range(self.header[f"{role}_count"]))
+        inputs, ports = self.header["input_count"], self.header["port_count"]
+        first, end = (0, inputs) if role == "input" else (inputs, ports)
+        return tuple(self._port(role, index - first, index) for index in range(first, end))
 
     def _port(self, role: str, number: int, index: int) -> Port:
         place = self.header["ports"] + index * PORT.size_bytes

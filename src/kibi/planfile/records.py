@@ -17,8 +17,6 @@ VERSION = 2
 """Of the records below. A core refuses every other one."""
 DIGEST_BYTES = 32
 """Of the SHA-256 at the end of a file, of all bytes before it."""
-NOTHING = 0xFFFFFFFF
-"""The offset of what is not there: scratch of a node that needs none."""
 
 _FORMATS = {"u8": "B", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "f32": "f"}
 _C_TYPES = {
@@ -157,8 +155,10 @@ class Kind(IntFlag):
     """What the pointers of its inputs that are not null give in a step fits into its output."""
 
 
-MANY = 0x8000
-"""In the first number of a run: it has several steps, and says how many."""
+MANY = 1
+"""In the first number of a run: it has several steps, and says how many. The other bits are its node."""
+TABLE_NUMBERS = 256
+"""16-bit numbers before the runs of a graph whose runs have bytes: each byte that is an entry or a distance names one of them."""
 
 
 def _fields(*rows: tuple[str, str, str]) -> tuple[RecordField, ...]:
@@ -189,17 +189,17 @@ HEADER = Record(
         ("name", "u32", "offset of the model's name: UTF-8, ended by a zero; 0: it has none"),
         ("kernel_count", "u16", "0 ... 65535"),
         ("graph_count", "u16", "1 ... 65535"),
-        ("input_count", "u16", "0 ... 65535"),
-        ("output_count", "u16", "1 ... 65535"),
+        ("port_count", "u16", "inputs and outputs: more than inputs"),
         ("variable_count", "u16", "0 ... 65535"),
+        ("external_count", "u16", "0 ... 252"),
+        ("input_count", "u16", "0 ... 65534"),
         (
             "most_slots",
             "u16",
             "the most slots of a step: pointers, and 12 where the kernel runs graphs",
         ),
-        ("external_count", "u8", "0 ... 252"),
         ("arena_alignment", "u8", "of the arena's first byte: a power of two, 1 ... 64"),
-        ("reserved", "u16", "0"),
+        ("reserved", "u8", "0"),
     ),
 )
 
@@ -208,8 +208,8 @@ GRAPH = Record(
     "A graph: the model, or one that an operator runs.",
     _fields(
         ("nodes", "u32", "offset of the node records"),
-        ("runs", "u32", "offset of the runs, 16-bit numbers: see below"),
-        ("runs_end", "u32", "offset of the first byte after them: a multiple of 2"),
+        ("runs", "u32", "offset of the runs: a multiple of 2, at least 512 where `width` is 1; see above"),
+        ("runs_end", "u32", "offset of the first byte after them"),
         ("places", "u32", "offset of the place records: what is not in the arena"),
         (
             "ends",
@@ -222,7 +222,7 @@ GRAPH = Record(
         ("input_count", "u16", "inputs in that table; 0 for the model"),
         ("output_count", "u16", "outputs in that table"),
         ("alignment", "u16", "of that arena's first byte: 1, 2, 4 or 8"),
-        ("width", "u16", "16-bit numbers of an entry in a run: 1 or 2"),
+        ("width", "u16", "bytes of an entry in a run: 1, 2 or 4"),
     ),
 )
 
@@ -237,8 +237,8 @@ NODE = Record(
         ),
         ("groups", "u32", "offset of the group records of its inputs, then of its states, then of its outputs"),
         ("kernel_id", "u32", "the id of its kernel"),
-        ("scratch", "u32", "the byte of the arena at which its scratch begins; 0xFFFFFFFF: it has none"),
-        ("scratch_bytes", "u32", "of its scratch"),
+        ("scratch", "u32", "the byte of the arena at which its scratch begins"),
+        ("scratch_bytes", "u32", "of its scratch; 0: it has none"),
         ("steps", "u16", "how many row steps it has: 1 ... 32767"),
         ("place", "u16", "where a core's table is expected to have the kernel; a core that has it elsewhere searches"),
         ("pointers", "u16", "of a step: the sum of the counts of its groups"),

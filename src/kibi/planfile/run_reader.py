@@ -7,7 +7,10 @@ import numpy as np
 
 from kibi.errors import PlanError
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import MANY, Kind
+from kibi.planfile.records import MANY, TABLE_NUMBERS, Kind
+from kibi.planfile.runs import WIDTHS
+
+_TABLE_BYTES = 2 * TABLE_NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,41 +45,59 @@ def runs_of(file: PlanFile, graph: Mapping[str, int], nodes: Sequence[Mapping[st
     Raises:
         PlanError: they are not inside the file, or name a node that there is not, or end in the middle of a run.
     """
-    size, width = graph["runs_end"] - graph["runs"], graph["width"]
-    if size <= 0 or size % 2 or width not in (1, 2):
+    begin, size, width = graph["runs"], graph["runs_end"] - graph["runs"], graph["width"]
+    if size <= 0 or begin % 2 or width not in WIDTHS or (width == 1 and begin < _TABLE_BYTES):
         raise PlanError("the plan file is wrong: a graph has no runs. Make it again with `kibi compile --format plan`.")
-    numbers = np.frombuffer(file.part(graph["runs"], size), "<u2").tolist()
+    data = file.part(begin, size)
+    unit = min(width, 2)
+    table = _table(file, begin) if width == 1 else ()
     place = 0
-    while place < len(numbers):
-        begin, head = place, numbers[place]
-        number = head & ~MANY
-        counts = number < len(nodes) and bool(nodes[number]["flags"] & Kind.COUNTS)
-        header = 1 + bool(head & MANY) + counts
-        pointers = nodes[number]["pointers"] * width if number < len(nodes) else 0
-        place = begin + header + pointers * (1 + bool(head & MANY))
-        if number >= len(nodes) or place > len(numbers):
-            raise PlanError(
-                "the plan file is wrong: a run names a node that there is not, or is cut. Make it again with "
-                "`kibi compile --format plan`."
-            )
-        entries = begin + header
+    while place < size:
+        (head,) = _numbers(data, place, 1, unit)
+        number, many = head // 2, bool(head & MANY)
+        if number >= len(nodes):
+            raise _wrong()
+        counts = bool(nodes[number]["flags"] & Kind.COUNTS)
+        first = _numbers(data, place, 1 + many + counts, unit)
+        entries = place + unit * len(first)
+        pointers = nodes[number]["pointers"]
+        found = _numbers(data, entries, pointers * (1 + many), width)
+        place = entries + width * len(found)
+        if table:
+            found = [table[each] for each in found]
         yield FileRun(
             number,
-            numbers[begin + header - 1] if counts else 0,
-            numbers[begin + 1] if head & MANY else 1,
-            _joined(numbers[entries : entries + pointers], width),
-            _signed(_joined(numbers[entries + pointers : place], width), width),
-            graph["runs"] + 2 * entries,
+            first[-1] if counts else 0,
+            first[1] if many else 1,
+            tuple(found[:pointers]),
+            tuple(_signed(each, width) for each in found[pointers:]),
+            begin + entries,
         )
 
 
-def _joined(numbers: Sequence[int], width: int) -> tuple[int, ...]:
-    """Numbers of 16 bits, or of 32 where the width is 2."""
-    if width == 1:
-        return tuple(numbers)
-    return tuple(low | high << 16 for low, high in zip(numbers[::2], numbers[1::2], strict=True))
+def _table(file: PlanFile, begin: int) -> Sequence[int]:
+    """The numbers before the runs, which their bytes name."""
+    return list(map(int, np.frombuffer(file.data, "<u2", TABLE_NUMBERS, begin - _TABLE_BYTES)))
 
 
-def _signed(numbers: Sequence[int], width: int) -> tuple[int, ...]:
-    half = 1 << (16 * width - 1)
-    return tuple((number ^ half) - half for number in numbers)
+def _numbers(data: bytes, place: int, count: int, size: int) -> list[int]:
+    """Some numbers of a run, of so many bytes each.
+
+    Raises:
+        PlanError: they are not there.
+    """
+    if place + count * size > len(data):
+        raise _wrong()
+    return list(map(int, np.frombuffer(data, f"<u{size}", count, place)))
+
+
+def _signed(number: int, width: int) -> int:
+    half = 1 << (8 * max(width, 2) - 1)
+    return (number ^ half) - half
+
+
+def _wrong() -> PlanError:
+    return PlanError(
+        "the plan file is wrong: a run names a node that there is not, or is cut. Make it again with "
+        "`kibi compile --format plan`."
+    )

@@ -1,9 +1,10 @@
 """The runs of a graph: the order of all row steps, each with the places of what it reads and writes.
 
-A run is a row step of a node, or several whose places are evenly spaced. Its 16-bit numbers are the node, with `MANY` where there
-are several steps; then how many; then, if the node counts, the number of the first step; then an entry for each pointer; and,
-where there are several steps, for each pointer how many bytes it moves on with each step. An entry below the arena's size is a
-byte of the arena; others count place records. Entries and distances have one or two 16-bit numbers.
+A run is a row step of a node, or several whose places are evenly spaced. Its numbers are the node, doubled, plus 1 where there are
+several steps; then how many; then, if the node counts, the number of the first step; then an entry for each pointer; and, where
+there are several steps, for each pointer how many bytes it moves on with each step. An entry below the arena's size is a byte of
+the arena; others count place records. Graphs have runs of bytes, where an entry or a distance is the index of a 16-bit number in a
+table; where bytes do not suffice, runs of 16-bit numbers; or these with 32-bit entries and distances.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,10 +14,13 @@ from typing import TypeAlias
 import numpy as np
 
 from kibi.codegen.emit_context import EmitContext
+from kibi.errors import InternalError
 from kibi.ir import RowAccess, Tensor
-from kibi.planfile.records import MANY, Bytes, Kind, Memory
+from kibi.planfile.records import MANY, TABLE_NUMBERS, Bytes, Kind, Memory
 from kibi.planner.plan import Run
 
+WIDTHS = (1, 2, 4)
+"""Bytes of an entry: an index in a table of numbers, or the number."""
 _MOST_16 = 0xFFFF
 _MOST_DISTANCE = 0x7FFF
 _ANY_BYTES = (1 << 31) - 1
@@ -46,11 +50,13 @@ class GraphRuns:
     """The runs of a graph as a file has them.
 
     Attributes:
-        data: their 16-bit numbers.
+        table: the 16-bit numbers that the bytes of runs name: the last one has the index 255. Empty for other widths.
+        data: the runs; they follow the table.
         places: what the entries above the arena's size say.
-        width: 16-bit numbers of an entry.
+        width: bytes of an entry.
     """
 
+    table: bytes
     data: bytes
     places: tuple[Place, ...]
     width: int
@@ -135,26 +141,26 @@ class Pointers:
         return memory, range(base, base + tensor.type.rows * row_bytes, row_bytes)
 
 
-def graph_runs(b: EmitContext, pointers: Pointers, kinds: Sequence[Kind]) -> GraphRuns:
-    """Returns the runs of a graph, with entries of 16 bits where these suffice.
+def graph_runs(b: EmitContext, pointers: Pointers, kinds: Sequence[Kind], least_width: int = 1) -> GraphRuns:
+    """Returns the runs of a graph, with entries of as few bytes as suffice.
 
     Args:
         b: the graph.
         pointers: where its steps' pointers lead.
         kinds: the kind of each node.
+        least_width: the fewest bytes of an entry.
+
+    Raises:
+        InternalError: 32-bit entries do not suffice.
     """
-    writer = _written(b, pointers, kinds, 1)
-    if b.plan.arena_bytes + len(writer.places) > _MOST_16 + 1:
-        writer = _written(b, pointers, kinds, 2)
-    numbers = np.array([each & _MOST_16 for each in writer.numbers], "<u2")
-    return GraphRuns(numbers.tobytes(), tuple(writer.places), writer.width)
-
-
-def _written(b: EmitContext, pointers: Pointers, kinds: Sequence[Kind], width: int) -> "_Writer":
-    writer = _Writer(pointers, kinds, b.plan.arena_bytes, width)
-    for run in b.plan.runs:
-        writer.add(run)
-    return writer
+    for width in WIDTHS:
+        writer = _Writer(pointers, kinds, b.plan.arena_bytes, width)
+        for run in b.plan.runs:
+            writer.add(run)
+        if width >= least_width and writer.suffices:
+            table, data = writer.encoded()
+            return GraphRuns(table, data, tuple(writer.places), width)
+    raise InternalError("a graph has runs that no file can hold")
 
 
 @dataclass
@@ -164,7 +170,7 @@ class _Writer:
     Attributes:
         pointers, kinds, arena_bytes, width: of the graph.
         places: the places so far, with their numbers.
-        numbers: the 16-bit numbers so far.
+        runs: for each run its first numbers, and its entries and distances.
     """
 
     pointers: Pointers
@@ -172,7 +178,7 @@ class _Writer:
     arena_bytes: int
     width: int
     places: dict[Place, int] = field(default_factory=dict)
-    numbers: list[int] = field(default_factory=list)
+    runs: list[tuple[list[int], list[int]]] = field(default_factory=list)
 
     def add(self, run: Run) -> None:
         """Adds steps of a node, in as few runs as their places allow."""
@@ -180,26 +186,58 @@ class _Writer:
         first = 0
         while first < len(steps):
             distances = () if Kind.RECEIVES in self.kinds[run.node] else self._distances(steps[first : first + 2])
+            last = min(len(steps), first + self._most)
             count = 1
-            while first + count < len(steps) and distances and _between(*steps[first + count - 1 :][:2]) == distances:
+            while first + count < last and distances and _between(*steps[first + count - 1 :][:2]) == distances:
                 count += 1
             self._write(run.node, run.first_step + first, count, steps[first], distances)
             first += count
 
+    @property
+    def suffices(self) -> bool:
+        """True if all numbers fit."""
+        return (
+            (self.width > 2 or self.arena_bytes + len(self.places) <= _MOST_16 + 1)
+            and all(number <= self._most for numbers, _ in self.runs for number in numbers)
+            and (self.width > 1 or len(self._table) <= TABLE_NUMBERS)
+        )
+
+    def encoded(self) -> tuple[bytes, bytes]:
+        """Returns the table of numbers, and the runs; there is a table for bytes alone."""
+        if self.width > 1:
+            data = (
+                np.array(each, np.int64).astype(kind).tobytes()
+                for run in self.runs
+                for each, kind in zip(run, ("<u2", f"<u{self.width}"), strict=True)
+            )
+            return b"", b"".join(data)
+        table = self._table
+        index = {number: TABLE_NUMBERS - len(table) + k for k, number in enumerate(table)}
+        data = (bytes([*numbers, *(index[each & _MOST_16] for each in entries)]) for numbers, entries in self.runs)
+        return np.array(table, "<u2").tobytes(), b"".join(data)
+
+    @property
+    def _most(self) -> int:
+        """The largest of a run's first numbers."""
+        return (1 << 8 * min(self.width, 2)) - 1
+
+    @property
+    def _table(self) -> list[int]:
+        """The 16-bit numbers of all entries and distances, ascending."""
+        return sorted({each & _MOST_16 for _, entries in self.runs for each in entries})
+
     def _distances(self, steps: Sequence[Sequence[Place]]) -> tuple[int, ...]:
         """How far each pointer moves on from one step to the next; nothing where that is no number of the width."""
         found = _between(*steps) if len(steps) > 1 else ()
-        return found if self.width > 1 or all(abs(each) <= _MOST_DISTANCE for each in found) else ()
+        return found if self.width > 2 or all(abs(each) <= _MOST_DISTANCE for each in found) else ()
 
     def _write(self, node: int, step: int, count: int, places: Sequence[Place], distances: Sequence[int]) -> None:
-        self.numbers.append(node | (MANY if count > 1 else 0))
+        numbers = [2 * node + (MANY if count > 1 else 0)]
         if count > 1:
-            self.numbers.append(count)
+            numbers.append(count)
         if Kind.COUNTS in self.kinds[node]:
-            self.numbers.append(step)
-        entries = [self._entry(each) for each in places]
-        for each in (*entries, *(distances if count > 1 else ())):
-            self.numbers += [each >> shift & _MOST_16 for shift in range(0, 16 * self.width, 16)]
+            numbers.append(step)
+        self.runs.append((numbers, [*map(self._entry, places), *(distances if count > 1 else ())]))
 
     def _entry(self, place: Place) -> int:
         if place[0] == Memory.ARENA:

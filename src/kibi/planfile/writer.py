@@ -14,7 +14,7 @@ from kibi.kernels.params import FieldKind, Params
 from kibi.kernels.params.layout import packed
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.planfile.contracts import kind_of
-from kibi.planfile.kernel_ids import STREAMS, WIDE, kernel_id, part_id
+from kibi.planfile.kernel_ids import HALVES, STREAMS, WIDE, kernel_id, part_id
 from kibi.planfile.records import (
     DIGEST_BYTES,
     EXTERNAL,
@@ -22,11 +22,10 @@ from kibi.planfile.records import (
     GROUP,
     HEADER,
     MAGIC,
-    MANY,
     NODE,
-    NOTHING,
     PLACE,
     PORT,
+    TABLE_NUMBERS,
     VARIABLE,
     VERSION,
     Kind,
@@ -40,18 +39,25 @@ from kibi.targets import target as target_of
 
 _WORD = np.dtype("<u4")
 _MOST_16 = 0xFFFF
+_MOST_NODES = 0x7FFF
 _MOST_STEPS = 0x7FFF
+_TABLE_BYTES = 2 * TABLE_NUMBERS
+_PARTS = {2: HALVES, 4: WIDE}
+"""What a core needs for runs with such entries."""
 _GRAPH_SLOTS = 12
 """Slots for the two graphs that a kernel runs."""
 
 
-def plan_file(planned: PlannedModel, *, core: Sequence[int] = (), with_names: bool = True) -> bytes:
+def plan_file(
+    planned: PlannedModel, *, core: Sequence[int] = (), with_names: bool = True, least_width: int = 1
+) -> bytes:
     """Returns the plan file of a planned model: the same input gives the same bytes.
 
     Args:
         planned: the model, with one arena.
         core: the ids of a core's kernels, in the order of its table, where the file is for that core; else empty.
         with_names: False leaves the names of the model, its inputs, outputs and variables out.
+        least_width: the fewest bytes of an entry in runs; graphs have more where that does not suffice.
 
     Raises:
         InputError: an operator has a kernel that is not Kibi's own, or a number of the model is beyond what records hold.
@@ -66,8 +72,8 @@ def plan_file(planned: PlannedModel, *, core: Sequence[int] = (), with_names: bo
     calls = [call for b in graphs for call in b.calls if call.kernel]
     parts = {part for call in calls if call.params is not None for part in needed_parts(call.params)}
     parts |= {STREAMS} if main.graph.views[0].op.receives else set()
-    writer = _Writer(main, graphs, {kernel_id(call.kernel) for call in calls}, parts, core, with_names=with_names)
-    return writer.written()
+    kernels = {kernel_id(call.kernel) for call in calls}
+    return _Writer(main, graphs, kernels, parts, core, with_names=with_names, least_width=least_width).written()
 
 
 def _by_depth(main: EmitContext) -> tuple[EmitContext, ...]:
@@ -140,6 +146,7 @@ class _Writer:
         parts: of these kernels and of cores, which the file needs.
         core: ids of the table of the core that the file is for; none: of one with what the file needs.
         with_names: True if names are stored.
+        least_width: the fewest bytes of an entry in runs.
     """
 
     main: EmitContext
@@ -148,23 +155,37 @@ class _Writer:
     parts: set[str]
     core: Sequence[int]
     with_names: bool
+    least_width: int
     blob: _Blob = field(default_factory=lambda: _Blob(bytearray(HEADER.size_bytes)))
     most_slots: int = 1
 
     def written(self) -> bytes:
         """Returns the bytes of the file."""
         b = self.main
+        for each in self.graphs:
+            _check_count(len(each.graph.nodes), "operators", _MOST_NODES)
+            for view in each.graph.views:
+                _check_count(view.steps, f"row steps of an operator, as of {view.node.label}", _MOST_STEPS)
         pointers = {id(each): self._pointers(each) for each in self.graphs}
         kinds = {id(each): [_kind(each, number) for number in range(len(each.graph.nodes))] for each in self.graphs}
-        runs = {id(each): graph_runs(each, pointers[id(each)], kinds[id(each)]) for each in self.graphs}
-        self.parts |= {WIDE} if any(each.width > 1 for each in runs.values()) else set()
+        runs = {
+            id(each): graph_runs(each, pointers[id(each)], kinds[id(each)], self.least_width) for each in self.graphs
+        }
+        self.parts |= {_PARTS[each.width] for each in runs.values() if each.width in _PARTS}
         kernels = sorted(self.kernels | set(map(part_id, self.parts)))
         self.core = self.core or kernels
-        graphs = self._table(GRAPH, [self._graph(b, pointers[id(b)], kinds[id(b)], runs[id(b)]) for b in self.graphs])
         streams = b.graph.views[0].op.receives
         ports = [self._port(pointers[id(b)], index, is_row=streams) for index in b.graph.inputs]
         ports += [self._port(pointers[id(b)], index, is_row=False) for index in b.graph.outputs]
+        tables = {
+            "kernels": self.blob.words(kernels),
+            "ports": self._table(PORT, ports),
+            "variables": self._table(VARIABLE, [self._variable(*each) for each in b.variables.items()]),
+            "externals": self._table(EXTERNAL, [_external(b.graph.tensors[index]) for index in b.external]),
+        }  # before the runs, whose table may begin over them
+        graphs = self._table(GRAPH, [self._graph(b, pointers[id(b)], kinds[id(b)], runs[id(b)]) for b in self.graphs])
         values = {
+            **tables,
             "magic": MAGIC,
             "version": VERSION,
             "required": 0,
@@ -172,16 +193,12 @@ class _Writer:
             "alignment": 8 if any(each == 8 for each, _ in self.blob.places) else 4,
             "arena_bytes": b.plan.arena_bytes,
             "state_bytes": b.variable_bytes,
-            "kernels": self.blob.words(kernels),
             "graphs": graphs,
-            "ports": self._table(PORT, ports),
-            "variables": self._table(VARIABLE, [self._variable(*each) for each in b.variables.items()]),
-            "externals": self._table(EXTERNAL, [_external(b.graph.tensors[index]) for index in b.external]),
             "name": self._name(b.graph.name),
             "kernel_count": len(kernels),
             "graph_count": len(self.graphs),
             "input_count": len(b.graph.inputs),
-            "output_count": len(b.graph.outputs),
+            "port_count": len(ports),
             "variable_count": len(b.variables),
             "most_slots": self.most_slots,
             "external_count": len(b.external),
@@ -190,6 +207,7 @@ class _Writer:
         }
         data = self.blob.data
         data += bytes(-len(data) % 4)
+        data += bytes(4 if data[-1] else 0)  # a zero ends all texts
         data[: HEADER.size_bytes] = HEADER.packed(file_bytes=len(data) + DIGEST_BYTES, **values)
         return bytes(data) + hashlib.sha256(data).digest()
 
@@ -216,18 +234,18 @@ class _Writer:
         return Pointers(b, constants, fillers)
 
     def _graph(self, b: EmitContext, pointers: Pointers, kinds: Sequence[Kind], runs: GraphRuns) -> dict[str, float]:
-        _check_count(len(b.graph.nodes), "operators", MANY - 1)
-        for view in b.graph.views:
-            _check_count(view.steps, f"row steps of an operator, as of {view.node.label}", _MOST_STEPS)
         nodes = [self._node(b, number, kinds[number], pointers.groups(number)) for number in range(len(kinds))]
         _check_count(len(runs.places), "places outside of the arena")
-        begin = self.blob.add(runs.data)
-        return {
+        tables = {
             "nodes": self._table(NODE, nodes),
-            "runs": begin,
-            "runs_end": begin + len(runs.data),
             "places": self._places(runs),
             "ends": self._ends(b) if b.is_subgraph else 0,
+        }
+        begin = self._runs(runs)
+        return {
+            **tables,
+            "runs": begin,
+            "runs_end": begin + len(runs.data),
             "arena_bytes": b.plan.arena_bytes,
             "node_count": len(nodes),
             "place_count": len(runs.places),
@@ -236,6 +254,13 @@ class _Writer:
             "alignment": alignment(b, b.plan.region_names[0]),
             "width": runs.width,
         }
+
+    def _runs(self, runs: GraphRuns) -> int:
+        """Stores the runs after their table, whose unused beginning is over other bytes of the file; returns their offset."""
+        data = self.blob.data
+        if runs.table:
+            data += bytes(max(0, _TABLE_BYTES - len(runs.table) - len(data)))
+        return self.blob.add(runs.table + runs.data, 2) + len(runs.table)
 
     def _places(self, runs: GraphRuns) -> int:
         return self._table(PLACE, [{"memory": memory, "offset": offset} for memory, offset in runs.places])
@@ -261,7 +286,7 @@ class _Writer:
             "params": 0 if receives or call.params is None else self._params(b, number, call.params),
             "groups": self._table(GROUP, [each.values() for each in groups]),
             "kernel_id": identifier,
-            "scratch": NOTHING if scratch is None else scratch.offset,
+            "scratch": 0 if scratch is None else scratch.offset,
             "scratch_bytes": 0 if scratch is None else scratch.size_bytes,
             "steps": view.steps,
             "place": self.core.index(identifier) if identifier in self.core else 0,

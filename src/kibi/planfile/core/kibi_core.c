@@ -66,21 +66,22 @@ KIBI_NOINLINE uint8_t *kibi_bytes_at(const kibi_model *model, uint32_t memory, u
 }
 
 /* Where an entry leads that is above the arena's size. */
-static KIBI_NOINLINE void *place_of(const kibi_model *model, uint32_t number)
+static void *place_of(const kibi_model *model, uint32_t number)
 {
     const kibi_file_place *const place = (const kibi_file_place *)at(model, model->graph->places) + number;
     return kibi_bytes_at(model, place->memory, place->offset);
 }
 
 /* Writes the pointers of a run's first step. */
-static KIBI_NOINLINE void fetch(const kibi_model *model, const uint16_t *entry, const kibi_file_node *node, void **slots)
+static KIBI_NOINLINE void fetch(const kibi_model *model, const uint8_t *entry, const kibi_file_node *node, void **slots)
 {
     const uint32_t arena_bytes = model->graph->arena_bytes;
     const uintptr_t arena = (uintptr_t)model->arena; /* a number: entries may be beyond the arena */
     void **const end = slots + node->pointers;
     if (KIBI_WIDTH(model->graph) == 1u) {
+        const uint16_t *const table = model->table;
         do {
-            const uint32_t number = *entry++;
+            const uint32_t number = table[*entry++];
             *slots = (void *)(arena + number);
             if (number >= arena_bytes) { /* seldom */
                 *slots = place_of(model, number - arena_bytes);
@@ -90,28 +91,30 @@ static KIBI_NOINLINE void fetch(const kibi_model *model, const uint16_t *entry, 
         return;
     }
     do {
-        const uint32_t number = entry[0] | (uint32_t)entry[1] << 16;
-        entry += 2;
+        const uint32_t number = kibi_entry(NULL, model->graph, entry, 0);
+        entry += KIBI_WIDTH(model->graph);
         *slots++ = number < arena_bytes ? (void *)(arena + number) : place_of(model, number - arena_bytes);
     } while (slots < end);
 }
 
 /* Moves pointers on by so many steps. Null pointers do not move: numbers are added, for C adds nothing to a null pointer. */
-static KIBI_NOINLINE void move_on(const kibi_model *model, const uint16_t *entry, const kibi_file_node *node, uint32_t steps,
+static KIBI_NOINLINE void move_on(const kibi_model *model, const uint8_t *entry, const kibi_file_node *node, uint32_t steps,
                                   void **slots)
 {
     void **const end = slots + node->pointers;
-    const uint16_t *distance = entry + node->pointers * KIBI_WIDTH(model->graph);
+    const uint8_t *distance = entry + node->pointers * KIBI_WIDTH(model->graph);
     if (KIBI_WIDTH(model->graph) == 1u) {
+        const uint16_t *const table = model->table;
         do {
-            const intptr_t bytes = (int16_t)*distance++;
+            const intptr_t bytes = (int16_t)table[*distance++];
             *slots = (void *)((uintptr_t)*slots + (uintptr_t)bytes * steps);
         } while (++slots < end);
         return;
     }
     do {
-        const intptr_t bytes = (int32_t)(distance[0] | (uint32_t)distance[1] << 16);
-        distance += 2;
+        const uint32_t number = kibi_entry(NULL, model->graph, distance, 0);
+        const intptr_t bytes = !KIBI_CORE_WIDE || KIBI_WIDTH(model->graph) == 2u ? (int16_t)number : (int32_t)number;
+        distance += KIBI_WIDTH(model->graph);
         *slots = (void *)((uintptr_t)*slots + (uintptr_t)bytes * steps);
     } while (++slots < end);
 }
@@ -144,7 +147,7 @@ KIBI_INLINE int run_steps(const kibi_model *model, const kibi_run *step, uint32_
     const kibi_file_node *const node = step->node;
     const kibi_kernel *const kernel = find(model->kernels, node->kernel_id, node->place);
     const void *const params = model->file + node->params;
-    void *const scratch = node->scratch == KIBI_NOTHING ? NULL : model->arena + node->scratch;
+    void *const scratch = model->arena + node->scratch;
     kibi_rest rest;
     fetch(model, step->entries, node, slots);
     if (KIBI_CORE_GRAPHS && (node->flags & KIBI_KIND_CONTROLS) != 0) {
@@ -153,16 +156,15 @@ KIBI_INLINE int run_steps(const kibi_model *model, const kibi_run *step, uint32_
     rest.states = slots + node->rows;
     rest.outputs = rest.states + node->state_count;
     rest.step = (int32_t)(step->first + done);
-    if (done != 0) {
-        move_on(model, step->entries, node, done, slots);
-    }
-    for (;;) {
+    for (uint32_t further = done;; further = 1) {
+        if (further != 0) {
+            move_on(model, step->entries, node, further, slots);
+        }
         kernel->call(rest.outputs[0], (const void **)(uintptr_t)slots, params, scratch, &rest);
         ++rest.step;
         if (--count == 0) {
             break;
         }
-        move_on(model, step->entries, node, 1, slots);
     }
     if (!KIBI_CORE_ENDS_EARLY || (node->flags & (KIBI_KIND_EXITS | KIBI_KIND_LOOPS)) == 0) {
         return DONE;
@@ -178,10 +180,11 @@ static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
 {
     const uint8_t *const file = model->file;
     const kibi_file_graph *const graph = model->graph;
-    const uint16_t *begin = (const uint16_t *)(const void *)(file + graph->runs + model->place.run);
+    const uint8_t *begin = file + graph->runs + model->place.run;
     uint32_t done = model->place.done;
     int ended = DONE;
-    while (begin < (const uint16_t *)(const void *)(file + graph->runs_end)) {
+    model->table = KIBI_WIDTH(graph) == 1u ? kibi_table(file, graph) : NULL;
+    while (begin < file + graph->runs_end) {
         const kibi_run step = kibi_read_run(file, graph, begin);
         if (KIBI_CORE_STREAMS && (step.node->flags & KIBI_KIND_RECEIVES) != 0) {
             if (model->row == NULL) {
@@ -211,7 +214,7 @@ static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
         }
         begin = step.next;
     }
-    model->place.run = (uint32_t)((const uint8_t *)begin - file) - graph->runs;
+    model->place.run = (uint32_t)(begin - file) - graph->runs;
     model->place.done = done;
     return ended;
 }
@@ -357,7 +360,7 @@ static kibi_status ended_as(int ended)
 void kibi_model_close(kibi_model *model)
 {
     if (model != NULL) {
-        const kibi_model closed = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, {0, 0}, DONE, 0};
+        const kibi_model closed = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, {0, 0}, DONE, 0};
         *model = closed;
     }
 }
@@ -527,7 +530,8 @@ kibi_status kibi_model_output(const kibi_model *model, unsigned index, kibi_port
     if (status != KIBI_OK) {
         return kibi_refused(status);
     }
-    const kibi_status described = describe(model, index, header_of(model)->input_count, header_of(model)->output_count, port);
+    const uint32_t inputs = header_of(model)->input_count;
+    const kibi_status described = describe(model, index, inputs, header_of(model)->port_count - inputs, port);
     if (KIBI_CORE_LEASE != 0 && described == KIBI_OK && !kibi_lease_holds(model)) {
         port->data = NULL;
         return kibi_refused(KIBI_ERROR_ARENA_LEASE);
@@ -561,8 +565,7 @@ kibi_status kibi_model_run_for(kibi_model *model, uint32_t steps)
 /* The node of the next run. */
 static uint32_t next_node(const kibi_model *model)
 {
-    const uint8_t *const runs = (const uint8_t *)at(model, model->graph->runs);
-    return *(const uint16_t *)(const void *)(runs + model->place.run) & ~KIBI_MANY;
+    return kibi_number(model->graph, model->file + model->graph->runs + model->place.run) / 2u;
 }
 
 /* Whether nothing is computed before the first row arrives. */

@@ -50,6 +50,7 @@ typedef struct {
     uint8_t *arena;
     uint8_t *state;          /* NULL where the file has no variables */
     void *const *external;   /* the caller's buffers; NULL until they are set */
+    const uint16_t *table;   /* that entries of one byte name; else NULL */
     const void *row;         /* that the caller pushed; NULL: none */
     uint32_t budget;         /* so many steps may run */
     kibi_position place;     /* the next step */

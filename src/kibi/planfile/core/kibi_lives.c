@@ -18,8 +18,8 @@ static KIBI_NOINLINE uint32_t read_run(const kibi_model *model, uint32_t at, kib
     if (graph->runs + at >= graph->runs_end) {
         return 0;
     }
-    *run = kibi_read_run(model->file, graph, (const uint16_t *)(const void *)(begin + at));
-    return (uint32_t)((const uint8_t *)run->next - begin);
+    *run = kibi_read_run(model->file, graph, begin + at);
+    return (uint32_t)(run->next - begin);
 }
 
 uint32_t kibi_advance(const kibi_model *model, kibi_position *place, uint32_t steps)
@@ -113,17 +113,16 @@ static void touch_all(kibi_parts *parts, const kibi_model *model, const kibi_run
     for (uint32_t k = 0; k < inputs + node->output_count; ++k, ++group) {
         const uint8_t use = is_later && k >= inputs ? KIBI_FREE : KIBI_TAKEN;
         if (k == inputs) {
-            if (node->scratch != KIBI_NOTHING) { /* what a node that accumulates has there stays from step to step */
-                touch(parts, node->scratch, node->scratch_bytes, accumulates && number != 0 ? KIBI_TAKEN : use);
-            }
+            /* What a node that accumulates has in its scratch stays from step to step. */
+            touch(parts, node->scratch, node->scratch_bytes, accumulates && number != 0 ? KIBI_TAKEN : use);
             if (accumulates && number + 1u != node->steps) {
                 break;
             }
         }
         for (const uint32_t end = index + group->count; index < end; ++index) {
-            const uint32_t place = kibi_entry(graph, run->entries, index);
+            const uint32_t place = kibi_entry(model->file, graph, run->entries, index);
             if (place < graph->arena_bytes) {
-                touch(parts, place + (further == 0 ? 0 : kibi_moved(graph, run, index, further)), group->bytes, use);
+                touch(parts, place + (further == 0 ? 0 : kibi_moved(model->file, graph, run, index, further)), group->bytes, use);
             }
         }
     }
@@ -144,8 +143,9 @@ void kibi_parts_of(kibi_parts *parts, const kibi_model *model, uint32_t steps)
             steps -= steps != 0;
         }
     }
-    port += header_of(model)->input_count;
-    for (uint32_t left = header_of(model)->output_count; left != 0; --left, ++port) { /* they are read in the end */
+    const uint32_t inputs = header_of(model)->input_count;
+    port += inputs;
+    for (uint32_t left = header_of(model)->port_count - inputs; left != 0; --left, ++port) { /* they are read in the end */
         if (port->memory == KIBI_MEMORY_ARENA) {
             touch(parts, port->place, port->rows * port->row_bytes, KIBI_TAKEN);
         }

@@ -1,6 +1,7 @@
 /* Checks a plan file before it is opened: after that no file, however made, leads a kernel out of its memory. */
 #include "kibi_open.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "kibi_check.h"
@@ -41,14 +42,10 @@ static int is_power(uint32_t number)
     return number != 0 && (number & (number - 1u)) == 0;
 }
 
-/* Whether a text ends in the file; 0 is no text. */
+/* Whether a text is in the file; 0 is no text. It ends there: the last byte before the digest is 0. */
 static int is_text(const kibi_checker *c, uint32_t offset)
 {
-    uint32_t place = offset;
-    while (place < c->end && c->file[place] != 0) {
-        ++place;
-    }
-    return offset == 0 || place < c->end;
+    return offset < c->end;
 }
 
 /* Whether bytes of one of the memories exist, at a multiple of an alignment. */
@@ -95,9 +92,6 @@ typedef struct {
 static int scratch_is_right(const kibi_checker *c, const checked_step *step)
 {
     const kibi_file_node *const node = step->run.node;
-    if (node->scratch == KIBI_NOTHING) {
-        return 1;
-    }
     if (step->is_followed && step->run.first + step->further != 0 && !hold(c, node->scratch, node->scratch_bytes, KEPT)) {
         return 0;
     }
@@ -106,7 +100,7 @@ static int scratch_is_right(const kibi_checker *c, const checked_step *step)
 }
 
 /* Whether a step may use what it is given: its bytes are in their memories, what it reads was written before, its scratch is apart. */
-static int step_is_right(const kibi_checker *c, const checked_step *step)
+static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step *step)
 {
     const kibi_file_node *const node = step->run.node;
     const kibi_file_group *group = (const kibi_file_group *)at(c, node->groups);
@@ -114,14 +108,14 @@ static int step_is_right(const kibi_checker *c, const checked_step *step)
     const int writes = (node->flags & KIBI_KIND_ACCUMULATES) == 0 || step->run.first + step->further + 1u == node->steps;
     uint64_t given = 0;
     uint32_t index = 0;
+    if (!scratch_is_right(c, step)) { /* so no input is in it */
+        return 0;
+    }
     for (uint32_t k = 0; k < inputs + node->output_count; ++k, ++group) {
         uint32_t nulls = 0;
-        if (k == inputs && !scratch_is_right(c, step)) {
-            return 0;
-        }
         for (const uint32_t end = index + group->count; index < end; ++index) {
-            uint32_t offset = kibi_entry(c->graph, step->run.entries, index), memory = KIBI_MEMORY_ARENA;
-            const uint32_t moved = step->further == 0 ? 0 : kibi_moved(c->graph, &step->run, index, step->further);
+            uint32_t offset = kibi_entry(c->file, c->graph, step->run.entries, index), memory = KIBI_MEMORY_ARENA;
+            const uint32_t moved = step->further == 0 ? 0 : kibi_moved(c->file, c->graph, &step->run, index, step->further);
             if (offset >= arena_bytes) {
                 const kibi_file_place *const place = (const kibi_file_place *)at(c, c->graph->places) + (offset - arena_bytes);
                 if (offset - arena_bytes >= c->graph->place_count || place->memory == KIBI_MEMORY_ARENA) {
@@ -145,14 +139,20 @@ static int step_is_right(const kibi_checker *c, const checked_step *step)
             if (KIBI_USES_TABLE_OUTPUT) {
                 given += k < reads ? group->bytes : 0;
             }
-            if (memory == KIBI_MEMORY_ARENA) {
-                if ((offset < node->scratch + node->scratch_bytes && node->scratch < offset + group->bytes) ||
-                    (k < reads && !hold(c, offset, group->bytes, ELEMENTS))) {
+            if (memory != KIBI_MEMORY_ARENA) {
+                continue;
+            }
+            if (k < reads) {
+                if (!hold(c, offset, group->bytes, ELEMENTS)) {
                     return 0;
                 }
-                if (k >= inputs && writes) {
-                    memset(c->marks + offset, ELEMENTS, group->bytes);
-                }
+                continue;
+            }
+            if (offset < node->scratch + node->scratch_bytes && node->scratch < offset + group->bytes) {
+                return 0;
+            }
+            if (writes) { /* to an output: variables are not in the arena */
+                memset(c->marks + offset, ELEMENTS, group->bytes);
             }
         }
         if (KIBI_CORE_NULLS && (group->flags & KIBI_BYTES_REACHES) != 0 && nulls == group->count) {
@@ -163,13 +163,13 @@ static int step_is_right(const kibi_checker *c, const checked_step *step)
 }
 
 /* Whether inputs, or outputs, of the graph hold something, which inputs do from the start. */
-static int ends_are_right(const kibi_checker *c, int are_outputs)
+static KIBI_NOINLINE int ends_are_right(const kibi_checker *c, int are_outputs)
 {
     const kibi_file_graph *const graph = c->graph;
     const kibi_file_port *const ports = (const kibi_file_port *)at(c, c->header->ports);
     const uint32_t *const places = (const uint32_t *)at(c, graph->ends);
     const uint32_t inputs = is_model(c) ? c->header->input_count : graph->input_count;
-    const uint32_t all = inputs + (is_model(c) ? c->header->output_count : graph->output_count);
+    const uint32_t all = is_model(c) ? c->header->port_count : inputs + graph->output_count;
     for (uint32_t k = are_outputs ? inputs : 0; k < (are_outputs ? all : inputs); ++k) {
         const uint32_t memory = is_model(c) ? ports[k].memory : KIBI_MEMORY_ARENA;
         const uint32_t place = is_model(c) ? ports[k].place : places[k];
@@ -177,7 +177,7 @@ static int ends_are_right(const kibi_checker *c, int are_outputs)
         if (memory != KIBI_MEMORY_ARENA) {
             continue;
         }
-        if (!are_there(c, memory, place, bytes, 1) || (are_outputs && !hold(c, place, bytes, ELEMENTS))) {
+        if ((!is_model(c) && !are_there(c, memory, place, bytes, 1)) || (are_outputs && !hold(c, place, bytes, ELEMENTS))) {
             return 0;
         }
         if (!are_outputs) {
@@ -193,7 +193,7 @@ static int runs_are_right(const kibi_checker *c, uint32_t followed)
 {
     const kibi_file_graph *const graph = c->graph;
     const kibi_file_node *const nodes = (const kibi_file_node *)at(c, graph->nodes);
-    const uint16_t *const end = (const uint16_t *)at(c, graph->runs_end);
+    const uint8_t *const end = c->file + graph->runs_end;
     uint32_t left = 0, next = 0;
     checked_step step;
     for (uint32_t number = 0; number < graph->node_count; ++number) {
@@ -203,20 +203,25 @@ static int runs_are_right(const kibi_checker *c, uint32_t followed)
     if (!ends_are_right(c, 0)) {
         return 0;
     }
-    for (const uint16_t *at_run = (const uint16_t *)at(c, graph->runs); at_run < end; at_run = step.run.next) {
-        const uint32_t number = *at_run & ~KIBI_MANY;
+    for (const uint8_t *at_run = c->file + graph->runs; at_run < end; at_run = step.run.next) {
+        const uint32_t head = kibi_number(graph, at_run), number = head / 2u;
         if (number >= graph->node_count) {
             return 0;
         }
         step.run = kibi_read_run(c->file, graph, at_run); /* looks at three numbers at most: the digest is behind the last run */
         step.is_followed = number == followed;
         if (step.run.next > end || step.run.count == 0 || step.run.count > left ||
-            step.run.first + step.run.count > step.run.node->steps || (step.is_followed && step.run.first != next) ||
-            ((step.run.node->flags & KIBI_KIND_RECEIVES) != 0 && (*at_run & KIBI_MANY) != 0)) {
+            step.run.first + step.run.count > step.run.node->steps ||
+            (KIBI_CORE_STREAMS && (step.run.node->flags & KIBI_KIND_RECEIVES) != 0 && (head & KIBI_MANY) != 0)) {
             return 0;
         }
         left -= step.run.count;
-        next += step.is_followed ? step.run.count : 0;
+        if (step.is_followed) {
+            if (step.run.first != next) {
+                return 0;
+            }
+            next += step.run.count;
+        }
         for (step.further = 0; step.further < step.run.count; ++step.further) {
             if (!step_is_right(c, &step)) {
                 return 0;
@@ -258,33 +263,33 @@ static int graphs_are_right(const kibi_checker *c, const kibi_file_node *node, c
     return 1;
 }
 
-static int node_is_right(const kibi_checker *c, uint32_t number)
+static KIBI_NOINLINE int node_is_right(const kibi_checker *c, uint32_t number)
 {
     const kibi_file_node *const node = (const kibi_file_node *)at(c, c->graph->nodes) + number;
     const kibi_file_group *const groups = (const kibi_file_group *)at(c, node->groups);
     const uint32_t reads = node->read_count, count = reads + node->state_count + node->output_count;
     const kibi_kernel *const kernel = kibi_kernel_of(c->kernels, node->kernel_id);
-    uint32_t pointers = 0, rows = 0;
+    uint32_t rows = 0;
     if (node->output_count == 0 ||
         !kibi_is_inside(c, node->groups, count, sizeof *groups) ||
-        (node->scratch != KIBI_NOTHING ? !are_there(c, KIBI_MEMORY_ARENA, node->scratch, node->scratch_bytes, 1)
-                                       : node->scratch_bytes != 0)) {
+        !are_there(c, KIBI_MEMORY_ARENA, node->scratch, node->scratch_bytes, 1)) {
         return 0;
     }
     for (uint32_t k = 0; k < count; ++k) {
-        pointers += groups[k].count;
-        rows += k < reads ? groups[k].count : 0;
-        if (k >= reads && groups[k].count != 1u) {
+        if (k < reads) {
+            rows += groups[k].count;
+        } else if (groups[k].count != 1u) {
             return 0;
         }
     }
+    const uint32_t pointers = rows + (count - reads);
     if (pointers != node->pointers || rows != node->rows) {
         return 0;
     }
     /* Rows arrive in all inputs or in none: the first nodes receive them. */
     const kibi_file_port *const port = (const kibi_file_port *)at(c, c->header->ports) + number;
-    if (is_model(c) && number < c->header->input_count && port->memory == KIBI_MEMORY_NULL) {
-        return KIBI_CORE_STREAMS && node->flags == KIBI_KIND_RECEIVES && pointers == 1u && port->row_bytes == groups->bytes;
+    if (KIBI_CORE_STREAMS && is_model(c) && number < c->header->input_count && port->memory == KIBI_MEMORY_NULL) {
+        return node->flags == KIBI_KIND_RECEIVES && pointers == 1u && port->row_bytes == groups->bytes;
     }
     if (kernel == NULL || (node->flags & KIBI_KIND_RECEIVES) != 0 || !kibi_is_inside(c, node->params, kernel->words, 4) ||
         (node->flags & kernel->kind) != kernel->kind ||
@@ -299,16 +304,23 @@ static int node_is_right(const kibi_checker *c, uint32_t number)
            (!runs_graphs || graphs_are_right(c, node, kernel));
 }
 
-static int graph_is_right(const kibi_checker *c)
+/* Whether the core reads entries of that width; the table that bytes name is in the file. */
+static int width_is_right(const kibi_file_graph *graph)
+{
+    return graph->width == 1u ? graph->runs >= KIBI_TABLE_BYTES
+                              : (KIBI_CORE_HALVES && graph->width == 2u) || (KIBI_CORE_WIDE && graph->width == 4u);
+}
+
+static KIBI_NOINLINE int graph_is_right(const kibi_checker *c)
 {
     const kibi_file_graph *const graph = c->graph;
     const kibi_file_node *const nodes = (const kibi_file_node *)at(c, graph->nodes);
-    if (graph->node_count == 0 || graph->node_count >= KIBI_MANY || !is_power(graph->alignment) || graph->alignment > 8u ||
-        graph->alignment > c->header->arena_alignment || graph->arena_bytes > c->header->arena_bytes ||
-        graph->width - 1u > KIBI_CORE_WIDE || !kibi_is_inside(c, graph->nodes, graph->node_count, sizeof *nodes) ||
+    /* The alignment is a power of two, not above that of the arena, which is one. */
+    if (((graph->alignment | c->header->arena_alignment) & (graph->alignment - 1u)) != 0 ||
+        graph->arena_bytes > c->header->arena_bytes ||
+        !width_is_right(graph) || !kibi_is_inside(c, graph->nodes, graph->node_count, sizeof *nodes) ||
         !kibi_is_inside(c, graph->places, graph->place_count, sizeof(kibi_file_place)) ||
-        !kibi_is_inside(c, graph->runs, 0, 2) || !kibi_is_inside(c, graph->runs_end, 0, 2) ||
-        graph->runs_end <= graph->runs ||
+        graph->runs_end > c->end || graph->runs_end <= graph->runs || graph->runs % 2u != 0 ||
         (!is_model(c) && !kibi_is_inside(c, graph->ends, 2u * ((uint32_t)graph->input_count + graph->output_count), 4))) {
         return 0;
     }
@@ -317,15 +329,12 @@ static int graph_is_right(const kibi_checker *c)
             return 0;
         }
     }
-    if (!runs_are_right(c, NOBODY)) {
-        return 0;
-    }
     for (uint32_t number = 0; number < graph->node_count; ++number) {
         if ((nodes[number].flags & KIBI_KIND_COUNTS) != 0 && !runs_are_right(c, number)) {
             return 0;
         }
     }
-    return 1;
+    return runs_are_right(c, NOBODY);
 }
 
 /* Whether inputs and outputs, their names and shapes are there. */
@@ -334,19 +343,23 @@ static int ports_are_right(const kibi_checker *c)
     static const uint8_t sizes[] = {1, 1, 2, 4, 4, 8, 8, 4, 1};
     const kibi_file_header *const header = c->header;
     const kibi_file_port *const ports = (const kibi_file_port *)at(c, header->ports), *port = ports;
-    for (uint32_t k = 0; k < (uint32_t)header->input_count + header->output_count; ++k, ++port) {
+    for (uint32_t k = 0; k < header->port_count; ++k, ++port) {
         const int is_input = k < header->input_count;
         if (port->type > KIBI_TYPE_BOOL || !is_text(c, port->name) || !kibi_is_inside(c, port->shape, port->rank, 4)) {
             return 0;
         }
         uint64_t bytes = sizes[port->type];
-        for (uint32_t axis = 0; axis < port->rank && bytes <= INT32_MAX; ++axis) {
+        for (uint32_t axis = 0; axis < port->rank; ++axis) {
             bytes *= ((const uint32_t *)at(c, port->shape))[axis];
+            if (bytes > INT32_MAX) {
+                return 0;
+            }
         }
-        if (bytes > INT32_MAX || bytes != (uint64_t)port->rows * port->row_bytes ||
-            (is_input && (port->memory == KIBI_MEMORY_NULL) != (ports->memory == KIBI_MEMORY_NULL)) ||
-            port->memory == (is_input ? KIBI_MEMORY_FILE : KIBI_MEMORY_NULL) ||
-            (port->memory != KIBI_MEMORY_NULL && !are_there(c, port->memory, port->place, (uint32_t)bytes, sizes[port->type]))) {
+        /* Rows arrive in all inputs or in none, and in no output. */
+        const int is_row = KIBI_CORE_STREAMS && is_input && port->memory == KIBI_MEMORY_NULL;
+        if (bytes != (uint64_t)port->rows * port->row_bytes || (is_input && port->memory == KIBI_MEMORY_FILE) ||
+            (KIBI_CORE_STREAMS && is_input && is_row != (ports->memory == KIBI_MEMORY_NULL)) ||
+            (!is_row && !are_there(c, port->memory, port->place, (uint32_t)bytes, sizes[port->type]))) {
             return 0;
         }
     }
@@ -375,27 +388,36 @@ static int variables_are_right(const kibi_checker *c)
 /* Whether the file is what its header says, and nobody has changed it. */
 static int file_is_right(kibi_checker *c, size_t bytes)
 {
+    /* The tables that the header names, in its order: bytes of a record. */
+    static const uint8_t records[] = {4, sizeof(kibi_file_graph), sizeof(kibi_file_port), sizeof(kibi_file_variable),
+                                      sizeof(kibi_file_external)};
     const kibi_file_header *const header = c->header;
     if (bytes < sizeof *header + DIGEST_BYTES || header->file_bytes > bytes || header->file_bytes % 4u != 0 ||
         header->file_bytes < sizeof *header + DIGEST_BYTES || (header->alignment != 4u && header->alignment != 8u) ||
-        !is_power(header->arena_alignment) || header->arena_bytes > INT32_MAX ||
-        header->external_count > KIBI_MEMORY_NULL - KIBI_MEMORY_EXTERNAL || header->graph_count == 0 || (!KIBI_CORE_GRAPHS && header->graph_count != 1u)) {
+        !is_power(header->arena_alignment) ||
+        header->external_count > KIBI_MEMORY_NULL - KIBI_MEMORY_EXTERNAL || header->input_count >= header->port_count ||
+        header->graph_count == 0 || (!KIBI_CORE_GRAPHS && header->graph_count != 1u)) {
         return 0;
     }
     c->end = header->file_bytes - DIGEST_BYTES;
-    return kibi_sha256_is((const uint32_t *)at(c, c->end), (const uint32_t *)at(c, 0), c->end / 4u) &&
-           kibi_is_inside(c, header->kernels, header->kernel_count, 4);
+    const uint32_t *const offsets = (const uint32_t *)at(c, offsetof(kibi_file_header, kernels));
+    const uint16_t *const counts = (const uint16_t *)at(c, offsetof(kibi_file_header, kernel_count));
+    for (uint32_t table = 0; table < sizeof records; ++table) {
+        if (!kibi_is_inside(c, offsets[table], counts[table], records[table])) {
+            return 0;
+        }
+    }
+    return c->file[c->end - 1u] == 0 &&
+           kibi_sha256_is((const uint32_t *)at(c, c->end), (const uint32_t *)at(c, 0), c->end / 4u);
 }
 
 static int all_is_right(kibi_checker *c)
 {
     const kibi_file_header *const header = c->header;
     const kibi_file_graph *const graphs = (const kibi_file_graph *)at(c, header->graphs);
-    if (!kibi_is_inside(c, header->graphs, header->graph_count, sizeof *graphs) ||
-        !kibi_is_inside(c, header->externals, header->external_count, sizeof(kibi_file_external)) ||
-        !kibi_is_inside(c, header->variables, header->variable_count, sizeof(kibi_file_variable)) ||
-        !kibi_is_inside(c, header->ports, (uint32_t)header->input_count + header->output_count, sizeof(kibi_file_port)) ||
-        !is_text(c, header->name) || !variables_are_right(c)) {
+    c->graph = graphs;
+    if (!is_text(c, header->name) || !variables_are_right(c) || graphs->arena_bytes != header->arena_bytes ||
+        !ports_are_right(c)) {
         return 0;
     }
     for (uint32_t k = header->graph_count; k-- != 0;) {
@@ -404,16 +426,16 @@ static int all_is_right(kibi_checker *c)
             return 0;
         }
     }
-    return graphs->arena_bytes == header->arena_bytes && ports_are_right(c);
+    return 1;
 }
 
 kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, const kibi_checked_kernels *kernels,
                             void *arena, size_t arena_bytes)
 {
-    kibi_checker c = {(const uint8_t *)file, (const kibi_file_header *)file, NULL, 0, NULL, NULL, NULL};
-    if (model == NULL || file == NULL || kernels == NULL || kernels->kernels == NULL || kernels->contracts == NULL) {
+    if (file == NULL || kernels == NULL || kernels->contracts == NULL) { /* kibi_model_open_trusted looks at the rest */
         return kibi_refused(KIBI_ERROR_NULL);
     }
+    kibi_checker c = {(const uint8_t *)file, (const kibi_file_header *)file, NULL, 0, kernels->kernels, kernels->contracts, NULL};
     kibi_model_close(model);
     if ((uintptr_t)file % 4u != 0 || !file_is_right(&c, bytes)) {
         return kibi_refused(KIBI_ERROR_FILE);
@@ -423,8 +445,6 @@ kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, c
     if (status != KIBI_OK) {
         return status;
     }
-    c.kernels = kernels->kernels;
-    c.contracts = kernels->contracts;
     c.marks = model->arena;
     if (KIBI_CORE_LEASE != 0) { /* the arena is used: whoever had it notices */
         memset(arena, 0, KIBI_LEAD_BYTES(c.header));

@@ -9,8 +9,8 @@
 #define KIBI_MOST_BODIES 2u
 #define KIBI_GRAPH_SLOTS 12u
 
-/* 16-bit numbers of an entry in a run. */
-#define KIBI_WIDTH(graph) (KIBI_CORE_WIDE ? (graph)->width : 1u)
+/* Bytes of an entry in a run. One byte names a 16-bit number in the table before the runs. */
+#define KIBI_WIDTH(graph) (KIBI_CORE_HALVES || KIBI_CORE_WIDE ? (graph)->width : 1u)
 
 #if defined(__GNUC__)
 #define KIBI_INLINE static inline __attribute__((always_inline))
@@ -21,44 +21,61 @@
 /* A run: some steps of a node. */
 typedef struct {
     const kibi_file_node *node;
-    const uint16_t *entries; /* of its first step; then how far each pointer moves on, where there are several steps */
-    const uint16_t *next;    /* the run after it */
-    uint32_t count;          /* steps */
-    uint32_t first;          /* number of the first step; 0 where the node does not count */
+    const uint8_t *entries; /* of its first step; then how far each pointer moves on, where there are several steps */
+    const uint8_t *next;    /* the run after it */
+    uint32_t count;         /* steps */
+    uint32_t first;         /* number of the first step; 0 where the node does not count */
 } kibi_run;
 
-/* Reads a run that is known to be right. */
-KIBI_INLINE kibi_run kibi_read_run(const uint8_t *file, const kibi_file_graph *graph, const uint16_t *at)
+/* The 16-bit numbers of a graph whose entries are bytes. */
+KIBI_INLINE const uint16_t *kibi_table(const uint8_t *file, const kibi_file_graph *graph)
 {
-    const uint32_t head = *at++;
-    const kibi_file_node *const node =
-        (const kibi_file_node *)(const void *)(file + graph->nodes) + (head & ~KIBI_MANY);
-    uint32_t numbers = node->pointers * KIBI_WIDTH(graph);
+    return (const uint16_t *)(const void *)(file + graph->runs - KIBI_TABLE_BYTES);
+}
+
+/* One of a run's first numbers, which have a byte or two. */
+KIBI_INLINE uint32_t kibi_number(const kibi_file_graph *graph, const uint8_t *at)
+{
+    return KIBI_WIDTH(graph) == 1u ? at[0] : *(const uint16_t *)(const void *)at;
+}
+
+/* Reads a run that is known to be right. */
+KIBI_INLINE kibi_run kibi_read_run(const uint8_t *file, const kibi_file_graph *graph, const uint8_t *at)
+{
+    const uint32_t head = kibi_number(graph, at), size = KIBI_WIDTH(graph) == 1u ? 1u : 2u;
+    const kibi_file_node *const node = (const kibi_file_node *)(const void *)(file + graph->nodes) + head / 2u;
+    uint32_t bytes = node->pointers * KIBI_WIDTH(graph);
     kibi_run run = {node, NULL, NULL, 1, 0};
+    at += size;
     if ((head & KIBI_MANY) != 0) {
-        run.count = *at++;
-        numbers *= 2u;
+        run.count = kibi_number(graph, at);
+        at += size;
+        bytes *= 2u;
     }
     if ((node->flags & KIBI_KIND_COUNTS) != 0) {
-        run.first = *at++;
+        run.first = kibi_number(graph, at);
+        at += size;
     }
     run.entries = at;
-    run.next = at + numbers;
+    run.next = at + bytes;
     return run;
 }
 
 /* An entry of a run, or how far a pointer moves on: the number at an index. */
-KIBI_INLINE uint32_t kibi_entry(const kibi_file_graph *graph, const uint16_t *entries, uint32_t index)
+KIBI_INLINE uint32_t kibi_entry(const uint8_t *file, const kibi_file_graph *graph, const uint8_t *entries, uint32_t index)
 {
-    entries += index * KIBI_WIDTH(graph);
-    return KIBI_WIDTH(graph) == 1u ? entries[0] : entries[0] | (uint32_t)entries[1] << 16;
+    if (KIBI_WIDTH(graph) == 1u) {
+        return kibi_table(file, graph)[entries[index]];
+    }
+    const uint16_t *const entry = (const uint16_t *)(const void *)entries + index * (KIBI_WIDTH(graph) / 2u);
+    return !KIBI_CORE_WIDE || KIBI_WIDTH(graph) == 2u ? entry[0] : entry[0] | (uint32_t)entry[1] << 16;
 }
 
 /* How far a pointer of a run with several steps has moved after so many of them: modulo 2^32. */
-KIBI_INLINE uint32_t kibi_moved(const kibi_file_graph *graph, const kibi_run *run, uint32_t index, uint32_t steps)
+KIBI_INLINE uint32_t kibi_moved(const uint8_t *file, const kibi_file_graph *graph, const kibi_run *run, uint32_t index, uint32_t steps)
 {
-    const uint32_t number = kibi_entry(graph, run->entries, run->node->pointers + index);
-    const int32_t distance = KIBI_WIDTH(graph) == 1u ? (int16_t)number : (int32_t)number;
+    const uint32_t number = kibi_entry(file, graph, run->entries, run->node->pointers + index);
+    const int32_t distance = !KIBI_CORE_WIDE || KIBI_WIDTH(graph) != 4u ? (int16_t)number : (int32_t)number;
     return (uint32_t)distance * steps;
 }
 

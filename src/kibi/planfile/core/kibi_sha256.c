@@ -32,10 +32,10 @@ int kibi_sha256_is(const uint32_t digest[8], const uint32_t *data, uint32_t word
                          0x510E527Fu, 0x9B05688Cu, 0x1F83D9ABu, 0x5BE0CD19u};
     const uint32_t last = (words + 2u) / 16u * 16u + 15u; /* the words that are hashed end with the number of bits */
     for (uint32_t first = 0; first < last; first += 16u) {
-        uint32_t w[16], s[8];
+        uint32_t w[64], s[8];
         memcpy(s, state, sizeof s);
         for (uint32_t t = 0; t < 64u; ++t) {
-            uint32_t *const each = &w[t % 16u];
+            uint32_t *const each = &w[t];
             if (t < 16u) {
                 const uint32_t k = first + t;
                 *each = k < words       ? turned(data[k])
@@ -44,9 +44,9 @@ int kibi_sha256_is(const uint32_t digest[8], const uint32_t *data, uint32_t word
                         : k == last - 1 ? words >> 27
                                         : 0u;
             } else {
-                const uint32_t a = w[(t + 1u) % 16u], b = w[(t + 14u) % 16u];
-                *each += (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + w[(t + 9u) % 16u] +
-                         (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
+                const uint32_t a = each[-15], b = each[-2];
+                *each = each[-16] + (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + each[-7] +
+                        (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
             }
             const uint32_t first_sum = s[7] + (rotated(s[4], 6) ^ rotated(s[4], 11) ^ rotated(s[4], 25)) +
                                        ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants[t] + *each;

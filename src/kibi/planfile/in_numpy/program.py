@@ -11,7 +11,7 @@ from kibi.kernels.params.layout import Layout
 from kibi.planfile.in_numpy.contracts import Group, Shape, holds
 from kibi.planfile.kernel_ids import kernel_id
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import GRAPH, GROUP, NODE, NOTHING, PLACE, PORT, VARIABLE, Kind, Memory, Record
+from kibi.planfile.records import GRAPH, GROUP, NODE, PLACE, PORT, VARIABLE, Kind, Memory, Record
 from kibi.planfile.run_reader import FileRun, runs_of
 
 Place = tuple[int, int]
@@ -170,7 +170,7 @@ class _Reader:
         )
         if not outputs or sum(each.count for each in groups) != one["pointers"]:
             raise wrong("a node has no outputs, or other pointers than its groups say")
-        scratch = None if one["scratch"] == NOTHING else one["scratch"]
+        scratch = one["scratch"] if one["scratch_bytes"] else None
         if not receives:
             shape = Shape(one["steps"], groups, reads, states, 0 if scratch is None else one["scratch_bytes"])
             if not holds(self.file, kernel, one["params"], shape):
