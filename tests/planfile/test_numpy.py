@@ -10,6 +10,7 @@ from kibi.errors import InputError, LimitError, PlanError
 from kibi.ir import Graph
 from kibi.kernels.params import PARAMS
 from kibi.kernels.params.layout import Layout
+from kibi.planfile.in_numpy.contracts import Shape, holds
 from kibi.planfile.in_numpy.program import programs_of
 from kibi.planfile.in_numpy.registry import names
 from kibi.planfile.reader import PlanFile
@@ -155,6 +156,24 @@ def test_parameters_that_break_a_contract_are_refused_before_they_run() -> None:
     data[at : at + 4] = ((1 << 31) - 1).to_bytes(4, "little")
     with pytest.raises(PlanError, match=f"a node asks {kernel} for what it may not"):
         NumpyPlanEngine(PlanFile(with_digest(data)))
+
+
+@pytest.mark.parametrize("operator", ["IF", "WHILE"])
+def test_kernel_that_runs_graphs_writes_as_many_outputs_as_its_node_has(operator: str) -> None:
+    """Its parameters say how many it writes: a node with one output less or more would give it pointers that there are not."""
+    graph = graph_of(OPERATOR_MODELS[operator](Seeded(1)))
+    file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph, target="host"))))
+    main = file.record(GRAPH, file.header["graphs"])
+    for number, node in enumerate(programs_of(file)[0].nodes):
+        if node.bodies:
+            params = file.record(NODE, main["nodes"] + number * NODE.size_bytes)["params"]
+            for groups, is_right in (
+                (node.groups, True),
+                (node.groups[:-1], False),
+                (node.groups + node.groups[-1:], False),
+            ):
+                shape = Shape(node.steps, groups, node.reads, node.states, node.scratch_bytes)
+                assert holds(file, node.kernel, params, shape) == is_right
 
 
 def test_order_of_more_steps_than_there_are_is_refused() -> None:

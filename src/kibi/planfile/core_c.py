@@ -286,7 +286,7 @@ def _features(kernels: list[str], without: frozenset[str]) -> CCode:
 #define KIBI_CORE_NULLS $nulls
 /* Kernels have arrays of 64-bit elements. */
 #define KIBI_CORE_LONGS $longs
-/* Runs have 16-bit entries, inputs arrive by the row, and runs have 32-bit entries. */
+/* Parts of the core: for external buffers, 16-bit entries of runs, variables, inputs by the row, 32-bit entries of runs. */
 $parts
 /* The most numbers that contracts of this core's kernels put on the stack. */
 #define KIBI_CONTRACT_DEPTH $depth
@@ -312,7 +312,8 @@ $uses
 
 def _call(kernel: str, *, has_pointers: bool) -> CCode:
     """The function that calls a kernel, whose parameters are in the file, or are filled with pointers here."""
-    names = {each: code("rest->$name", name=word(each)) for each in ("outputs", "states", "step", "bodies")}
+    names = {each: code("rest->$name", name=word(each)) for each in ("outputs", "states", "step")}
+    names["bodies"] = code("(const kibi_subgraph *const *)(const void *)rest->states")
     parameters = kernel_parameters(kernel)
     given = (
         code("(const $kind *const *)rows", kind=word(kind))

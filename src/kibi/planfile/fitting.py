@@ -4,7 +4,7 @@ from kibi.errors import TargetError
 from kibi.ir import Graph, KernelCall
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.planfile.core_library import Core
-from kibi.planfile.kernel_ids import CORE_PARTS, HALVES, STREAMS, WIDE
+from kibi.planfile.kernel_ids import CORE_PARTS, EXTERNALS, HALVES, STATES, STREAMS, WIDE
 from kibi.planfile.reader import PlanFile
 from kibi.planner import PlannedModel
 from kibi.planner.handover import with_handover
@@ -82,13 +82,15 @@ def _missing(core: Core, call: KernelCall) -> str:
 
 
 def check_parts(file: PlanFile, core: Core) -> None:
-    """Checks that a core has all parts of its own that a file needs: for inputs by the row, for long orders, and for large arenas.
+    """Checks that a core has all parts of its own that a file needs: for inputs by the row, for variables, for large arenas.
 
     Raises:
         TargetError: it lacks one; the text says which.
     """
     reasons = {
         STREAMS: "inputs by the row",
+        STATES: "variables",
+        EXTERNALS: "external buffers",
         HALVES: "an order with numbers beyond a byte",
         WIDE: "an arena of more than 64 KiB",
     }

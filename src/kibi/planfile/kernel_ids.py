@@ -14,11 +14,15 @@ LAYOUT_VERSION = 1
 NO_SUBGRAPHS = 255
 STREAMS = "KIBI_CORE_STREAMS"
 """The part of a core that takes inputs by the row."""
+STATES = "KIBI_CORE_STATES"
+"""The part of a core that has variables."""
+EXTERNALS = "KIBI_CORE_EXTERNALS"
+"""The part of a core that takes external buffers."""
 HALVES = "KIBI_CORE_HALVES"
 """The part of a core that reads runs with 16-bit entries."""
 WIDE = "KIBI_CORE_WIDE"
 """The part of a core that reads runs with 32-bit entries."""
-CORE_PARTS = frozenset({STREAMS, HALVES, WIDE})
+CORE_PARTS = frozenset({STREAMS, STATES, EXTERNALS, HALVES, WIDE})
 
 
 def kernel_id(kernel: str) -> int:

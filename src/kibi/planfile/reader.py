@@ -209,10 +209,10 @@ class PlanFile:
             tuple(self.words(port["shape"], port["rank"])),
             float(PORT.read(self.data, place)["scale"]),
             port["zero_point"],
-            port["rows"],
+            port["bytes"] // max(port["row_bytes"], 1),
             port["memory"] - Memory.EXTERNAL if Memory.EXTERNAL <= port["memory"] < Memory.NULL else None,
         )
-        if one.size_bytes != port["rows"] * port["row_bytes"]:
+        if one.size_bytes != port["bytes"]:
             raise PlanError(f"{role} {number} of the plan file has another size than its rows. {_REMEDY}")
         return one
 

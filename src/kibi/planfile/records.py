@@ -280,7 +280,7 @@ PORT = Record(
     _fields(
         ("place", "u32", "the byte of its memory at which it begins; of an input that arrives by the row 0"),
         ("row_bytes", "u32", "of one row"),
-        ("rows", "u32", "one after another"),
+        ("bytes", "u32", "of all rows, one after another"),
         ("shape", "u32", "offset of its sizes, 32-bit numbers"),
         ("scale", "f32", "real value = scale * (element - zero_point); 0: it is not quantized"),
         ("zero_point", "i32", "the element that represents 0"),

@@ -14,7 +14,7 @@ from kibi.kernels.params import FieldKind, Params
 from kibi.kernels.params.layout import packed
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.planfile.contracts import kind_of
-from kibi.planfile.kernel_ids import HALVES, STREAMS, WIDE, kernel_id, part_id
+from kibi.planfile.kernel_ids import EXTERNALS, HALVES, STATES, STREAMS, WIDE, kernel_id, part_id
 from kibi.planfile.records import (
     DIGEST_BYTES,
     EXTERNAL,
@@ -71,7 +71,8 @@ def plan_file(
     graphs = _by_depth(main)
     calls = [call for b in graphs for call in b.calls if call.kernel]
     parts = {part for call in calls if call.params is not None for part in needed_parts(call.params)}
-    parts |= {STREAMS} if main.graph.views[0].op.receives else set()
+    own = ((STREAMS, main.graph.views[0].op.receives), (STATES, main.variables), (EXTERNALS, main.external))
+    parts |= {part for part, is_needed in own if is_needed}
     kernels = {kernel_id(call.kernel) for call in calls}
     return _Writer(main, graphs, kernels, parts, core, with_names=with_names, least_width=least_width).written()
 
@@ -312,7 +313,7 @@ class _Writer:
         return {
             "place": place,
             "row_bytes": tensor.type.row_bytes,
-            "rows": tensor.type.rows,
+            "bytes": tensor.type.size_bytes,
             "shape": self.blob.words(tensor.type.shape),
             "scale": 0.0 if quantization is None else float(quantization.scale),
             "zero_point": 0 if quantization is None else int(quantization.zero_point),

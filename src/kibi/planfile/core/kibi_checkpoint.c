@@ -27,10 +27,9 @@ static kibi_status may_save(const kibi_model *model)
     if (status != KIBI_OK) {
         return status;
     }
-    const kibi_file_graph *const graph = (const kibi_file_graph *)(const void *)(model->file + header_of(model)->graphs);
-    const kibi_file_node *const nodes = (const kibi_file_node *)(const void *)(model->file + graph->nodes);
+    const kibi_file_node *const nodes = (const kibi_file_node *)(const void *)(model->file + model->graph->nodes);
     const int streams = (nodes->flags & KIBI_KIND_RECEIVES) != 0;
-    return streams || header_of(model)->external_count != 0 ? KIBI_ERROR_SEQUENCE : KIBI_OK;
+    return streams || (KIBI_CORE_EXTERNALS && header_of(model)->external_count != 0) ? KIBI_ERROR_SEQUENCE : KIBI_OK;
 }
 
 /* Writes or reads some bytes, and adds them to the sum; without slots counts them. */
@@ -51,7 +50,7 @@ static int move(const kibi_slots *slots, unsigned slot, kibi_slot_head *head, in
 static KIBI_NOINLINE int move_all(const kibi_model *model, const kibi_slots *slots, unsigned slot, kibi_slot_head *head,
                                   int is_written)
 {
-    const uint32_t state_bytes = header_of(model)->state_bytes;
+    const uint32_t state_bytes = KIBI_CORE_STATES ? header_of(model)->state_bytes : 0;
     kibi_parts parts;
     int failed = 0;
     head->place = kibi_steps_done(model);

@@ -71,11 +71,11 @@ static int inputs_of_table(contract *k, int32_t count, int32_t times, uint32_t k
     return 1;
 }
 
-static int outputs_of_table(contract *k, int32_t first)
+/* Whether the outputs have the bytes that a table says from a place on, to its end: so many outputs. */
+static int outputs_of_table(contract *k, uint32_t first)
 {
-    for (uint32_t number = 0; number < k->node->output_count; ++number) {
-        const uint32_t place = (uint32_t)first + number;
-        if (first < 0 || place >= k->count || !suits(k, element(k, place), 1, 24u)) {
+    for (uint32_t place = first; place < k->count; ++place) {
+        if (!suits(k, element(k, place), 1, 24u)) {
             return 0;
         }
     }
@@ -353,7 +353,7 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
             k.left -= 1u << 24;
             continue;
         OPERATION(TABLE_OUTPUTS)
-            if (!outputs_of_table(&k, b)) {
+            if (!outputs_of_table(&k, (uint32_t)b)) {
                 return 0;
             }
             continue;

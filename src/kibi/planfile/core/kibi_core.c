@@ -56,13 +56,17 @@ KIBI_INLINE const kibi_kernel *find(const kibi_kernels *kernels, uint32_t id, ui
 
 KIBI_NOINLINE uint8_t *kibi_bytes_at(const kibi_model *model, uint32_t memory, uint32_t offset)
 {
-    const uint8_t *const base = memory == KIBI_MEMORY_STATE   ? model->state
-                                : memory == KIBI_MEMORY_FILE  ? model->file
-                                : memory == KIBI_MEMORY_ARENA ? model->arena
-                                : memory == KIBI_MEMORY_NULL
-                                    ? NULL
-                                    : (const uint8_t *)model->external[memory - KIBI_MEMORY_EXTERNAL];
-    return base == NULL ? NULL : (uint8_t *)(uintptr_t)base + offset;
+    const uint8_t *base = model->arena;
+    if (memory == KIBI_MEMORY_FILE) {
+        base = model->file;
+    } else if (memory == KIBI_MEMORY_NULL) {
+        return NULL;
+    } else if (KIBI_CORE_STATES && memory == KIBI_MEMORY_STATE) {
+        base = model->state;
+    } else if (KIBI_CORE_EXTERNALS && memory != KIBI_MEMORY_ARENA) {
+        base = (const uint8_t *)model->external[memory - KIBI_MEMORY_EXTERNAL];
+    }
+    return (uint8_t *)(uintptr_t)base + offset;
 }
 
 /* Where an entry leads that is above the arena's size. */
@@ -122,11 +126,11 @@ static KIBI_NOINLINE void move_on(const kibi_model *model, const uint8_t *entry,
 static int run_subgraph(const kibi_subgraph *subgraph, uint8_t *arena);
 
 /* The graphs that a kernel runs, whose numbers are the last of its parameters; all in slots. */
-static KIBI_NOINLINE const kibi_subgraph *const *bodies_of(const kibi_model *model, const kibi_kernel *kernel,
-                                                           const uint32_t *params, void **slots)
+static KIBI_NOINLINE void *const *bodies_of(const kibi_model *model, const kibi_kernel *kernel, const uint32_t *params,
+                                            void **slots)
 {
     inner_graph *made = (inner_graph *)(void *)slots;
-    const kibi_subgraph **const bodies = (const kibi_subgraph **)(void *)(made + KIBI_MOST_BODIES), **body = bodies;
+    void **const bodies = (void **)(void *)(made + KIBI_MOST_BODIES), **body = bodies;
     for (uint32_t word = kernel->first_subgraph; word < kernel->words; ++word, ++made) {
         const kibi_file_graph *const graph = graph_of(model, params[word]);
         made->subgraph.run = run_subgraph;
@@ -134,7 +138,7 @@ static KIBI_NOINLINE const kibi_subgraph *const *bodies_of(const kibi_model *mod
         made->subgraph.outputs = made->subgraph.inputs + graph->input_count;
         made->model = model;
         made->graph = graph;
-        *body++ = &made->subgraph;
+        *body++ = made;
     }
     return bodies;
 }
@@ -146,21 +150,22 @@ KIBI_INLINE int run_steps(const kibi_model *model, const kibi_run *step, uint32_
 {
     const kibi_file_node *const node = step->node;
     const kibi_kernel *const kernel = find(model->kernels, node->kernel_id, node->place);
+    void (*const call)(void *, const void *const *, const void *, void *, const kibi_rest *) = kernel->call;
     const void *const params = model->file + node->params;
     void *const scratch = model->arena + node->scratch;
     kibi_rest rest;
     fetch(model, step->entries, node, slots);
-    if (KIBI_CORE_GRAPHS && (node->flags & KIBI_KIND_CONTROLS) != 0) {
-        rest.bodies = bodies_of(model, kernel, (const uint32_t *)params, slots + node->pointers);
-    }
     rest.states = slots + node->rows;
     rest.outputs = rest.states + node->state_count;
+    if (KIBI_CORE_GRAPHS && (node->flags & KIBI_KIND_CONTROLS) != 0) {
+        rest.states = bodies_of(model, kernel, (const uint32_t *)params, slots + node->pointers);
+    }
     rest.step = (int32_t)(step->first + done);
     for (uint32_t further = done;; further = 1) {
         if (further != 0) {
             move_on(model, step->entries, node, further, slots);
         }
-        kernel->call(rest.outputs[0], (const void **)(uintptr_t)slots, params, scratch, &rest);
+        call(rest.outputs[0], (const void **)(uintptr_t)slots, params, scratch, &rest);
         ++rest.step;
         if (--count == 0) {
             break;
@@ -178,21 +183,19 @@ KIBI_INLINE int run_steps(const kibi_model *model, const kibi_run *step, uint32_
 /* Goes on with an inference from a place in the order: to its end, to its next row, or for so many steps. */
 static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
 {
-    const uint8_t *const file = model->file;
-    const kibi_file_graph *const graph = model->graph;
-    const uint8_t *begin = file + graph->runs + model->place.run;
+    const uint8_t *begin = model->file + model->graph->runs + model->place.run;
     uint32_t done = model->place.done;
     int ended = DONE;
-    model->table = KIBI_WIDTH(graph) == 1u ? kibi_table(file, graph) : NULL;
-    while (begin < file + graph->runs_end) {
-        const kibi_run step = kibi_read_run(file, graph, begin);
+    model->table = KIBI_WIDTH(model->graph) == 1u ? kibi_table(model->file, model->graph) : NULL;
+    while (begin < model->file + model->graph->runs_end) {
+        const kibi_run step = kibi_read_run(model->file, model->graph, begin);
         if (KIBI_CORE_STREAMS && (step.node->flags & KIBI_KIND_RECEIVES) != 0) {
             if (model->row == NULL) {
                 ended = NEEDS_ROW;
                 break;
             }
             fetch(model, step.entries, step.node, slots);
-            memcpy(slots[0], model->row, ((const kibi_file_group *)(const void *)(file + step.node->groups))->bytes);
+            memcpy(slots[0], model->row, ((const kibi_file_group *)at(model, step.node->groups))->bytes);
             model->row = NULL;
         } else {
             const uint32_t left = step.count - done, budget = model->budget;
@@ -214,37 +217,39 @@ static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
         }
         begin = step.next;
     }
-    model->place.run = (uint32_t)(begin - file) - graph->runs;
+    model->place.run = (uint32_t)(begin - model->file) - model->graph->runs;
     model->place.done = done;
     return ended;
 }
 
-/* The same with as many slots as the file's steps need, or a few more. */
+/* The same with so many slots. */
 #define KIBI_RUN_IN(count)                                     \
     static KIBI_NOINLINE int run_in_##count(kibi_model *model) \
     {                                                          \
         void *slots[count];                                    \
         return run_order(model, slots);                        \
     }
+KIBI_RUN_IN(2)
 KIBI_RUN_IN(4)
 KIBI_RUN_IN(8)
 KIBI_RUN_IN(12)
 KIBI_RUN_IN(16)
 KIBI_RUN_IN(24)
 KIBI_RUN_IN(32)
+KIBI_RUN_IN(64)
 KIBI_RUN_IN(KIBI_CORE_SLOTS)
 
-/* Goes on with a graph from its place in the order. */
+/* Goes on with a graph from its place in the order, with as many slots as the file's steps need, or a few more. */
 static int run_graph(kibi_model *model)
 {
-    const uint32_t slots = header_of(model)->most_slots;
-    return (slots <= 4    ? run_in_4
-            : slots <= 8  ? run_in_8
-            : slots <= 12 ? run_in_12
-            : slots <= 16 ? run_in_16
-            : slots <= 24 ? run_in_24
-            : slots <= 32 ? run_in_32
-                          : run_in_KIBI_CORE_SLOTS)(model);
+    static const uint8_t counts[] = {2, 4, 8, 12, 16, 24, 32, 64};
+    static int (*const run_in[])(kibi_model *) = {run_in_2,  run_in_4,  run_in_8,  run_in_12,             run_in_16,
+                                                  run_in_24, run_in_32, run_in_64, run_in_KIBI_CORE_SLOTS};
+    uint32_t which = 0;
+    while (which < sizeof counts && counts[which] < header_of(model)->most_slots) {
+        ++which;
+    }
+    return run_in[which](model);
 }
 
 static int run_subgraph(const kibi_subgraph *subgraph, uint8_t *arena)
@@ -336,8 +341,8 @@ kibi_status kibi_ready(const kibi_model *model)
     if (model == NULL) {
         return KIBI_ERROR_NULL;
     }
-    if (model->file == NULL || (header_of(model)->state_bytes != 0 && model->state == NULL) ||
-        (header_of(model)->external_count != 0 && model->external == NULL)) {
+    if (model->file == NULL || (KIBI_CORE_STATES && header_of(model)->state_bytes != 0 && model->state == NULL) ||
+        (KIBI_CORE_EXTERNALS && header_of(model)->external_count != 0 && model->external == NULL)) {
         return KIBI_ERROR_NOT_INITIALIZED;
     }
     return KIBI_OK;
@@ -365,13 +370,12 @@ void kibi_model_close(kibi_model *model)
     }
 }
 
-/* Whether the bytes are a file for this core, as far as its header says. */
-static int is_file(const void *file, size_t bytes)
+int kibi_is_file(const void *file, size_t bytes)
 {
     const kibi_file_header *const header = (const kibi_file_header *)file;
     return bytes >= sizeof *header && (uintptr_t)file % 4u == 0 && header->magic == KIBI_FILE_MAGIC &&
            header->version == KIBI_FILE_VERSION && header->required == 0 && header->file_bytes <= bytes &&
-           (uintptr_t)file % header->alignment == 0;
+           ((uintptr_t)file & (header->alignment - 1u)) == 0;
 }
 
 kibi_status kibi_model_arena(const void *file, size_t bytes, size_t *arena_bytes, size_t *alignment)
@@ -380,7 +384,7 @@ kibi_status kibi_model_arena(const void *file, size_t bytes, size_t *arena_bytes
     if (file == NULL || arena_bytes == NULL || alignment == NULL) {
         return kibi_refused(KIBI_ERROR_NULL);
     }
-    if (!is_file(file, bytes)) {
+    if (!kibi_is_file(file, bytes)) {
         return kibi_refused(KIBI_ERROR_FILE);
     }
     *arena_bytes = (size_t)header->arena_bytes + KIBI_LEAD_BYTES(header);
@@ -399,13 +403,13 @@ kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t 
         return kibi_refused(KIBI_ERROR_NULL);
     }
     const kibi_file_header *const header = (const kibi_file_header *)file;
-    if (!is_file(file, bytes)) {
+    if (!kibi_is_file(file, bytes)) {
         return kibi_refused(KIBI_ERROR_FILE);
     }
     if (arena_bytes < KIBI_LEAD_BYTES(header) || arena_bytes - KIBI_LEAD_BYTES(header) < header->arena_bytes) {
         return kibi_refused(KIBI_ERROR_ARENA_SIZE);
     }
-    if ((uintptr_t)arena % header->arena_alignment != 0 || (KIBI_CORE_LEASE != 0 && (uintptr_t)arena % 4u != 0)) {
+    if (((uintptr_t)arena & (header->arena_alignment - 1u)) != 0 || (KIBI_CORE_LEASE != 0 && (uintptr_t)arena % 4u != 0)) {
         return kibi_refused(KIBI_ERROR_ARENA_ALIGNMENT);
     }
     const uint32_t *const ids = (const uint32_t *)(const void *)((const uint8_t *)file + header->kernels);
@@ -432,7 +436,7 @@ kibi_status kibi_model_reset(kibi_model *model)
     }
     kibi_model_rewind(model);
     const kibi_file_variable *variable = (const kibi_file_variable *)at(model, header_of(model)->variables);
-    for (uint32_t k = header_of(model)->variable_count; k != 0; --k, ++variable) {
+    for (uint32_t k = KIBI_CORE_STATES ? header_of(model)->variable_count : 0; k != 0; --k, ++variable) {
         uint8_t *const to = model->state + variable->place;
         if (variable->initial != 0) {
             memcpy(to, at(model, variable->initial), variable->bytes);
@@ -475,7 +479,7 @@ kibi_status kibi_model_set_external(kibi_model *model, void *const *buffers, con
     }
     const kibi_file_external *const needed =
         (const kibi_file_external *)at(model, header_of(model)->externals);
-    if (count != header_of(model)->external_count) {
+    if (count != (KIBI_CORE_EXTERNALS ? header_of(model)->external_count : 0u)) {
         return kibi_refused(KIBI_ERROR_SEQUENCE);
     }
     for (unsigned k = 0; k < count; ++k) {
@@ -504,7 +508,7 @@ static kibi_status describe(const kibi_model *model, unsigned index, unsigned fi
     port->name = from->name == 0 ? NULL : (const char *)at(model, from->name);
     port->scale = from->scale;
     port->zero_point = from->zero_point;
-    port->bytes = from->rows * from->row_bytes;
+    port->bytes = from->bytes;
     port->row_bytes = from->row_bytes;
     port->type = from->type;
     port->rank = from->rank;

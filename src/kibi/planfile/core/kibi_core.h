@@ -12,8 +12,7 @@ extern "C" {
 /* What some kernels are given besides. */
 typedef struct {
     void *const *outputs; /* the first row of each output */
-    void *const *states;  /* the node's variables */
-    const kibi_subgraph *const *bodies; /* the graphs that it runs */
+    void *const *states;  /* the node's variables; or the graphs that it runs, as such a kernel has no variables */
     int32_t step;         /* number of the step */
 } kibi_rest;
 
@@ -83,6 +82,9 @@ kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t 
 
 /* Closes a model: every call but those that open one is refused. Nothing has to be freed. */
 void kibi_model_close(kibi_model *model);
+
+/* Whether bytes are a plan file for this core, as far as its header says. */
+int kibi_is_file(const void *file, size_t bytes);
 
 /* A kernel by its id; NULL where the table has none. */
 const kibi_kernel *kibi_kernel_of(const kibi_kernels *kernels, uint32_t id);

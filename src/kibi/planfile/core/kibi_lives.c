@@ -147,7 +147,7 @@ void kibi_parts_of(kibi_parts *parts, const kibi_model *model, uint32_t steps)
     port += inputs;
     for (uint32_t left = header_of(model)->port_count - inputs; left != 0; --left, ++port) { /* they are read in the end */
         if (port->memory == KIBI_MEMORY_ARENA) {
-            touch(parts, port->place, port->rows * port->row_bytes, KIBI_TAKEN);
+            touch(parts, port->place, port->bytes, KIBI_TAKEN);
         }
     }
 }

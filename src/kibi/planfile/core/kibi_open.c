@@ -11,7 +11,6 @@
 #include "kibi_sha256.h"
 
 #define DIGEST_BYTES 32u
-#define NOBODY UINT32_MAX
 
 /* What a byte of the arena holds. */
 enum {
@@ -55,13 +54,13 @@ static KIBI_NOINLINE int are_there(const kibi_checker *c, uint32_t memory, uint3
     if (memory == KIBI_MEMORY_ARENA) {
         size = c->graph->arena_bytes;
         begins = c->graph->alignment;
-    } else if (memory == KIBI_MEMORY_STATE) {
+    } else if (KIBI_CORE_STATES && memory == KIBI_MEMORY_STATE) {
         size = c->header->state_bytes;
         begins = 8;
     } else if (memory != KIBI_MEMORY_FILE) {
         const kibi_file_external *const external = (const kibi_file_external *)at(c, c->header->externals);
         memory -= KIBI_MEMORY_EXTERNAL;
-        if (memory >= c->header->external_count) {
+        if (!KIBI_CORE_EXTERNALS || memory >= c->header->external_count) {
             return 0;
         }
         size = external[memory].bytes;
@@ -71,7 +70,7 @@ static KIBI_NOINLINE int are_there(const kibi_checker *c, uint32_t memory, uint3
 }
 
 /* Whether all bytes of a part of the arena hold the same. */
-static KIBI_NOINLINE int hold(const kibi_checker *c, uint32_t offset, uint32_t bytes, uint8_t mark)
+static int hold(const kibi_checker *c, uint32_t offset, uint32_t bytes, uint8_t mark)
 {
     const uint8_t *marks = c->marks + offset;
     while (bytes != 0 && *marks == mark) {
@@ -85,19 +84,8 @@ static KIBI_NOINLINE int hold(const kibi_checker *c, uint32_t offset, uint32_t b
 typedef struct {
     kibi_run run;
     uint32_t further; /* steps of its run before it */
-    int is_followed;  /* the node's scratch keeps its bytes */
+    uint8_t scratch;  /* what the node's scratch holds afterwards: KEPT where the node is followed, else NOTHING_YET */
 } checked_step;
-
-/* The scratch of a step: what is in it after the step. Whether what should be kept was there. */
-static int scratch_is_right(const kibi_checker *c, const checked_step *step)
-{
-    const kibi_file_node *const node = step->run.node;
-    if (step->is_followed && step->run.first + step->further != 0 && !hold(c, node->scratch, node->scratch_bytes, KEPT)) {
-        return 0;
-    }
-    memset(c->marks + node->scratch, step->is_followed ? KEPT : NOTHING_YET, node->scratch_bytes);
-    return 1;
-}
 
 /* Whether a step may use what it is given: its bytes are in their memories, what it reads was written before, its scratch is apart. */
 static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step *step)
@@ -105,12 +93,14 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
     const kibi_file_node *const node = step->run.node;
     const kibi_file_group *group = (const kibi_file_group *)at(c, node->groups);
     const uint32_t arena_bytes = c->graph->arena_bytes, reads = node->read_count, inputs = reads + node->state_count;
-    const int writes = (node->flags & KIBI_KIND_ACCUMULATES) == 0 || step->run.first + step->further + 1u == node->steps;
+    const uint32_t number = step->run.first + step->further;
+    const int writes = (node->flags & KIBI_KIND_ACCUMULATES) == 0 || number + 1u == node->steps;
     uint64_t given = 0;
     uint32_t index = 0;
-    if (!scratch_is_right(c, step)) { /* so no input is in it */
+    if (step->scratch != NOTHING_YET && number != 0 && !hold(c, node->scratch, node->scratch_bytes, KEPT)) {
         return 0;
     }
+    memset(c->marks + node->scratch, step->scratch, node->scratch_bytes); /* so no input is in it */
     for (uint32_t k = 0; k < inputs + node->output_count; ++k, ++group) {
         uint32_t nulls = 0;
         for (const uint32_t end = index + group->count; index < end; ++index) {
@@ -132,8 +122,7 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
                 }
                 continue;
             }
-            if (!are_there(c, memory, offset, group->bytes, group->alignment) ||
-                (k < reads ? 0 : k < inputs ? memory != KIBI_MEMORY_STATE : memory == KIBI_MEMORY_FILE)) {
+            if (!are_there(c, memory, offset, group->bytes, group->alignment) || (k >= reads && memory == KIBI_MEMORY_FILE)) {
                 return 0;
             }
             if (KIBI_USES_TABLE_OUTPUT) {
@@ -142,16 +131,13 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
             if (memory != KIBI_MEMORY_ARENA) {
                 continue;
             }
-            if (k < reads) {
+            if (k < inputs) {
                 if (!hold(c, offset, group->bytes, ELEMENTS)) {
                     return 0;
                 }
-                continue;
-            }
-            if (offset < node->scratch + node->scratch_bytes && node->scratch < offset + group->bytes) {
+            } else if (offset < node->scratch + node->scratch_bytes && node->scratch < offset + group->bytes) {
                 return 0;
-            }
-            if (writes) { /* to an output: variables are not in the arena */
+            } else if (writes) {
                 memset(c->marks + offset, ELEMENTS, group->bytes);
             }
         }
@@ -163,7 +149,7 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
 }
 
 /* Whether inputs, or outputs, of the graph hold something, which inputs do from the start. */
-static KIBI_NOINLINE int ends_are_right(const kibi_checker *c, int are_outputs)
+static int ends_are_right(const kibi_checker *c, int are_outputs)
 {
     const kibi_file_graph *const graph = c->graph;
     const kibi_file_port *const ports = (const kibi_file_port *)at(c, c->header->ports);
@@ -173,7 +159,7 @@ static KIBI_NOINLINE int ends_are_right(const kibi_checker *c, int are_outputs)
     for (uint32_t k = are_outputs ? inputs : 0; k < (are_outputs ? all : inputs); ++k) {
         const uint32_t memory = is_model(c) ? ports[k].memory : KIBI_MEMORY_ARENA;
         const uint32_t place = is_model(c) ? ports[k].place : places[k];
-        const uint32_t bytes = is_model(c) ? ports[k].rows * ports[k].row_bytes : places[all + k];
+        const uint32_t bytes = is_model(c) ? ports[k].bytes : places[all + k];
         if (memory != KIBI_MEMORY_ARENA) {
             continue;
         }
@@ -189,34 +175,29 @@ static KIBI_NOINLINE int ends_are_right(const kibi_checker *c, int are_outputs)
 
 /* Goes through the runs as the core does. Whether each step may use what it is given; and whether a node that counts, if one is
  * followed, has each of its steps once, in order. */
-static int runs_are_right(const kibi_checker *c, uint32_t followed)
+static int runs_are_right(const kibi_checker *c, const kibi_file_node *followed)
 {
     const kibi_file_graph *const graph = c->graph;
-    const kibi_file_node *const nodes = (const kibi_file_node *)at(c, graph->nodes);
     const uint8_t *const end = c->file + graph->runs_end;
-    uint32_t left = 0, next = 0;
+    uint32_t next = 0;
     checked_step step;
-    for (uint32_t number = 0; number < graph->node_count; ++number) {
-        left += nodes[number].steps;
-    }
     memset(c->marks, NOTHING_YET, graph->arena_bytes);
     if (!ends_are_right(c, 0)) {
         return 0;
     }
     for (const uint8_t *at_run = c->file + graph->runs; at_run < end; at_run = step.run.next) {
-        const uint32_t head = kibi_number(graph, at_run), number = head / 2u;
-        if (number >= graph->node_count) {
+        const uint32_t head = kibi_number(graph, at_run);
+        if (head / 2u >= graph->node_count) {
             return 0;
         }
         step.run = kibi_read_run(c->file, graph, at_run); /* looks at three numbers at most: the digest is behind the last run */
-        step.is_followed = number == followed;
-        if (step.run.next > end || step.run.count == 0 || step.run.count > left ||
+        step.scratch = step.run.node == followed ? KEPT : NOTHING_YET;
+        if (step.run.next > end || step.run.count == 0 ||
             step.run.first + step.run.count > step.run.node->steps ||
             (KIBI_CORE_STREAMS && (step.run.node->flags & KIBI_KIND_RECEIVES) != 0 && (head & KIBI_MANY) != 0)) {
             return 0;
         }
-        left -= step.run.count;
-        if (step.is_followed) {
+        if (step.scratch != NOTHING_YET) {
             if (step.run.first != next) {
                 return 0;
             }
@@ -228,7 +209,7 @@ static int runs_are_right(const kibi_checker *c, uint32_t followed)
             }
         }
     }
-    return ends_are_right(c, 1) && (followed == NOBODY || next == nodes[followed].steps);
+    return ends_are_right(c, 1) && (followed == NULL || next == followed->steps);
 }
 
 /* Whether the graphs that a kernel runs come after the one that it is in, so that none runs itself, and fit into its scratch, with
@@ -269,29 +250,26 @@ static KIBI_NOINLINE int node_is_right(const kibi_checker *c, uint32_t number)
     const kibi_file_group *const groups = (const kibi_file_group *)at(c, node->groups);
     const uint32_t reads = node->read_count, count = reads + node->state_count + node->output_count;
     const kibi_kernel *const kernel = kibi_kernel_of(c->kernels, node->kernel_id);
-    uint32_t rows = 0;
-    if (node->output_count == 0 ||
-        !kibi_is_inside(c, node->groups, count, sizeof *groups) ||
+    uint32_t pointers = 0;
+    if (!kibi_is_inside(c, node->groups, count, sizeof *groups) ||
         !are_there(c, KIBI_MEMORY_ARENA, node->scratch, node->scratch_bytes, 1)) {
         return 0;
     }
     for (uint32_t k = 0; k < count; ++k) {
-        if (k < reads) {
-            rows += groups[k].count;
-        } else if (groups[k].count != 1u) {
+        pointers += groups[k].count;
+        if (k >= reads && groups[k].count != 1u) {
             return 0;
         }
     }
-    const uint32_t pointers = rows + (count - reads);
-    if (pointers != node->pointers || rows != node->rows) {
+    if (pointers != node->pointers || pointers - (count - reads) != node->rows) {
         return 0;
     }
     /* Rows arrive in all inputs or in none: the first nodes receive them. */
     const kibi_file_port *const port = (const kibi_file_port *)at(c, c->header->ports) + number;
     if (KIBI_CORE_STREAMS && is_model(c) && number < c->header->input_count && port->memory == KIBI_MEMORY_NULL) {
-        return node->flags == KIBI_KIND_RECEIVES && pointers == 1u && port->row_bytes == groups->bytes;
+        return node->flags == KIBI_KIND_RECEIVES && pointers == 1u && node->output_count == 1u && port->row_bytes == groups->bytes;
     }
-    if (kernel == NULL || (node->flags & KIBI_KIND_RECEIVES) != 0 || !kibi_is_inside(c, node->params, kernel->words, 4) ||
+    if (kernel == NULL || (KIBI_CORE_STREAMS && (node->flags & KIBI_KIND_RECEIVES) != 0) || !kibi_is_inside(c, node->params, kernel->words, 4) ||
         (node->flags & kernel->kind) != kernel->kind ||
         (KIBI_CORE_ENDS_EARLY && (node->flags & KIBI_KIND_EXITS) != 0 &&
          (node->state_count == 0 || groups[reads].bytes < 4u || ((groups[reads].alignment - 1u) & 3u) != 3u)) ||
@@ -315,7 +293,7 @@ static KIBI_NOINLINE int graph_is_right(const kibi_checker *c)
 {
     const kibi_file_graph *const graph = c->graph;
     const kibi_file_node *const nodes = (const kibi_file_node *)at(c, graph->nodes);
-    /* The alignment is a power of two, not above that of the arena, which is one. */
+    /* The alignment is a power of two, and that of the arena is a multiple of it. */
     if (((graph->alignment | c->header->arena_alignment) & (graph->alignment - 1u)) != 0 ||
         graph->arena_bytes > c->header->arena_bytes ||
         !width_is_right(graph) || !kibi_is_inside(c, graph->nodes, graph->node_count, sizeof *nodes) ||
@@ -330,11 +308,11 @@ static KIBI_NOINLINE int graph_is_right(const kibi_checker *c)
         }
     }
     for (uint32_t number = 0; number < graph->node_count; ++number) {
-        if ((nodes[number].flags & KIBI_KIND_COUNTS) != 0 && !runs_are_right(c, number)) {
+        if ((nodes[number].flags & KIBI_KIND_COUNTS) != 0 && !runs_are_right(c, &nodes[number])) {
             return 0;
         }
     }
-    return runs_are_right(c, NOBODY);
+    return runs_are_right(c, NULL);
 }
 
 /* Whether inputs and outputs, their names and shapes are there. */
@@ -357,9 +335,9 @@ static int ports_are_right(const kibi_checker *c)
         }
         /* Rows arrive in all inputs or in none, and in no output. */
         const int is_row = KIBI_CORE_STREAMS && is_input && port->memory == KIBI_MEMORY_NULL;
-        if (bytes != (uint64_t)port->rows * port->row_bytes || (is_input && port->memory == KIBI_MEMORY_FILE) ||
+        if (bytes != port->bytes || (is_input && port->memory == KIBI_MEMORY_FILE) ||
             (KIBI_CORE_STREAMS && is_input && is_row != (ports->memory == KIBI_MEMORY_NULL)) ||
-            (!is_row && !are_there(c, port->memory, port->place, (uint32_t)bytes, sizes[port->type]))) {
+            (!is_row && !are_there(c, port->memory, port->place, port->bytes, sizes[port->type]))) {
             return 0;
         }
     }
@@ -370,14 +348,14 @@ static int variables_are_right(const kibi_checker *c)
 {
     const kibi_file_header *const header = c->header;
     const kibi_file_variable *variable = (const kibi_file_variable *)at(c, header->variables);
-    for (uint32_t left = header->variable_count; left != 0; --left, ++variable) {
+    for (uint32_t left = KIBI_CORE_STATES ? header->variable_count : 0; left != 0; --left, ++variable) {
         if (!are_there(c, KIBI_MEMORY_STATE, variable->place, variable->bytes, 1) || !is_text(c, variable->name) ||
             (variable->initial != 0 && !kibi_is_inside(c, variable->initial, variable->bytes, 1))) {
             return 0;
         }
     }
     const kibi_file_external *external = (const kibi_file_external *)at(c, header->externals);
-    for (uint32_t left = header->external_count; left != 0; --left, ++external) {
+    for (uint32_t left = KIBI_CORE_EXTERNALS ? header->external_count : 0; left != 0; --left, ++external) {
         if (!is_power(external->alignment)) {
             return 0;
         }
@@ -386,17 +364,17 @@ static int variables_are_right(const kibi_checker *c)
 }
 
 /* Whether the file is what its header says, and nobody has changed it. */
-static int file_is_right(kibi_checker *c, size_t bytes)
+static int file_is_right(kibi_checker *c)
 {
     /* The tables that the header names, in its order: bytes of a record. */
     static const uint8_t records[] = {4, sizeof(kibi_file_graph), sizeof(kibi_file_port), sizeof(kibi_file_variable),
                                       sizeof(kibi_file_external)};
     const kibi_file_header *const header = c->header;
-    if (bytes < sizeof *header + DIGEST_BYTES || header->file_bytes > bytes || header->file_bytes % 4u != 0 ||
-        header->file_bytes < sizeof *header + DIGEST_BYTES || (header->alignment != 4u && header->alignment != 8u) ||
-        !is_power(header->arena_alignment) ||
-        header->external_count > KIBI_MEMORY_NULL - KIBI_MEMORY_EXTERNAL || header->input_count >= header->port_count ||
-        header->graph_count == 0 || (!KIBI_CORE_GRAPHS && header->graph_count != 1u)) {
+    if (header->file_bytes % 4u != 0 || header->file_bytes < sizeof *header + DIGEST_BYTES ||
+        (header->alignment != 4u && header->alignment != 8u) ||
+        (KIBI_CORE_EXTERNALS && header->external_count > KIBI_MEMORY_NULL - KIBI_MEMORY_EXTERNAL) ||
+        header->input_count >= header->port_count ||
+        header->graph_count == 0) {
         return 0;
     }
     c->end = header->file_bytes - DIGEST_BYTES;
@@ -416,11 +394,10 @@ static int all_is_right(kibi_checker *c)
     const kibi_file_header *const header = c->header;
     const kibi_file_graph *const graphs = (const kibi_file_graph *)at(c, header->graphs);
     c->graph = graphs;
-    if (!is_text(c, header->name) || !variables_are_right(c) || graphs->arena_bytes != header->arena_bytes ||
-        !ports_are_right(c)) {
+    if (!is_text(c, header->name) || !variables_are_right(c) || !ports_are_right(c)) {
         return 0;
     }
-    for (uint32_t k = header->graph_count; k-- != 0;) {
+    for (uint32_t k = KIBI_CORE_GRAPHS ? header->graph_count : 1u; k-- != 0;) {
         c->graph = graphs + k;
         if (!graph_is_right(c)) {
             return 0;
@@ -435,12 +412,16 @@ kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, c
     if (file == NULL || kernels == NULL || kernels->contracts == NULL) { /* kibi_model_open_trusted looks at the rest */
         return kibi_refused(KIBI_ERROR_NULL);
     }
-    kibi_checker c = {(const uint8_t *)file, (const kibi_file_header *)file, NULL, 0, kernels->kernels, kernels->contracts, NULL};
+    kibi_checker c;
+    c.file = (const uint8_t *)file;
+    c.header = (const kibi_file_header *)file;
+    c.kernels = kernels->kernels;
+    c.contracts = kernels->contracts;
     kibi_model_close(model);
-    if ((uintptr_t)file % 4u != 0 || !file_is_right(&c, bytes)) {
+    if (!kibi_is_file(file, bytes) || !file_is_right(&c)) {
         return kibi_refused(KIBI_ERROR_FILE);
     }
-    /* It says what is missing, or refuses a file that is none of this version. */
+    /* It says what is missing. */
     const kibi_status status = kibi_model_open_trusted(model, file, bytes, kernels->kernels, arena, arena_bytes);
     if (status != KIBI_OK) {
         return status;

@@ -30,7 +30,7 @@ int kibi_sha256_is(const uint32_t digest[8], const uint32_t *data, uint32_t word
 {
     uint32_t state[8] = {0x6A09E667u, 0xBB67AE85u, 0x3C6EF372u, 0xA54FF53Au,
                          0x510E527Fu, 0x9B05688Cu, 0x1F83D9ABu, 0x5BE0CD19u};
-    const uint32_t last = (words + 2u) / 16u * 16u + 15u; /* the words that are hashed end with the number of bits */
+    const uint32_t last = (words + 2u) / 16u * 16u + 15u; /* the words that are hashed end with the number of bits, below 2^32 */
     for (uint32_t first = 0; first < last; first += 16u) {
         uint32_t w[64], s[8];
         memcpy(s, state, sizeof s);
@@ -38,11 +38,7 @@ int kibi_sha256_is(const uint32_t digest[8], const uint32_t *data, uint32_t word
             uint32_t *const each = &w[t];
             if (t < 16u) {
                 const uint32_t k = first + t;
-                *each = k < words       ? turned(data[k])
-                        : k == words    ? 0x80000000u
-                        : k == last     ? words << 5
-                        : k == last - 1 ? words >> 27
-                                        : 0u;
+                *each = k < words ? turned(data[k]) : k == words ? 0x80000000u : k == last ? words << 5 : 0u;
             } else {
                 const uint32_t a = each[-15], b = each[-2];
                 *each = each[-16] + (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + each[-7] +

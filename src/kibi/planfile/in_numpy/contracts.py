@@ -184,10 +184,8 @@ class _Evaluation:
         elif operation is Op.BELOW:
             _require(bool((np.abs(self.array.astype(np.float64)) < 2.0 ** data[0]).all()))
         elif operation is Op.TABLE_OUTPUTS:
-            first = self.pop()
-            for number in range(len(self.shape.groups) - self.shape.reads - self.shape.states):
-                _require(0 <= first + number < len(self.array))
-                self.group(int(self.array[first + number]), 1, OUTPUT)
+            for place in range(self.pop(), len(self.array)):
+                self.group(int(self.array[place]), 1, OUTPUT)
         elif operation is Op.TABLE_OUTPUT:
             # The rows that are there differ from step to step: the write itself is checked.
             self.next += 1

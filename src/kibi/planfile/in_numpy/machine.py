@@ -92,7 +92,7 @@ class Machine:
         pointer = _pointer(run, (port["memory"], port["place"]))
         if pointer is None:
             raise wrong(f"{role} {number} is nowhere")
-        return view(pointer, port["rows"] * port["row_bytes"], np.dtype(np.uint8))
+        return view(pointer, port["bytes"], np.dtype(np.uint8))
 
     def _follow(self, run: _Running, received: Sequence[Iterator[Bytes]] = ()) -> bool:
         """Follows the runs to their end; True if a node ended it early.
