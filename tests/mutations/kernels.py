@@ -82,8 +82,8 @@ _PORTABLE = (
     Mutation(
         "kernels.convolution-scales-by-the-first-channels",
         "kernels/portable/kibi_conv2d_s8.c",
-        "kibi_requantize_channels(output + channel, sums, count, p->multiplier + channel, p->shift + channel,",
-        "kibi_requantize_channels(output + channel, sums, count, p->multiplier + channel, p->shift,",
+        "KIBI_AT(int8_t, p, shift) + channel, p->output_zero_point",
+        "KIBI_AT(int8_t, p, shift), p->output_zero_point",
         "All channels are shifted as the first ones are.",
         (_SMALL, "-k", "drawn_models and CONV_2D and cortex-m3 and zig"),
     ),
@@ -106,8 +106,8 @@ _PORTABLE = (
     Mutation(
         "kernels.table-is-off-by-one",
         "kernels/portable/kibi_table_s8.c",
-        "params->table + 128;",
-        "params->table + 127;",
+        "KIBI_AT(int8_t, params, table) + 128;",
+        "KIBI_AT(int8_t, params, table) + 127;",
         "Each byte is read from the table one place too low.",
         (_HOST_C,),
     ),

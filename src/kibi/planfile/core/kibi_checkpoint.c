@@ -9,15 +9,10 @@
 #define FORMAT 2u
 #define DIGEST_BYTES 32u
 
-static const kibi_file_header *header_of(const kibi_model *model)
-{
-    return (const kibi_file_header *)(const void *)model->file;
-}
-
 /* What tells the checkpoints of a file from those of others: a part of its digest. */
 static uint32_t identity_of(const kibi_model *model)
 {
-    return *(const uint32_t *)(const void *)(model->file + header_of(model)->file_bytes - DIGEST_BYTES) ^ FORMAT;
+    return *(const uint32_t *)(const void *)(model->file + kibi_header_of(model)->file_bytes - DIGEST_BYTES) ^ FORMAT;
 }
 
 /* Whether a model can be saved. */
@@ -29,7 +24,7 @@ static kibi_status may_save(const kibi_model *model)
     }
     const kibi_file_node *const nodes = (const kibi_file_node *)(const void *)(model->file + model->graph->nodes);
     const int streams = (nodes->flags & KIBI_KIND_RECEIVES) != 0;
-    return streams || (KIBI_CORE_EXTERNALS && header_of(model)->external_count != 0) ? KIBI_ERROR_SEQUENCE : KIBI_OK;
+    return streams || (KIBI_CORE_EXTERNALS && kibi_header_of(model)->external_count != 0) ? KIBI_ERROR_SEQUENCE : KIBI_OK;
 }
 
 /* Writes or reads some bytes, and adds them to the sum; without slots counts them. */
@@ -50,7 +45,7 @@ static int move(const kibi_slots *slots, unsigned slot, kibi_slot_head *head, in
 static KIBI_NOINLINE int move_all(const kibi_model *model, const kibi_slots *slots, unsigned slot, kibi_slot_head *head,
                                   int is_written)
 {
-    const uint32_t state_bytes = KIBI_CORE_STATES ? header_of(model)->state_bytes : 0;
+    const uint32_t state_bytes = KIBI_CORE_STATES ? kibi_header_of(model)->state_bytes : 0;
     kibi_parts parts;
     int failed = 0;
     head->place = kibi_steps_done(model);
@@ -82,7 +77,7 @@ uint32_t kibi_model_checkpoint_bytes(const kibi_model *model)
 /* The most bytes that a checkpoint has after its head. */
 static uint32_t most_bytes(const kibi_model *model)
 {
-    return header_of(model)->arena_bytes + header_of(model)->state_bytes;
+    return kibi_header_of(model)->arena_bytes + kibi_header_of(model)->state_bytes;
 }
 
 static kibi_status checked(const kibi_model *model, const kibi_slots *slots)

@@ -83,9 +83,6 @@ kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t 
 /* Closes a model: every call but those that open one is refused. Nothing has to be freed. */
 void kibi_model_close(kibi_model *model);
 
-/* Whether bytes are a plan file for this core, as far as its header says. */
-int kibi_is_file(const void *file, size_t bytes);
-
 /* A kernel by its id; NULL where the table has none. */
 const kibi_kernel *kibi_kernel_of(const kibi_kernels *kernels, uint32_t id);
 

@@ -1,19 +1,16 @@
 /* Leases: the word that says whose the bytes of an arena are. */
 #include "kibi_lease.h"
 
-#define INPUT_BITS 16u
+#include "kibi_runs.h"
 
-static const kibi_file_header *header_of(const kibi_model *model)
-{
-    return (const kibi_file_header *)(const void *)model->file;
-}
+#define INPUT_BITS 16u
 
 /* Returns the bits in which the word differs from this model's number, and sets `*word` to the word's address. While the bytes are
  * this model's, these are the bits of the inputs that were handed over, and no others. The file's digest is part of the number: it
  * tells models apart that one struct held one after the other. */
 static KIBI_NOINLINE uint32_t differs(const kibi_model *model, uint32_t **word)
 {
-    const kibi_file_header *const header = header_of(model);
+    const kibi_file_header *const header = kibi_header_of(model);
     const uint32_t digest = *(const uint32_t *)(const void *)(model->file + header->file_bytes - 32u);
     *word = (uint32_t *)(void *)(model->arena - KIBI_LEAD_BYTES(header));
     return **word ^ (uint32_t)(uintptr_t)model * 2654435761u ^ digest; /* an odd factor spreads addresses over all bits */
@@ -23,7 +20,7 @@ static KIBI_NOINLINE uint32_t differs(const kibi_model *model, uint32_t **word)
  * bit of input `index`, or to 0 if the caller does not write it there. */
 static KIBI_NOINLINE uint32_t bits_of(const kibi_model *model, unsigned index, uint32_t *of_index)
 {
-    const kibi_file_header *const header = header_of(model);
+    const kibi_file_header *const header = kibi_header_of(model);
     const kibi_file_port *const ports = (const kibi_file_port *)(const void *)(model->file + header->ports);
     uint32_t every = 0;
     *of_index = 0;

@@ -5,11 +5,6 @@
 
 #include "kibi_runs.h"
 
-static const kibi_file_header *header_of(const kibi_model *model)
-{
-    return (const kibi_file_header *)(const void *)model->file;
-}
-
 /* Reads the run at a byte of the runs; returns at which byte the next one begins, 0 after the last one. */
 static KIBI_NOINLINE uint32_t read_run(const kibi_model *model, uint32_t at, kibi_run *run)
 {
@@ -130,12 +125,12 @@ static void touch_all(kibi_parts *parts, const kibi_model *model, const kibi_run
 
 void kibi_parts_of(kibi_parts *parts, const kibi_model *model, uint32_t steps)
 {
-    const kibi_file_port *port = (const kibi_file_port *)(const void *)(model->file + header_of(model)->ports);
+    const kibi_file_port *port = (const kibi_file_port *)kibi_at(model, kibi_header_of(model)->ports);
     uint32_t at = model->place.run, done = model->place.done, next;
     kibi_run run;
     parts->count = 1;
     parts->first[0] = 0;
-    parts->first[1] = header_of(model)->arena_bytes;
+    parts->first[1] = kibi_header_of(model)->arena_bytes;
     parts->use[0] = KIBI_UNTOUCHED;
     for (; (next = read_run(model, at, &run)) != 0; at = next, done = 0) {
         for (; done < run.count; ++done) {
@@ -143,9 +138,9 @@ void kibi_parts_of(kibi_parts *parts, const kibi_model *model, uint32_t steps)
             steps -= steps != 0;
         }
     }
-    const uint32_t inputs = header_of(model)->input_count;
+    const uint32_t inputs = kibi_header_of(model)->input_count;
     port += inputs;
-    for (uint32_t left = header_of(model)->port_count - inputs; left != 0; --left, ++port) { /* they are read in the end */
+    for (uint32_t left = kibi_header_of(model)->port_count - inputs; left != 0; --left, ++port) { /* they are read in the end */
         if (port->memory == KIBI_MEMORY_ARENA) {
             touch(parts, port->place, port->bytes, KIBI_TAKEN);
         }

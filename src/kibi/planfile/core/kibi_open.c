@@ -87,7 +87,8 @@ typedef struct {
     uint8_t scratch;  /* what the node's scratch holds afterwards: KEPT where the node is followed, else NOTHING_YET */
 } checked_step;
 
-/* Whether a step may use what it is given: its bytes are in their memories, what it reads was written before, its scratch is apart. */
+/* Whether a step may use what it is given: its bytes are in their memories, what it reads was written before, and its scratch is
+ * apart. */
 static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step *step)
 {
     const kibi_file_node *const node = step->run.node;
@@ -269,7 +270,8 @@ static KIBI_NOINLINE int node_is_right(const kibi_checker *c, uint32_t number)
     if (KIBI_CORE_STREAMS && is_model(c) && number < c->header->input_count && port->memory == KIBI_MEMORY_NULL) {
         return node->flags == KIBI_KIND_RECEIVES && pointers == 1u && node->output_count == 1u && port->row_bytes == groups->bytes;
     }
-    if (kernel == NULL || (KIBI_CORE_STREAMS && (node->flags & KIBI_KIND_RECEIVES) != 0) || !kibi_is_inside(c, node->params, kernel->words, 4) ||
+    if (kernel == NULL || (KIBI_CORE_STREAMS && (node->flags & KIBI_KIND_RECEIVES) != 0) ||
+        !kibi_is_inside(c, node->params, kernel->words, 4) ||
         (node->flags & kernel->kind) != kernel->kind ||
         (KIBI_CORE_ENDS_EARLY && (node->flags & KIBI_KIND_EXITS) != 0 &&
          (node->state_count == 0 || groups[reads].bytes < 4u || ((groups[reads].alignment - 1u) & 3u) != 3u)) ||
@@ -277,7 +279,8 @@ static KIBI_NOINLINE int node_is_right(const kibi_checker *c, uint32_t number)
         return 0;
     }
     const int runs_graphs = KIBI_CORE_GRAPHS && kernel->first_subgraph < kernel->words;
-    return pointers + (runs_graphs ? KIBI_GRAPH_SLOTS : 0u) <= c->header->most_slots && runs_graphs == ((node->flags & KIBI_KIND_CONTROLS) != 0) &&
+    return pointers + (runs_graphs ? KIBI_GRAPH_SLOTS : 0u) <= c->header->most_slots &&
+           runs_graphs == ((node->flags & KIBI_KIND_CONTROLS) != 0) &&
            kibi_contract_holds(c, node, c->contracts[kernel - c->kernels->kernels]) &&
            (!runs_graphs || graphs_are_right(c, node, kernel));
 }

@@ -5,6 +5,11 @@
 #include "kibi_core.h"
 #include "kibi_features.h"
 
+/* The most slots of a step that this core has room for: pointers to rows, outputs and states. */
+#ifndef KIBI_CORE_SLOTS
+#define KIBI_CORE_SLOTS 1024
+#endif
+
 /* The most graphs that a kernel runs, and slots for them: each has five pointers, and a pointer leads to it. */
 #define KIBI_MOST_BODIES 2u
 #define KIBI_GRAPH_SLOTS 12u
@@ -17,6 +22,26 @@
 #else
 #define KIBI_INLINE static inline
 #endif
+
+/* What ended a call of kibi_run_model: all is done, an operator waits for further inferences, a loop has taken too many turns, the
+ * steps were used up, or a row of an input must come next. */
+enum {
+    KIBI_ENDED_DONE = 0,
+    KIBI_ENDED_WAITS = 1,
+    KIBI_ENDED_AT_LIMIT = 2,
+    KIBI_ENDED_PAUSED = 3,
+    KIBI_ENDED_NEEDS_ROW = 4
+};
+
+KIBI_INLINE const void *kibi_at(const kibi_model *model, uint32_t offset)
+{
+    return model->file + offset;
+}
+
+KIBI_INLINE const kibi_file_header *kibi_header_of(const kibi_model *model)
+{
+    return (const kibi_file_header *)(const void *)model->file;
+}
 
 /* A run: some steps of a node. */
 typedef struct {
@@ -72,15 +97,22 @@ KIBI_INLINE uint32_t kibi_entry(const uint8_t *file, const kibi_file_graph *grap
 }
 
 /* How far a pointer of a run with several steps has moved after so many of them: modulo 2^32. */
-KIBI_INLINE uint32_t kibi_moved(const uint8_t *file, const kibi_file_graph *graph, const kibi_run *run, uint32_t index, uint32_t steps)
+KIBI_INLINE uint32_t kibi_moved(const uint8_t *file, const kibi_file_graph *graph, const kibi_run *run, uint32_t index,
+                                uint32_t steps)
 {
     const uint32_t number = kibi_entry(file, graph, run->entries, run->node->pointers + index);
     const int32_t distance = !KIBI_CORE_WIDE || KIBI_WIDTH(graph) != 4u ? (int16_t)number : (int32_t)number;
     return (uint32_t)distance * steps;
 }
 
-/* Bytes of one of the memories: kibi_core.c. NULL for a null pointer. */
+/* Goes on with an inference, given a row or NULL, for up to so many steps: kibi_run.c. */
+int kibi_run_model(kibi_model *model, const void *row, uint32_t steps);
+
+/* Bytes of one of the memories: kibi_run.c. NULL for a null pointer. */
 uint8_t *kibi_bytes_at(const kibi_model *model, uint32_t memory, uint32_t offset);
+
+/* Whether bytes are a plan file for this core, as far as its header says: kibi_core.c. */
+int kibi_is_file(const void *file, size_t bytes);
 
 /* Whether a model has all its memory: kibi_core.c. */
 kibi_status kibi_ready(const kibi_model *model);

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Whether a digest, 32 bytes, is that of so many words: files have whole words. */
+/* Whether a digest, 32 bytes, is that of so many words, fewer than 2^27: files have whole words. */
 int kibi_sha256_is(const uint32_t digest[8], const uint32_t *data, uint32_t words);
 
 #endif
