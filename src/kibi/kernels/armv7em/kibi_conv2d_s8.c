@@ -38,17 +38,16 @@ static KIBI_NOINLINE int32_t find_columns(task *t, int32_t k)
             end = edge < end ? edge : end;
         }
     }
-    t->columns[0] = KIBI_AT(int8_t, p, padding); /* the columns are not listed now */
-    t->at.rows = is_inside ? t->rows : t->columns;
+    t->at.rows = is_inside ? t->rows : NULL;
     t->at.offset = is_inside ? column * p->input_channels + t->first : 0;
     t->at.count = (end - k) * t->depth;
     return end;
 }
 
-/* A piece of the first window. */
+/* A piece of the first window; outside of the input, padding. */
 static inline const int8_t *piece_of(const task *t, int32_t number)
 {
-    return t->at.rows[t->at.rows == t->columns ? 0 : number] + t->at.offset;
+    return t->at.rows != NULL ? t->at.rows[number] + t->at.offset : KIBI_AT(int8_t, t->params, padding);
 }
 
 /* Copies elements: shorter than to call memcpy, which is large. */

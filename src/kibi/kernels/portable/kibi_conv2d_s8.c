@@ -18,7 +18,6 @@ typedef struct {
     int32_t end;
     int32_t start;
     kibi_dot_2x2_s8_inputs inputs; /* the windows, where they are in pieces of the same size */
-    const int8_t *outside;         /* what is read where there is no input */
 } task;
 
 /* Finds the columns that can be read as one from kernel column `k` on: neighbours inside the input, or outside. Sets rows,
@@ -36,17 +35,16 @@ static KIBI_NOINLINE int32_t find_columns(task *t, int32_t k)
             end = edge < end ? edge : end;
         }
     }
-    t->outside = KIBI_AT(int8_t, p, padding);
-    t->inputs.rows = is_inside ? t->rows : &t->outside;
+    t->inputs.rows = is_inside ? t->rows : NULL;
     t->inputs.offset = is_inside ? column * p->input_channels + t->first : 0;
     t->inputs.count = (end - k) * t->depth;
     return end;
 }
 
-/* A piece of the first input. */
+/* A piece of the first input; outside of it, padding. */
 static inline const int8_t *piece_of(const task *t, int32_t number)
 {
-    return t->inputs.rows[t->inputs.rows == &t->outside ? 0 : number] + t->inputs.offset;
+    return t->inputs.rows != NULL ? t->inputs.rows[number] + t->inputs.offset : KIBI_AT(int8_t, t->params, padding);
 }
 
 /* Copies the window. */
