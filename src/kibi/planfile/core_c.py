@@ -1,12 +1,13 @@
 """The core as a library of C: the texts that run plan files, a table of kernels, and the kernels."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from kibi.kernels import closure, find, header_of, kernels_called
-from kibi.kernels.params import PARAMS
+from kibi.kernels.params import PARAMS, Params
 from kibi.kernels.params.c_text import struct_text
 from kibi.kernels.params.contract_operations import TAKES_NULLS, Op, depth, operations
 from kibi.planfile.contracts import NEVER_KEPT, contract_of, kernel_parameters, kind_of
@@ -95,10 +96,17 @@ def _with_offsets(text: CCode, called: frozenset[str]) -> CCode:
 
     Kernels that others call get their parameters from these, with pointers.
     """
-    for kind in dict.fromkeys(PARAMS.values()):
-        if called.isdisjoint(kind.kernels):
-            text = text.replaced(struct_text(kind), struct_text(kind, in_file=True))
+    for kind, struct, in_file in _structs():
+        if kind.struct in text.text and called.isdisjoint(kind.kernels):
+            text = text.replaced(struct, in_file)
     return text
+
+
+@cache
+def _structs() -> tuple[tuple[type[Params], CCode, CCode], ...]:
+    """Each struct of parameters with its definition in headers, and the one for parameters in a file."""
+    kinds = dict.fromkeys(PARAMS.values())
+    return tuple((kind, struct_text(kind), struct_text(kind, in_file=True)) for kind in kinds)
 
 
 def _shared_header(header: CCode, without: frozenset[str]) -> CCode:
