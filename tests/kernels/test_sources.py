@@ -108,8 +108,8 @@ def test_kernel_header_states_its_contract(kernel: str) -> None:
     text = header.read_text()
     first = r"(\w+ \*output|void \*const \*outputs)"
     operands = rf"{first}, const \w+ \*const \*rows,\s+const {struct} \*params,\s+void \*scratch"
-    behind = r"(,\s+int32_t step)?(,\s+void \*const \*states)?(,\s+const kibi_subgraph \*const \*bodies)?"
-    found = re.search(rf"void {kernel}\({operands}{behind}\);", text)
+    optional = r"(,\s+int32_t step)?(,\s+void \*const \*states)?(,\s+const kibi_subgraph \*const \*bodies)?"
+    found = re.search(rf"void {kernel}\({operands}{optional}\);", text)
     assert found
     comment = next(
         each

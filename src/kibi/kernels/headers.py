@@ -35,8 +35,8 @@ def struct_fields(
         path = find(header_of(kernel), kernel_sets, folders)
     except InternalError:
         raise InputError(
-            f"an operator of the model needs {f'the C kernel {kernel}' if kernel else 'a C kernel'}, and there is none: it runs "
-            "in Python alone. Write its .c and .h files, and register the operator with kernels=<their folder>."
+            f"an operator of the model needs {f'the C kernel {kernel}' if kernel else 'a C kernel'}, but no file defines "
+            "it: it runs in Python alone. Write its .c and .h files, and register the operator with kernels=<their folder>."
         ) from None
     declaring = path.read_text(encoding="utf-8")
     beside = (path.parent / name for name in INCLUDE.findall(declaring))

@@ -16,7 +16,7 @@ from kibi.planfile.records import (
     MAGIC,
     MANY,
     RECORDS,
-    TABLE_NUMBERS,
+    TABLE_BYTES,
     VERSION,
     Bytes,
     Kind,
@@ -114,7 +114,7 @@ def _shared_header(header: CCode, without: frozenset[str]) -> CCode:
     head, guard = header.divided("\n#endif\n")
     moves = code(
         """\
-/* Kernels find their parameters in the plan file, and there is said how far constants are from them. */
+/* Kernels read their parameters in the plan file: it stores each pointer as the distance from them to the constants. */
 #undef KIBI_AT
 #undef KIBI_AT_IN_ASSEMBLY
 #define KIBI_AT_POINTER(type, params, field) (1 ? (params)->field : (const type *)NULL)
@@ -173,7 +173,7 @@ $records
         magic=hexadecimal(MAGIC),
         version=VERSION,
         many=MANY,
-        table=2 * TABLE_NUMBERS,
+        table=TABLE_BYTES,
         numbers=lines([*numbers, *types]),
         records=code("\n").join(_struct(each) for each in RECORDS),
     )

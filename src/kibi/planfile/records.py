@@ -159,6 +159,8 @@ MANY = 1
 """In the first number of a run: it has several steps, and says how many. The other bits are its node."""
 TABLE_NUMBERS = 256
 """16-bit numbers before the runs of a graph whose runs have bytes: each byte that is an entry or a distance names one of them."""
+TABLE_BYTES = 2 * TABLE_NUMBERS
+"""Bytes of these numbers."""
 
 
 def _fields(*rows: tuple[str, str, str]) -> tuple[RecordField, ...]:
@@ -233,7 +235,7 @@ NODE = Record(
         (
             "params",
             "u32",
-            "offset of the parameter struct; a pointer in it says how many bytes behind the struct the constants are",
+            "offset of the parameter struct; it stores each pointer as the distance in bytes from the struct to the constants",
         ),
         ("groups", "u32", "offset of the group records of its inputs, then of its states, then of its outputs"),
         ("kernel_id", "u32", "the id of its kernel"),

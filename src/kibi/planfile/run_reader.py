@@ -7,10 +7,8 @@ import numpy as np
 
 from kibi.errors import PlanError
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import MANY, TABLE_NUMBERS, Kind
+from kibi.planfile.records import MANY, TABLE_BYTES, TABLE_NUMBERS, Kind
 from kibi.planfile.runs import WIDTHS
-
-_TABLE_BYTES = 2 * TABLE_NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ def runs_of(file: PlanFile, graph: Mapping[str, int], nodes: Sequence[Mapping[st
         PlanError: they are not inside the file, or name a node that there is not, or end in the middle of a run.
     """
     begin, size, width = graph["runs"], graph["runs_end"] - graph["runs"], graph["width"]
-    if size <= 0 or begin % 2 or width not in WIDTHS or (width == 1 and begin < _TABLE_BYTES):
+    if size <= 0 or begin % 2 or width not in WIDTHS or (width == 1 and begin < TABLE_BYTES):
         raise PlanError("the plan file is wrong: a graph has no runs. Make it again with `kibi compile --format plan`.")
     data = file.part(begin, size)
     unit = min(width, 2)
@@ -77,7 +75,7 @@ def runs_of(file: PlanFile, graph: Mapping[str, int], nodes: Sequence[Mapping[st
 
 def _table(file: PlanFile, begin: int) -> Sequence[int]:
     """The numbers before the runs, which their bytes name."""
-    return list(map(int, np.frombuffer(file.data, "<u2", TABLE_NUMBERS, begin - _TABLE_BYTES)))
+    return list(map(int, np.frombuffer(file.data, "<u2", TABLE_NUMBERS, begin - TABLE_BYTES)))
 
 
 def _numbers(data: bytes, place: int, count: int, size: int) -> list[int]:

@@ -153,11 +153,11 @@ def graph_runs(b: EmitContext, pointers: Pointers, kinds: Sequence[Kind], least_
     Raises:
         InternalError: 32-bit entries do not suffice.
     """
-    for width in WIDTHS:
+    for width in (each for each in WIDTHS if each >= least_width):
         writer = _Writer(pointers, kinds, b.plan.arena_bytes, width)
         for run in b.plan.runs:
             writer.add(run)
-        if width >= least_width and writer.suffices:
+        if writer.suffices:
             table, data = writer.encoded()
             return GraphRuns(table, data, tuple(writer.places), width)
     raise InternalError("a graph has runs that no file can hold")

@@ -25,7 +25,7 @@ from kibi.planfile.records import (
     NODE,
     PLACE,
     PORT,
-    TABLE_NUMBERS,
+    TABLE_BYTES,
     VARIABLE,
     VERSION,
     Kind,
@@ -41,7 +41,6 @@ _WORD = np.dtype("<u4")
 _MOST_16 = 0xFFFF
 _MOST_NODES = 0x7FFF
 _MOST_STEPS = 0x7FFF
-_TABLE_BYTES = 2 * TABLE_NUMBERS
 _PARTS = {2: HALVES, 4: WIDE}
 """What a core needs for runs with such entries."""
 _GRAPH_SLOTS = 12
@@ -260,7 +259,7 @@ class _Writer:
         """Stores the runs after their table, whose unused beginning is over other bytes of the file; returns their offset."""
         data = self.blob.data
         if runs.table:
-            data += bytes(max(0, _TABLE_BYTES - len(runs.table) - len(data)))
+            data += bytes(max(0, TABLE_BYTES - len(runs.table) - len(data)))
         return self.blob.add(runs.table + runs.data, 2) + len(runs.table)
 
     def _places(self, runs: GraphRuns) -> int:

@@ -43,7 +43,7 @@ def test_flexbuffers_are_read_as_they_were_written(value: object) -> None:
 
 
 def test_fixed_and_indirect_values_are_read() -> None:
-    """Tuples of fixed length and numbers behind an offset, which some writers prefer."""
+    """Some writers store tuples of a fixed length, and numbers at an offset."""
     builder = flexbuffers.Builder()
     with builder.Map():
         builder.Key("three")

@@ -38,7 +38,8 @@ class Stack:
         made: the bytes so far.
         texts: the expressions whose values are on the stack, the top last.
         arrays: the elements of each array that was written, as text.
-        selected: the last array, and how many elements of it; empty if there is none.
+        selected: the name of the array that operations read now, and how many of its elements were asked for; two empty texts
+            before the first array.
         limited: the parameters with a least value, from which 1 can be taken away.
         parts: how often each expression was computed, and
         sizes: the bytes that it took.
@@ -95,7 +96,7 @@ class Stack:
         found = next((each for each in self.kind.fields if each.name == name), None)
         word = self.offset(name) // 4
         if found is None or word >= 64:
-            raise InternalError(f"{self.kind.__name__} has no array {name}, or too far behind")
+            raise InternalError(f"{self.kind.__name__} has no array {name}, or one whose pointer comes after 64 words")
         size = 1 if found.dtype is None else found.dtype.size_bytes
         return word | (size.bit_length() - 1) << 6
 

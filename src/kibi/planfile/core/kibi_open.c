@@ -191,7 +191,7 @@ static int runs_are_right(const kibi_checker *c, const kibi_file_node *followed)
         if (head / 2u >= graph->node_count) {
             return 0;
         }
-        step.run = kibi_read_run(c->file, graph, at_run); /* looks at three numbers at most: the digest is behind the last run */
+        step.run = kibi_read_run(c->file, graph, at_run); /* reads at most three numbers; the digest follows the last run */
         step.scratch = step.run.node == followed ? KEPT : NOTHING_YET;
         if (step.run.next > end || step.run.count == 0 ||
             step.run.first + step.run.count > step.run.node->steps ||

@@ -111,7 +111,7 @@ int kibi_run_model(kibi_model *model, const void *row, uint32_t steps);
 /* Bytes of one of the memories: kibi_run.c. NULL for a null pointer. */
 uint8_t *kibi_bytes_at(const kibi_model *model, uint32_t memory, uint32_t offset);
 
-/* Whether bytes are a plan file for this core, as far as its header says: kibi_core.c. */
+/* Returns 1 if the header describes a plan file that this core can read, else 0: kibi_core.c. */
 int kibi_is_file(const void *file, size_t bytes);
 
 /* Whether a model has all its memory: kibi_core.c. */
