@@ -3,17 +3,20 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 import kibi
 from kibi import demo
 from kibi.codegen.emit_context import EmitContext
+from kibi.dtypes import DType
 from kibi.engines.core import CoreEngine
+from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.planfile.in_numpy.program import programs_of
 from kibi.planfile.kernel_ids import HALVES, WIDE
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import GRAPH, NODE, Memory
+from kibi.planfile.records import GRAPH, NODE, PLACE, Memory
 from kibi.planfile.run_reader import FileRun, runs_of
 from kibi.planfile.runs import WIDTHS, Place, Pointers
 from kibi.planfile.writer import plan_file
@@ -25,6 +28,7 @@ from tests.ops.convolutions import Geometry, convolution
 from tests.support.amount import amount
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
+from tests.support.tflite_builder import ModelBuilder
 
 
 def _file(graph: Graph, width: int, **wish: object) -> tuple[PlannedModel, PlanFile]:
@@ -94,3 +98,21 @@ def test_runs_of_bytes_have_at_most_255_steps() -> None:
     graph = graph_of(convolution(Geometry(2, 2, kernel=(1, 1), size=(600, 2))))
     steps = {width: [each.steps for each in _runs(_file(graph, width, granularity="tensor")[1])] for width in WIDTHS}
     assert steps == {1: [255, 255, 90], 2: [600], 4: [600]}
+
+
+def test_rows_outside_with_the_same_value_are_stored_once() -> None:
+    """The longest one stands for all: in a network of many convolutions others would take kilobytes."""
+    builder = ModelBuilder()
+    tensor = builder.input([1, 8, 6, 1], DType.S8, 0.05, 0)
+    for depth, channels in ((1, 5), (5, 2), (2, 3)):
+        filters = builder.constant(np.full((channels, 3, 3, depth), 3, np.int8), 0.004, 0)
+        output = builder.tensor([1, 8, 6, channels], DType.S8, 0.06, 0)
+        builder.operator("CONV_2D", [tensor, filters], [output], {"padding": "SAME", "stride_h": 1, "stride_w": 1})
+        tensor = output
+    planned, file = _file(parse_tflite(builder.finish([tensor]), "convolutions.tflite"), 1)
+    ((_, elements),) = EmitContext(planned, target("cortex-m4")).fills.items()
+    record = file.record(GRAPH, file.header["graphs"])
+    places = [file.record(PLACE, record["places"] + k * PLACE.size_bytes) for k in range(record["place_count"])]
+    (byte,) = [each["offset"] for each in places if each["memory"] == Memory.FILE]
+    assert elements == 30
+    assert not any(file.data[byte : byte + elements])

@@ -218,15 +218,16 @@ class _Writer:
         return self.blob.text(text) if self.with_names and text else 0
 
     def _pointers(self, b: EmitContext) -> Pointers:
-        """Stores the constants that steps read, and the rows that replace those outside of inputs."""
+        """Stores the constants that steps read, and the rows that replace those outside of inputs: the longest of each value."""
         constants, fillers = dict[int, int](), dict[tuple[int, int], int]()
         for node, view in enumerate(b.graph.views):
             for number, (tensor, access) in enumerate(zip(view.row_tensors, b.accesses[node], strict=True)):
                 if tensor.is_constant and tensor.data is not None and tensor.index not in constants:
                     constants[tensor.index] = self.blob.array(tensor.data)
                 if access.fill is not None and not access.stays_inside:
-                    elements = tensor.type.row_elements // access.parts
-                    fillers[node, number] = self.blob.array(np.full(elements, access.fill, tensor.type.dtype.numpy))
+                    dtype = tensor.type.dtype
+                    longest = b.fills[dtype.c, access.fill]
+                    fillers[node, number] = self.blob.array(np.full(longest, access.fill, dtype.numpy))
         for index in (*b.graph.inputs, *b.graph.outputs):
             tensor = b.graph.tensors[index]
             if tensor.is_constant and tensor.data is not None and index not in constants:
