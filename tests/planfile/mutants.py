@@ -14,6 +14,7 @@ from kibi.kernels.params import PARAMS
 from kibi.kernels.params.layout import Layout
 from kibi.planfile.kernel_ids import kernel_id
 from kibi.planfile.reader import PlanFile
+from kibi.planfile.record import Record
 from kibi.planfile.records import (
     DIGEST_BYTES,
     GRAPH,
@@ -24,7 +25,6 @@ from kibi.planfile.records import (
     PORT,
     TABLE_NUMBERS,
     VARIABLE,
-    Record,
 )
 from kibi.targets import target
 from kibi.toolchain.build import build_program

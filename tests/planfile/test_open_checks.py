@@ -11,6 +11,7 @@ from kibi import demo
 from kibi.engines.core import CoreEngine
 from kibi.errors import PlanError
 from kibi.planfile.reader import PlanFile
+from kibi.planfile.record import Record
 from kibi.planfile.records import (
     DIGEST_BYTES,
     GRAPH,
@@ -23,7 +24,6 @@ from kibi.planfile.records import (
     Bytes,
     Kind,
     Memory,
-    Record,
 )
 from kibi.planfile.run_reader import FileRun, runs_of
 from kibi.planfile.runs import WIDTHS

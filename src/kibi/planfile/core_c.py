@@ -12,6 +12,15 @@ from kibi.kernels.params.c_text import struct_text
 from kibi.kernels.params.contract_operations import TAKES_NULLS, Op, depth, operations
 from kibi.planfile.contracts import NEVER_KEPT, contract_of, kernel_parameters, kind_of
 from kibi.planfile.kernel_ids import CORE_PARTS, ParamsForm, kernel_id, part_id, parts_of
+from kibi.planfile.package_records import (
+    PACKAGE,
+    PACKAGE_MAGIC,
+    PACKAGE_VERSION,
+    SIGNATURE_BYTES,
+    Payload,
+    Signature,
+)
+from kibi.planfile.record import Record
 from kibi.planfile.records import (
     MAGIC,
     MANY,
@@ -21,7 +30,6 @@ from kibi.planfile.records import (
     Bytes,
     Kind,
     Memory,
-    Record,
 )
 from kibi.planfile.types import TYPES
 from kibi.targets import Target
@@ -75,6 +83,7 @@ def core_texts(
     texts = {FileName(path.name): file_text(path) for path in sorted(CORE.glob("kibi_*.[ch]"))}
     texts[FileName("kibi_features.h")] = _features(names, without)
     texts[FileName("kibi_plan_file.h")] = records_header()
+    texts[FileName("kibi_package.h")] = package_header()
     texts[FileName("kibi_kernels.h")] = _TABLE_HEADER
     called = kernels_called(names, target.kernel_sets)
     texts[FileName("kibi_kernels.c")] = _table(names, without, called)
@@ -179,12 +188,43 @@ $records
     )
 
 
+def package_header() -> CCode:
+    """Returns the header with the record of an update package."""
+    numbers = [
+        code("#define KIBI_${what}_$name ${value}u\n", what=word(what), name=word(each.name), value=each.value)
+        for what, enum in (("PAYLOAD", Payload), ("SIGNATURE", Signature))
+        for each in enum
+    ]
+    return code(
+        """\
+/* The record of an update package, as it is in memory: numbers are little-endian. */
+#ifndef KIBI_PACKAGE_H
+#define KIBI_PACKAGE_H
+
+#include <stdint.h>
+
+#define KIBI_PACKAGE_MAGIC $magic
+#define KIBI_PACKAGE_VERSION ${version}u
+#define KIBI_SIGNATURE_BYTES ${signature}u
+$numbers
+$record
+#endif
+""",
+        magic=hexadecimal(PACKAGE_MAGIC),
+        version=PACKAGE_VERSION,
+        signature=SIGNATURE_BYTES,
+        numbers=lines(numbers),
+        record=_struct(PACKAGE),
+    )
+
+
 def _struct(record: Record) -> CCode:
     fields = (
         code(
-            "    $kind $name; $about",
+            "    $kind $name$elements; $about",
             kind=type_name(each.c_type),
             name=word(each.name),
+            elements=code("") if each.elements is None else code("[$count]", count=each.elements),
             about=comment(each.meaning),
         )
         for each in record.fields

@@ -12,6 +12,7 @@ from kibi.dtypes import Array, DType
 from kibi.errors import InputError, PlanError
 from kibi.kernels.params import PARAMS
 from kibi.planfile.kernel_ids import kernel_id, part_id, parts_of
+from kibi.planfile.record import Record
 from kibi.planfile.records import (
     DIGEST_BYTES,
     EXTERNAL,
@@ -23,7 +24,6 @@ from kibi.planfile.records import (
     VERSION,
     Kind,
     Memory,
-    Record,
 )
 from kibi.planfile.types import TYPES
 

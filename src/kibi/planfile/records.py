@@ -4,12 +4,9 @@ Numbers are little-endian, and each begins at a multiple of its size. A field th
 start of the file; what it points to begins at a multiple of 4, unless its elements are larger.
 """
 
-import struct
-from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 
-from kibi.errors import InternalError
+from kibi.planfile.record import Record, fields
 
 MAGIC = 0x4942494B
 """The first four bytes, `KIBI`."""
@@ -17,103 +14,6 @@ VERSION = 2
 """Of the records below. A core refuses every other one."""
 DIGEST_BYTES = 32
 """Of the SHA-256 at the end of a file, of all bytes before it."""
-
-_FORMATS = {"u8": "B", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "f32": "f"}
-_C_TYPES = {
-    "u8": "uint8_t",
-    "u16": "uint16_t",
-    "i16": "int16_t",
-    "u32": "uint32_t",
-    "i32": "int32_t",
-    "f32": "float",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class RecordField:
-    """A field of a record.
-
-    Attributes:
-        name: in C and in Python.
-        type: `u8`, `u16`, `i16`, `u32`, `i32` or `f32`.
-        meaning: what it says, with unit and range.
-    """
-
-    name: str
-    type: str
-    meaning: str
-
-    @property
-    def size_bytes(self) -> int:
-        """Its size, which is its alignment, too."""
-        return struct.calcsize(_FORMATS[self.type])
-
-    @property
-    def c_type(self) -> str:
-        """Its type in C."""
-        return _C_TYPES[self.type]
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A record: fields one after another, without gaps.
-
-    Attributes:
-        name: in C, with `kibi_file_` before it.
-        about: what it describes.
-        fields: in order.
-    """
-
-    name: str
-    about: str
-    fields: tuple[RecordField, ...]
-
-    def __post_init__(self) -> None:
-        """Checks that no compiler leaves a gap.
-
-        Raises:
-            InternalError: a field does not begin at a multiple of its size.
-        """
-        end = 0
-        for each in self.fields:
-            if end % each.size_bytes:
-                raise InternalError(f"{self.name}.{each.name} begins at {end}, no multiple of its size")
-            end += each.size_bytes
-        if end % max(each.size_bytes for each in self.fields):
-            raise InternalError(f"{self.name} has {end} bytes, no multiple of its alignment")
-
-    @property
-    def offsets(self) -> Mapping[str, int]:
-        """The offset of each field, in bytes from the record's start."""
-        places, end = {}, 0
-        for each in self.fields:
-            places[each.name] = end
-            end += each.size_bytes
-        return places
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of the record."""
-        return sum(each.size_bytes for each in self.fields)
-
-    def packed(self, **values: float) -> bytes:
-        """Returns the bytes of a record with these values.
-
-        Raises:
-            InternalError: a field has no value or an unknown name, or a number does not fit.
-        """
-        names = [each.name for each in self.fields]
-        if values.keys() != set(names):
-            raise InternalError(f"{self.name} has other fields: {', '.join(sorted(values.keys() ^ set(names)))}")
-        try:
-            return struct.pack("<" + "".join(_FORMATS[each.type] for each in self.fields), *map(values.get, names))
-        except struct.error as error:
-            raise InternalError(f"{self.name}: {error}") from None
-
-    def read(self, data: bytes | memoryview, offset: int) -> dict[str, int | float]:
-        """Returns the values of the record at an offset; the caller has checked that it is inside the data."""
-        values = struct.unpack_from("<" + "".join(_FORMATS[each.type] for each in self.fields), data, offset)
-        return dict(zip((each.name for each in self.fields), values, strict=True))
 
 
 class Memory(IntEnum):
@@ -163,14 +63,10 @@ TABLE_BYTES = 2 * TABLE_NUMBERS
 """Bytes of these numbers."""
 
 
-def _fields(*rows: tuple[str, str, str]) -> tuple[RecordField, ...]:
-    return tuple(RecordField(*row) for row in rows)
-
-
 HEADER = Record(
     "header",
     "The first record: how large everything is, and where the rest begins.",
-    _fields(
+    fields(
         ("magic", "u32", "`KIBI`: 0x4942494B"),
         ("version", "u16", "of the format: 2. A core refuses every other one"),
         ("required", "u16", "features that a core must know, as bits: 0. A core refuses a bit that it does not know"),
@@ -208,7 +104,7 @@ HEADER = Record(
 GRAPH = Record(
     "graph",
     "A graph: the model, or one that an operator runs.",
-    _fields(
+    fields(
         ("nodes", "u32", "offset of the node records"),
         ("runs", "u32", "offset of the runs: a multiple of 2, at least 512 where `width` is 1; see above"),
         ("runs_end", "u32", "offset of the first byte after them"),
@@ -231,7 +127,7 @@ GRAPH = Record(
 NODE = Record(
     "node",
     "A node: a kernel, its parameters, and what each of its steps is given.",
-    _fields(
+    fields(
         (
             "params",
             "u32",
@@ -259,7 +155,7 @@ NODE = Record(
 GROUP = Record(
     "group",
     "The pointers of a step to one input, state or output.",
-    _fields(
+    fields(
         ("bytes", "u32", "that may be used at each of them"),
         ("count", "u16", "of pointers; 1 of a state or an output"),
         ("alignment", "u8", "of each of them: a power of two, at least 1"),
@@ -270,7 +166,7 @@ GROUP = Record(
 PLACE = Record(
     "place",
     "Bytes that a step is given and that are not in the arena; or a null pointer.",
-    _fields(
+    fields(
         ("offset", "u32", "of the first byte in its memory"),
         ("memory", "u32", "1 state, 2 this file, 3 and more: external buffer 0 and more; 255: a null pointer"),
     ),
@@ -279,7 +175,7 @@ PLACE = Record(
 PORT = Record(
     "port",
     "An input or an output of the model.",
-    _fields(
+    fields(
         ("place", "u32", "the byte of its memory at which it begins; of an input that arrives by the row 0"),
         ("row_bytes", "u32", "of one row"),
         ("bytes", "u32", "of all rows, one after another"),
@@ -301,7 +197,7 @@ PORT = Record(
 VARIABLE = Record(
     "variable",
     "A variable, which keeps its elements from one inference to the next.",
-    _fields(
+    fields(
         ("place", "u32", "byte of the state at which it begins: a multiple of 8"),
         ("bytes", "u32", "of it"),
         ("initial", "u32", "offset of its first bytes; 0: all of them are `fill`"),
@@ -313,7 +209,7 @@ VARIABLE = Record(
 EXTERNAL = Record(
     "external",
     "A buffer that the caller owns: an input, an output, or another tensor.",
-    _fields(
+    fields(
         ("bytes", "u32", "of it"),
         ("alignment", "u32", "of its first byte"),
     ),

@@ -15,6 +15,7 @@ from kibi.kernels.params.layout import packed
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.planfile.contracts import kind_of
 from kibi.planfile.kernel_ids import EXTERNALS, HALVES, STATES, STREAMS, WIDE, kernel_id, part_id
+from kibi.planfile.record import Record
 from kibi.planfile.records import (
     DIGEST_BYTES,
     EXTERNAL,
@@ -30,7 +31,6 @@ from kibi.planfile.records import (
     VERSION,
     Kind,
     Memory,
-    Record,
 )
 from kibi.planfile.runs import GraphRuns, Group, Pointers, graph_runs
 from kibi.planfile.types import TYPES

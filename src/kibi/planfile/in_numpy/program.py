@@ -11,7 +11,8 @@ from kibi.kernels.params.layout import Layout
 from kibi.planfile.in_numpy.contracts import Group, Shape, holds
 from kibi.planfile.kernel_ids import kernel_id
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import GRAPH, GROUP, NODE, PLACE, PORT, VARIABLE, Kind, Memory, Record
+from kibi.planfile.record import Record
+from kibi.planfile.records import GRAPH, GROUP, NODE, PLACE, PORT, VARIABLE, Kind, Memory
 from kibi.planfile.run_reader import FileRun, runs_of
 
 Place = tuple[int, int]
