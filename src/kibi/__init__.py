@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kibi.codegen import Library
     from kibi.eager_files import compile_eager
     from kibi.ir import Graph
-    from kibi.plan_files import compile_core, compile_plan, measure_plan, open_plan
+    from kibi.plan_files import compile_core, compile_like, compile_plan, measure_plan, open_plan
     from kibi.planner.plan import Plan
     from kibi.runtime import Interpreter
 
@@ -39,6 +39,7 @@ __all__ = [
     "compile",
     "compile_core",
     "compile_eager",
+    "compile_like",
     "compile_plan",
     "embed",
     "load",
@@ -61,7 +62,7 @@ _LATE = {
     "compile_eager": "kibi.eager_files",
     "Plan": "kibi.planner.plan",
     **dict.fromkeys(_FUNCTIONS, "kibi.api"),
-    **dict.fromkeys(("compile_core", "compile_plan", "measure_plan", "open_plan"), "kibi.plan_files"),
+    **dict.fromkeys(("compile_core", "compile_like", "compile_plan", "measure_plan", "open_plan"), "kibi.plan_files"),
 }
 """Names that are imported on first use, each with its module. So `import kibi` stays quick, and the command line can be interrupted
 from its first moment on."""

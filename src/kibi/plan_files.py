@@ -14,7 +14,10 @@ from kibi.targets import target as target_named
 if TYPE_CHECKING:
     from kibi.engines.core import CoreEngine
     from kibi.engines.plan_numpy import NumpyPlanEngine
+    from kibi.passes import Simplified
     from kibi.planfile.core_library import Core
+    from kibi.planfile.layout import Layout
+    from kibi.planfile.like import LikeFile
     from kibi.planfile.reader import PlanFile
     from kibi.planner.plan import Plan
     from kibi.reports.measurement import Measurement
@@ -31,6 +34,7 @@ def compile_plan(
     target: str | Target | None = None,
     core: "Core | None" = None,
     names: bool = True,
+    simplified: "Simplified | None" = None,
 ) -> "PlanFile":
     """Makes a plan file: a model as data, which a core in C runs in place.
 
@@ -42,6 +46,8 @@ def compile_plan(
         core: the core that will run the file, from `compile_core` or `kibi.planfile.core_library.load_core`; None: any that has
             the kernels.
         names: False leaves out the names of the model, its inputs and outputs.
+        simplified: what `kibi.passes.simplify` made of the loaded model, whose graph is `model`: then a layout is written beside
+            the file, from which `compile_like` makes later versions.
 
     Returns:
         The file.
@@ -49,13 +55,14 @@ def compile_plan(
     Raises:
         PlanError: the plan is not right for the model.
         TargetError: no such target, the plan has several regions, or the core is for another one or lacks kernels.
-        InputError: the model has an operator of yours, whose kernel no core has.
+        InputError: the model has an operator of yours, whose kernel no core has; or `simplified` is of another graph.
         OutputError: the file cannot be written.
     """
-    from kibi.files import check_path, write_file  # noqa: PLC0415 - see kibi.api
+    from kibi.files import check_path  # noqa: PLC0415 - see kibi.api
     from kibi.planfile.fitting import check_kernels, check_parts, fitted  # noqa: PLC0415
+    from kibi.planfile.like import layout_of  # noqa: PLC0415
     from kibi.planfile.reader import PlanFile  # noqa: PLC0415
-    from kibi.planfile.writer import plan_file  # noqa: PLC0415
+    from kibi.planfile.writer import written_file  # noqa: PLC0415
     from kibi.planner import Granularity, validate  # noqa: PLC0415
     from kibi.planner import plan as make  # noqa: PLC0415
 
@@ -67,12 +74,70 @@ def compile_plan(
     planned = validate(model, plan)
     if core is not None:
         check_kernels(planned, core)
-    file = PlanFile(plan_file(planned, core=() if core is None else core.ids, with_names=names))
+    ids = () if core is None else core.ids
+    written = written_file(planned, core=ids, with_names=names)
+    file = PlanFile(written.data)
     if core is not None:
         check_parts(file, core)
     if place is not None:
-        write_file(place, file.data)
+        layout = None if simplified is None else layout_of(planned, simplified, written, core=ids, names=names)
+        _write(place, file.data, layout)
     return file
+
+
+@bounded
+def compile_like(
+    model: Graph,
+    old: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    otherwise: bool = False,
+) -> "LikeFile":
+    """Makes the plan file of a later version of a model, with the kernels, the order and the places of the older version's file.
+
+    After fine-tuning, the two files differ in weights alone, so an update is small. Where the new weights do not allow that, the
+    departures say which layer differs, and why: a channel that was constant must stay, or a layer needs its general kernel.
+
+    Args:
+        model: the graph as it was loaded, not simplified.
+        old: the path of the older plan file, with its layout beside it, as `kibi compile --format plan` writes both.
+        path: where to write the new file and its layout; None: they are only returned.
+        otherwise: True: a file that departs from the old one is written, too.
+
+    Returns:
+        The new file, its layout, and the departures.
+
+    Raises:
+        PlanError: there is no such file, no layout beside it, or the file would depart from the old one.
+        InputError: the layout leaves out a pass that this version does not have.
+        OutputError: the files cannot be written.
+    """
+    from kibi.files import check_path, read_file  # noqa: PLC0415
+    from kibi.planfile.layout import load_layout  # noqa: PLC0415
+    from kibi.planfile.like import written_like  # noqa: PLC0415
+
+    source, place = Path(check_path(old, "old")), None if path is None else check_path(path, "path")
+    data = read_file(source, _MOST_FILE_BYTES, PlanError, "Give the path of a plan file.")
+    made = written_like(model, load_layout(source, data))
+    if made.departures and not otherwise:
+        listed = "\n".join(f"  - {each}" for each in made.departures)
+        raise PlanError(
+            f"{model.source} cannot keep the layout of {source.name}:\n{listed}\n"
+            "Take another layout there (otherwise=True, or --otherwise), or send the whole model."
+        )
+    if place is not None:
+        _write(place, made.data, made.layout)
+    return made
+
+
+def _write(path: Path, data: bytes, layout: "Layout | None") -> None:
+    """Writes a plan file, and its layout first, so that no layout is missing. A device or a pipe gets the file alone."""
+    from kibi.files import write_file  # noqa: PLC0415
+    from kibi.planfile.layout import layout_path  # noqa: PLC0415
+
+    if layout is not None and (path.is_file() or not path.exists()):
+        write_file(layout_path(path), layout.text().text.encode())
+    write_file(path, data)
 
 
 @bounded

@@ -13,6 +13,7 @@ from kibi.errors import InputError, OracleError, PlanError, TargetError, Toolcha
 
 if TYPE_CHECKING:
     from kibi.ir import Graph
+    from kibi.passes import Simplified
     from kibi.planner import Plan
     from kibi.targets import Target
 
@@ -60,6 +61,16 @@ FORMATS = ("c", "plan")
 FormatName = Annotated[
     str,
     typer.Option("--format", metavar="F", help="c: a C library. plan: a plan file, which a core runs (`kibi core`)."),
+]
+LikePath = Annotated[
+    Path | None,
+    typer.Option(
+        "--like",
+        metavar="OLD",
+        help="A plan file of an older version of the model: its kernels, order and places are kept.",
+        parser=given_path,
+        show_default=False,
+    ),
 ]
 CorePath = Annotated[
     Path | None,
@@ -283,7 +294,28 @@ def load_simplified(
     external_buffers: Sequence[str] = (),
     plan: "Path | Plan | None" = None,
 ) -> "Graph":
-    """The model after the lossless passes; tensors in external buffers, also those of a saved plan, stay.
+    """The model after the lossless passes: the graph of `simplified_model`.
+
+    Raises:
+        ModelError: it cannot be loaded, or has no such signature.
+        InputError: there is no such pass, or no such tensor.
+        PlanError: the plan's file holds no plan.
+    """
+    return simplified_model(
+        path, without, decompress=decompress, signature=signature, external_buffers=external_buffers, plan=plan
+    ).graph
+
+
+def simplified_model(
+    path: Path,
+    without: list[str] | None,
+    *,
+    decompress: bool = False,
+    signature: str | None = None,
+    external_buffers: Sequence[str] = (),
+    plan: "Path | Plan | None" = None,
+) -> "Simplified":
+    """What the lossless passes make of a model; tensors in external buffers, also those of a saved plan, stay.
 
     Raises:
         ModelError: it cannot be loaded, or has no such signature.
@@ -291,12 +323,15 @@ def load_simplified(
         PlanError: the plan's file holds no plan.
     """
     import kibi  # noqa: PLC0415
+    from kibi.passes import simplify  # noqa: PLC0415
     from kibi.planner import load_plan  # noqa: PLC0415
+    from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
 
     graph = kibi.load(path, signature, decompress=decompress)
     loaded = load_plan(plan) if isinstance(plan, Path) else plan
     saved = () if loaded is None else _made(graph, loaded.external_buffers)
-    return kibi.simplify(graph, without or (), [*external_buffers, *saved])
+    keep = [tensor_index(graph, tensor) for tensor in (*external_buffers, *saved)]
+    return simplify(graph, without or (), keep)
 
 
 def _made(graph: "Graph", tensors: Sequence[int]) -> list[int]:

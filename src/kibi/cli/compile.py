@@ -21,6 +21,7 @@ from kibi.cli.arguments import (
     GranularityName,
     InputMode,
     Lease,
+    LikePath,
     PlanPath,
     RamLimit,
     SignatureName,
@@ -33,13 +34,14 @@ from kibi.cli.arguments import (
     emulated_target,
     format_named,
     graph_words,
-    load_simplified,
     option_words,
     plan_for,
     plan_options,
+    simplified_model,
 )
 from kibi.cli.joint import joint_plan, show_joint
 from kibi.cli.paths import build_commands, given_model, given_path
+from kibi.cli.plan_file import check_like, write_like, write_plan_file
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
 from kibi.errors import InputError
@@ -72,6 +74,10 @@ def compile_models(
     target: TargetName = DEFAULT_TARGET,
     file_format: FormatName = "c",
     core: CorePath = None,
+    like: LikePath = None,
+    otherwise: Annotated[
+        bool, typer.Option("--otherwise", help="With --like: write the file also where it departs from the old one.")
+    ] = False,
     name: Annotated[
         str | None,
         typer.Option(
@@ -118,9 +124,19 @@ def compile_models(
         raise InputError(
             "--slices, --slice, --lease, --spare and --checkpoints are for C. A core runs any plan file in slices."
         )
+    chosen = [*option_words(options), *graph_words(without_pass)]
+    if like is not None:
+        given = {"--core": core, "--name": name, "--plan": plan, "--tune": tune, " ".join(chosen): chosen}
+        check_like(models, is_plan=is_plan, others=[flag for flag, value in given.items() if value])
+        write_like(
+            models[0], like, directory, signature, target, decompress=decompress, otherwise=otherwise, as_json=as_json
+        )
+        return
+    if otherwise:
+        raise InputError("--otherwise says what --like does where the layout cannot stay. Add --like OLD as well.")
     parts = joint.plans if joint else (None,) * len(models)
-    graphs = [
-        load_simplified(
+    simplified = [
+        simplified_model(
             model,
             without_pass,
             signature=signature,
@@ -130,16 +146,13 @@ def compile_models(
         )
         for model, part in zip(models, parts, strict=True)
     ]
+    graphs = [each.graph for each in simplified]
     with working("compiling"):
         plans = [plan_for(graph, processor, plan, options, part) for graph, part in zip(graphs, parts, strict=True)]
         if name is not None and len(graphs) == 1:
             graphs, plans = [replace(graphs[0], name=name)], [replace(plans[0], model=name)]
-        chosen = [
-            *option_words(options),
-            *graph_words(without_pass, decompress=decompress),
-            *(["--tune"] if tune else []),
-            *extras.words,
-        ]
+        words = [*option_words(options), *graph_words(without_pass, decompress=decompress)]
+        words += [*(["--tune"] if tune else []), *extras.words]
         tunings = []
         if tune:
             made = [
@@ -148,7 +161,8 @@ def compile_models(
             ]
             tunings, plans = [found for found, _ in made], [each for _, each in made]
         if is_plan:
-            _write_plan(graphs[0], plans[0], directory, core, is_given=plan is not None, as_json=as_json)
+            named = replace(simplified[0], graph=graphs[0])
+            write_plan_file(named, plans[0], directory, core, is_given=plan is not None, as_json=as_json)
             return
         if slice_limit is not None:
             check_slices(graphs, plans, processor, slice_limit)
@@ -158,7 +172,7 @@ def compile_models(
             directory,
             target=processor,
             name=name,
-            command=_command(graphs, target, name, plan, chosen),
+            command=_command(graphs, target, name, plan, words),
             **asdict(extras),
         )
     if as_json:
@@ -166,35 +180,6 @@ def compile_models(
     else:
         _show(library, directory, joint)
         show_tunings(tunings)
-
-
-def _write_plan(graph: "Graph", plan: "Plan", path: Path, core: Path | None, *, is_given: bool, as_json: bool) -> None:
-    """Writes a plan file, for kernels that the core has."""
-    import kibi  # noqa: PLC0415
-    from kibi.planfile.core_library import load_core  # noqa: PLC0415
-    from kibi.planfile.fitting import fitted  # noqa: PLC0415
-
-    processor = kibi.target(plan.target)
-    named = None if core is None else load_core(core)
-    if named is not None and not is_given:
-        plan = fitted(graph, plan, named, processor)
-    file = kibi.compile_plan(graph, plan, path, core=named)
-    if as_json:
-        record = {"file": str(path), "bytes": len(file.data), "target": plan.target, "kernels": list(file.kernels)}
-        print_json({**record, "arena_bytes": file.arena_bytes, "state_bytes": file.state_bytes})
-        return
-    console = output()
-    facts(
-        console,
-        [
-            ("plan file", f"{path} for {plan.target}, {byte_text(len(file.data))}"),
-            ("arena", byte_text(file.arena_bytes)),
-            *([("state", byte_text(file.state_bytes))] if file.state_bytes else []),
-            ("kernels", ", ".join(name.removeprefix("kibi_") for name in file.kernels)),
-        ],
-    )
-    say(console)
-    say(console, f"A core that runs it: kibi core {shlex.quote(graph.source)} --target {plan.target} -o build/core")
 
 
 def check_slices(graphs: "Sequence[Graph]", plans: "Sequence[Plan]", target: "Target", most: int) -> None:

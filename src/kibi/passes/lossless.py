@@ -1,7 +1,8 @@
 """Runs all passes that keep the bits, in order, until none finds anything more."""
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from kibi.errors import InputError
 from kibi.ir import Graph, verify
@@ -17,12 +18,15 @@ from kibi.passes import (
 )
 from kibi.passes.change import Change
 from kibi.passes.constant_channels import reasons as channel_reasons
-from kibi.passes.constant_channels.pass_ import drop_constant_channels
+from kibi.passes.constant_channels.pass_ import checked_folding, drop_constant_channels
 
 ALL = "all"
 """The name that means all passes in a list of passes to leave out."""
 _MOST_SEEN = 100_000
 """The limit of nodes visited in all rounds. Real models need two or three rounds; contrived ones need one per node."""
+
+Channels: TypeAlias = tuple[tuple[int, int], ...]
+"""Channels that a call of the pass `constant-channels` removed: of each the tensor, and its number before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,24 +102,66 @@ class Simplified:
     Attributes:
         graph: the graph. Its tensors keep their indices; some are no longer made by any node.
         changes: what was done, in order.
+        channels: what each call of the pass `constant-channels` removed.
+        missing: channels that were to go, as in another model, and had to stay.
+        without: names of passes that were left out, ascending.
     """
 
     graph: Graph
     changes: tuple[Change, ...]
+    channels: tuple[Channels, ...] = ()
+    missing: Channels = ()
+    without: tuple[str, ...] = ()
 
 
-def simplify(graph: Graph, without: Collection[str] = (), keep: Collection[int] = ()) -> Simplified:
+@dataclass(slots=True)
+class _ChannelCalls:
+    """The calls of the pass `constant-channels` in one simplification.
+
+    Attributes:
+        like: what the calls may remove, in order, as in another model; None: whatever they can.
+        channels: what they have removed.
+        missing: what they should have removed, and could not.
+    """
+
+    like: Sequence[Channels] | None
+    channels: list[Channels] = field(default_factory=list)
+    missing: list[tuple[int, int]] = field(default_factory=list)
+
+    def apply(self, graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
+        """The pass."""
+        only = None
+        if self.like is not None:
+            only = self.like[len(self.channels)] if len(self.channels) < len(self.like) else ()
+        folding = checked_folding(graph, only)
+        removed = tuple((each.tensor, each.channel) for each in folding.certificate.removals)
+        self.missing += sorted(set(only or ()) - set(removed))
+        self.channels.append(removed)
+        return folding.graph, folding.changes
+
+
+def simplify(
+    graph: Graph,
+    without: Collection[str] = (),
+    keep: Collection[int] = (),
+    like: Sequence[Channels] | None = None,
+) -> Simplified:
     """Applies all lossless passes, and repeats them while one enables another.
 
     Args:
         graph: a verified graph.
         without: names of passes to leave out, or `all`.
         keep: tensors that must stay, with the same bits, for instance because they are in external buffers.
+        like: the `channels` of another model of the same structure: the same channels go here, and no others.
 
     Raises:
         InputError: there is no pass of a name.
     """
-    chosen = passes_without(without)
+    calls = _ChannelCalls(like)
+    chosen = [
+        replace(each, apply=calls.apply) if each.name == channel_reasons.NAME else each
+        for each in passes_without(without)
+    ]
     made = {index for node in graph.nodes for index in node.outputs}
     kept = tuple(index for index in keep if index in made)
     # No pass removes an output of the model.
@@ -130,9 +176,8 @@ def simplify(graph: Graph, without: Collection[str] = (), keep: Collection[int] 
             after, found = each.apply(after)
             changes += found
         grows = len(changes) > before
-    if not changes:
-        return Simplified(graph, ())
-    return Simplified(verify(replace(after, outputs=graph.outputs)), tuple(changes))
+    left = verify(replace(after, outputs=graph.outputs)) if changes else graph
+    return Simplified(left, tuple(changes), tuple(calls.channels), tuple(calls.missing), tuple(sorted(set(without))))
 
 
 def passes_without(names: Collection[str]) -> tuple[Pass, ...]:

@@ -1,7 +1,7 @@
 """Writes a planned model as a plan file: records, constants, digest."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,13 +43,42 @@ _MOST_NODES = 0x7FFF
 _MOST_STEPS = 0x7FFF
 _PARTS = {2: HALVES, 4: WIDE}
 """What a core needs for runs with such entries."""
+_STRUCT = 4
+"""Structs of parameters begin at a multiple of it."""
 _GRAPH_SLOTS = 12
 """Slots for the two graphs that a kernel runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A plan file, and where its parts are.
+
+    Attributes:
+        data: its bytes.
+        places: the offset of each part, in the order in which parts were stored; equal parts have the same.
+        moved: numbers of parts that are elsewhere than in the file whose places were given.
+    """
+
+    data: bytes
+    places: tuple[int, ...]
+    moved: tuple[int, ...] = ()
 
 
 def plan_file(
     planned: PlannedModel, *, core: Sequence[int] = (), with_names: bool = True, least_width: int = 1
 ) -> bytes:
+    """Returns the bytes of `written_file`."""
+    return written_file(planned, core=core, with_names=with_names, least_width=least_width).data
+
+
+def written_file(
+    planned: PlannedModel,
+    *,
+    core: Sequence[int] = (),
+    with_names: bool = True,
+    least_width: int = 1,
+    places: Sequence[int] = (),
+) -> WrittenFile:
     """Returns the plan file of a planned model: the same input gives the same bytes.
 
     Args:
@@ -57,6 +86,8 @@ def plan_file(
         core: the ids of a core's kernels, in the order of its table, where the file is for that core; else empty.
         with_names: False leaves the names of the model, its inputs, outputs and variables out.
         least_width: the fewest bytes of an entry in runs; graphs have more where that does not suffice.
+        places: those of a file of a model of the same structure: parts that share their bytes there share them here, and no
+            others. Empty: all equal parts do.
 
     Raises:
         InputError: an operator has a kernel that is not Kibi's own, or a number of the model is beyond what records hold.
@@ -73,7 +104,10 @@ def plan_file(
     own = ((STREAMS, main.graph.views[0].op.receives), (STATES, main.variables), (EXTERNALS, main.external))
     parts |= {part for part, is_needed in own if is_needed}
     kernels = {kernel_id(call.kernel) for call in calls}
-    return _Writer(main, graphs, kernels, parts, core, with_names=with_names, least_width=least_width).written()
+    blob = _Blob(bytearray(HEADER.size_bytes), places)
+    writer = _Writer(main, graphs, kernels, parts, core, with_names=with_names, least_width=least_width, blob=blob)
+    data = writer.written()
+    return WrittenFile(data, tuple(blob.order), blob.moved)
 
 
 def _by_depth(main: EmitContext) -> tuple[EmitContext, ...]:
@@ -96,20 +130,38 @@ class _Blob:
 
     Attributes:
         data: all bytes so far.
-        places: the offset of each part that may be shared, by its alignment and bytes.
+        like: the places of the same parts in another file, which say what may be shared; empty: all that is equal.
+        order: the places of the parts so far.
+        places: the offset of each part that may be shared, by its place in the other file, its alignment and its bytes.
     """
 
     data: bytearray
-    places: dict[tuple[int, bytes], int] = field(default_factory=dict)
+    like: Sequence[int] = ()
+    order: list[int] = field(default_factory=list)
+    places: dict[tuple[int, int, bytes], int] = field(default_factory=dict)
 
     def add(self, part: bytes, alignment_bytes: int = 4) -> int:
         """Returns the offset of a part, which is stored unless an equal one is there already."""
-        key = alignment_bytes, part
-        if key not in self.places:
-            self.data += bytes(-len(self.data) % alignment_bytes)
-            self.places[key] = len(self.data)
-            self.data += part
-        return self.places[key]
+        return self._stored(part, alignment_bytes, lambda _: part)
+
+    def _stored(self, key: bytes, alignment_bytes: int, made: Callable[[int], bytes]) -> int:
+        """Returns the offset of a part that a key tells from others; `made` gives its bytes for the offset."""
+        number = len(self.order)
+        other = self.like[number] if number < len(self.like) else -1
+        known = other, alignment_bytes, key
+        if known not in self.places:
+            self.data += bytes(-len(self.data) % max(alignment_bytes, 1))
+            self.places[known] = len(self.data)
+            self.data += made(len(self.data))
+        self.order.append(self.places[known])
+        return self.places[known]
+
+    @property
+    def moved(self) -> tuple[int, ...]:
+        """The numbers of parts that are elsewhere than in the other file; all if it has another number of them."""
+        if not self.like or len(self.like) != len(self.order):
+            return tuple(range(len(self.order))) if self.like else ()
+        return tuple(k for k, (here, there) in enumerate(zip(self.order, self.like, strict=True)) if here != there)
 
     def words(self, numbers: Sequence[int]) -> int:
         """Returns the offset of a table of 32-bit numbers; 0 for none."""
@@ -121,14 +173,13 @@ class _Blob:
 
     def struct(self, params: Params, pointers: Mapping[str, int]) -> int:
         """Returns the offset of parameters, whose pointers say how far it is from them to the offsets that are given."""
-        key = 0, repr(type(params)).encode() + packed(params, pointers)
-        if key not in self.places:
-            self.data += bytes(-len(self.data) % 4)
-            self.places[key] = place = len(self.data)
-            names = {each.name for each in params.fields if each.is_pointer}
+        names = {each.name for each in params.fields if each.is_pointer}
+
+        def made(place: int) -> bytes:
             near = {name: (at - place) % (1 << 32) if name in names else at for name, at in pointers.items()}
-            self.data += packed(params, near)
-        return self.places[key]
+            return packed(params, near)
+
+        return self._stored(repr(type(params)).encode() + packed(params, pointers), _STRUCT, made)
 
     def array(self, elements: np.ndarray) -> int:
         """Returns the offset of constants."""
@@ -147,6 +198,8 @@ class _Writer:
         core: ids of the table of the core that the file is for; none: of one with what the file needs.
         with_names: True if names are stored.
         least_width: the fewest bytes of an entry in runs.
+        blob: the bytes of the file.
+        most_slots: of a step so far.
     """
 
     main: EmitContext
@@ -156,7 +209,7 @@ class _Writer:
     core: Sequence[int]
     with_names: bool
     least_width: int
-    blob: _Blob = field(default_factory=lambda: _Blob(bytearray(HEADER.size_bytes)))
+    blob: _Blob
     most_slots: int = 1
 
     def written(self) -> bytes:
@@ -190,7 +243,7 @@ class _Writer:
             "version": VERSION,
             "required": 0,
             "optional": 0,
-            "alignment": 8 if any(each == 8 for each, _ in self.blob.places) else 4,
+            "alignment": 8 if any(each == 8 for _, each, _ in self.blob.places) else 4,
             "arena_bytes": b.plan.arena_bytes,
             "state_bytes": b.variable_bytes,
             "graphs": graphs,

@@ -6,6 +6,7 @@ then the channel stays. A channel that each of its readers multiplies by zero is
 along one by one are removed or kept together (`classes`).
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,17 +59,18 @@ class _Reader:
     shares: dict[int, Int64]
 
 
-def fold_constant_channels(graph: Graph) -> Folding:
+def fold_constant_channels(graph: Graph, only: Collection[tuple[int, int]] | None = None) -> Folding:
     """Remove all channels that are constant and can be folded into biases, and all that are unused.
 
     Args:
         graph: a verified graph.
+        only: tensors and channels that may go; None: any.
 
     Returns:
         The graph that gives the same bits, with each removal's reason. Names and indices of tensors and nodes stay; a constant
         that several nodes read, and a bias where there was none, is added after all tensors.
     """
-    if not is_affordable(graph):
+    if not is_affordable(graph) or only == ():
         return Folding(graph, (), Certificate())
     layers = tuple(ProductLayer.of(view) for view in graph.views)
     classes = ChannelClasses.of(graph, layers)
@@ -80,7 +82,7 @@ def fold_constant_channels(graph: Graph) -> Folding:
         for place, layer in enumerate(layers)
         if layer is not None and not layer.is_depthwise and layer.view["input"].index in classes.numbers
     ]
-    gone = _removable(classes, readers)
+    gone = _removable(classes, readers, _allowed(classes, only))
     kept = {index: ~gone[numbers] for index, numbers in classes.numbers.items() if gone[numbers].any()}
     if not kept:
         return Folding(graph, (), Certificate())
@@ -90,15 +92,25 @@ def fold_constant_channels(graph: Graph) -> Folding:
     return Folding(made, explained(graph, made, kept, bounds), certificate)
 
 
-def drop_constant_channels(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
-    """`fold_constant_channels` as a pass among others: the graph and what was done, after its certificate was checked.
+def checked_folding(graph: Graph, only: Collection[tuple[int, int]] | None = None) -> Folding:
+    """`fold_constant_channels`, whose certificate was checked.
 
     Raises:
         MismatchError: the certificate does not hold, by a bug of Kibi's own.
     """
-    folding = fold_constant_channels(graph)
+    folding = fold_constant_channels(graph, only)
     if folding.changes:
         check_certificate(graph, folding.graph, folding.certificate)
+    return folding
+
+
+def drop_constant_channels(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
+    """The same as a pass among others: the graph and what was done.
+
+    Raises:
+        MismatchError: as `checked_folding`.
+    """
+    folding = checked_folding(graph)
     return folding.graph, folding.changes
 
 
@@ -126,8 +138,22 @@ def _reader(place: int, layer: ProductLayer, classes: ChannelClasses, source: In
     return _Reader(place, classes.numbers[layer.view.output.index], matters, shares)
 
 
-def _removable(classes: ChannelClasses, readers: list[_Reader]) -> Mask:
-    """Returns the classes to remove: no remaining output depends on them. Each tensor keeps at least one channel."""
+def _allowed(classes: ChannelClasses, only: Collection[tuple[int, int]] | None) -> Mask:
+    """Returns the classes that may go: with `only`, those all of whose channels it names."""
+    allowed = ~classes.is_pinned
+    if only is not None:
+        named = frozenset(only)
+        for index, numbers in classes.numbers.items():
+            for channel, number in enumerate(numbers.tolist()):
+                allowed[number] &= (index, channel) in named
+    return allowed
+
+
+def _removable(classes: ChannelClasses, readers: list[_Reader], allowed: Mask) -> Mask:
+    """Returns the classes to remove, of those that may go: no remaining output depends on them.
+
+    Each tensor keeps at least one channel.
+    """
     count = len(classes.is_pinned)
     gone = np.zeros(count, np.bool_)
     reading: list[list[_Reader]] = [[] for _ in range(count)]
@@ -139,7 +165,7 @@ def _removable(classes: ChannelClasses, readers: list[_Reader]) -> Mask:
     for index, numbers in classes.numbers.items():
         for number in numbers.tolist():
             members[number][index] = members[number].get(index, 0) + 1
-    candidates = [number for number in range(count) if not classes.is_pinned[number]]
+    candidates = np.flatnonzero(allowed).tolist()
     changed, work = True, 0
     while changed and work < _MOST_LOOKS:
         changed = False
