@@ -24,11 +24,11 @@ LAYERS = (
     ("eager",),
     ("runtime", "codegen"),
     ("tflm", "arrays", "planfile"),
-    ("eager_c",),
+    ("eager_c", "update"),
     ("emulator",),
     ("engines",),
     ("reports",),
-    ("api", "demo", "plan_files", "eager_files"),
+    ("api", "demo", "plan_files", "eager_files", "updates"),
     ("cli",),
     ("__main__",),
 )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kibi.plan_files import compile_core, compile_like, compile_plan, measure_plan, open_plan
     from kibi.planner.plan import Plan
     from kibi.runtime import Interpreter
+    from kibi.updates import generate_key, read_package, sign, sign_update
 
 __all__ = [
     "Graph",
@@ -42,12 +43,16 @@ __all__ = [
     "compile_like",
     "compile_plan",
     "embed",
+    "generate_key",
     "load",
     "measure",
     "measure_plan",
     "open_plan",
     "plan",
+    "read_package",
     "run",
+    "sign",
+    "sign_update",
     "simplify",
     "target",
     "targets",
@@ -63,6 +68,7 @@ _LATE = {
     "Plan": "kibi.planner.plan",
     **dict.fromkeys(_FUNCTIONS, "kibi.api"),
     **dict.fromkeys(("compile_core", "compile_like", "compile_plan", "measure_plan", "open_plan"), "kibi.plan_files"),
+    **dict.fromkeys(("generate_key", "read_package", "sign", "sign_update"), "kibi.updates"),
 }
 """Names that are imported on first use, each with its module. So `import kibi` stays quick, and the command line can be interrupted
 from its first moment on."""

@@ -6,7 +6,7 @@
     ├── PlanError                5   a plan is wrong or cannot exist
     │   └── ArenaError           5   the arena is too small or misaligned
     ├── TargetError              6   no such target
-    ├── ToolchainError           7   a compiler is missing or failed
+    ├── ToolchainError           7   a compiler, or the library of an extra, is missing or failed
     ├── EmulationError           8   the emulated core stopped: a fault, a forbidden access, no end
     ├── OutputError              9   a file or folder cannot be written
     ├── MismatchError           10   two engines gave different bits
@@ -14,6 +14,8 @@
     ├── EventError              12   the runtime reported an error: an allocator is full, a handle is stale
     ├── ResourceError           13   memory ran out, or something is nested too deep
     ├── LimitError              14   a loop inside the model took more iterations than its limit
+    ├── PackageError            15   an update package is damaged, or for something else
+    │   └── SignatureError      15   its signature is missing, or was not made with this key
     └── InternalError           70   a bug of Kibi's own
 
 The number is the exit code of the command line. Each error holds its facts as fields; its text says what, where, why
@@ -157,7 +159,7 @@ class TargetError(KibiError):
 
 
 class ToolchainError(KibiError):
-    """A compiler is missing or failed.
+    """A compiler, or the library of an extra, is missing or failed.
 
     Attributes:
         command: the command line that was run, or that would have been.
@@ -274,6 +276,16 @@ class LimitError(KibiError):
         super().__init__(
             f"{what} has not ended after {turns:,} iterations{work}. Check the model's condition, or allow more."
         )
+
+
+class PackageError(KibiError):
+    """An update package is damaged, or for something else."""
+
+    exit_code = 15
+
+
+class SignatureError(PackageError):
+    """The signature of an update package is missing, or was not made with this key."""
 
 
 class InternalError(KibiError):

@@ -1,7 +1,7 @@
 """The `kibi` command: its verbs, and how every end of a run becomes an exit code.
 
 0     done
-1…12  an error of `kibi.errors`: each family has its own
+1…15  an error of `kibi.errors`: each family has its own
 2     the arguments make no sense
 70    a bug of Kibi's own
 130   interrupted

@@ -2,7 +2,7 @@
 
 from kibi.files.folders import temporary_folder
 from kibi.files.reading import open_binary, read_bytes, read_file, read_text, take
-from kibi.files.writing import check_path, write_file, write_folder
+from kibi.files.writing import check_path, write_file, write_folder, write_new_file
 
 __all__ = [
     "check_path",
@@ -14,4 +14,5 @@ __all__ = [
     "temporary_folder",
     "write_file",
     "write_folder",
+    "write_new_file",
 ]

@@ -57,6 +57,30 @@ def write_file(path: Path, data: bytes) -> None:
         raise OutputError(f"{path}: {_reason(error)}. Give a path that can be written.") from None
 
 
+def write_new_file(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Writes one file that does not exist yet; it is complete or absent. A link of this name counts as a file.
+
+    Args:
+        path: the path of the file.
+        data: the contents.
+        mode: its permissions, from its first byte on; None: as the umask says.
+
+    Raises:
+        OutputError: there is something of this name, or it cannot be written.
+    """
+    aside = path.parent / unused_name()
+    try:
+        try:
+            _create(aside, data, None, mode)
+            _link(aside, path, data, mode)
+        finally:
+            remove_quietly(aside)
+    except FileExistsError:
+        raise OutputError(f"{path}: exists already, and is not replaced. Give another name, or move it away.") from None
+    except (OSError, ValueError) as error:  # ValueError: the path holds a null character
+        raise OutputError(f"{path}: {_reason(error)}. Give a path that can be written.") from None
+
+
 def write_folder(directory: Path, files: Mapping[FileName, FileText], obsolete: Collection[FileName] = ()) -> None:
     """Writes texts into a folder, made when it is absent. Other files in it stay.
 
@@ -181,21 +205,40 @@ def _existing(place: _Destination) -> os.stat_result | None:
     return place.status
 
 
-def _create(path: Path, data: bytes, like: os.stat_result | None) -> None:
-    """Writes a file that does not exist yet.
+def _link(aside: Path, path: Path, data: bytes, mode: int | None) -> None:
+    """Gives a complete file its name, which nothing has yet; where the file system has no links, writes it there.
+
+    Raises:
+        FileExistsError: something has this name.
+    """
+    try:
+        os.link(aside, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        _create(path, data, None, mode)
+
+
+def _create(path: Path, data: bytes, like: os.stat_result | None, mode: int | None = None) -> None:
+    """Writes a file that does not exist yet, or removes it again.
 
     Args:
         path: the path of the file.
         data: the contents.
         like: the file whose owner and permissions it gets; None: as the umask says.
+        mode: its permissions in place of 0666; the umask takes some away.
     """
     # The system itself applies the umask here, which can be read only by changing it for all threads.
     flags = open_flags(os.O_WRONLY | os.O_CREAT | os.O_EXCL, "O_NOFOLLOW", "O_CLOEXEC")
-    handle = os.open(path, flags, 0o666)
-    with os.fdopen(handle, "wb") as stream:
-        if like is not None:
-            take_over(handle, like)
-        stream.write(data)
+    handle = os.open(path, flags, 0o666 if mode is None else mode)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            if like is not None:
+                take_over(handle, like)
+            stream.write(data)
+    except BaseException:
+        remove_quietly(path)
+        raise
 
 
 def _appear(directory: Path, files: Mapping[str, str]) -> bool:
