@@ -20,7 +20,7 @@ _DEFAULT_TARGET = "cortex-m4"
 
 
 @bounded
-def generate_key(path: str | os.PathLike[str] | None = None, *, passphrase: str | None = None) -> "PrivateKey":
+def generate_key(path: str | os.PathLike[str] | None = None, passphrase: str | None = None) -> "PrivateKey":
     """Makes a pair of Ed25519 keys: the private one signs packages, the public one verifies them on devices.
 
     Args:
@@ -53,7 +53,7 @@ def sign(
     *,
     model: str,
     counter: int,
-    target: str | Target = _DEFAULT_TARGET,
+    target: str | Target | None = None,
     passphrase: str | None = None,
     path: str | os.PathLike[str] | None = None,
 ) -> "Package":
@@ -64,7 +64,7 @@ def sign(
         key: the private key, or the path of its file.
         model: the name of the model: a device takes packages for the model that it has, and no others.
         counter: of the version, 1 ... 2^32 - 1: a device takes packages with a higher one than it has.
-        target: the processor that the plan file is for.
+        target: the processor that the plan file is for; None: that of the layout beside it, or Cortex-M4 without a layout.
         passphrase: of the key's file; None: it is not encrypted.
         path: where to write the package; None: it is only returned.
 
@@ -72,7 +72,7 @@ def sign(
         The package; `data` has its bytes.
 
     Raises:
-        PlanError: there is no such plan file, or it is damaged or of another version.
+        PlanError: there is no such plan file, or it or its layout is damaged or of another version.
         InputError: there is no such key, or name and counter cannot be.
         TargetError: no such target.
         PackageError: the plan file is too large, or its kernels' ids are wrong.
@@ -82,8 +82,8 @@ def sign(
     from kibi.update.package import Package  # noqa: PLC0415
 
     write = _writer(path)
-    name, number, processor = _model_id(model), _counter(counter), _target_id(target)
-    file = _plan_file(plan_file)
+    name, number, file = _model_id(model), _counter(counter), _plan_file(plan_file)
+    processor = _target_id(target, plan_file)
     signed = Package.whole(file, model=name, counter=number, target=processor).signed(_private_key(key, passphrase))
     write(signed)
     return signed
@@ -111,7 +111,8 @@ def sign_update(
         key: the private key, or the path of its file.
         model: the name of the model; None: that of the packages.
         counter: of the new version; None: that of the package `new`, or 1 more than that of the package `old`.
-        target: the processor that the plan files are for; None: that of the packages, or Cortex-M4 if there are none.
+        target: the processor that the plan files are for; None: that of the packages, or of the layout beside the new file, or
+            Cortex-M4.
         passphrase: of the key's file; None: it is not encrypted.
         path: where to write the package; None: it is only returned.
 
@@ -141,7 +142,7 @@ def sign_update(
         "target": _agreed(
             "target",
             [each.target for each in said],
-            _target_id(target or _DEFAULT_TARGET) if target or not said else None,
+            None if target is None and said else _target_id(target, new),
         ),
         "counter": _next_counter(before, after, counter),
     }
@@ -204,6 +205,22 @@ def _plan_file(source: "str | os.PathLike[str] | bytes | PlanFile") -> "PlanFile
         return PlanFile(data)
     except PlanError as error:
         raise PlanError(f"{name}{error}") from None
+
+
+def _laid_out_for(source: object) -> str | None:
+    """Returns the target that the layout beside a plan file names; None where there is no layout.
+
+    Raises:
+        PlanError: it is the layout of another file, or damaged.
+    """
+    from kibi.files import read_file  # noqa: PLC0415
+    from kibi.planfile.layout import layout_path, load_layout  # noqa: PLC0415
+    from kibi.update.package import MOST_FILE_BYTES  # noqa: PLC0415
+
+    if not isinstance(source, str | os.PathLike) or not layout_path(Path(source)).is_file():
+        return None
+    data = read_file(source, MOST_FILE_BYTES, PlanError, "Give the path of a plan file.")
+    return load_layout(Path(source), data).plan.target
 
 
 def _contents(source: str | os.PathLike[str] | bytes) -> tuple[str, bytes]:
@@ -277,14 +294,21 @@ def _model_id(name: str) -> int:
     return fnv1a(name)
 
 
-def _target_id(target: str | Target) -> int:
+def _target_id(target: str | Target | None, source: object) -> int:
     """Returns the id of a target: the hash of its name.
+
+    Args:
+        target: the target, or its name; None: that of the layout beside the plan file, or Cortex-M4.
+        source: what was given for the plan file.
 
     Raises:
         TargetError: no such target.
+        PlanError: the layout is that of another file, or damaged.
     """
     from kibi.eager.events import fnv1a  # noqa: PLC0415
 
+    if target is None:
+        target = _laid_out_for(source) or _DEFAULT_TARGET
     return fnv1a(target.name if isinstance(target, Target) else target_named(target).name)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kibi.targets import Target
 
 DEFAULT_TARGET = "cortex-m4"
+_MOST_PASSPHRASE_FILE = 4096
 GOALS = "balanced: the smallest arena, fast kernels. speed: the fewest instructions. flash: the least code."
 HANDOVERS = "Inputs are stored, streamed row by row, or in external buffers: yours."
 
@@ -182,6 +183,22 @@ GoalName = Annotated[str, typer.Option("--goal", metavar="G", help=GOALS)]
 Tune = Annotated[
     bool, typer.Option("--tune", help="Count each kernel that may run a layer on the emulated core; take the best.")
 ]
+KeyPath = Annotated[
+    Path,
+    typer.Option(
+        "--key", "-k", metavar="FILE", help="The private key: NAME.pem.", parser=given_path, show_default=False
+    ),
+]
+PassphraseFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--passphrase-file",
+        metavar="FILE",
+        help="A file whose first line is the passphrase of the private key.",
+        parser=given_path,
+        show_default=False,
+    ),
+]
 CompilerName = Annotated[
     str, typer.Option("--compiler", metavar="C", help="zig, which came with Kibi, or gcc: arm-none-eabi-gcc.")
 ]
@@ -213,6 +230,23 @@ Checkpoints = Annotated[
     typer.Option("--checkpoints", help="--slices, and …_checkpoint and …_resume, which survive the loss of power."),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random inputs.")]
+
+
+def passphrase_in(path: Path | None) -> str | None:
+    """The passphrase in a file, which is no part of the command line, where every user of the machine can read it.
+
+    Args:
+        path: a text file; its first line is the passphrase. None: there is no passphrase.
+
+    Raises:
+        InputError: there is no such file, or it is no text.
+    """
+    from kibi.files import read_text  # noqa: PLC0415 - verbs pay for what they use
+
+    if path is None:
+        return None
+    text = read_text(path, _MOST_PASSPHRASE_FILE, InputError, "Give a text file whose first line is the passphrase.")
+    return text.partition("\n")[0]
 
 
 class PlanOptions(TypedDict, total=False):

@@ -1,10 +1,13 @@
-"""`kibi inspect`: what is in a model."""
+"""`kibi inspect`: what is in a model, a plan file, an update package or a key."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.arguments import AsJson, ModelPath, SignatureName, WithoutPasses
+from kibi.cli.arguments import AsJson, SignatureName, WithoutPasses
+from kibi.cli.inspect_update import inspect_other
+from kibi.cli.paths import given_inspected, given_path
 from kibi.cli.terminal import QUIET, byte_text, facts, is_roomy, name_of, output, print_json, say, show, table
 from kibi.errors import InputError
 
@@ -19,7 +22,15 @@ _WIDE_COLUMNS = ("constant", "scale", "zero")
 
 
 def inspect(
-    model: ModelPath,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A .tflite file, a plan file, an update package or a key.",
+            parser=given_inspected,
+            show_default=False,
+        ),
+    ],
     *,
     passes: Annotated[
         bool, typer.Option("--passes", help="Show what the lossless passes change, why, and what it saves.")
@@ -32,12 +43,23 @@ def inspect(
     ] = False,
     signature: SignatureName = None,
     without_pass: WithoutPasses = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            "--key",
+            "-k",
+            metavar="FILE",
+            help="Verify the signature of a package with this public key: NAME.pub.pem.",
+            parser=given_path,
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is in a model.
+    """Show what is in a model, a plan file, an update package or a key.
 
-    Its operators with their shapes, types, quantization, arithmetic and weights. A model that Kibi cannot run ends in
-    a list of all that is unsupported.
+    Of a model: its operators with their shapes, types, quantization, arithmetic and weights. A model that Kibi cannot
+    run ends in a list of all that is unsupported.
     """
     import kibi  # noqa: PLC0415 - verbs pay for what they use, here and in the other files
     from kibi.ir.text import graph_text  # noqa: PLC0415
@@ -45,11 +67,14 @@ def inspect(
     from kibi.reports.inspection import inspect as look  # noqa: PLC0415
     from kibi.reports.inspection import passes_record  # noqa: PLC0415
 
+    is_for_models = bool(passes or text or signature is not None or without_pass)
+    if inspect_other(file, key, as_json=as_json, is_for_models=is_for_models):
+        return
     if without_pass and not passes:
         raise InputError("the model is shown as it is, without any pass. Give --passes, or leave --without-pass out.")
     if text and as_json:
         raise InputError("--text and --json are two ways to show a model. Give one of them.")
-    graph = kibi.load(model, signature)
+    graph = kibi.load(file, signature)
     simplified = simplify(graph, without_pass or ()) if passes else None
     if text:
         shown = graph_text(graph if simplified is None else simplified.graph, elements=False)

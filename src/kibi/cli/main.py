@@ -24,12 +24,14 @@ from kibi.cli.eager import write_eager
 from kibi.cli.events import events
 from kibi.cli.failure import EXIT_INTERRUPTED, exit_code_of, show_warning
 from kibi.cli.inspect import inspect
+from kibi.cli.keygen import keygen
 from kibi.cli.measure import measure
 from kibi.cli.operators import operators
 from kibi.cli.pareto import pareto
 from kibi.cli.place import place
 from kibi.cli.plan import plan
 from kibi.cli.run import run_model
+from kibi.cli.sign import sign, update
 from kibi.cli.targets import targets
 from kibi.cli.verify import verify
 from kibi.version import __version__
@@ -74,6 +76,11 @@ app.command("run", epilog="Example: kibi run model.tflite --input photo.png --la
 app.command("compile", epilog="Example: kibi compile model.tflite --target cortex-m4 -o build/model")(compile_models)
 app.command("eager", epilog="Example: kibi eager --operator conv2d --operator relu -o build/eager")(write_eager)
 app.command("core", epilog="Example: kibi core model.tflite --target cortex-m4 -o build/core")(write_core)
+app.command("keygen", epilog="Example: kibi keygen -o keys/release")(keygen)
+app.command(
+    "sign", epilog="Example: kibi sign model.kibi --key release.pem --model wake-word --counter 1 -o model.kibip"
+)(sign)
+app.command("update", epilog="Example: kibi update old.kibip new.kibi --key release.pem -o delta.kibid")(update)
 app.command("measure", epilog="Example: kibi measure model.tflite --target cortex-m4")(measure)
 app.command("verify", epilog="Example: kibi verify model.tflite --runs 10")(verify)
 app.command("pareto", epilog="Example: kibi pareto model.tflite --svg pareto.svg")(pareto)

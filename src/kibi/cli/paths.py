@@ -43,6 +43,19 @@ def given_model(text: str) -> Path:
     return _reread(given_path(text), read_source)
 
 
+def given_inspected(text: str) -> Path:
+    """The path of a model, a plan file, an update package or a key; of one that comes through a pipe, the path of a copy.
+
+    Raises:
+        BadParameter: it is empty.
+        ModelError: the pipe holds nothing, or too much.
+    """
+    from kibi.frontends.source import read_source  # noqa: PLC0415 - as above
+    from kibi.update.inspection import STARTS  # noqa: PLC0415 - as above
+
+    return _reread(given_path(text), lambda path: read_source(path, tuple(STARTS)))
+
+
 def given_plan(text: str) -> Path:
     """The path of a saved plan; of one that comes through a pipe, the path of a copy.
 

@@ -12,10 +12,14 @@ _HEAD_BYTES = 4096
 _IDENTIFIER = b"TFL3"
 
 
-def read_source(path: str | os.PathLike[str]) -> bytes:
+def read_source(path: str | os.PathLike[str], others: tuple[bytes, ...] = ()) -> bytes:
     """The contents of a model file, which may come through a pipe.
 
     Of what does not begin as a `.tflite` file only the first 4096 bytes are read: they tell what it is.
+
+    Args:
+        path: the file.
+        others: the first bytes of files of other kinds that are read to their end, too.
 
     Raises:
         ModelError: there is no such file, it is a folder, it is empty or too large, or it cannot be read.
@@ -28,7 +32,8 @@ def read_source(path: str | os.PathLike[str]) -> bytes:
                 problem = _too_large(f"{size}")
             else:
                 head = take(stream, _HEAD_BYTES)
-                rest = take(stream, _MOST_BYTES + 1 - len(head)) if head[4:8] == _IDENTIFIER else b""
+                is_known = head[4:8] == _IDENTIFIER or head.startswith(others)
+                rest = take(stream, _MOST_BYTES + 1 - len(head)) if is_known else b""
                 if len(head) + len(rest) > _MOST_BYTES:
                     problem = _too_large("more")
                 elif head:

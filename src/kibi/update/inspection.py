@@ -1,18 +1,48 @@
 """What `kibi inspect` tells of plan files, packages and keys: records for JSON, from which the text is made, too."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from kibi.eager.events import fnv1a
+from kibi.files import open_binary, take
 from kibi.kernels.params import PARAMS
 from kibi.planfile.kernel_ids import kernel_id, part_id, parts_of
 from kibi.planfile.package_records import Payload, Signature
 from kibi.planfile.reader import PlanFile, Port
-from kibi.planfile.records import DIGEST_BYTES
+from kibi.planfile.records import DIGEST_BYTES, MAGIC
 from kibi.targets import targets
-from kibi.update.keys import PublicKey, public_key_of
-from kibi.update.package import Package
+from kibi.update.keys import PEM_START, PublicKey, public_key_of
+from kibi.update.package import PACKAGE_START, Package
+
+
+class Inspected(Enum):
+    """A kind of file that has to do with updates."""
+
+    PLAN_FILE = "a plan file"
+    PACKAGE = "an update package"
+    KEY = "a key"
+
+
+STARTS: Final[Mapping[bytes, Inspected]] = MappingProxyType({
+    MAGIC.to_bytes(4, "little"): Inspected.PLAN_FILE,
+    PACKAGE_START: Inspected.PACKAGE,
+    PEM_START: Inspected.KEY,
+})  # fmt: skip
+"""The first bytes of each kind of file."""
+_MOST_START = max(map(len, STARTS))
+
+
+def kind_of(path: Path) -> Inspected | None:
+    """Returns the kind of a file by its first bytes; None if it is of another kind, or cannot be read."""
+    try:
+        with open_binary(path) as stream:
+            head = take(stream, _MOST_START)
+    except OSError:
+        return None  # whoever reads it says why not
+    return next((kind for start, kind in STARTS.items() if head.startswith(start)), None)
 
 
 def plan_file_record(file: PlanFile) -> dict[str, Any]:

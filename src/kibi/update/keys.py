@@ -9,12 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from kibi.errors import InputError, OutputError, SignatureError, ToolchainError
 from kibi.files import read_file, write_new_file
 from kibi.planfile.package_records import SIGNATURE_BYTES
-from kibi.text.c import CCode, array, code, comment
+from kibi.text.c import CCode, code, comment, filled, hexadecimal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,20 +78,38 @@ class PublicKey:
         return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
     def header(self) -> CCode:
-        """Returns the key as a header in C, for the firmware that verifies packages."""
+        """Returns the key as a header in C for firmware: it defines the array that the adapters of a core verify with."""
+        about = (
+            "The public key of update packages: the firmware verifies their signatures with it. It is no secret, but whoever can "
+            "change it decides what the device runs: keep it in flash that updates cannot write. Include this file in one file of "
+            f"the firmware.\nEd25519 (RFC 8032). SHA-256 of the key: {self.fingerprint}"
+        )
         return code(
             """\
-/* The public key of update packages: firmware verifies their signatures with it. It is no secret. */
-${about}#ifndef KIBI_KEY_H
-#define KIBI_KEY_H
+${about}#ifndef KIBI_PUBLIC_KEY_H
+#define KIBI_PUBLIC_KEY_H
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const uint8_t kibi_public_key[$count];
+
+const uint8_t kibi_public_key[$count] = {
 $key
+};
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif
 """,
-            about=comment(f"Ed25519 (RFC 8032); SHA-256 of the key: {self.fingerprint}"),
-            key=array(code("static const uint8_t kibi_key[$count]", count=KEY_BYTES), np.frombuffer(self.data, "u1")),
+            about=comment(about),
+            count=KEY_BYTES,
+            key=filled(hexadecimal(each, 2) for each in self.data),
         )
 
 

@@ -37,6 +37,8 @@ NO_SIGNATURE = bytes(SIGNATURE_BYTES)
 _LEAST_FILE_BYTES = HEADER.size_bytes + DIGEST_BYTES
 _LEAST_BLOCK, _MOST_BLOCK = 256, 65536
 _MOST_ALIGNMENT = 64
+_MOST_MEMORY = (1 << 31) - 1
+_STATE_ALIGNMENT = 8
 _BITS = {"u8": 8, "u16": 16, "u32": 32}
 _REMEDY = "Get it again, or make it again with `kibi sign` or `kibi update`."
 
@@ -274,6 +276,8 @@ class Package:
             yield f"has blocks of {self.block_bytes} bytes, no power of two from {_LEAST_BLOCK} to {_MOST_BLOCK}"
         if not _is_power_of_two(self.arena_alignment, 1, _MOST_ALIGNMENT):
             yield f"needs an arena with the alignment {self.arena_alignment}, no power of two from 1 to {_MOST_ALIGNMENT}"
+        if self.arena_bytes > _MOST_MEMORY or self.state_bytes > _MOST_MEMORY or self.state_bytes % _STATE_ALIGNMENT:
+            yield f"needs {self.arena_bytes} bytes of arena and {self.state_bytes} of variables, which cannot be"
         if not _is_file_size(self.file_bytes):
             yield f"brings a plan file of {self.file_bytes} bytes, which cannot be"
         yield from self._problems_of_delta() if self.kind is Payload.DELTA else self._problems_of_whole()

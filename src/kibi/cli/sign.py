@@ -1,0 +1,132 @@
+"""`kibi sign` and `kibi update`: signed packages that bring plan files to devices."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kibi.cli.arguments import AsJson, KeyPath, PassphraseFile, passphrase_in
+from kibi.cli.inspect_update import show_package
+from kibi.cli.paths import given_path
+from kibi.cli.terminal import byte_text, output, print_json, say, working
+
+if TYPE_CHECKING:
+    from kibi.update.package import Package
+
+_PackagePath = Annotated[
+    Path,
+    typer.Option("--output", "-o", metavar="FILE", help="The package to write.", parser=given_path, show_default=False),
+]
+_TargetName = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="T",
+        help="The processor. Without: that of the packages or of the layout beside the plan file, else cortex-m4.",
+        show_default=False,
+    ),
+]
+
+
+def sign(
+    plan_file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A plan file.", parser=given_path, show_default=False)
+    ],
+    *,
+    key: KeyPath,
+    model: Annotated[
+        str, typer.Option("--model", metavar="NAME", help="Which model it is: your name for it.", show_default=False)
+    ],
+    counter: Annotated[
+        int,
+        typer.Option(
+            "--counter", metavar="N", help="Of the version: above those of all earlier ones.", show_default=False
+        ),
+    ],
+    target: _TargetName = None,
+    path: _PackagePath,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Sign a plan file: write an update package that has all of it.
+
+    A device takes packages for its own model and target that your key signed, and whose counter is above the one it has.
+    """
+    import kibi  # noqa: PLC0415
+
+    secret = passphrase_in(passphrase_file)
+    package = kibi.sign(plan_file, key, model=model, counter=counter, target=target, passphrase=secret, path=path)
+    _report(package, path, as_json=as_json)
+
+
+def update(
+    old: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OLD",
+            help="The plan file that devices have, or its package.",
+            parser=given_path,
+            show_default=False,
+        ),
+    ],
+    new: Annotated[
+        Path,
+        typer.Argument(
+            metavar="NEW", help="The plan file that they get, or its package.", parser=given_path, show_default=False
+        ),
+    ],
+    *,
+    key: KeyPath,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", metavar="NAME", help="Which model it is. Without: that of the packages.", show_default=False
+        ),
+    ] = None,
+    counter: Annotated[
+        int | None,
+        typer.Option(
+            "--counter",
+            metavar="N",
+            help="Of the version. Without: that of the package NEW, else 1 more than that of the package OLD.",
+            show_default=False,
+        ),
+    ] = None,
+    target: _TargetName = None,
+    path: _PackagePath,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a signed package that takes devices from one plan file to another.
+
+    It has what differs, or the whole new file where that is smaller. Packages that are given as OLD and NEW must be
+    whole, and signed by this key.
+    """
+    import kibi  # noqa: PLC0415
+
+    secret = passphrase_in(passphrase_file)
+    with working("comparing"):
+        package = kibi.sign_update(
+            old, new, key, model=model, counter=counter, target=target, passphrase=secret, path=path
+        )
+    _report(package, path, as_json=as_json)
+    if as_json:
+        return
+    console = output()
+    say(console)
+    if package.base_bytes:
+        say(console, f"What differs takes {byte_text(len(package.payload))}, the file {byte_text(package.file_bytes)}.")
+    else:
+        say(console, "What differs takes no fewer bytes than the new file, so the package has the whole file.")
+
+
+def _report(package: "Package", path: Path, *, as_json: bool) -> None:
+    """Prints what was written."""
+    from kibi.update.inspection import package_record  # noqa: PLC0415
+
+    record = {"file": str(path), **package_record(package)}
+    if as_json:
+        print_json(record)
+    else:
+        show_package(output(), record, is_ours=True)
