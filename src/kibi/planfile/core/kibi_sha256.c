@@ -26,23 +26,23 @@ static uint32_t turned(uint32_t word)
     return word << 24 | (word << 8 & 0xFF0000u) | (word >> 8 & 0xFF00u) | word >> 24;
 }
 
-int kibi_sha256_is(const uint32_t digest[8], const uint32_t *data, uint32_t words)
+int kibi_sha256_is(const uint32_t digest[8], const uint32_t *data, uint32_t words, uint32_t work[32])
 {
-    uint32_t state[8] = {0x6A09E667u, 0xBB67AE85u, 0x3C6EF372u, 0xA54FF53Au,
-                         0x510E527Fu, 0x9B05688Cu, 0x1F83D9ABu, 0x5BE0CD19u};
+    static const uint32_t first_state[8] = {0x6A09E667u, 0xBB67AE85u, 0x3C6EF372u, 0xA54FF53Au,
+                                            0x510E527Fu, 0x9B05688Cu, 0x1F83D9ABu, 0x5BE0CD19u};
+    uint32_t *const state = work, *const s = work + 8, *const w = work + 16; /* of the message the 16 words that count */
     const uint32_t last = (words + 2u) / 16u * 16u + 15u; /* the words that are hashed end with the number of bits, below 2^32 */
+    memcpy(state, first_state, sizeof first_state);
     for (uint32_t first = 0; first < last; first += 16u) {
-        uint32_t w[64], s[8];
-        memcpy(s, state, sizeof s);
+        memcpy(s, state, sizeof first_state);
         for (uint32_t t = 0; t < 64u; ++t) {
-            uint32_t *const each = &w[t];
+            uint32_t *const each = &w[t % 16u];
             if (t < 16u) {
                 const uint32_t k = first + t;
                 *each = k < words ? turned(data[k]) : k == words ? 0x80000000u : k == last ? words << 5 : 0u;
             } else {
-                const uint32_t a = each[-15], b = each[-2];
-                *each = each[-16] + (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + each[-7] +
-                        (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
+                const uint32_t a = w[(t + 1u) % 16u], b = w[(t + 14u) % 16u];
+                *each += (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + w[(t + 9u) % 16u] + (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
             }
             const uint32_t first_sum = s[7] + (rotated(s[4], 6) ^ rotated(s[4], 11) ^ rotated(s[4], 25)) +
                                        ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants[t] + *each;

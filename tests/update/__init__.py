@@ -1,0 +1,1 @@
+"""Tests of updates on the device: in flash that is simulated, whose power is cut."""
