@@ -114,6 +114,7 @@ void device_make(device *d)
     s->starts = read_number();
     s->seed = read_number();
     s->stride = read_number();
+    s->trust = read_number();
     flash *const f = &d->flash;
     f->size = 2u * (s->slot_bytes + s->journal_bytes);
     f->sector_bytes = s->sector_bytes;
@@ -129,7 +130,8 @@ void device_make(device *d)
     store->read = read_flash;
     store->program = program_flash;
     store->erase = erase_flash;
-    store->verify = verify;
+    store->verify = s->trust == 0 ? verify : NULL;
+    store->takes_unsigned = s->trust != 0;
     store->least_counter = least_counter;
     store->raise_counter = raise_counter;
     store->kernels = &kibi_core_kernels;

@@ -19,6 +19,7 @@ int main(void)
     image state = image_make(&d);
     check(receive(&d, &first) == KIBI_OK && booted(&d, files, 2, &boot) == 0 && kibi_update_confirm(&d.store) == KIBI_OK,
           "the first model is installed");
+    d.store.takes_unsigned = d.chosen.trust == 1u;
     image_save(&state, &d);
     while (fread(&bytes, sizeof bytes, 1, stdin) == 1) {
         blob package = {(uint8_t *)malloc(bytes + !bytes), bytes}; /* of exactly its size: reads behind it are found */

@@ -46,6 +46,7 @@ class Sizes:
         starts: of a model on trial.
         seed: of all that is drawn.
         stride: the power is cut a second time at each so many operations; 0: never.
+        trust: 0 checks signatures; 1 takes packages of anybody; 2 takes none, as there is nothing to check signatures with.
     """
 
     sector_bytes: int
@@ -56,12 +57,13 @@ class Sizes:
     starts: int = 3
     seed: int = 1
     stride: int = 0
+    trust: int = 0
 
     @property
     def packed(self) -> bytes:
         """As the programs read them."""
         return struct.pack(
-            "<8I",
+            "<9I",
             self.sector_bytes,
             self.unit_bytes,
             self.slot_bytes,
@@ -70,6 +72,7 @@ class Sizes:
             self.starts,
             self.seed,
             self.stride,
+            self.trust,
         )
 
 
@@ -128,13 +131,13 @@ def record_of(file: PlanFile, counter: int, base: PlanFile | None = None, **chan
 
 
 def package_of(
-    file: PlanFile, counter: int, base: PlanFile | None = None, signature: bytes | None = None, **changed: Any
+    file: PlanFile, counter: int, base: PlanFile | None = None, *, seal: bytes | None = None, **changed: Any
 ) -> bytes:
-    """A package: record, signature, ids of kernels, payload. Fields that are named have other values."""
+    """A package: record, signature or another seal, ids of kernels, payload. Fields that are named have other values."""
     record = PACKAGE.packed(**record_of(file, counter, base, **changed))
     payload = file.data if base is None else plain_delta(file.data, base.data)
     ids = struct.pack(f"<{len(file.kernel_ids)}I", *file.kernel_ids)
-    return record + (signature_of(record) if signature is None else signature) + ids + payload
+    return record + (signature_of(record) if seal is None else seal) + ids + payload
 
 
 def sent(*blobs: bytes) -> bytes:
@@ -152,7 +155,9 @@ def program_of(name: str, kernels: Sequence[str]) -> Path:
     header = folder / "kibi_update.h"
     header.write_text("#undef KIBI_UPDATE_DELTA\n#define KIBI_UPDATE_DELTA 1\n" + header.read_text())
     for file in ("flash.h", "flash.c", "device.h", "device.c", name):
-        (folder / file).write_text("#define _POSIX_C_SOURCE 200809L\n" * file.endswith(".c") + (_HERE / file).read_text())
+        (folder / file).write_text(
+            "#define _POSIX_C_SOURCE 200809L\n" * file.endswith(".c") + (_HERE / file).read_text()
+        )
     for file in ("kibi_delta.c", "flash.c", "device.c", name):
         sources[file] = folder / file
     return build_program(list(sources.values()), compiler="gcc", level="1", includes=[folder], sanitize=True)

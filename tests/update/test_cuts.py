@@ -1,4 +1,4 @@
-"""Power is cut at every program and erase of an update, twice in a row, and bits flip at rest: the old or the new model is there."""
+"""Power is cut at every program and erase of an update, twice in a row; bits flip at rest: the old or the new model is there."""
 
 import subprocess
 from dataclasses import replace
@@ -34,21 +34,31 @@ def _cut(sizes: Sizes, pair: int, *, is_delta: bool) -> tuple[int, int, int, int
     return found
 
 
-@pytest.mark.parametrize(("name", "is_delta"), [(name, kind) for name in _GEOMETRIES for kind in (False, True)])
-def test_cut_or_flip_leaves_the_old_or_the_new_model(name: str, is_delta: bool) -> None:  # noqa: FBT001 - a parameter
-    """First model, update, trial, confirmation, rollback: each is cut at every program and erase, some again in what follows."""
-    sizes = replace(_GEOMETRIES[name], stride=211)
+@pytest.mark.parametrize(
+    ("name", "is_delta"),
+    sample(
+        [(name, kind) for name in _GEOMETRIES for kind in (False, True)],
+        usual=[("sector 256, unit 4", True), ("sector 4096, unit 8", False), ("sector 512, unit 16, ECC", True)],
+    ),
+)
+def test_cut_or_flip_leaves_the_old_or_the_new_model(name: str, is_delta: bool) -> None:
+    """First model, update, trial, confirmation, rollback: each is cut at every program and erase, some again in what follows.
+
+    A sector is erased at most twice in an update that is not cut: one of the journal.
+    """
+    sizes = replace(_GEOMETRIES[name], stride=307)
     cuts, second_cuts, flips, _, wear = _cut(sizes, 0, is_delta=is_delta)
     assert cuts > 300
-    assert second_cuts > cuts // 2
+    assert second_cuts > cuts // 3
     assert flips > 500
-    assert wear <= 2 if sizes.journal_bytes == sizes.sector_bytes else wear <= 3
+    assert wear <= 2
 
 
-@pytest.mark.parametrize(
-    ("pair", "name"), sample([(pair, name) for pair in range(10) for name in _GEOMETRIES], usual=[])
-)
-def test_second_cut_at_every_operation(pair: int, name: str) -> None:
-    """Ten pairs of models; the second cut comes at each third operation of what follows the first one, and all bits flip."""
-    cuts, second_cuts, flips, _, _ = _cut(replace(_GEOMETRIES[name], stride=3), pair, is_delta=pair % 2 == 1)
-    assert min(cuts, second_cuts, flips) > 500
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("pair", range(10))
+@pytest.mark.parametrize("name", [each for each in _GEOMETRIES if "unit 1" not in each.split(", ")])
+def test_second_cut_at_every_few_operations(pair: int, name: str) -> None:
+    """Ten pairs of models: the second cut comes at each seventh operation of what follows the first one."""
+    cuts, second_cuts, flips, _, _ = _cut(replace(_GEOMETRIES[name], stride=7), pair, is_delta=pair % 2 == 1)
+    assert min(cuts, second_cuts, flips) > 300

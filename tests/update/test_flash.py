@@ -26,7 +26,7 @@ class _Flash(ctypes.Structure):
 
 @pytest.mark.parametrize("has_ecc", [False, True])
 @pytest.mark.parametrize(("sector_bytes", "unit_bytes"), [(256, 4), (4096, 8), (64, 1)])
-def test_simulators_in_c_and_python_are_the_same(sector_bytes: int, unit_bytes: int, has_ecc: bool) -> None:  # noqa: FBT001 - a parameter
+def test_simulators_in_c_and_python_are_the_same(sector_bytes: int, unit_bytes: int, has_ecc: bool) -> None:
     """Drawn reads, programs and erases, some of them wrong, with cuts: the same bytes, wear, faults and answers."""
     library = load_shared([Path(__file__).with_name("flash.c")])
     size, rng = 4 * sector_bytes, random.Random(sector_bytes)
@@ -45,7 +45,9 @@ def test_simulators_in_c_and_python_are_the_same(sector_bytes: int, unit_bytes: 
             assert (library.flash_erase(ctypes.byref(c), place) == 0) == python.erase(place)
         elif rng.random() < 0.7:
             sent = rng.randbytes(unit_bytes * rng.randrange(1, 6))
-            assert (library.flash_program(ctypes.byref(c), address, sent, len(sent)) == 0) == python.program(address, sent)
+            assert (library.flash_program(ctypes.byref(c), address, sent, len(sent)) == 0) == python.program(
+                address, sent
+            )
         else:
             count = rng.randrange(1, 40)
             got = (ctypes.c_uint8 * count)()

@@ -1,11 +1,12 @@
 """Packages that nobody made for good: none of them leads to anything else than the old or the new model, whole."""
 
 import random
-import struct
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+
+import pytest
 
 from kibi.planfile.package_records import PACKAGE
 from tests.support.amount import amount
@@ -26,7 +27,9 @@ def _changed(package: bytes, rng: random.Random) -> bytes:
         each = rng.choice(PACKAGE.fields)
         place, size = PACKAGE.offsets[each.name], min(each.size_bytes, 4)
         old = int.from_bytes(data[place : place + size], "little")
-        new = rng.choice((rng.choice(_EDGES), old + rng.choice((-4, -1, 1, 4)), old ^ 1 << rng.randrange(8 * size), old * 2))
+        new = rng.choice(
+            (rng.choice(_EDGES), old + rng.choice((-4, -1, 1, 4)), old ^ 1 << rng.randrange(8 * size), old * 2)
+        )
         data[place : place + size] = (new % (1 << 8 * size)).to_bytes(size, "little")
     if rng.random() < 0.97:
         data[PACKAGE.size_bytes : HEAD_BYTES] = signature_of(bytes(data[: PACKAGE.size_bytes]))
@@ -47,6 +50,7 @@ def _mutants(packages: tuple[bytes, ...], count: int, seed: int) -> Iterator[byt
         yield _changed(rng.choice(packages), rng)
 
 
+@pytest.mark.timeout(3000)
 def test_no_mutant_leads_to_anything_but_the_old_or_the_new_model() -> None:
     """Under sanitizers, in chunks of any sizes: each mutant is refused with a status, or it is the new model after all."""
     old, new = file_of(0), file_of(1)
@@ -80,4 +84,4 @@ def test_endless_stream_of_the_head_is_refused() -> None:
     assert done.returncode == 0, done.stderr.decode(errors="replace")[:4000]
     counts = list(map(int, done.stdout.split()))
     assert sum(counts) == len(made)
-    assert sum(counts[number] for number in (17, 18)) == len(made), struct.pack("<5I", *counts[:5])
+    assert sum(counts[number] for number in (17, 18)) == len(made)

@@ -13,9 +13,13 @@ EmbeddedPlanLeft = declare_event(
 )
 CheckpointWritten = declare_event("CheckpointWritten", "a slot holds all that the inference needs to go on from here")
 CheckpointRead = declare_event("CheckpointRead", "an inference can go on from the newest checkpoint")
-ModelInstalled = declare_event("ModelInstalled", "an update is complete: the new model is opened from the next start on")
+ModelInstalled = declare_event(
+    "ModelInstalled", "an update is complete: the new model is opened from the next start on"
+)
 ModelConfirmed = declare_event("ModelConfirmed", "the application says that the active model works")
-ModelRolledBack = declare_event("ModelRolledBack", "the other slot's model is active: the newer one failed, or is damaged")
+ModelRolledBack = declare_event(
+    "ModelRolledBack", "the other slot's model is active: the newer one failed, or is damaged"
+)
 
 NullPointer = declare_error("NullPointer", "a pointer is null")
 ArenaTooSmall = declare_error("ArenaTooSmall", "the arena, or an external buffer, has fewer bytes than the plan needs")
@@ -32,7 +36,9 @@ KernelMissing = declare_error(
 NoSteps = declare_error("NoSteps", "a slice of an inference has no steps")
 ArenaTaken = declare_error("ArenaTaken", "somebody else has used the arena since the inference began")
 NoCheckpoint = declare_error("NoCheckpoint", "no slot has a complete checkpoint of the model")
-StorageFailed = declare_error("StorageFailed", "a slot for checkpoints, or flash for updates, cannot be read or written")
+StorageFailed = declare_error(
+    "StorageFailed", "a slot for checkpoints, or flash for updates, cannot be read or written"
+)
 PackageRefused = declare_error("PackageRefused", "the bytes are no update package of this version, are cut, or changed")
 SignatureRefused = declare_error("SignatureRefused", "nobody whom the device trusts has signed an update package")
 OtherDevice = declare_error("OtherDevice", "an update package is for another model, target, or format of plan files")

@@ -11,8 +11,7 @@
 #define DIGEST_BYTES 32u
 #define HEAD_BYTES ((uint32_t)sizeof(kibi_file_package) + KIBI_SIGNATURE_BYTES)
 #define LEAST_FILE_BYTES ((uint32_t)sizeof(kibi_file_header) + DIGEST_BYTES)
-#define LEAST_BLOCK_BYTES 256u
-#define MOST_BLOCK_BYTES 65536u
+#define BLOCK_BYTES 0x1FF00u /* a power of two that is one of these bits: 256 ... 65536 */
 
 static int is_power(uint32_t number)
 {
@@ -53,9 +52,6 @@ static KIBI_NOINLINE int read_newest(const kibi_store *store, kibi_journal *jour
 /* Writes the next record, over the older one. */
 static KIBI_NOINLINE kibi_status write_record(const kibi_store *store, kibi_journal *journal)
 {
-    if (!is_usable(store)) {
-        return KIBI_ERROR_STORAGE;
-    }
     const uint32_t at = store->journal[++journal->sequence & 1u];
     journal->crc = kibi_crc32(FORMAT, journal, (uint32_t)offsetof(kibi_journal, crc));
     for (uint32_t sector = 0; sector < store->journal_bytes; sector += store->sector_bytes) {
@@ -67,48 +63,46 @@ static KIBI_NOINLINE kibi_status write_record(const kibi_store *store, kibi_jour
 }
 
 /* Whether a slot has the file that the journal says, bit for bit. */
-static KIBI_NOINLINE int is_whole(const kibi_store *store, const kibi_journal *journal, unsigned slot, uint32_t work[32])
+static KIBI_NOINLINE int is_whole(const kibi_store *store, kibi_reading *read, unsigned slot)
 {
-    const kibi_slot_file *const file = &journal->files[slot];
+    const kibi_slot_file *const file = &read->journal.files[slot];
     const uint32_t *const words = (const uint32_t *)(const void *)store->mapped[slot];
     const uint32_t count = (file->bytes - DIGEST_BYTES) / 4u;
     return file->bytes != 0 && memcmp(words + count, file->digest, DIGEST_BYTES) == 0 &&
-           kibi_sha256_is(file->digest, words, count, work);
+           kibi_sha256_is(file->digest, words, count, read->work);
 }
 
 kibi_status kibi_update_boot(const kibi_store *store, kibi_boot *boot)
 {
-    kibi_journal journal;
-    uint32_t work[32];
+    kibi_reading read;
+    kibi_journal *const journal = &read.journal;
     if (store == NULL || boot == NULL) {
         return kibi_refused(KIBI_ERROR_NULL);
     }
-    memset(boot, 0, sizeof *boot);
-    if (!read_newest(store, &journal)) {
-        return kibi_refused(KIBI_ERROR_NO_MODEL);
-    }
-    const unsigned trial = journal.trial;
-    unsigned slot = journal.active ^ (trial == 1u); /* no start is left: the older one, if it is whole */
-    if (!is_whole(store, &journal, slot, work)) {
+    boot->file = NULL;
+    (void)read_newest(store, journal); /* where there is no record, no slot has a file */
+    const unsigned trial = journal->trial;
+    unsigned slot = journal->active ^ (trial == 1u); /* no start is left: the older one, if it is whole */
+    if (!is_whole(store, &read, slot)) {
         slot ^= 1u;
-        if (!is_whole(store, &journal, slot, work)) {
+        if (!is_whole(store, &read, slot)) {
             return kibi_refused(KIBI_ERROR_NO_MODEL);
         }
     }
-    const int is_other = slot != journal.active;
+    const int is_other = slot != journal->active;
     if (is_other) {
         KIBI_EVENT(ModelRolledBack, 0xC36305D7u);
-        journal.active = (uint8_t)slot;
-        journal.trial = 0;
-        journal.package = 0;
+        journal->active = (uint8_t)slot;
+        journal->trial = 0;
+        journal->package = 0;
     } else if (trial > 1u) {
-        journal.trial = (uint8_t)(trial - 1u);
+        --journal->trial;
     }
     boot->file = store->mapped[slot];
-    boot->bytes = journal.files[slot].bytes;
-    boot->counter = journal.files[slot].counter;
-    boot->trial = journal.trial;
-    if ((is_other || trial > 1u) && write_record(store, &journal) != KIBI_OK) {
+    boot->bytes = journal->files[slot].bytes;
+    boot->counter = journal->files[slot].counter;
+    boot->trial = journal->trial;
+    if ((is_other || trial > 1u) && write_record(store, journal) != KIBI_OK) {
         return kibi_refused(KIBI_ERROR_STORAGE);
     }
     return KIBI_OK;
@@ -167,10 +161,10 @@ kibi_status kibi_update_begin(kibi_update *update, const kibi_store *store)
     kibi_journal *const journal = &update->of.read.journal;
     (void)read_newest(store, journal);
     if (journal->trial != 0 && journal->package == 0 &&
-        is_whole(store, journal, journal->active ^ 1u, update->of.read.work)) {
+        is_whole(store, &update->of.read, journal->active ^ 1u)) {
         return kibi_refused(KIBI_ERROR_SEQUENCE);
     }
-    update->has_base = (uint8_t)is_whole(store, journal, journal->active, update->of.read.work);
+    update->has_base = (uint8_t)is_whole(store, &update->of.read, journal->active);
     update->payload = UINT32_MAX;
     update->end = UINT32_MAX;
     update->store = store;
@@ -185,13 +179,9 @@ uint32_t kibi_update_wanted(const kibi_update *update)
 /* Whether the record has values that a package may have. */
 static int is_package(const kibi_file_package *package)
 {
-    const uint32_t payload = HEAD_BYTES + 4u * package->kernel_count;
     return package->magic == KIBI_PACKAGE_MAGIC && package->version == KIBI_PACKAGE_VERSION && package->required == 0 &&
            package->kind <= (KIBI_UPDATE_DELTA ? KIBI_PAYLOAD_DELTA : KIBI_PAYLOAD_WHOLE) && is_power(package->block_bytes) &&
-           package->block_bytes >= LEAST_BLOCK_BYTES && package->block_bytes <= MOST_BLOCK_BYTES &&
-           package->file_bytes >= LEAST_FILE_BYTES && package->file_bytes % 4u == 0 &&
-           (package->kind != KIBI_PAYLOAD_WHOLE || package->payload_bytes == package->file_bytes) &&
-           package->payload_bytes < UINT32_MAX - payload;
+           (package->block_bytes & BLOCK_BYTES) != 0 && package->file_bytes >= LEAST_FILE_BYTES && package->file_bytes % 4u == 0;
 }
 
 static int has_target(const kibi_store *store, uint32_t target)
@@ -232,7 +222,7 @@ static KIBI_NOINLINE kibi_status check_head(kibi_update *update)
                              memcmp(package->base_digest, active->digest, DIGEST_BYTES) != 0)) {
         return KIBI_ERROR_BASE;
     }
-    if (package->file_bytes > store->slot_bytes || package->arena_bytes > store->arena_bytes ||
+    if (package->file_bytes > store->slot_bytes || package->payload_bytes > store->slot_bytes || package->arena_bytes > store->arena_bytes ||
         package->state_bytes > store->state_bytes) {
         return KIBI_ERROR_SPACE;
     }
@@ -265,13 +255,10 @@ static KIBI_NOINLINE kibi_status start(kibi_update *update)
     const kibi_file_package *const package = &update->of.checked.package;
     kibi_journal *const journal = &update->of.checked.journal;
     const uint32_t sum = kibi_crc32(0, package, (uint32_t)sizeof *package) | 1u;
-    const uint32_t room = (store->journal_bytes - (uint32_t)sizeof *journal) / KIBI_UPDATE_UNIT;
-    uint32_t at = 0, step = package->block_bytes > store->sector_bytes ? package->block_bytes : store->sector_bytes;
+    const uint32_t step = package->block_bytes > store->sector_bytes ? package->block_bytes : store->sector_bytes;
+    uint32_t at = 0;
     if (update->sum != package->kernel_sum) {
         return KIBI_ERROR_PACKAGE;
-    }
-    while (package->file_bytes / step > room) { /* so that there is room for all marks */
-        step *= 2u;
     }
     update->into = journal->active ^ 1u;
     kibi_slot_file *const file = &journal->files[update->into];
@@ -331,20 +318,16 @@ static kibi_status take_byte(kibi_update *update, uint8_t byte)
     return status == KIBI_OK && update->wanted == update->payload ? start(update) : status;
 }
 
-/* Programs the unit, and marks the progress where a sector and a block end. */
+/* Programs the unit, which is full or the last one, and marks the progress where a sector and a block end. */
 static KIBI_NOINLINE kibi_status program_unit(kibi_update *update)
 {
     const kibi_store *const store = update->store;
-    const uint32_t to = store->slot[update->into] + update->made;
-    if ((update->made & (store->sector_bytes - 1u)) == 0 && store->erase(store->context, to) != 0) {
+    const uint32_t first = (update->made - 1u) & ~(store->program_bytes - 1u), to = store->slot[update->into] + first;
+    if ((first & (store->sector_bytes - 1u)) == 0 && store->erase(store->context, to) != 0) {
         return KIBI_ERROR_STORAGE;
     }
-    memset(update->unit.bytes + update->filled, 0xFF, KIBI_UPDATE_UNIT - update->filled);
     int failed = store->program(store->context, to, update->unit.bytes, store->program_bytes);
-    update->made += update->filled;
-    update->filled = 0;
     if (failed == 0 && (update->made & (update->step - 1u)) == 0 && update->mark < update->marks_end) {
-        memset(update->unit.bytes, 0xFF, KIBI_UPDATE_UNIT);
         update->unit.mark[0] = update->wanted - update->payload;
         update->unit.mark[1] = ~update->unit.mark[0];
         failed = store->program(store->context, update->mark, update->unit.bytes, KIBI_UPDATE_UNIT);
@@ -382,28 +365,24 @@ static kibi_status take_payload(kibi_update *update, const uint8_t *from, uint32
     if (count > update->end - update->wanted) {
         return KIBI_ERROR_PACKAGE;
     }
-    for (;;) {
-        const uint32_t left = update->file_bytes - update->made - update->filled, before = count;
-        const uint32_t most = least(update->store->program_bytes - update->filled, left);
+    while (update->made != update->file_bytes) {
+        const uint32_t filled = update->made & (update->store->program_bytes - 1u), before = count;
+        const uint32_t most = least(update->store->program_bytes - filled, update->file_bytes - update->made);
         uint32_t room = most;
-        uint8_t *to = update->unit.bytes + update->filled;
-        if (left == 0) {
-            return count == 0 ? KIBI_OK : KIBI_ERROR_PACKAGE;
-        }
+        uint8_t *to = update->unit.bytes + filled;
         kibi_status status = make(update, &from, &count, &to, &room);
         update->wanted += before - count;
-        update->filled = (uint16_t)(update->filled + most - room);
+        update->made += most - room;
         if (status == KIBI_OK && room == 0) {
             status = program_unit(update);
-        } else if (status == KIBI_OK && count == 0) {
-            return KIBI_OK;
-        } else if (count == before && room == most) { /* the payload leads nowhere */
-            status = KIBI_ERROR_PACKAGE;
+        } else if (status == KIBI_OK) {
+            break;
         }
         if (status != KIBI_OK) {
             return status;
         }
     }
+    return count == 0 ? KIBI_OK : KIBI_ERROR_PACKAGE; /* bytes that lead nowhere, such as after the end */
 }
 
 kibi_status kibi_update_write(kibi_update *update, uint32_t offset, const void *bytes, uint32_t count)
@@ -448,10 +427,11 @@ kibi_status kibi_update_finish(kibi_update *update)
     kibi_journal *const journal = &update->of.read.journal;
     const unsigned into = update->into;
     update->store = NULL;
-    if (!read_newest(store, journal) || journal->package != update->sum || journal->active == into) {
-        return kibi_refused(KIBI_ERROR_SEQUENCE); /* the journal has changed since the update began */
+    (void)read_newest(store, journal);
+    if (journal->package != update->sum) { /* the journal has changed since the update began */
+        return kibi_refused(KIBI_ERROR_SEQUENCE);
     }
-    const int is_right = is_whole(store, journal, into, update->of.read.work);
+    const int is_right = is_whole(store, &update->of.read, into);
     journal->package = 0;
     if (is_right) {
         journal->active = (uint8_t)into;

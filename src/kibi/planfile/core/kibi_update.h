@@ -85,6 +85,12 @@ typedef struct {
     uint8_t rest[KIBI_UPDATE_UNIT - 104u % KIBI_UPDATE_UNIT]; /* of the last unit */
 } kibi_journal;
 
+/* A record, and memory that the digest of a slot's file takes. */
+typedef struct {
+    kibi_journal journal;
+    uint32_t work[32];
+} kibi_reading;
+
 /* A package that is being received. The caller owns it; no field is for the caller's use. */
 typedef struct {
     const kibi_store *store; /* NULL: none is */
@@ -92,12 +98,11 @@ typedef struct {
     uint32_t payload;        /* where its payload begins, once the head is known */
     uint32_t end;            /* where its payload ends, once all before it is known to be right */
     uint32_t file_bytes;     /* of the new file */
-    uint32_t made;           /* bytes of it that are in the slot */
+    uint32_t made;           /* bytes of it that are in the slot, or in the unit */
     uint32_t step;           /* so many bytes from one mark of progress to the next */
     uint32_t mark;           /* the address of the next mark, */
     uint32_t marks_end;      /* and that after the last one */
     uint32_t sum;            /* of the ids of kernels; then which package it is, as in the journal */
-    uint16_t filled;         /* bytes that wait in the unit */
     uint8_t into;            /* the slot */
     uint8_t is_delta;
     uint8_t has_base;        /* the active slot's model is whole */
@@ -115,10 +120,7 @@ typedef struct {
             kibi_file_package package;
             kibi_journal journal;
         } checked;
-        struct {
-            kibi_journal journal;
-            uint32_t work[32]; /* of the digest */
-        } read;
+        kibi_reading read;
 #if KIBI_UPDATE_DELTA
         kibi_delta delta;
 #endif
