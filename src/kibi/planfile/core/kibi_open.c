@@ -383,14 +383,13 @@ static int file_is_right(kibi_checker *c)
     c->end = header->file_bytes - DIGEST_BYTES;
     const uint32_t *const offsets = (const uint32_t *)at(c, offsetof(kibi_file_header, kernels));
     const uint16_t *const counts = (const uint16_t *)at(c, offsetof(kibi_file_header, kernel_count));
-    uint32_t work[32];
     for (uint32_t table = 0; table < sizeof records; ++table) {
         if (!kibi_is_inside(c, offsets[table], counts[table], records[table])) {
             return 0;
         }
     }
     return c->file[c->end - 1u] == 0 &&
-           kibi_sha256_is((const uint32_t *)at(c, c->end), (const uint32_t *)at(c, 0), c->end / 4u, work);
+           kibi_sha256_is((const uint32_t *)at(c, c->end), (const uint32_t *)at(c, 0), c->end / 4u, c->work);
 }
 
 static int all_is_right(kibi_checker *c)

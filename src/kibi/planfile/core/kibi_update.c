@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/kibi_crc32.h"
-#include "kibi_sha256.h"
 
 /* Another number where the fields of a record mean something else: older records are not whole then. */
 #define FORMAT 1u

@@ -4,6 +4,7 @@
 
 #include "kibi_core.h"
 #include "kibi_package.h"
+#include "kibi_sha256.h"
 
 /* 1: packages may bring what makes the new file from the older one. 0 saves the code of kibi_delta.c: only whole files are taken. */
 #ifndef KIBI_UPDATE_DELTA
@@ -88,7 +89,7 @@ typedef struct {
 /* A record, and memory that the digest of a slot's file takes. */
 typedef struct {
     kibi_journal journal;
-    uint32_t work[32];
+    uint32_t work[KIBI_SHA256_WORK];
 } kibi_reading;
 
 /* A package that is being received. The caller owns it; no field is for the caller's use. */
