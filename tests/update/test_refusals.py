@@ -154,7 +154,7 @@ def test_device_side_takes_few_bytes(compiler: str, tmp_path: Path) -> None:
     )  # fmt: skip
     shared = ("mem", "kibi_sha256", "kibi_crc32", "kibi_kernel_of", "kibi_refused")
     found = sum(end - first for first, end, name in image.functions if not any(each in name for each in shared))
-    assert found <= {"gcc": 2150, "zig": 2250}[compiler]
+    assert found <= {"gcc": 2100, "zig": 2128}[compiler]
 
 
 _STUBS = {

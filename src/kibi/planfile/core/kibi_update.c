@@ -435,13 +435,8 @@ kibi_status kibi_update_finish(kibi_update *update)
     if (is_right) {
         journal->active = (uint8_t)into;
         journal->trial = (uint8_t)(store->starts != 0 ? store->starts + 1u : 0u);
-    } else {
-        journal->files[into].bytes = 0;
     }
     kibi_status status = write_record(store, journal);
-    if (status == KIBI_OK && is_right) {
-        status = write_record(store, journal); /* over the older one, too: one damaged record loses nothing, not even a first model */
-    }
     if (status == KIBI_OK && !is_right) {
         status = KIBI_ERROR_PACKAGE;
     }
