@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from packages import packages_picture
+from update_states import update_states_picture
 
 import kibi
 import kibi.demo
@@ -44,6 +45,7 @@ def pictures() -> Mapping[str, str]:
         "rows.svg": _rows_picture(),
         "recording.svg": _recording_picture(),
         "packages.svg": packages_picture(),
+        "update_states.svg": update_states_picture(),
     }
 
 

@@ -13,6 +13,13 @@ EmbeddedPlanLeft = declare_event(
 )
 CheckpointWritten = declare_event("CheckpointWritten", "a slot holds all that the inference needs to go on from here")
 CheckpointRead = declare_event("CheckpointRead", "an inference can go on from the newest checkpoint")
+ModelInstalled = declare_event(
+    "ModelInstalled", "an update is complete: the new model is opened from the next start on"
+)
+ModelConfirmed = declare_event("ModelConfirmed", "the application says that the active model works")
+ModelRolledBack = declare_event(
+    "ModelRolledBack", "the other slot's model is active: the newer one failed, or is damaged"
+)
 
 NullPointer = declare_error("NullPointer", "a pointer is null")
 ArenaTooSmall = declare_error("ArenaTooSmall", "the arena, or an external buffer, has fewer bytes than the plan needs")
@@ -29,9 +36,28 @@ KernelMissing = declare_error(
 NoSteps = declare_error("NoSteps", "a slice of an inference has no steps")
 ArenaTaken = declare_error("ArenaTaken", "somebody else has used the arena since the inference began")
 NoCheckpoint = declare_error("NoCheckpoint", "no slot has a complete checkpoint of the model")
-StorageFailed = declare_error("StorageFailed", "a slot for checkpoints cannot be read or written")
+StorageFailed = declare_error(
+    "StorageFailed", "a slot for checkpoints, or flash for updates, cannot be read or written"
+)
+PackageRefused = declare_error("PackageRefused", "the bytes are no update package of this version, are cut, or changed")
+SignatureRefused = declare_error("SignatureRefused", "nobody whom the device trusts has signed an update package")
+OtherDevice = declare_error("OtherDevice", "an update package is for another model, target, or format of plan files")
+OlderVersion = declare_error("OlderVersion", "an update package's version is not above the one that the device has")
+OtherBase = declare_error("OtherBase", "an update package changes another file than the one that the device has")
+SlotTooSmall = declare_error("SlotTooSmall", "an update's model needs a larger slot, arena or memory of variables")
+NoModel = declare_error("NoModel", "no slot has a whole model")
 
-EVENTS = (InferenceStarted, InferenceEnded, MoreInputNeeded, RowReceived, CheckpointWritten, CheckpointRead)
+EVENTS = (
+    InferenceStarted,
+    InferenceEnded,
+    MoreInputNeeded,
+    RowReceived,
+    CheckpointWritten,
+    CheckpointRead,
+    ModelInstalled,
+    ModelConfirmed,
+    ModelRolledBack,
+)
 """The events of C that are no errors."""
 ERRORS = {
     "KIBI_ERROR_NULL": NullPointer,
@@ -46,5 +72,12 @@ ERRORS = {
     "KIBI_ERROR_ARENA_LEASE": ArenaTaken,
     "KIBI_ERROR_CHECKPOINT": NoCheckpoint,
     "KIBI_ERROR_STORAGE": StorageFailed,
+    "KIBI_ERROR_PACKAGE": PackageRefused,
+    "KIBI_ERROR_SIGNATURE": SignatureRefused,
+    "KIBI_ERROR_OTHER_DEVICE": OtherDevice,
+    "KIBI_ERROR_OLDER": OlderVersion,
+    "KIBI_ERROR_BASE": OtherBase,
+    "KIBI_ERROR_SPACE": SlotTooSmall,
+    "KIBI_ERROR_NO_MODEL": NoModel,
 }
 """The reported error, by status code of the C library."""

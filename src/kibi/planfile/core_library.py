@@ -22,6 +22,7 @@ from kibi.text.json import json_text
 from kibi.version import __version__
 
 CORE_FILE = "core.json"
+ADAPTERS = "adapters"
 _MOST_BYTES = 1 << 20
 _NAME = "kibi_core"
 
@@ -89,6 +90,8 @@ def core_files(core: Core, target: Target, command: str) -> Mapping[FileName, Fi
     made: dict[FileName, CCode] = dict(core_texts(core.names, target, frozenset(core.without)))
     sources = [name for name in made if name.suffix == ".c"]
     made[FileName("example_main.c")] = file_text(CORE / "example_main.c")
+    for path in sorted((CORE / ADAPTERS).glob("*.c")):  # not built: each needs a library that the application chooses
+        made[FileName(path.name, ADAPTERS)] = file_text(path)
     texts: dict[FileName, FileText] = {name: first_lines(command, ()) + text for name, text in made.items()}
     texts[FileName("CMakeLists.txt")] = cmake_lists(_NAME, sources, cmake_first_lines(command, ()))
     texts[FileName("LICENSE")] = license_text()

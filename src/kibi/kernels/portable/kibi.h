@@ -26,6 +26,13 @@ typedef enum {
     KIBI_ERROR_STORAGE = -10,        /* a slot cannot be read or written */
     KIBI_ERROR_FILE = -16,           /* the bytes are no plan file of this version, or it was changed, or it asks for the impossible */
     KIBI_ERROR_KERNEL = -17,         /* the plan file needs a kernel that this core has not, or more room than it has */
+    KIBI_ERROR_PACKAGE = -18,        /* the bytes are no update package of this version, or it is cut, or it was changed */
+    KIBI_ERROR_SIGNATURE = -19,      /* nobody whom the device trusts has signed the package */
+    KIBI_ERROR_OTHER_DEVICE = -20,   /* the package is for another model, another target, or another format of plan files */
+    KIBI_ERROR_OLDER = -21,          /* the package's version is not above the one that the device has, or not allowed any more */
+    KIBI_ERROR_BASE = -22,           /* the package changes another file than the one that the device has */
+    KIBI_ERROR_SPACE = -23,          /* the package's model needs a larger slot, arena or memory of variables */
+    KIBI_ERROR_NO_MODEL = -24,       /* no slot has a whole model */
     KIBI_ERROR_MEMORY = -32,         /* an arena has no room for a block, or its table none for another one */
     KIBI_ERROR_BOUNDS = -33,         /* an address is outside of the arena */
     KIBI_ERROR_NO_BLOCK = -34,       /* no block starts at an address */

@@ -3,6 +3,7 @@
 #define KIBI_CHECK_H
 
 #include "kibi_core.h"
+#include "kibi_sha256.h"
 
 /* What is checked, and with what. */
 typedef struct {
@@ -13,6 +14,7 @@ typedef struct {
     const kibi_kernels *kernels;
     const uint8_t *const *contracts; /* of each kernel */
     uint8_t *marks;                  /* the arena: what each of its bytes holds at this place in the order */
+    uint32_t work[KIBI_SHA256_WORK];
 } kibi_checker;
 
 /* Whether so many records of a size are in the file, at a multiple of 4 or, if they are smaller, of their size. */

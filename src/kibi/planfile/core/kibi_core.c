@@ -57,6 +57,27 @@ kibi_status kibi_refused(kibi_status status)
     case KIBI_ERROR_KERNEL:
         KIBI_ERROR(KernelMissing, 0xB4255028u);
         break;
+    case KIBI_ERROR_PACKAGE:
+        KIBI_ERROR(PackageRefused, 0x8CAD1EB1u);
+        break;
+    case KIBI_ERROR_SIGNATURE:
+        KIBI_ERROR(SignatureRefused, 0xC8510BBBu);
+        break;
+    case KIBI_ERROR_OTHER_DEVICE:
+        KIBI_ERROR(OtherDevice, 0xFD5BF1C3u);
+        break;
+    case KIBI_ERROR_OLDER:
+        KIBI_ERROR(OlderVersion, 0x6AA1AF8Bu);
+        break;
+    case KIBI_ERROR_BASE:
+        KIBI_ERROR(OtherBase, 0xD83B6768u);
+        break;
+    case KIBI_ERROR_SPACE:
+        KIBI_ERROR(SlotTooSmall, 0x5C09C474u);
+        break;
+    case KIBI_ERROR_NO_MODEL:
+        KIBI_ERROR(NoModel, 0xAEBD6757u);
+        break;
     default:
         KIBI_ERROR(OutOfSequence, 0xECB5048Bu);
         break;

@@ -389,7 +389,7 @@ static int file_is_right(kibi_checker *c)
         }
     }
     return c->file[c->end - 1u] == 0 &&
-           kibi_sha256_is((const uint32_t *)at(c, c->end), (const uint32_t *)at(c, 0), c->end / 4u);
+           kibi_sha256_is((const uint32_t *)at(c, c->end), (const uint32_t *)at(c, 0), c->end / 4u, c->work);
 }
 
 static int all_is_right(kibi_checker *c)

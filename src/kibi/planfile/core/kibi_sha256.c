@@ -26,28 +26,28 @@ static uint32_t turned(uint32_t word)
     return word << 24 | (word << 8 & 0xFF0000u) | (word >> 8 & 0xFF00u) | word >> 24;
 }
 
-int kibi_sha256_is(const uint32_t digest[8], const uint32_t *data, uint32_t words)
+int kibi_sha256_is(const uint32_t digest[8], const uint32_t *data, uint32_t words, uint32_t work[KIBI_SHA256_WORK])
 {
     uint32_t state[8] = {0x6A09E667u, 0xBB67AE85u, 0x3C6EF372u, 0xA54FF53Au,
                          0x510E527Fu, 0x9B05688Cu, 0x1F83D9ABu, 0x5BE0CD19u};
-    const uint32_t last = (words + 2u) / 16u * 16u + 15u; /* the words that are hashed end with the number of bits, below 2^32 */
+    const uint32_t last = (words + 2u) | 15u; /* the words that are hashed end with the number of bits, below 2^32 */
+    uint32_t *const s = work; /* then 16 words of the message, twice: so the last ones are always one after another */
     for (uint32_t first = 0; first < last; first += 16u) {
-        uint32_t w[64], s[8];
-        memcpy(s, state, sizeof s);
+        memcpy(s, state, sizeof state);
         for (uint32_t t = 0; t < 64u; ++t) {
-            uint32_t *const each = &w[t];
+            uint32_t *const w = work + t % 16u, word; /* w[8] is the 16th word before this one, w[24] this one */
             if (t < 16u) {
                 const uint32_t k = first + t;
-                *each = k < words ? turned(data[k]) : k == words ? 0x80000000u : k == last ? words << 5 : 0u;
+                word = k < words ? turned(data[k]) : k == words ? 0x80000000u : k == last ? words << 5 : 0u;
             } else {
-                const uint32_t a = each[-15], b = each[-2];
-                *each = each[-16] + (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + each[-7] +
-                        (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
+                const uint32_t a = w[9], b = w[22];
+                word = w[8] + (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + w[17] + (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
             }
+            w[8] = w[24] = word;
             const uint32_t first_sum = s[7] + (rotated(s[4], 6) ^ rotated(s[4], 11) ^ rotated(s[4], 25)) +
-                                       ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants[t] + *each;
+                                       ((s[4] & (s[5] ^ s[6])) ^ s[6]) + constants[t] + word;
             const uint32_t second_sum = (rotated(s[0], 2) ^ rotated(s[0], 13) ^ rotated(s[0], 22)) +
-                                        ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
+                                        ((s[0] & (s[1] ^ s[2])) ^ (s[1] & s[2]));
             memmove(&s[1], &s[0], 7u * sizeof s[0]);
             s[4] += first_sum;
             s[0] = first_sum + second_sum;
@@ -56,9 +56,10 @@ int kibi_sha256_is(const uint32_t digest[8], const uint32_t *data, uint32_t word
             state[k] += s[k];
         }
     }
-    uint32_t differs = 0;
     for (uint32_t k = 0; k < 8u; ++k) {
-        differs |= state[k] ^ turned(digest[k]);
+        if (state[k] != turned(digest[k])) {
+            return 0;
+        }
     }
-    return differs == 0;
+    return 1;
 }

@@ -1,0 +1,163 @@
+"""Update packages for tests, made from the record by hand, and the programs in C that receive them."""
+
+import shutil
+import struct
+import tempfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import kibi
+from kibi.engines.core import written_core
+from kibi.planfile.package_records import (
+    PACKAGE,
+    PACKAGE_MAGIC,
+    PACKAGE_VERSION,
+    SIGNATURE_BYTES,
+    Payload,
+    Signature,
+)
+from kibi.planfile.reader import PlanFile
+from kibi.planfile.records import DIGEST_BYTES, VERSION
+from kibi.planfile.writer import plan_file
+from kibi.planner import PlannedModel
+from kibi.targets import target
+from kibi.toolchain.build import build_program
+from tests.engines.networks import residual_network
+
+TARGET, MODEL = 0x54455354, 0x4D4F444C
+HEAD_BYTES = PACKAGE.size_bytes + SIGNATURE_BYTES
+BLOCK_BYTES = 256
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The flash of a device, and how it is tested: the fields of `settings` in device.h, in their order.
+
+    Attributes:
+        sector_bytes, unit_bytes: are erased, and programmed, at once.
+        slot_bytes, journal_bytes: of each slot, and for each record.
+        has_ecc: 1: what was cut cannot be read.
+        starts: of a model on trial.
+        seed: of all that is drawn.
+        stride: the power is cut a second time at each so many operations; 0: never.
+        trust: 0 checks signatures; 1 takes packages of anybody; 2 takes none, as there is nothing to check signatures with.
+    """
+
+    sector_bytes: int
+    unit_bytes: int
+    slot_bytes: int
+    journal_bytes: int
+    has_ecc: int = 0
+    starts: int = 3
+    seed: int = 1
+    stride: int = 0
+    trust: int = 0
+
+    @property
+    def packed(self) -> bytes:
+        """As the programs read them."""
+        return struct.pack(
+            "<9I",
+            self.sector_bytes,
+            self.unit_bytes,
+            self.slot_bytes,
+            self.journal_bytes,
+            self.has_ecc,
+            self.starts,
+            self.seed,
+            self.stride,
+            self.trust,
+        )
+
+
+def file_of(seed: int, height: int = 4, width: int = 3, channels: int = 2) -> PlanFile:
+    """A small plan file for this machine; the seed gives its weights."""
+    graph = residual_network(height, width, channels, seed)
+    return PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph, target="host"))))
+
+
+def signature_of(record: bytes) -> bytes:
+    """The signature of tests: 16 check sums, each with its number."""
+    return b"".join(struct.pack("<I", zlib.crc32(record, number)) for number in range(SIGNATURE_BYTES // 4))
+
+
+def plain_delta(file: bytes, base: bytes, block_bytes: int = BLOCK_BYTES) -> bytes:
+    """Returns the payload that plain_delta.c decodes; no run of bytes crosses a block."""
+    made = bytearray()
+    for first in range(0, len(file), block_bytes):
+        block = range(first, min(first + block_bytes, len(file)))
+        for is_same, places in groupby(block, lambda at: at < len(base) and file[at] == base[at]):
+            listed = list(places)
+            for start in range(0, len(listed), 128):
+                part = listed[start : start + 128]
+                made.append(len(part) - 1 + 128 * is_same)
+                made += b"" if is_same else file[part[0] : part[-1] + 1]
+    return bytes(made)
+
+
+def record_of(file: PlanFile, counter: int, base: PlanFile | None = None, **changed: Any) -> dict[str, Any]:
+    """The values of a package's record: of the whole file, or of what makes it from another one."""
+    ids = struct.pack(f"<{len(file.kernel_ids)}I", *file.kernel_ids)
+    payload = file.data if base is None else plain_delta(file.data, base.data)
+    return {
+        "magic": PACKAGE_MAGIC,
+        "version": PACKAGE_VERSION,
+        "required": 0,
+        "kind": int(Payload.WHOLE if base is None else Payload.DELTA),
+        "signature": int(Signature.ED25519),
+        "kernel_count": len(file.kernel_ids),
+        "model": MODEL,
+        "counter": counter,
+        "target": TARGET,
+        "file_version": VERSION,
+        "arena_alignment": file.header["arena_alignment"],
+        "arena_bytes": file.arena_bytes,
+        "state_bytes": file.state_bytes,
+        "file_bytes": len(file.data),
+        "base_bytes": 0 if base is None else len(base.data),
+        "payload_bytes": len(payload),
+        "block_bytes": BLOCK_BYTES,
+        "kernel_sum": zlib.crc32(ids),
+        "base_digest": bytes(DIGEST_BYTES) if base is None else base.data[-DIGEST_BYTES:],
+        "digest": file.data[-DIGEST_BYTES:],
+        **changed,
+    }
+
+
+def package_of(
+    file: PlanFile, counter: int, base: PlanFile | None = None, *, seal: bytes | None = None, **changed: Any
+) -> bytes:
+    """A package: record, signature or another seal, ids of kernels, payload. Fields that are named have other values."""
+    record = PACKAGE.packed(**record_of(file, counter, base, **changed))
+    payload = file.data if base is None else plain_delta(file.data, base.data)
+    ids = struct.pack(f"<{len(file.kernel_ids)}I", *file.kernel_ids)
+    return record + (signature_of(record) if seal is None else seal) + ids + payload
+
+
+def sent(*blobs: bytes) -> bytes:
+    """Bytes as the programs read them, each with their number before them."""
+    return b"".join(struct.pack("<I", len(each)) + each for each in blobs)
+
+
+@cache
+def program_of(name: str, kernels: Sequence[str]) -> Path:
+    """Builds a test program with a core for this machine, under sanitizers. Deltas are those of plain_delta.c."""
+    folder = Path(tempfile.mkdtemp())
+    sources = {path.name: path for path in written_core(kernels, target("host"), folder)}
+    for suffix in ("h", "c"):
+        shutil.copy(_HERE / f"plain_delta.{suffix}", folder / f"kibi_delta.{suffix}")
+    header = folder / "kibi_update.h"
+    header.write_text("#undef KIBI_UPDATE_DELTA\n#define KIBI_UPDATE_DELTA 1\n" + header.read_text())
+    for file in ("flash.h", "flash.c", "device.h", "device.c", name):
+        (folder / file).write_text(
+            "#define _POSIX_C_SOURCE 200809L\n" * file.endswith(".c") + (_HERE / file).read_text()
+        )
+    for file in ("kibi_delta.c", "flash.c", "device.c", name):
+        sources[file] = folder / file
+    return build_program(list(sources.values()), compiler="gcc", level="1", includes=[folder], sanitize=True)
