@@ -1,13 +1,11 @@
 """Update packages for tests, made from the record by hand, and the programs in C that receive them."""
 
-import shutil
 import struct
 import tempfile
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +25,7 @@ from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
 from kibi.targets import target
 from kibi.toolchain.build import build_program
+from kibi.update.delta import encode
 from tests.engines.networks import residual_network
 
 TARGET, MODEL = 0x54455354, 0x4D4F444C
@@ -87,24 +86,10 @@ def signature_of(record: bytes) -> bytes:
     return b"".join(struct.pack("<I", zlib.crc32(record, number)) for number in range(SIGNATURE_BYTES // 4))
 
 
-def plain_delta(file: bytes, base: bytes, block_bytes: int = BLOCK_BYTES) -> bytes:
-    """Returns the payload that plain_delta.c decodes; no run of bytes crosses a block."""
-    made = bytearray()
-    for first in range(0, len(file), block_bytes):
-        block = range(first, min(first + block_bytes, len(file)))
-        for is_same, places in groupby(block, lambda at: at < len(base) and file[at] == base[at]):
-            listed = list(places)
-            for start in range(0, len(listed), 128):
-                part = listed[start : start + 128]
-                made.append(len(part) - 1 + 128 * is_same)
-                made += b"" if is_same else file[part[0] : part[-1] + 1]
-    return bytes(made)
-
-
 def record_of(file: PlanFile, counter: int, base: PlanFile | None = None, **changed: Any) -> dict[str, Any]:
     """The values of a package's record: of the whole file, or of what makes it from another one."""
     ids = struct.pack(f"<{len(file.kernel_ids)}I", *file.kernel_ids)
-    payload = file.data if base is None else plain_delta(file.data, base.data)
+    payload = file.data if base is None else encode(base.data, file.data, BLOCK_BYTES)
     return {
         "magic": PACKAGE_MAGIC,
         "version": PACKAGE_VERSION,
@@ -135,7 +120,7 @@ def package_of(
 ) -> bytes:
     """A package: record, signature or another seal, ids of kernels, payload. Fields that are named have other values."""
     record = PACKAGE.packed(**record_of(file, counter, base, **changed))
-    payload = file.data if base is None else plain_delta(file.data, base.data)
+    payload = file.data if base is None else encode(base.data, file.data, BLOCK_BYTES)
     ids = struct.pack(f"<{len(file.kernel_ids)}I", *file.kernel_ids)
     return record + (signature_of(record) if seal is None else seal) + ids + payload
 
@@ -147,17 +132,13 @@ def sent(*blobs: bytes) -> bytes:
 
 @cache
 def program_of(name: str, kernels: Sequence[str]) -> Path:
-    """Builds a test program with a core for this machine, under sanitizers. Deltas are those of plain_delta.c."""
+    """Builds a test program with a core for this machine, under sanitizers."""
     folder = Path(tempfile.mkdtemp())
     sources = {path.name: path for path in written_core(kernels, target("host"), folder)}
-    for suffix in ("h", "c"):
-        shutil.copy(_HERE / f"plain_delta.{suffix}", folder / f"kibi_delta.{suffix}")
-    header = folder / "kibi_update.h"
-    header.write_text("#undef KIBI_UPDATE_DELTA\n#define KIBI_UPDATE_DELTA 1\n" + header.read_text())
     for file in ("flash.h", "flash.c", "device.h", "device.c", name):
         (folder / file).write_text(
             "#define _POSIX_C_SOURCE 200809L\n" * file.endswith(".c") + (_HERE / file).read_text()
         )
-    for file in ("kibi_delta.c", "flash.c", "device.c", name):
+    for file in ("flash.c", "device.c", name):
         sources[file] = folder / file
     return build_program(list(sources.values()), compiler="gcc", level="1", includes=[folder], sanitize=True)

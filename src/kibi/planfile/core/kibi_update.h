@@ -8,7 +8,7 @@
 
 /* 1: packages may bring what makes the new file from the older one. 0 saves the code of kibi_delta.c: only whole files are taken. */
 #ifndef KIBI_UPDATE_DELTA
-#define KIBI_UPDATE_DELTA 0
+#define KIBI_UPDATE_DELTA 1
 #endif
 #if KIBI_UPDATE_DELTA
 #include "kibi_delta.h"

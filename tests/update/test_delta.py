@@ -1,0 +1,205 @@
+"""Deltas make the new file from the old one, in Python and in C; nothing that is no delta does harm."""
+
+import random
+import struct
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import kibi
+from kibi.engines.core import written_core
+from kibi.errors import PackageError
+from kibi.targets import target
+from kibi.toolchain import build_image, build_program
+from kibi.update.delta import decode, encode
+from tests.support.amount import amount
+
+_HERE = Path(__file__).parent
+_MUTANTS = amount(20_000, 1_000_000)
+_OPTIONS = "abort_on_error=0:halt_on_error=1:detect_leaks=0"
+_REFUSED, _INCOMPLETE = -18, 1
+_MOST_BYTES = 256
+"""Of RAM for a decoder."""
+_MOST_CODE = 1600
+
+
+@cache
+def _program() -> Path:
+    """The decoder in C, with sanitizers."""
+    folder = Path(tempfile.mkdtemp())
+    written_core(["kibi_add_s8"], target("host"), folder)
+    sources = [folder / "kibi_delta.c", _HERE / "delta.c"]
+    return build_program(sources, compiler="gcc", level="1", includes=[folder], sanitize=True)
+
+
+def _in_c(old: bytes, cases: Sequence[tuple[bytes, int, int]], most: int) -> list[tuple[int, bytes]]:
+    """The status, and the file if it was made, of each payload.
+
+    Args:
+        old: the older file.
+        cases: payloads, each with the size of its new file and of a block.
+        most: bytes that are given or taken at once, at most.
+    """
+    words = [struct.pack("<I", len(old)), old]
+    for payload, new_bytes, block_bytes in cases:
+        words += [struct.pack("<III", new_bytes, block_bytes, len(payload)), payload, struct.pack("<I", most)]
+    done = subprocess.run(
+        [str(_program())], input=b"".join(words), capture_output=True, check=False, timeout=550,
+        env={"ASAN_OPTIONS": _OPTIONS},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[:4000]
+    found, at = [], 0
+    for _, new_bytes, _ in cases:
+        (status,) = struct.unpack_from("<i", done.stdout, at)
+        size = new_bytes if status == 0 else 0
+        found.append((status, done.stdout[at + 4 : at + 4 + size]))
+        at += 4 + size
+    assert at == len(done.stdout)
+    return found
+
+
+def _in_python(old: bytes, payload: bytes, new_bytes: int, block_bytes: int) -> bytes | None:
+    try:
+        return decode(payload, old, new_bytes, block_bytes)
+    except PackageError:
+        return None
+
+
+def _numbers(count: int, rng: random.Random, kind: int) -> tuple[bytes, bytes]:
+    """An array, and the same after a change: weights, 16-bit weights, structs with biases, sums of pairs, texts, nothing."""
+    if kind == 0:
+        before = [rng.randrange(-127, 128) for _ in range(count)]
+        after = [x + rng.choice((0, 0, 0, -1, 1, 2)) for x in before]
+        return tuple(bytes(x & 255 for x in each) for each in (before, after))  # type: ignore[return-value]
+    if kind == 1:
+        before = [rng.randrange(-9000, 9000) for _ in range(count)]
+        after = [x + rng.choice((0, 0, 40, -70)) for x in before]
+    elif kind == 2:
+        before = [rng.randrange(-(1 << 30), 1 << 30) if k % 5 < 2 else rng.randrange(256) for k in range(count)]
+        after = [x + (rng.randrange(-90, 90) << 7 if k % 5 < 2 else 0) for k, x in enumerate(before)]
+    elif kind == 3:
+        before = [rng.randrange(1 << 28) for _ in range(count)]
+        after = [x + (rng.randrange(-9, 9) << 15) + 127 * rng.randrange(-9, 9) for x in before]
+    else:
+        return rng.randbytes(count), rng.randbytes(count + rng.randrange(3))
+    width = "<h" if kind == 1 else "<i"
+    return b"".join(struct.pack(width, x) for x in before), b"".join(struct.pack(width, x) for x in after)
+
+
+def _pair(seed: int) -> tuple[bytes, bytes]:
+    """Two files that have something in common: parts that change, move, come or go."""
+    rng = random.Random(seed)
+    parts = [_numbers(rng.choice((1, 7, 40, 200, 700)), rng, rng.randrange(5)) for _ in range(rng.randrange(1, 7))]
+    order = list(range(len(parts)))
+    if rng.random() < 0.3:
+        rng.shuffle(order)
+    old = b"".join(before for before, _ in parts)
+    new = b"".join(parts[k][1] for k in order if rng.random() < 0.95)
+    return old, new
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 1 << 32), st.sampled_from([256, 512, 4096, 65536]))
+def test_new_file_comes_back(seed: int, block_bytes: int) -> None:
+    """In Python; and in C, a few bytes at a time, with losses of power between blocks."""
+    old, new = _pair(seed)
+    payload = encode(old, new, block_bytes)
+    assert decode(payload, old, len(new), block_bytes) == new
+    for most in (1, 5, 4096):
+        assert _in_c(old, [(payload, len(new), block_bytes)], most) == [(0, new)]
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 255, 256, 257, 5000])
+def test_equal_empty_and_new_files(count: int) -> None:
+    """Nothing changes, or nothing is there, or all of it is new."""
+    data = random.Random(1).randbytes(count)
+    same = encode(data, data)
+    assert len(same) <= 4 * (count // 4096 + 1)
+    for old, new in ((data, data), (b"", data), (data, b""), (data, data * 3), (data * 3, data)):
+        payload = encode(old, new)
+        assert decode(payload, old, len(new)) == new
+        assert len(payload) <= len(new) + 8 * (len(new) // 4096 + 1)
+
+
+def test_fine_tuned_weights_take_few_bits() -> None:
+    """30 % of 8-bit weights change by 1 or 2, as after training further: 1.48 bits a weight say which and by how much."""
+    rng = random.Random(3)
+    old = bytes(rng.randrange(256) for _ in range(20_000))
+    new = bytes((x + (rng.choice((-2, -1, 1, 2)) if rng.random() < 0.3 else 0)) % 256 for x in old)
+    assert len(encode(old, new)) < 20_000 * 1.56 / 8
+
+
+def test_biases_among_weights_and_sums_of_pairs_take_few_bits() -> None:
+    """A pattern stores biases apart from 16-bit weights; two numbers stand for a sum of two."""
+    rng = random.Random(4)
+    old, new = [], []
+    for _ in range(64):
+        for k in range(15):
+            value = rng.randrange(1 << 30)
+            old.append(value)
+            new.append(value + (rng.randrange(-8, 9) << 7 if k < 2 else rng.choice((0, 0, 0, 1, 65536))))
+    packed = [b"".join(struct.pack("<I", each) for each in values) for values in (old, new)]
+    assert len(encode(*packed)) < 64 * (2 * 6.5 + 13 * 2.1) / 8
+    old, new = _numbers(600, rng, 3)
+    assert len(encode(old, new)) < 600 * 11.5 / 8
+
+
+def test_content_that_moves_is_copied() -> None:
+    """A part that is put in before all others costs itself, and little more."""
+    data, more = random.Random(5).randbytes(20_000), random.Random(6).randbytes(300)
+    assert len(encode(data, more + data)) < 300 + 120
+    assert len(encode(more + data, data)) < 120
+
+
+def _mutants(payload: bytes, rng: random.Random, count: int) -> list[bytes]:
+    found = []
+    for _ in range(count):
+        data = bytearray(payload)
+        for _ in range(rng.choice((1, 1, 2, 5))):
+            place = rng.randrange(len(data)) if rng.random() < 0.6 else rng.randrange(min(24, len(data)))
+            data[place] = rng.choice((data[place] ^ 1 << rng.randrange(8), rng.randrange(256), 255, 0))
+        cut = rng.random()
+        found.append(
+            bytes(data[: rng.randrange(len(data))] if cut < 0.1 else data + rng.randbytes(3) if cut < 0.15 else data)
+        )
+    return found
+
+
+@pytest.mark.timeout(3000)
+def test_mutants_do_no_harm_and_have_pythons_verdict() -> None:
+    """Under sanitizers: each is refused, or makes what Python makes of it."""
+    rng, counts = random.Random(7), {_REFUSED: 0, _INCOMPLETE: 0, 0: 0}
+    pairs = [_pair(seed) for seed in range(1, 60)]
+    kept = [(old, new) for old, new in pairs if 40 < len(new) < 4000][:20]
+    for old, new in kept:
+        payload = encode(old, new, 512)
+        made = [(each, len(new), 512) for each in _mutants(payload, rng, _MUTANTS // len(kept))]
+        for (each, _, _), (status, file) in zip(made, _in_c(old, made, 300), strict=True):
+            counts[status] += 1
+            assert _in_python(old, each, len(new), 512) == (file if status == 0 else None)
+    assert min(counts.values()) > _MUTANTS // 200, counts
+
+
+@pytest.mark.parametrize("compiler", ["zig"])
+def test_decoder_is_small(compiler: str, tmp_path: Path) -> None:
+    """Its state and its code on a Cortex-M4."""
+    written_core(["kibi_add_s8"], kibi.target("cortex-m4"), tmp_path)
+    probe = tmp_path / "probe.c"
+    probe.write_text(
+        '#include "kibi_delta.h"\nuint32_t delta_bytes(void);\nuint32_t delta_bytes(void) { return sizeof(kibi_delta); }\n'
+    )
+    image = build_image(
+        [tmp_path / "kibi_delta.c", probe], kibi.target("cortex-m4"),
+        entries=["kibi_delta_begin", "kibi_delta_make", "delta_bytes"], compiler=compiler, level="s", includes=[tmp_path],
+    )  # fmt: skip
+    code = sum(end - first for first, end, name in image.functions if "mem" not in name and name != "delta_bytes")
+    from kibi.emulator import Core  # noqa: PLC0415
+
+    assert Core(image, kibi.target("cortex-m4")).call("delta_bytes").value <= _MOST_BYTES
+    assert code <= _MOST_CODE, code
