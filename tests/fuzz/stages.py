@@ -261,7 +261,7 @@ def _package(case: Case) -> int:
         case.data = byte_mutations.mutated(source, rng)
     else:  # what is inside of sums: of a plan file, which a package then has
         file = bytearray(byte_mutations.mutated(sources[0][:-DIGEST_BYTES], rng))
-        file += bytes(-len(file) % 4)
+        file += bytes(max(-len(file) % 4, HEADER.size_bytes - len(file)))
         struct.pack_into("<I", file, HEADER.offsets["file_bytes"], len(file) + DIGEST_BYTES)
         case.data = bytes(file) + hashlib.sha256(file).digest()
         if rng.random() < 0.5:
