@@ -51,6 +51,7 @@ def written() -> Mapping[Path, Callable[[], str]]:
         "rows.svg",
         "recording.svg",
         "packages.svg",
+        "update_states.svg",
     ):
         made[docs / "images" / name] = lambda name=name: _pictures()[name]  # type: ignore[misc]  # as above
     for path in (_README, ROOT / "CONTRIBUTING.md", *sorted(docs.glob("*.md"))):
