@@ -17,7 +17,9 @@ from pathlib import Path
 
 from blocks import ROOT, BlockError, replaced, run_blocks
 
-_README, _KERNELS, _PLAN_FILE = (ROOT / name for name in ("README.md", "docs/kernels.md", "docs/plan-file.md"))
+_README, _KERNELS, _PLAN_FILE, _UPDATES = (
+    ROOT / name for name in ("README.md", "docs/kernels.md", "docs/plan-file.md", "docs/field-updates.md")
+)
 _STALE, _OTHER_TOOLS = 1, 3
 
 
@@ -49,6 +51,7 @@ def written() -> Mapping[Path, Callable[[], str]]:
         "rows.svg",
         "recording.svg",
         "packages.svg",
+        "update_states.svg",
     ):
         made[docs / "images" / name] = lambda name=name: _pictures()[name]  # type: ignore[misc]  # as above
     for path in (_README, ROOT / "CONTRIBUTING.md", *sorted(docs.glob("*.md"))):
@@ -59,23 +62,23 @@ def written() -> Mapping[Path, Callable[[], str]]:
 
 def _document(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
-    if path in (_README, _KERNELS, _PLAN_FILE):
+    if path in (_README, _KERNELS, _PLAN_FILE, _UPDATES):
         text = _with_tables(path, text)
     return run_blocks(text)
 
 
 def _with_tables(path: Path, text: str) -> str:
-    from tables import figures, operators_sentence, recorded_counts, records, rows_sentence  # noqa: PLC0415 - as above
+    import tables  # noqa: PLC0415 - as above
 
-    if path == _README:
-        for name, contents in (
-            ("figures", figures()),
-            ("operators", operators_sentence()),
-            ("rows", rows_sentence()),
-        ):
-            text = replaced(text, name, contents)
-        return text
-    return replaced(text, "records", records()) if path == _PLAN_FILE else replaced(text, "counts", recorded_counts())
+    made: Mapping[Path, Mapping[str, Callable[[], str]]] = {
+        _README: {"figures": tables.figures, "operators": tables.operators_sentence, "rows": tables.rows_sentence},
+        _KERNELS: {"counts": tables.recorded_counts},
+        _PLAN_FILE: {"records": tables.records},
+        _UPDATES: {"package": tables.package_records},
+    }
+    for name, make in made[path].items():
+        text = replaced(text, name, make())
+    return text
 
 
 def _write(path: Path, wanted: str) -> None:

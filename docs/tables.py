@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import fields
 from enum import Enum
@@ -25,6 +25,8 @@ from kibi.eager.own_events import own_events
 from kibi.frontends.tflite.importers import RESOLVED
 from kibi.ir import Operator
 from kibi.ops import operators
+from kibi.planfile.package_records import PACKAGE
+from kibi.planfile.record import Record
 from kibi.planfile.records import RECORDS
 from kibi.planner import Run
 from kibi.reports.measurement import Measurement
@@ -349,16 +351,26 @@ def circumstances() -> str:
     return f"Compiled by ziglang {version('ziglang')} with `-Os`; {oracle}."
 
 
-def records() -> str:
-    """Returns a table of the fields of each record of a plan file."""
+def records(listed: Sequence[Record] = RECORDS, level: str = "###") -> str:
+    """Returns a table of the fields of each record: without an argument, of those of a plan file.
+
+    Args:
+        listed: the records.
+        level: what their headings begin with.
+    """
     parts = []
-    for record in RECORDS:
-        head = f"### {record.name.replace('_', ' ').capitalize()}: {record.size_bytes} bytes\n\n{record.about}\n\n"
+    for record in listed:
+        head = f"{level} {record.name.replace('_', ' ').capitalize()}: {record.size_bytes} bytes\n\n{record.about}\n\n"
         rows = [
             f"| {record.offsets[each.name]} | {each.type} | `{each.name}` | {each.meaning} |" for each in record.fields
         ]
         parts.append(head + "\n".join(["| offset | type | field | meaning |", "|---:|---|---|---|", *rows]))
     return "\n\n".join(parts)
+
+
+def package_records() -> str:
+    """Returns a table of the fields of the record of an update package."""
+    return f"{records([PACKAGE], '####')}\n"
 
 
 def recorded_counts() -> str:

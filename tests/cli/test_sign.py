@@ -161,6 +161,30 @@ def test_package_of_unknown_kernels_is_shown(kibi: Kibi, tmp_path: Path) -> None
     assert "0x00000001, which this version does not know" in kibi("inspect", tmp_path / "a.kibip").out
 
 
+def test_external_buffers_and_rows_of_plan_files_are_shown(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
+    """Whoever opens the file must know whose memory its inputs are in."""
+    model = library.load(glyphs)
+    for name in ("external", "streamed"):
+        library.compile_plan(model, library.plan(model, input=name), tmp_path / name)
+    assert "buffer     784 bytes, which you own" in kibi("inspect", tmp_path / "external").out
+    assert kibi("inspect", tmp_path / "external", "--json").record["external_bytes"] == [784]
+    assert "inputs     arrive row by row" in kibi("inspect", tmp_path / "streamed").out
+
+
+def test_packages_are_shown_without_the_library_of_the_extra(
+    kibi: Kibi, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what has to do with keys needs it, and says its name."""
+    monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
+    assert kibi("inspect", folder / "new.kibip").code == 0
+    assert kibi("inspect", folder / "new.kibi").code == 0
+    for words in (("inspect", "new.kibip", "--key", "release.pub.pem"), ("keygen", "-o", "more")):
+        done = kibi(*words)
+        assert done.code == 7
+        assert "pip install 'kibi[update]'" in done.err
+    assert not (folder / "more.pem").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
@@ -183,11 +207,11 @@ def test_package_of_unknown_kernels_is_shown(kibi: Kibi, tmp_path: Path) -> None
         ("update new.kibip old.kibip --key release.pem -o x", 4, "the counter 1 is not above 2"),
         ("update old.kibip new.kibi --key other.pem -o x", 15, "the old package: the signature was not made with"),
         ("update cut.kibip new.kibi --key release.pem -o x", 15, "cut.kibip: the package has"),
-        ("inspect new.kibip --key other.pub.pem", 15, "the signature was not made with the key"),
+        ("inspect new.kibip --key other.pub.pem", 15, "new.kibip: the signature was not made with the key"),
         ("inspect new.kibip --key release.pem", 4, "it is a private key"),
         ("inspect cut.kibip", 15, "it was cut"),
         ("inspect long.kibip", 15, "there are bytes after its end"),
-        ("inspect cut.kibi", 5, "it was cut"),
+        ("inspect cut.kibi", 5, "cut.kibi: the plan file has"),
         ("inspect new.kibip --passes", 4, "new.kibip is an update package, no model"),
         ("inspect new.kibi --text", 4, "new.kibi is a plan file, no model"),
         ("inspect release.pem --signature main", 4, "release.pem is a key, no model"),

@@ -4,16 +4,20 @@ Each returns how many cases it tried: 0 where the schema's writer cannot write w
 """
 
 import contextlib
+import hashlib
 import io
 import os
 import shutil
+import struct
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 import kibi
 import kibi.demo
@@ -21,16 +25,20 @@ from kibi.cli.main import main
 from kibi.codegen import generate
 from kibi.errors import InternalError, KibiError
 from kibi.ir import Graph
+from kibi.planfile.package_records import Signature
+from kibi.planfile.reader import PlanFile
+from kibi.planfile.records import DIGEST_BYTES, HEADER
 from kibi.planner import Plan, PlannedModel, validate
 from kibi.planner.regions.file import read_regions
 from kibi.selection import Goal
+from kibi.update.package import Package
 from tests.fuzz import byte_mutations, model_mutations, text_cases
 from tests.fuzz.c_calls import random_calls
 from tests.fuzz.checks import BrokenPromiseError, explore, load
 from tests.fuzz.corpus import corpus
 from tests.fuzz.native import NativeCase, check_batch, prepared
 
-_FAIR_ENDS = frozenset((*range(13), 14))
+_FAIR_ENDS = frozenset((*range(13), 14, 15))
 """Exit codes that say what is wrong; 13 is memory that ran out, and 70 a bug."""
 NATIVE_BATCH = 24
 """Models in one program of the native stage."""
@@ -231,6 +239,41 @@ def _inspect(case: Case) -> int:
         path.unlink()
 
 
+@cache
+def _packages() -> tuple[bytes, ...]:
+    """The bytes of a plan file, of packages that have it or make it from another one, and of keys."""
+    file = kibi.compile_plan(_glyphs())
+    whole = Package.whole(file, model=1, counter=2, target=3)
+    delta = Package.delta(file, file, bytes(range(64)), model=1, counter=2, target=3)
+    signed = replace(whole, scheme=Signature.ED25519, signature=bytes(range(1, 65)))
+    seed = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    private = seed.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    public = seed.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    return file.data, whole.data, delta.data, signed.data, private, public
+
+
+def _package(case: Case) -> int:
+    """Shows a mutated plan file, package or key on the command line; often with sums that are right again."""
+    rng = case.rng()
+    sources = _packages()
+    source = sources[int(rng.integers(len(sources)))]
+    if rng.random() < 0.5:
+        case.data = byte_mutations.mutated(source, rng)
+    else:  # what is inside of sums: of a plan file, which a package then has
+        file = bytearray(byte_mutations.mutated(sources[0][:-DIGEST_BYTES], rng))
+        file += bytes(max(-len(file) % 4, HEADER.size_bytes - len(file)))
+        struct.pack_into("<I", file, HEADER.offsets["file_bytes"], len(file) + DIGEST_BYTES)
+        case.data = bytes(file) + hashlib.sha256(file).digest()
+        if rng.random() < 0.5:
+            case.data = Package.whole(PlanFile(case.data), model=1, counter=2, target=3).data
+    path = case.folder / "package"
+    path.write_bytes(case.data)
+    try:
+        return _command(["inspect", str(path), *(["--json"] if case.number % 2 else [])])
+    finally:
+        path.unlink()
+
+
 def _c_api(case: Case) -> int:
     """Calls the functions of a compiled model in a random order with wrong arguments."""
     random_calls(case.rng())
@@ -248,6 +291,7 @@ STAGES: Mapping[str, Callable[[Case], int]] = {
     "arrays": _arrays,
     "inspect": _inspect,
     "c_api": _c_api,
+    "package": _package,
 }
 """Every stage by its name."""
 

@@ -8,6 +8,7 @@ from tests.mutations.kernels import KERNELS
 from tests.mutations.mutation import Mutation
 from tests.mutations.planner import PLANNER
 from tests.mutations.runtime import RUNTIME
+from tests.mutations.update import UPDATE
 
-MUTATIONS: tuple[Mutation, ...] = (*KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER)
+MUTATIONS: tuple[Mutation, ...] = (*KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE)
 """In the order in which they are tried."""

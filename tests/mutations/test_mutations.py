@@ -12,7 +12,19 @@ from tests.mutations.mutations import MUTATIONS
 from tests.mutations.runner import PROJECT, Outcome, outcome_of, run
 
 _AREAS = frozenset(
-    {"kernels", "planner", "codegen", "importer", "selection", "passes", "quant", "operators", "eager", "runtime"}
+    {
+        "kernels",
+        "planner",
+        "codegen",
+        "importer",
+        "selection",
+        "passes",
+        "quant",
+        "operators",
+        "eager",
+        "runtime",
+        "update",
+    }
 )
 _LEAST = 48
 _QUICK = "importer.int4-has-the-upper-half-first"

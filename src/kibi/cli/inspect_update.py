@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kibi.cli.terminal import byte_text, facts, output, print_json
-from kibi.errors import InputError
+from kibi.errors import InputError, PlanError, SignatureError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +42,10 @@ def inspect_other(file: Path, key: Path | None, *, as_json: bool, is_for_models:
             f"{file} is {kind.value}, no model: --passes, --without-pass, --text and --signature are for models. "
             "Leave them out."
         )
-    record = {"file": str(file), **_record(file, kind, key)}
+    try:
+        record = {"file": str(file), **_record(file, kind, key)}
+    except (PlanError, SignatureError) as error:
+        raise type(error)(f"{file}: {error}") from None
     if as_json:
         print_json(record)
         return True
@@ -53,7 +56,6 @@ def inspect_other(file: Path, key: Path | None, *, as_json: bool, is_for_models:
 
 def _record(file: Path, kind: object, key: Path | None) -> Record:
     import kibi  # noqa: PLC0415
-    from kibi.errors import PlanError  # noqa: PLC0415
     from kibi.files import read_file  # noqa: PLC0415
     from kibi.planfile.reader import PlanFile  # noqa: PLC0415
     from kibi.update.inspection import Inspected, key_record, package_record, plan_file_record  # noqa: PLC0415
@@ -103,6 +105,7 @@ def _show_plan_file(console: "Console", record: Record) -> None:
             *((f"output {number}", _port(port)) for number, port in enumerate(record["outputs"])),
             *([("inputs", "arrive row by row")] if record["streams"] else []),
             *_needs(record),
+            *(("buffer", f"{byte_text(each)}, which you own") for each in record["external_bytes"]),
         ],
     )
 
@@ -157,4 +160,5 @@ def _file(said: Record) -> str:
 def _port(port: Record) -> str:
     shape = "x".join(map(str, port["shape"])) or "scalar"
     scale = f"scale {port['scale']:.5g}, zero point {port['zero_point']}" if port["scale"] else "not quantized"
-    return f"{port['name'] or 'without a name'}  {shape} {port['dtype']}  {scale}"
+    where = "" if port["external"] is None else f", in the external buffer {port['external']}"
+    return f"{port['name'] or 'without a name'}  {shape} {port['dtype']}  {scale}{where}"

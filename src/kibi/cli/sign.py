@@ -17,16 +17,7 @@ _PackagePath = Annotated[
     Path,
     typer.Option("--output", "-o", metavar="FILE", help="The package to write.", parser=given_path, show_default=False),
 ]
-_TargetName = Annotated[
-    str | None,
-    typer.Option(
-        "--target",
-        "-t",
-        metavar="T",
-        help="The processor. Without: that of the packages or of the layout beside the plan file, else cortex-m4.",
-        show_default=False,
-    ),
-]
+_LAYOUT = "that of the layout beside the plan file, else cortex-m4"
 
 
 def sign(
@@ -44,7 +35,10 @@ def sign(
             "--counter", metavar="N", help="Of the version: above those of all earlier ones.", show_default=False
         ),
     ],
-    target: _TargetName = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="T", help=f"The processor. Without: {_LAYOUT}.", show_default=False),
+    ] = None,
     path: _PackagePath,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
@@ -93,7 +87,16 @@ def update(
             show_default=False,
         ),
     ] = None,
-    target: _TargetName = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="T",
+            help=f"The processor. Without: that of the packages, else {_LAYOUT}.",
+            show_default=False,
+        ),
+    ] = None,
     path: _PackagePath,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
