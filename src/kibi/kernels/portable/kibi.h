@@ -11,6 +11,7 @@
 
 /* What functions return: zero, or what was wrong; above zero there is nothing wrong. */
 typedef enum {
+    KIBI_DIRTY = 3, /* an inference has ended that read weights before and after they were written: its outputs are of no use */
     KIBI_PAUSED = 2, /* a slice of an inference has run, and further ones are left */
     KIBI_NEED_MORE_INPUT = 1, /* no outputs this time: an operator waits for the inputs of further inferences */
     KIBI_OK = 0,

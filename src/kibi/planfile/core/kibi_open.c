@@ -22,7 +22,18 @@ enum {
 int kibi_is_inside(const kibi_checker *c, uint32_t offset, uint32_t count, uint32_t size)
 {
     const uint32_t unit = size < 4u ? size : 4u;
-    return (offset & (unit - 1u)) == 0 && offset <= c->end && (uint64_t)count * size <= c->end - offset;
+    if ((offset & (unit - 1u)) != 0 || offset > c->end || (uint64_t)count * size > c->end - offset) {
+        return 0;
+    }
+#if KIBI_CORE_WEIGHTS
+    kibi_written *const written = c->written;
+    const uint32_t end = offset + count * size;
+    if (written != NULL && offset < written->end && written->first < end) {
+        written->used |= written->part;
+        written->covered = offset <= written->covered && written->covered < end ? end : written->covered;
+    }
+#endif
+    return 1;
 }
 
 static const void *at(const kibi_checker *c, uint32_t offset)
@@ -279,6 +290,11 @@ static KIBI_NOINLINE int node_is_right(const kibi_checker *c, uint32_t number)
         return 0;
     }
     const int runs_graphs = KIBI_CORE_GRAPHS && kernel->first_subgraph < kernel->words;
+#if KIBI_CORE_WEIGHTS
+    if (c->written != NULL) {
+        c->written->part = KIBI_PART_CONSTANT; /* a contract looks at arrays alone */
+    }
+#endif
     return pointers + (runs_graphs ? KIBI_GRAPH_SLOTS : 0u) <= c->header->most_slots &&
            runs_graphs == ((node->flags & KIBI_KIND_CONTROLS) != 0) &&
            kibi_contract_holds(c, node, c->contracts[kernel - c->kernels->kernels]) &&
@@ -309,7 +325,17 @@ static KIBI_NOINLINE int graph_is_right(const kibi_checker *c)
         if (!node_is_right(c, number)) {
             return 0;
         }
+#if KIBI_CORE_WEIGHTS
+        if (c->written != NULL) {
+            kibi_find_steps(c, &nodes[number]);
+        }
+#endif
     }
+#if KIBI_CORE_WEIGHTS
+    if (c->marks == NULL) {
+        return 1;
+    }
+#endif
     for (uint32_t number = 0; number < graph->node_count; ++number) {
         if ((nodes[number].flags & KIBI_KIND_COUNTS) != 0 && !runs_are_right(c, &nodes[number])) {
             return 0;
@@ -366,12 +392,25 @@ static int variables_are_right(const kibi_checker *c)
     return 1;
 }
 
+/* Whether the tables that the header names are in the file, and a zero ends all texts. */
+static int tables_are_there(const kibi_checker *c)
+{
+    /* In the header's order: bytes of a record. */
+    static const uint8_t records[] = {4, sizeof(kibi_file_graph), sizeof(kibi_file_port), sizeof(kibi_file_variable),
+                                      sizeof(kibi_file_external)};
+    const uint32_t *const offsets = (const uint32_t *)at(c, offsetof(kibi_file_header, kernels));
+    const uint16_t *const counts = (const uint16_t *)at(c, offsetof(kibi_file_header, kernel_count));
+    for (uint32_t table = 0; table < sizeof records; ++table) {
+        if (!kibi_is_inside(c, offsets[table], counts[table], records[table])) {
+            return 0;
+        }
+    }
+    return c->file[c->end - 1u] == 0;
+}
+
 /* Whether the file is what its header says, and nobody has changed it. */
 static int file_is_right(kibi_checker *c)
 {
-    /* The tables that the header names, in its order: bytes of a record. */
-    static const uint8_t records[] = {4, sizeof(kibi_file_graph), sizeof(kibi_file_port), sizeof(kibi_file_variable),
-                                      sizeof(kibi_file_external)};
     const kibi_file_header *const header = c->header;
     if (header->file_bytes % 4u != 0 || header->file_bytes < sizeof *header + DIGEST_BYTES ||
         (header->alignment != 4u && header->alignment != 8u) ||
@@ -381,14 +420,7 @@ static int file_is_right(kibi_checker *c)
         return 0;
     }
     c->end = header->file_bytes - DIGEST_BYTES;
-    const uint32_t *const offsets = (const uint32_t *)at(c, offsetof(kibi_file_header, kernels));
-    const uint16_t *const counts = (const uint16_t *)at(c, offsetof(kibi_file_header, kernel_count));
-    for (uint32_t table = 0; table < sizeof records; ++table) {
-        if (!kibi_is_inside(c, offsets[table], counts[table], records[table])) {
-            return 0;
-        }
-    }
-    return c->file[c->end - 1u] == 0 &&
+    return tables_are_there(c) &&
            kibi_sha256_is((const uint32_t *)at(c, c->end), (const uint32_t *)at(c, 0), c->end / 4u);
 }
 
@@ -409,6 +441,13 @@ static int all_is_right(kibi_checker *c)
     return 1;
 }
 
+#if KIBI_CORE_WEIGHTS
+int kibi_file_holds(kibi_checker *c)
+{
+    return tables_are_there(c) && all_is_right(c);
+}
+#endif
+
 kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, const kibi_checked_kernels *kernels,
                             void *arena, size_t arena_bytes)
 {
@@ -420,6 +459,9 @@ kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, c
     c.header = (const kibi_file_header *)file;
     c.kernels = kernels->kernels;
     c.contracts = kernels->contracts;
+#if KIBI_CORE_WEIGHTS
+    c.written = NULL;
+#endif
     kibi_model_close(model);
     if (!kibi_is_file(file, bytes) || !file_is_right(&c)) {
         return kibi_refused(KIBI_ERROR_FILE);
