@@ -1,0 +1,250 @@
+"""Weights that are written while inference runs: outputs are those of the old weights or of the new ones, or the status says mixed."""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+
+import kibi
+from kibi.dtypes import Array
+from kibi.errors import PlanError
+from kibi.ir import Graph
+from kibi.kernels.params import PARAMS
+from kibi.kernels.params.contract_text import has_contract
+from kibi.planfile.in_numpy.program import programs_of
+from kibi.planfile.reader import PlanFile
+from kibi.planfile.writer import plan_file
+from kibi.planner import PlannedModel
+from kibi.reports.fences import fences
+from kibi.runtime import seeded_inputs
+from tests.engines.networks import pooled_network, residual_network, two_input_network
+from tests.ops.comparison import graph_of
+from tests.planfile.c_model import PAUSED, CModel
+from tests.planfile.file_constants import FileConstants, Range, constants_of
+from tests.planfile.mutants import with_digest
+from tests.support.amount import amount
+from tests.support.choices import Seeded
+from tests.support.operator_models import OPERATOR_MODELS
+
+DIRTY, ACCESS = 3, -40
+_NETWORKS = (residual_network(), pooled_network("MEAN"), pooled_network("FULLY_CONNECTED"), two_input_network())
+
+
+def _planned(graph: Graph, **wish: str) -> tuple[PlannedModel, PlanFile]:
+    planned = PlannedModel.of(graph, kibi.plan(graph, target="host", **wish))  # type: ignore[arg-type]
+    return planned, PlanFile(plan_file(planned))
+
+
+def _is_right(data: bytes) -> bool:
+    """True if a file with these bytes and their digest keeps to all contracts."""
+    try:
+        programs_of(PlanFile(with_digest(bytearray(data))))
+    except PlanError:
+        return False
+    return True
+
+
+def _changed(data: bytes, first: int, new: bytes) -> bytes:
+    return data[:first] + new + data[first + len(new) :]
+
+
+def _updates(file: PlanFile, constants: FileConstants, seed: int) -> list[tuple[int, bytes]]:
+    """New bytes for each constant that has another value which its kernel takes, one after another."""
+    random, data, found = np.random.default_rng(seed), file.data, list[tuple[int, bytes]]()
+    end = 0
+    for first, last in constants.ranges:
+        if first < end:  # a part of another constant
+            continue
+        new = bytes(np.frombuffer(data[first:last], np.uint8) ^ random.integers(0, 2, last - first, np.uint8))
+        changed = _changed(data, first, new)
+        if new != data[first:last] and _is_right(changed):
+            found.append((first, new))
+            data, end = changed, last
+    return found
+
+
+@cache
+def _opened(data: bytes) -> CModel:
+    return CModel(PlanFile(data), weights=True)
+
+
+def _outputs(data: bytes, inputs: Sequence[Array]) -> list[bytes]:
+    """What a file gives that was never written."""
+    model = _opened(with_digest(bytearray(data)))
+    model.call("reset")
+    model.write_all(inputs)
+    assert model.finish() == 0
+    return model.outputs()
+
+
+def _restored(model: CModel, data: bytes) -> None:
+    model.data[:] = np.frombuffer(data, np.uint8)
+    model.call("reset")
+
+
+@pytest.mark.parametrize("granularity", ["row", "tensor"])
+@pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)
+def test_update_behind_the_fence_gives_old_outputs_then_new_ones(graph: Graph, granularity: str) -> None:
+    """An update of all constants that begins after any step: each is written as soon as the core takes it."""
+    _, file = _planned(graph, granularity=granularity)
+    constants, inputs = constants_of(file), seeded_inputs(graph, 1)
+    updates = _updates(file, constants, 1)
+    new = file.data
+    for first, data in updates:
+        new = _changed(new, first, data)
+    old_outputs, new_outputs = _outputs(file.data, inputs), _outputs(new, inputs)
+    assert old_outputs != new_outputs
+    model = CModel(file, weights=True)
+    for start in range(len(constants.steps) + 1):
+        _restored(model, file.data)
+        model.write_all(inputs)
+        left, done, status = updates, 0, PAUSED
+        while status == PAUSED:
+            if done >= start:
+                left = list(_left(model, constants, left, done))
+            status = model.run_for(1)
+            done += 1
+        assert (status, done) == (0, len(constants.steps))
+        assert model.outputs() == (old_outputs if start else new_outputs)
+        assert not list(_left(model, constants, left, 0))
+        model.write_all(inputs)
+        assert model.finish(3) == 0
+        assert model.outputs() == new_outputs
+
+
+def _left(
+    model: CModel, constants: FileConstants, updates: Sequence[tuple[int, bytes]], done: int
+) -> Iterator[tuple[int, bytes]]:
+    """Writes what may be written; yields the rest, each of which a step will read."""
+    for first, data in updates:
+        old = model.data[first : first + len(data)].tobytes()
+        status, until, given = model.write_weights(first, data, waits=True)
+        last = max(constants.readers(first, first + len(data)))
+        if 0 < done <= last:
+            assert (status, until, given) == (PAUSED, last + 1, data)
+            assert model.data[first : first + len(data)].tobytes() == old
+            yield first, data
+        else:
+            assert (status, given) == (0, old)
+            assert model.data[first : first + len(data)].tobytes() == data
+
+
+def _tries_each(graph: Graph, *, most: int, **wish: str) -> tuple[int, int]:
+    """Writes one constant at once after any step, and compares the status and the outputs.
+
+    Returns:
+        How many inferences were clean, and how many were mixed.
+    """
+    _, file = _planned(graph, **wish)
+    if not all(has_contract(PARAMS[kernel]) for kernel in file.kernels):
+        return 0, 0
+    constants, inputs, random = constants_of(file), seeded_inputs(graph, 1), np.random.default_rng(len(file.data))
+    model, counts = CModel(file, weights=True), [0, 0]
+    updates = _updates(file, constants, 2)
+    if not updates or model.call("invoke"):
+        return 0, 0
+    old_outputs = _outputs(file.data, inputs)
+    places = [(update, start) for update in updates for start in range(len(constants.steps) + 1)]
+    for number in random.permutation(len(places))[:most]:
+        (first, data), start = places[number]
+        _restored(model, file.data)
+        model.write_all(inputs)
+        done = model.run_for(start) if start else PAUSED
+        assert model.write_weights(first, data, waits=False)[0] == 0
+        status = done if done != PAUSED else model.finish()
+        readers = constants.readers(first, first + len(data))
+        is_mixed = 0 < start < len(constants.steps) and min(readers) < start <= max(readers)
+        assert status == (DIRTY if is_mixed else 0)
+        if status == 0:
+            is_old = max(readers) < start
+            new_outputs = _outputs(_changed(file.data, first, data), inputs)
+            assert model.outputs() == (old_outputs if is_old else new_outputs)
+        model.call("reset")
+        model.write_all(inputs)
+        assert model.finish() == 0
+        assert model.outputs() == _outputs(_changed(file.data, first, data), inputs)
+        counts[is_mixed] += 1
+    return counts[0], counts[1]
+
+
+@pytest.mark.parametrize("granularity", ["row", "tensor"])
+@pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)
+def test_inference_that_read_old_and_new_bytes_says_so(graph: Graph, granularity: str) -> None:
+    """And no other one; the next inference is clean."""
+    clean, mixed = _tries_each(graph, most=150, granularity=granularity)
+    assert min(clean, mixed) > 0
+
+
+@pytest.mark.parametrize("operator", sorted(OPERATOR_MODELS))
+def test_weights_of_any_operator_are_written_between_steps(operator: str) -> None:
+    """Constants by the row, tables, packed words, graphs inside of operators."""
+    for seed in range(amount(2, 10)):
+        granularity = ("row", "tensor")[seed % 2]
+        _tries_each(graph_of(OPERATOR_MODELS[operator](Seeded(seed))), most=12, granularity=granularity)
+
+
+def _random_ranges(random: np.random.Generator, file: PlanFile, ranges: Sequence[Range], count: int) -> Iterator[Range]:
+    """Parts of constants, what is beside them, and anything."""
+    size = len(file.data)
+    for number in range(count):
+        first, end = ranges[random.integers(len(ranges))]
+        if number % 3 == 0:
+            begin = int(random.integers(first, end))
+            yield begin, int(random.integers(begin + 1, end + 1))
+        elif number % 3 == 1:
+            yield max(0, first - int(random.integers(0, 6))), end + int(random.integers(0, 6))
+        else:
+            begin = int(random.integers(0, size + 40))
+            yield begin, begin + int(random.integers(1, 200))
+
+
+@pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)
+def test_bytes_that_are_no_constants_are_refused_and_stay(graph: Graph) -> None:
+    """Records, runs, tables, parameters, gaps, the digest, what is after the file; and values that no kernel takes."""
+    _, file = _planned(graph)
+    constants, random = constants_of(file), np.random.default_rng(3)
+    is_constant = np.zeros(2 * len(file.data) + 400, bool)
+    for first, end in constants.ranges:
+        is_constant[first:end] = True
+    model, taken, refused = CModel(file, weights=True), 0, 0
+    for first, end in _random_ranges(random, file, constants.ranges, amount(600, 6000)):
+        data = random.integers(0, 256, end - first, np.uint8).tobytes()
+        before = model.data.tobytes()
+        status, _, given = model.write_weights(first, data, waits=False)
+        if status == 0:
+            assert is_constant[first:end].all()
+            assert model.data.tobytes() == _changed(before, first, data)
+            assert given == before[first:end]
+            taken += 1
+        else:
+            assert status == ACCESS
+            assert (model.data.tobytes(), given) == (before, data)
+            is_one = any(a <= first and end <= b for a, b in constants.ranges)
+            assert not is_one or not _is_right(_changed(before, first, data))
+            refused += 1
+    assert min(taken, refused) > 50
+    for first, size in ((0xFFFFFFF0, 32), (0xFFFFFFFF, 1), (len(file.data) - 32, 32), (64, 0xFFFF)):
+        assert model.write_weights(first, bytes(size), waits=True)[0] == ACCESS
+
+
+def test_weights_of_wrong_calls() -> None:
+    """Null pointers, and a model that is not open."""
+    _, file = _planned(residual_network())
+    model = CModel(file, weights=True)
+    first, end = constants_of(file).ranges[0]
+    model.call("close")
+    assert model.write_weights(first, bytes(end - first), waits=True)[0] == -4
+
+
+@pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)
+def test_report_and_file_agree_on_first_and_last_steps(graph: Graph) -> None:
+    """The planner's view of an inference, and the runs of the file."""
+    planned, file = _planned(graph)
+    constants = constants_of(file)
+    found = {}
+    for first, end in constants.ranges:
+        readers = constants.readers(first, end)
+        found[first, end] = (min(readers), max(readers))
+    told = {(each.size_bytes, each.first, each.last) for each in fences(planned)}
+    assert {(end - first, *steps) for (first, end), steps in found.items()} == told
