@@ -17,25 +17,20 @@ from kibi.toolchain.build import build_shared, load_library
 
 PAUSED = 2
 _ALIGNMENT = 64
-_WITH_LEASES = (("kibi_lease.h", "KIBI_CORE_LEASE"),)
-_WITH_WEIGHTS = (("kibi_core.h", "KIBI_CORE_WEIGHTS"),)
+_WITH_LEASES = (("kibi_lease.h", "#define KIBI_CORE_LEASE 0", "#define KIBI_CORE_LEASE 1"),)
 
 
 @cache
 def library(*, lease: bool = False, weights: bool = False) -> ctypes.CDLL:
     """A core with all kernels, with leases or without. One whose weights can be written stops at undefined behaviour."""
     with tempfile.TemporaryDirectory() as folder:
-        sources = written_core(tuple(PARAMS), target("host"), Path(folder))
-        for name, macro in (*(_WITH_LEASES if lease else ()), *(_WITH_WEIGHTS if weights else ())):
-            switch_on(Path(folder) / name, macro)
+        sources = written_core(tuple(PARAMS), target("host"), Path(folder), weights=weights)
+        for name, off, on in _WITH_LEASES if lease else ():
+            header = Path(folder) / name
+            text = header.read_text()
+            assert off in text
+            header.write_text(text.replace(off, on))
         return load_library(build_shared(sources, includes=[Path(folder)], sanitize=weights))
-
-
-def switch_on(header: Path, macro: str) -> None:
-    """Changes the macro of an optional part of the core from 0 to 1."""
-    text = header.read_text(encoding="utf-8")
-    assert f"#define {macro} 0" in text
-    header.write_text(text.replace(f"#define {macro} 0", f"#define {macro} 1"), encoding="utf-8")
 
 
 def block(data: bytes) -> Array:

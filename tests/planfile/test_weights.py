@@ -12,7 +12,7 @@ from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.kernels.params import PARAMS
 from kibi.kernels.params.contract_text import has_contract
-from kibi.planfile.in_numpy.program import programs_of
+from kibi.planfile.in_numpy.program import port_of, programs_of
 from kibi.planfile.reader import PlanFile
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
@@ -45,6 +45,12 @@ def _is_right(data: bytes) -> bool:
     return True
 
 
+def _shapes(file: PlanFile) -> list[Range]:
+    """Where the shapes of inputs and outputs are: a constant with the same bytes is stored in the same place."""
+    ports = [port_of(file, index) for index in range(file.header["port_count"])]
+    return [(each["shape"], each["shape"] + 4 * each["rank"]) for each in ports]
+
+
 def _changed(data: bytes, first: int, new: bytes) -> bytes:
     return data[:first] + new + data[first + len(new) :]
 
@@ -52,9 +58,9 @@ def _changed(data: bytes, first: int, new: bytes) -> bytes:
 def _updates(file: PlanFile, constants: FileConstants, seed: int) -> list[tuple[int, bytes]]:
     """New bytes for each constant that has another value which its kernel takes, one after another."""
     random, data, found = np.random.default_rng(seed), file.data, list[tuple[int, bytes]]()
-    end = 0
+    shapes, end = _shapes(file), 0
     for first, last in constants.ranges:
-        if first < end:  # a part of another constant
+        if first < end or any(first < b and a < last for a, b in shapes):  # a part of another constant, or a record, too
             continue
         new = bytes(np.frombuffer(data[first:last], np.uint8) ^ random.integers(0, 2, last - first, np.uint8))
         changed = _changed(data, first, new)

@@ -2,23 +2,23 @@
 #ifndef KIBI_CHECK_H
 #define KIBI_CHECK_H
 
-#include "kibi_core.h"
+#include "kibi_open.h"
+#include "kibi_runs.h"
 
-#if KIBI_CORE_WEIGHTS
 /* Parts of a file: what must stay as it is, the constants of a node, and those of graphs inside of operators. */
 enum { KIBI_PART_FIXED = 1, KIBI_PART_CONSTANT = 2, KIBI_PART_INNER = 4 };
 
-/* Bytes of a file that are to be written, and what is found of them. */
+/* Bytes of a file that are to be written, and what the check finds of them: kibi_weights.c. */
 typedef struct {
     const kibi_model *model;
-    uint32_t first, end;   /* the bytes: offsets in the file */
-    uint32_t covered;      /* the bytes before this one are constants */
-    uint32_t part;         /* what is looked at */
-    uint32_t used;         /* the parts that have some of the bytes */
-    int32_t tags;          /* what the inference does with them: KIBI_TAG_... numbers */
-    uint32_t until;        /* after so many steps it does not read them any more */
+    uint32_t first, end; /* the bytes: offsets in the file */
+    uint32_t covered;    /* the bytes before this one are constants */
+    uint32_t part;       /* what is looked at */
+    uint32_t used;       /* the parts that have some of the bytes */
+    int32_t tags;        /* what the inference does with them: KIBI_TAG_... numbers */
+    uint32_t steps;      /* of the order that have been looked at */
+    uint32_t until;      /* after so many steps the inference does not read the bytes any more */
 } kibi_written;
-#endif
 
 /* What is checked, and with what. */
 typedef struct {
@@ -28,11 +28,12 @@ typedef struct {
     uint32_t end;                 /* bytes of the file without its digest */
     const kibi_kernels *kernels;
     const uint8_t *const *contracts; /* of each kernel */
-    uint8_t *marks;                  /* the arena: what each of its bytes holds at this place in the order */
-#if KIBI_CORE_WEIGHTS
-    kibi_written *written;           /* NULL: nothing is to be written */
-#endif
+    uint8_t *marks;                  /* the arena: what each of its bytes holds at this place in the order; NULL: see below */
+    kibi_written *written;           /* what is to be written, while the arena is in use; NULL: a file is opened */
 } kibi_checker;
+
+/* The same; cores whose weights are never written have no code for it. */
+#define KIBI_WRITTEN(c) (KIBI_CORE_WEIGHTS ? (c)->written : (kibi_written *)NULL)
 
 /* Whether so many records of a size are in the file, at a multiple of 4 or, if they are smaller, of their size. */
 int kibi_is_inside(const kibi_checker *c, uint32_t offset, uint32_t count, uint32_t size);
@@ -40,12 +41,18 @@ int kibi_is_inside(const kibi_checker *c, uint32_t offset, uint32_t count, uint3
 /* Whether a node keeps to the contract of its kernel. Its groups are in the file. */
 int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const uint8_t *contract);
 
-#if KIBI_CORE_WEIGHTS
-/* Whether a file is right, but for its digest and its steps: no constant has a part in these. kibi_open.c. */
-int kibi_file_holds(kibi_checker *c);
+/* Opens a model after all checks; or checks the file of an open one again but for its digest, with a copy of the model: kibi_open.c. */
+kibi_status kibi_open_checked(kibi_model *model, const void *file, size_t bytes, const kibi_checked_kernels *kernels, void *arena,
+                              size_t arena_bytes, kibi_written *written);
 
-/* Finds the steps of a node that read what is to be written; its parameters and its arrays have been looked at. kibi_weights.c. */
-void kibi_find_steps(const kibi_checker *c, const kibi_file_node *node);
-#endif
+/* What the check tells of bytes that are to be written: kibi_weights.c. Some bytes belong to a part. */
+void kibi_use(const kibi_checker *c, uint32_t offset, uint32_t bytes, uint32_t part);
+
+/* A node has been looked at: whether its steps read some of what is written. */
+int kibi_node_reads(const kibi_checker *c, const kibi_file_node *node);
+
+/* A run, and the step of one, have been looked at; `begin` is the byte of the runs where it begins. */
+void kibi_use_run(const kibi_checker *c, const kibi_run *run, uint32_t begin);
+void kibi_use_step(const kibi_checker *c, uint32_t begin, uint32_t further, int reads);
 
 #endif

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-KIBI_NOINLINE uint32_t kibi_run_at(const kibi_model *model, uint32_t at, kibi_run *run)
+#include "kibi_runs.h"
+
+/* Reads the run at a byte of the runs; returns at which byte the next one begins, 0 after the last one. */
+static KIBI_NOINLINE uint32_t read_run(const kibi_model *model, uint32_t at, kibi_run *run)
 {
     const kibi_file_graph *const graph = model->graph;
     const uint8_t *const begin = model->file + graph->runs;
@@ -18,7 +21,7 @@ uint32_t kibi_advance(const kibi_model *model, kibi_position *place, uint32_t st
 {
     kibi_run run;
     uint32_t left = steps, next;
-    while (left != 0 && (next = kibi_run_at(model, place->run, &run)) != 0) {
+    while (left != 0 && (next = read_run(model, place->run, &run)) != 0) {
         const uint32_t rest = run.count - place->done;
         if (left < rest) {
             place->done += left;
@@ -36,7 +39,7 @@ uint32_t kibi_steps_done(const kibi_model *model)
     kibi_run run;
     uint32_t steps = model->place.done;
     for (uint32_t at = 0; at < model->place.run; steps += run.count) {
-        at = kibi_run_at(model, at, &run);
+        at = read_run(model, at, &run);
     }
     return steps;
 }
@@ -129,7 +132,7 @@ void kibi_parts_of(kibi_parts *parts, const kibi_model *model, uint32_t steps)
     parts->first[0] = 0;
     parts->first[1] = kibi_header_of(model)->arena_bytes;
     parts->use[0] = KIBI_UNTOUCHED;
-    for (; (next = kibi_run_at(model, at, &run)) != 0; at = next, done = 0) {
+    for (; (next = read_run(model, at, &run)) != 0; at = next, done = 0) {
         for (; done < run.count; ++done) {
             touch_all(parts, model, &run, done, steps == 0);
             steps -= steps != 0;

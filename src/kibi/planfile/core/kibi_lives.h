@@ -3,7 +3,6 @@
 #define KIBI_LIVES_H
 
 #include "kibi_core.h"
-#include "kibi_runs.h"
 
 /* So many parts of an arena are told apart; where there are more, some bytes count as taken that are free. */
 #ifndef KIBI_CORE_PARTS
@@ -19,9 +18,6 @@ typedef struct {
     uint32_t first[KIBI_CORE_PARTS + 1]; /* the byte at which each begins; after the last one the arena's size */
     uint8_t use[KIBI_CORE_PARTS];        /* no two neighbours have the same, but for those that were not touched */
 } kibi_parts;
-
-/* Reads the run at a byte of the runs; returns at which byte the next one begins, 0 after the last one. */
-uint32_t kibi_run_at(const kibi_model *model, uint32_t at, kibi_run *run);
 
 /* Moves a place on by so many steps, or to the end of the order; returns by how many. */
 uint32_t kibi_advance(const kibi_model *model, kibi_position *place, uint32_t steps);

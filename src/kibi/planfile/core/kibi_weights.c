@@ -5,72 +5,60 @@
 
 #include "kibi_check.h"
 #include "kibi_kernels.h"
-#include "kibi_lives.h"
-#include "kibi_runs.h"
+#include "kibi_lease.h"
 
-#define DIGEST_BYTES 32u
-
-/* Looks at the rows of a step that are in the file. */
-static void find_rows(const kibi_checker *c, const kibi_run *run, uint32_t further)
-{
-    const kibi_file_graph *const graph = c->graph;
-    const kibi_file_group *group = (const kibi_file_group *)(const void *)(c->file + run->node->groups);
-    const kibi_file_place *const places = (const kibi_file_place *)(const void *)(c->file + graph->places);
-    uint32_t index = 0;
-    for (const kibi_file_group *const end = group + run->node->read_count; group < end; ++group) {
-        for (const uint32_t last = index + group->count; index < last; ++index) {
-            const uint32_t number = kibi_entry(c->file, graph, run->entries, index);
-            const kibi_file_place *const place = places + (number - graph->arena_bytes);
-            if (number >= graph->arena_bytes && place->memory == KIBI_MEMORY_FILE) {
-                const uint32_t moved = further == 0 ? 0 : kibi_moved(c->file, graph, run, index, further);
-                (void)kibi_is_inside(c, place->offset + moved, group->bytes, 1);
-            }
-        }
-    }
-}
-
-void kibi_find_steps(const kibi_checker *c, const kibi_file_node *node)
+void kibi_use(const kibi_checker *c, uint32_t offset, uint32_t bytes, uint32_t part)
 {
     kibi_written *const w = c->written;
-    kibi_model model = *w->model;
-    kibi_run run;
-    const uint32_t inner = (node->flags & KIBI_KIND_CONTROLS) != 0 ? KIBI_PART_INNER : 0u;
-    const uint32_t always = w->used & (KIBI_PART_CONSTANT | inner);
-    uint32_t steps = 0, next;
-    model.graph = c->graph;
-    for (uint32_t at = 0; (next = kibi_run_at(&model, at, &run)) != 0; at = next) {
-        w->part = KIBI_PART_FIXED;
-        (void)kibi_is_inside(c, c->graph->runs + at, next - at, 1);
-        if (KIBI_WIDTH(c->graph) == 1u) {
-            for (const uint8_t *entry = run.entries; entry < run.next; ++entry) {
-                (void)kibi_is_inside(c, c->graph->runs - KIBI_TABLE_BYTES + 2u * *entry, 2, 1);
-            }
-        }
-        w->part = KIBI_PART_CONSTANT;
-        for (uint32_t further = 0; further < run.count; ++further, ++steps) {
-            if (run.node != node) {
-                continue;
-            }
-            w->used = (w->used & ~(uint32_t)KIBI_PART_CONSTANT) | always;
-            find_rows(c, &run, further);
-            if ((w->used & (KIBI_PART_CONSTANT | inner)) == 0) {
-                continue;
-            }
-            if (c->graph != w->model->graph) {
-                w->used |= KIBI_PART_INNER;
-            } else if (at < w->model->place.run || (at == w->model->place.run && further < w->model->place.done)) {
-                w->tags |= KIBI_TAG_OLD;
-            } else {
-                w->tags |= KIBI_TAG_NEW;
-                w->until = steps + 1u > w->until ? steps + 1u : w->until;
-            }
+    const uint32_t end = offset + bytes;
+    if (offset < w->end && w->first < end) {
+        w->used |= part;
+        if (offset <= w->covered && w->covered < end) {
+            w->covered = end;
         }
     }
-    w->used &= ~(uint32_t)KIBI_PART_CONSTANT;
-    w->part = KIBI_PART_FIXED;
 }
 
-static void exchange(uint8_t *one, uint8_t *other, uint32_t count)
+int kibi_node_reads(const kibi_checker *c, const kibi_file_node *node)
+{
+    kibi_written *const w = c->written;
+    const uint32_t used = w->used;
+    w->part = KIBI_PART_FIXED;
+    w->used = used & ~(uint32_t)KIBI_PART_CONSTANT;
+    return (used & ((node->flags & KIBI_KIND_CONTROLS) != 0 ? KIBI_PART_CONSTANT | KIBI_PART_INNER : KIBI_PART_CONSTANT)) != 0;
+}
+
+void kibi_use_run(const kibi_checker *c, const kibi_run *run, uint32_t begin)
+{
+    const uint32_t runs = c->graph->runs;
+    if (begin == 0) {
+        c->written->steps = 0;
+        kibi_use(c, runs, c->graph->runs_end - runs, KIBI_PART_FIXED);
+    }
+    for (const uint8_t *entry = run->entries; KIBI_WIDTH(c->graph) == 1u && entry < run->next; ++entry) {
+        kibi_use(c, runs - KIBI_TABLE_BYTES + 2u * *entry, 2, KIBI_PART_FIXED);
+    }
+}
+
+void kibi_use_step(const kibi_checker *c, uint32_t begin, uint32_t further, int reads)
+{
+    kibi_written *const w = c->written;
+    ++w->steps;
+    if (!reads && (w->used & KIBI_PART_CONSTANT) == 0) {
+        return;
+    }
+    w->used &= ~(uint32_t)KIBI_PART_CONSTANT;
+    if (c->graph != w->model->graph) {
+        w->used |= KIBI_PART_INNER;
+    } else if (begin < w->model->place.run || (begin == w->model->place.run && further < w->model->place.done)) {
+        w->tags |= KIBI_TAG_OLD;
+    } else {
+        w->tags |= KIBI_TAG_NEW;
+        w->until = w->until < w->steps ? w->steps : w->until;
+    }
+}
+
+static KIBI_NOINLINE void exchange(uint8_t *one, uint8_t *other, uint32_t count)
 {
     for (; count != 0; --count) {
         const uint8_t byte = *one;
@@ -79,45 +67,41 @@ static void exchange(uint8_t *one, uint8_t *other, uint32_t count)
     }
 }
 
+/* Whether the file of an open model is right, but for its digest. */
+static KIBI_NOINLINE int is_right(kibi_written *w)
+{
+    const kibi_model *const model = w->model;
+    const kibi_file_header *const header = kibi_header_of(model);
+    kibi_model copy;
+    return kibi_open_checked(&copy, header, header->file_bytes, &kibi_core_checked_kernels,
+                             model->arena - KIBI_LEAD_BYTES(header), UINT32_MAX, w) == KIBI_OK;
+}
+
 kibi_status kibi_weights_write(kibi_model *model, uint32_t offset, void *bytes, uint32_t count, uint32_t *until)
 {
     const kibi_status status = kibi_ready(model);
     if (status != KIBI_OK || bytes == NULL) {
         return kibi_refused(status != KIBI_OK ? status : KIBI_ERROR_NULL);
     }
-    if (model->kernels != kibi_core_checked_kernels.kernels) {
-        return kibi_refused(KIBI_ERROR_KERNEL);
-    }
-    kibi_written w = {model, offset, offset + count, offset, KIBI_PART_FIXED, 0, 0, 0};
+    kibi_written w = {model, offset, offset + count, offset, KIBI_PART_FIXED, 0, 0, 0, 0};
     uint8_t *const to = (uint8_t *)(uintptr_t)model->file + offset;
-    kibi_checker c;
-    c.file = model->file;
-    c.header = (const kibi_file_header *)(const void *)model->file;
-    c.end = c.header->file_bytes - DIGEST_BYTES;
-    c.kernels = model->kernels;
-    c.contracts = kibi_core_checked_kernels.contracts;
-    c.marks = NULL;
-    c.written = NULL;
-    if (offset < sizeof *c.header || !kibi_is_inside(&c, offset, count, 1)) {
+    /* Constants are inside the file; so is what they cover. */
+    if (w.end < offset || offset < sizeof(kibi_file_header) || !is_right(&w) || (w.used & KIBI_PART_FIXED) != 0 ||
+        w.covered < w.end) {
         return kibi_refused(KIBI_ERROR_ACCESS);
     }
-    c.written = &w;
-    if (!kibi_file_holds(&c) || (w.used & KIBI_PART_FIXED) != 0 || w.covered < w.end) {
-        return kibi_refused(KIBI_ERROR_ACCESS);
-    }
-    if ((model->place.run | model->place.done) == 0) {
-        w.tags = 0; /* all of the next inference reads the new bytes */
-    } else if (until != NULL && (w.tags & KIBI_TAG_NEW) != 0) {
+    const int32_t tags = (model->place.run | model->place.done) == 0 ? 0 : w.tags; /* an inference that begins sees no old bytes */
+    if (until != NULL && (tags & KIBI_TAG_NEW) != 0) {
         *until = w.until;
         return KIBI_PAUSED;
     }
     exchange(to, (uint8_t *)bytes, count);
-    c.written = NULL;
-    if (!kibi_file_holds(&c)) {
+    w.end = 0; /* nothing more is to be written */
+    if (!is_right(&w)) {
         exchange(to, (uint8_t *)bytes, count);
         return kibi_refused(KIBI_ERROR_ACCESS);
     }
-    model->ended |= w.tags;
+    model->ended |= tags;
     return KIBI_OK;
 }
 
