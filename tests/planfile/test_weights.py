@@ -1,13 +1,18 @@
 """Weights that are written while inference runs: outputs are those of the old weights or of the new ones, or the status says mixed."""
 
+import ctypes
 from collections.abc import Iterator, Sequence
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import kibi
 from kibi.dtypes import Array
+from kibi.emulator import Core
+from kibi.engines.core import CoreEngine, written_core
+from kibi.engines.core_device import MODEL_BYTES
 from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.kernels.params import PARAMS
@@ -18,6 +23,7 @@ from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
 from kibi.reports.fences import fences
 from kibi.runtime import seeded_inputs
+from kibi.toolchain import build_image
 from tests.engines.networks import pooled_network, residual_network, two_input_network
 from tests.ops.comparison import graph_of
 from tests.planfile.c_model import PAUSED, CModel
@@ -254,3 +260,132 @@ def test_report_and_file_agree_on_first_and_last_steps(graph: Graph) -> None:
         found[first, end] = (min(readers), max(readers))
     told = {(each.size_bytes, each.first, each.last) for each in fences(planned)}
     assert {(end - first, *steps) for (first, end), steps in found.items()} == told
+
+
+_DEVICE_FUNCTIONS = ("kibi_model_open", "kibi_model_input", "kibi_model_run_for", "kibi_model_output", "kibi_weights_write")
+
+
+def test_weights_are_written_on_the_device(tmp_path: Path) -> None:
+    """The same statuses and outputs on the emulated core: a file in RAM, a write that waits, one that mixes, and a clean inference."""
+    graph = residual_network()
+    processor = kibi.target("cortex-m4")
+    file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph, target="cortex-m4"))))
+    constants, inputs = constants_of(file), seeded_inputs(graph, 1)
+    sources = written_core(file.kernels, processor, tmp_path, file.parts, weights=True)
+    image = build_image(sources, processor, entries=_DEVICE_FUNCTIONS, level="s", includes=[tmp_path])
+    core = Core(image, processor)
+    data = core.allocate("plan file", len(file.data), alignment=8)
+    arena = core.allocate("arena", file.arena_bytes, alignment=16)
+    model, port = core.allocate("model", MODEL_BYTES, alignment=4), core.allocate("port", 32, alignment=4)
+    given, until = core.allocate("given", len(file.data), alignment=4), core.allocate("until", 4, alignment=4)
+    core.write(data, file.data)
+    kernels = image.symbols["kibi_core_checked_kernels"].address
+
+    def call(name: str, *arguments: int) -> int:
+        return core.call(name, *arguments, instruction_limit=10**8).signed_value
+
+    def begin() -> None:
+        assert call("kibi_model_input", model, 0, port) == 0
+        core.write(int.from_bytes(core.read(port, 4), "little"), inputs[0].tobytes())
+
+    def outputs() -> list[bytes]:
+        assert call("kibi_model_output", model, 0, port) == 0
+        return [core.read(int.from_bytes(core.read(port, 4), "little"), file.outputs[0].size_bytes)]
+
+    assert call("kibi_model_open", model, data, len(file.data), kernels, arena, file.arena_bytes) == 0
+    first, new = _updates(file, constants, 4)[0]
+    core.write(given, new)
+    write = ("kibi_weights_write", model, first, given, len(new))
+    begin()
+    assert call("kibi_model_run_for", model, 5) == PAUSED
+    assert call(*write, until) == PAUSED
+    last = int.from_bytes(core.read(until, 4), "little")
+    assert last == max(constants.readers(first, first + len(new))) + 1
+    assert call("kibi_model_run_for", model, last - 5) == PAUSED
+    assert call(*write, until) == 0
+    assert core.read(given, len(new)) == file.data[first : first + len(new)]
+    assert call("kibi_model_run_for", model, 10**6) == 0
+    assert outputs() == [each.tobytes() for each in kibi.run(graph, None, inputs)]
+    begin()
+    assert call("kibi_model_run_for", model, 5) == PAUSED
+    assert call(*write, 0) == 0
+    assert call("kibi_model_run_for", model, 10**6) == DIRTY
+    begin()
+    assert call("kibi_model_run_for", model, 10**6) == 0
+    assert outputs() == [each.tobytes() for each in kibi.run(graph, None, inputs)]
+    assert call("kibi_weights_write", model, first - 1, given, 1, until) == ACCESS
+
+
+def test_engine_writes_weights_between_slices() -> None:
+    """`CoreEngine` has the function, too."""
+    graph = pooled_network("MEAN")
+    _, file = _planned(graph)
+    engine, constants, inputs = CoreEngine(file, weights=True), constants_of(file), seeded_inputs(graph, 1)
+    first, new = _updates(file, constants, 1)[0]
+    assert engine.write_weights(first, new) == (0, 0)
+    changed = PlanFile(with_digest(bytearray(_changed(file.data, first, new))))
+    found, expected = engine.run(inputs), CoreEngine(changed).run(inputs)
+    assert [each.tobytes() for each in found] == [each.tobytes() for each in expected]
+    assert engine.call("run_for", ctypes.c_uint32(3)) == PAUSED
+    assert engine.write_weights(first, new) == (PAUSED, max(constants.readers(first, first + len(new))) + 1)
+    assert engine.write_weights(len(file.data), b"1") == (ACCESS, 0)
+
+
+@pytest.mark.parametrize("graph", [residual_network(), two_input_network()], ids=lambda each: each.name)
+def test_update_behind_the_fence_of_an_inference_by_the_row(graph: Graph) -> None:
+    """Rows that arrive count as steps; what was written changes the next inference alone; a mixture is told in the end."""
+    planned, file = _planned(graph, input="streamed")
+    constants, inputs = constants_of(file), seeded_inputs(graph, 1)
+    update = _updates(file, constants, 1)[0]
+    first, new = update
+    new_file = with_digest(bytearray(_changed(file.data, first, new)))
+    rows = [array.reshape(file.inputs[number].rows, -1) for number, array in enumerate(inputs)]
+
+    def inference(model: CModel, *, at: int, waits: bool) -> tuple[int, bool]:
+        """Pushes all rows; from row `at` on tries to write. Returns the status, and whether it was written."""
+        counts, number, written = [0] * len(rows), 0, False
+        while (wanted := model.call("expected_input")) >= 0:
+            if number >= at and not written:
+                written = model.write_weights(first, new, waits=waits)[0] == 0
+            assert model.push(wanted, rows[wanted][counts[wanted]]) == 0
+            counts[wanted] += 1
+            number += 1
+        if not written and number >= at:
+            written = model.write_weights(first, new, waits=waits)[0] == 0
+        return model.call("invoke"), written
+
+    old_model, new_model = CModel(file, weights=True), CModel(PlanFile(new_file), weights=True)
+    assert inference(old_model, at=1000, waits=True) == (0, False)
+    assert inference(new_model, at=1000, waits=True) == (0, False)
+    assert old_model.outputs() != new_model.outputs()
+    assert planned.plan.steps
+    statuses = set[int]()
+    for at in range(1, sum(map(len, rows)) + 1):
+        model = CModel(file, weights=True)
+        assert inference(model, at=at, waits=True) == (0, True)
+        assert model.outputs() == old_model.outputs()
+        assert inference(model, at=1000, waits=True) == (0, False)
+        assert model.outputs() == new_model.outputs()
+        model = CModel(file, weights=True)
+        status, written = inference(model, at=at, waits=False)
+        assert written
+        assert status == DIRTY or model.outputs() in (old_model.outputs(), new_model.outputs())
+        statuses.add(status)
+        assert inference(model, at=1000, waits=True) == (0, False)
+        assert model.outputs() == new_model.outputs()
+    assert DIRTY in statuses
+
+
+def test_weights_of_a_leased_arena_leave_the_lease_as_it_is() -> None:
+    """The check of a file that is written does not take the arena."""
+    graph = residual_network()
+    _, file = _planned(graph)
+    model, inputs = CModel(file, lease=True, weights=True), seeded_inputs(graph, 1)
+    first, new = _updates(file, constants_of(file), 1)[0]
+    model.write_all(inputs)
+    assert model.run_for(3) == PAUSED
+    arena = model.arena.tobytes()
+    assert model.write_weights(first, new, waits=True)[0] == PAUSED
+    assert model.write_weights(first, new, waits=False)[0] == 0
+    assert model.arena.tobytes() == arena
+    assert model.finish() == DIRTY
