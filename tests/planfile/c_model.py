@@ -13,7 +13,8 @@ from kibi.engines.core import _Model, _Port, written_core
 from kibi.kernels.params import PARAMS
 from kibi.planfile.reader import PlanFile
 from kibi.targets import target
-from kibi.toolchain.build import build_shared, load_library
+from kibi.toolchain import build_shared
+from kibi.toolchain.cache import load_library
 
 PAUSED = 2
 _ALIGNMENT = 64

@@ -1,13 +1,17 @@
-"""The constants of a plan file, and which steps of an inference read them: found in the file alone, by its contracts and its runs."""
+"""The constants of a plan file, and which steps of an inference read them: found by its contracts and its runs alone."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 from unittest import mock
+
+from numpy.typing import NDArray
 
 from kibi.planfile.in_numpy import contracts, program
 from kibi.planfile.in_numpy.program import Program, programs_of
 from kibi.planfile.reader import PlanFile
 from kibi.planfile.records import Kind, Memory
+from kibi.planfile.run_reader import FileRun
 
 Range = tuple[int, int]
 """The first byte of the file, and the first one after it."""
@@ -43,7 +47,9 @@ def constants_of(file: PlanFile) -> FileConstants:
     with mock.patch.object(program, "holds", _recorded(arrays)):
         programs = programs_of(file)
     of_node = iter(arrays)
-    by_graph = [[frozenset() if node.kind & Kind.RECEIVES else next(of_node) for node in each.nodes] for each in programs]
+    by_graph = [
+        [frozenset() if node.kind & Kind.RECEIVES else next(of_node) for node in each.nodes] for each in programs
+    ]
 
     def all_of(graph: int) -> frozenset[Range]:
         return frozenset().union(*_steps(graph))
@@ -58,7 +64,7 @@ def constants_of(file: PlanFile) -> FileConstants:
     return FileConstants(tuple(_steps(0)))
 
 
-def _rows(one: Program, run: program.FileRun, further: int) -> Iterator[Range]:
+def _rows(one: Program, run: FileRun, further: int) -> Iterator[Range]:
     node, pointer = one.nodes[run.node], 0
     for group in node.groups[: node.reads]:
         for _ in range(group.count):
@@ -68,14 +74,14 @@ def _rows(one: Program, run: program.FileRun, further: int) -> Iterator[Range]:
             pointer += 1
 
 
-def _recorded(found: list[frozenset[Range]]):  # type: ignore[no-untyped-def] # what `mock` replaces is private
+def _recorded(found: list[frozenset[Range]]) -> Callable[[PlanFile, str, int, contracts.Shape], bool]:
     """`holds`, which notes the arrays that each contract names."""
     original, select = contracts.holds, contracts._Evaluation.select
 
     def holds(file: PlanFile, kernel: str, params: int, shape: contracts.Shape) -> bool:
         ranges = set[Range]()
 
-        def noted(self: contracts._Evaluation, count: int, operand: int):  # type: ignore[no-untyped-def]
+        def noted(self: contracts._Evaluation, count: int, operand: int) -> NDArray[Any]:
             place = (self.params + self.number(operand & 63, 4)) & 0xFFFFFFFF
             ranges.add((place, place + (count << (operand >> 6))))
             return select(self, count, operand)

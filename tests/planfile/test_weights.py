@@ -1,4 +1,4 @@
-"""Weights that are written while inference runs: outputs are those of the old weights or of the new ones, or the status says mixed."""
+"""Weights that are written while inference runs: outputs are those of the old or of the new weights, or the status says mixed."""
 
 import ctypes
 from collections.abc import Iterator, Sequence
@@ -17,8 +17,11 @@ from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.kernels.params import PARAMS
 from kibi.kernels.params.contract_text import has_contract
+from kibi.kernels.params.layout import Layout
 from kibi.planfile.in_numpy.program import port_of, programs_of
+from kibi.planfile.kernel_ids import kernel_id
 from kibi.planfile.reader import PlanFile
+from kibi.planfile.records import GRAPH, NODE
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
 from kibi.reports.fences import fences
@@ -66,7 +69,9 @@ def _updates(file: PlanFile, constants: FileConstants, seed: int) -> list[tuple[
     random, data, found = np.random.default_rng(seed), file.data, list[tuple[int, bytes]]()
     shapes, end = _shapes(file), 0
     for first, last in constants.ranges:
-        if first < end or any(first < b and a < last for a, b in shapes):  # a part of another constant, or a record, too
+        if first < end or any(
+            first < b and a < last for a, b in shapes
+        ):  # a part of another constant, or a record, too
             continue
         new = bytes(np.frombuffer(data[first:last], np.uint8) ^ random.integers(0, 2, last - first, np.uint8))
         changed = _changed(data, first, new)
@@ -200,7 +205,7 @@ def _random_ranges(random: np.random.Generator, file: PlanFile, ranges: Sequence
     """Parts of constants, what is beside them, and anything."""
     size = len(file.data)
     for number in range(count):
-        first, end = ranges[random.integers(len(ranges))]
+        first, end = ranges[int(random.integers(len(ranges)))]
         if number % 3 == 0:
             begin = int(random.integers(first, end))
             yield begin, int(random.integers(begin + 1, end + 1))
@@ -262,11 +267,57 @@ def test_report_and_file_agree_on_first_and_last_steps(graph: Graph) -> None:
     assert {(end - first, *steps) for (first, end), steps in found.items()} == told
 
 
-_DEVICE_FUNCTIONS = ("kibi_model_open", "kibi_model_input", "kibi_model_run_for", "kibi_model_output", "kibi_weights_write")
+def _with_other_pointers(file: PlanFile, random: np.random.Generator) -> bytes:
+    """A file of which some pointers to constants lead elsewhere: into records, runs, tables, other constants."""
+    data = bytearray(file.data)
+    graph = file.record(GRAPH, file.header["graphs"])
+    nodes = [file.record(NODE, graph["nodes"] + k * NODE.size_bytes) for k in range(graph["node_count"])]
+    names = {kernel_id(name): name for name in file.kernels}
+    for _ in range(int(random.integers(1, 4))):
+        node = nodes[random.integers(len(nodes))]
+        kind = PARAMS[names[node["kernel_id"]]]
+        places = [
+            place for each, place in zip(kind.fields, Layout.of(kind).offsets, strict=True) if each.is_pointer
+        ] or [0]
+        at = node["params"] + places[random.integers(len(places))]
+        to = int(random.integers(0, len(data) // 4)) * 4
+        data[at : at + 4] = ((to - node["params"]) % (1 << 32)).to_bytes(4, "little")
+    return with_digest(data)
+
+
+@pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)
+def test_no_write_makes_a_file_that_open_would_refuse(graph: Graph) -> None:
+    """Whoever made the file: constants may be where records, runs or checked numbers are, and values may be any."""
+    _, file = _planned(graph)
+    random, opened, taken = np.random.default_rng(4), 0, 0
+    for _ in range(amount(200, 3000)):
+        made = PlanFile(_with_other_pointers(file, random))
+        try:
+            ranges = constants_of(made).ranges
+        except PlanError:
+            continue
+        model = CModel(made, weights=True)
+        opened += 1
+        for first, end in _random_ranges(random, made, ranges, 12):
+            new = random.integers(0, 256, end - first, np.uint8).tobytes()
+            if model.write_weights(first, new, waits=False)[0] == 0:
+                taken += 1
+                CModel(PlanFile(with_digest(bytearray(model.data.tobytes()))), weights=True)  # it opens
+                assert model.call("invoke") == 0
+    assert min(opened, taken) > 10
+
+
+_DEVICE_FUNCTIONS = (
+    "kibi_model_open",
+    "kibi_model_input",
+    "kibi_model_run_for",
+    "kibi_model_output",
+    "kibi_weights_write",
+)
 
 
 def test_weights_are_written_on_the_device(tmp_path: Path) -> None:
-    """The same statuses and outputs on the emulated core: a file in RAM, a write that waits, one that mixes, and a clean inference."""
+    """The same on the emulated core, with a file in RAM: a write that waits, one that mixes, and a clean inference."""
     graph = residual_network()
     processor = kibi.target("cortex-m4")
     file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph, target="cortex-m4"))))

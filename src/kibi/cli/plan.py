@@ -159,7 +159,9 @@ def plan(
         variants = chosen_variants(given) if is_comparison else {"": given}
         planned = _planned(models, target, variants, without_pass, signature, decompress=decompress)
     if buffer:
-        _check_together(compare=compare, drawn=svg or png, ascii_only=ascii_only, checkpoints=checkpoints, fences=fences)
+        _check_together(
+            compare=compare, drawn=svg or png, ascii_only=ascii_only, checkpoints=checkpoints, fences=fences
+        )
         show_together(planned, buffer, effort or 1, saved=saved, as_json=as_json)
         return
     for path in (svg, png):
@@ -193,9 +195,7 @@ def plan(
             say(output(), f"\nThe plan{'s are' if is_comparison else ' is'} drawn in {path}.")
 
 
-def _check_together(
-    *, compare: bool, drawn: Path | None, ascii_only: bool, checkpoints: bool, fences: bool
-) -> None:
+def _check_together(*, compare: bool, drawn: Path | None, ascii_only: bool, checkpoints: bool, fences: bool) -> None:
     """Refuses options that show one plan, or plans side by side, beside --buffer.
 
     Raises:

@@ -34,7 +34,15 @@ ArenaTaken = declare_error("ArenaTaken", "somebody else has used the arena since
 NoCheckpoint = declare_error("NoCheckpoint", "no slot has a complete checkpoint of the model")
 StorageFailed = declare_error("StorageFailed", "a slot for checkpoints cannot be read or written")
 
-EVENTS = (InferenceStarted, InferenceEnded, InferenceMixed, MoreInputNeeded, RowReceived, CheckpointWritten, CheckpointRead)
+EVENTS = (
+    InferenceStarted,
+    InferenceEnded,
+    InferenceMixed,
+    MoreInputNeeded,
+    RowReceived,
+    CheckpointWritten,
+    CheckpointRead,
+)
 """The events of C that are no errors."""
 ERRORS = {
     "KIBI_ERROR_NULL": NullPointer,

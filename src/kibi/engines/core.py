@@ -16,7 +16,8 @@ from kibi.planfile.core_c import core_texts
 from kibi.planfile.kernel_ids import parts_of
 from kibi.planfile.reader import PlanFile, Port
 from kibi.targets import Target, target
-from kibi.toolchain.build import build_shared, load_library
+from kibi.toolchain import build_shared
+from kibi.toolchain.cache import load_library
 
 _GUARD_BYTES = 64
 _CANARY = 0xC5
@@ -106,9 +107,7 @@ class CoreEngine:
     ) -> None:
         self.file = file
         needed = file.kernels if kernels is None else kernels
-        self._library = library or core_library(
-            tuple(needed), compiler=compiler, level=level, weights=weights
-        )
+        self._library = library or core_library(tuple(needed), compiler=compiler, level=level, weights=weights)
         self._data, self._arena = _Guarded(len(file.data)), _Guarded(file.arena_bytes)
         self._data.bytes[:] = np.frombuffer(file.data, np.uint8)
         self._state = _Guarded(file.state_bytes)
@@ -231,9 +230,11 @@ def core_library(
 
     Args:
         kernels: their names.
-        compiler, level, sanitize: as of `build_shared`.
+        compiler: as of `build_shared`.
+        level: as there.
         parts: of the kernels that are needed; None: all.
         weights: True for one whose models' weights can be written.
+        sanitize: as of `build_shared`.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
@@ -241,9 +242,7 @@ def core_library(
     with tempfile.TemporaryDirectory() as folder:
         sources = written_core(kernels, target("host"), Path(folder), parts, weights=weights)
         includes = [Path(folder)]
-        return load_library(
-            build_shared(sources, compiler=compiler, level=level, includes=includes, sanitize=sanitize)
-        )
+        return load_library(build_shared(sources, compiler=compiler, level=level, includes=includes, sanitize=sanitize))
 
 
 def written_core(

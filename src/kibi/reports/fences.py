@@ -66,7 +66,9 @@ def fences(planned: PlannedModel) -> tuple[Fence, ...]:
         planned: a model and its plan.
     """
     b = EmitContext(planned, target_of(planned.plan.target))
-    steps: list[list[tuple[int, int]]] = [[] for _ in b.graph.views]  # of each node: which rows, and the numbers of the steps
+    steps: list[list[tuple[int, int]]] = [
+        [] for _ in b.graph.views
+    ]  # of each node: which rows, and the numbers of the steps
     for number, (node, row) in enumerate(planned.plan.steps):
         steps[node].append((row, number))
     found: dict[tuple[int, bytes], _Reads] = {}
@@ -77,7 +79,9 @@ def fences(planned: PlannedModel) -> tuple[Fence, ...]:
             for each in range(len(inner.graph.views)):
                 numbers = [number for _, number in own]
                 _add_arrays(found, inner, each, numbers)
-                _add_rows(found, inner, each, [(row, number) for row in range(_rows(inner, each)) for number in numbers])
+                _add_rows(
+                    found, inner, each, [(row, number) for row in range(_rows(inner, each)) for number in numbers]
+                )
     made = (
         Fence(each.op, each.name, each.constant, each.size_bytes, min(each.steps), max(each.steps), len(each.readers))
         for each in found.values()

@@ -35,7 +35,7 @@ typedef enum {
     KIBI_ERROR_PINNED = -37,         /* a pinned block neither moves nor is freed */
     KIBI_ERROR_NOT_ONE_BY_ONE = -38, /* a linear arena frees no single block */
     KIBI_ERROR_SCOPE = -39,          /* a scope ended before one that was opened inside it */
-    KIBI_ERROR_ACCESS = -40,         /* those bytes are not the tensor's */
+    KIBI_ERROR_ACCESS = -40,         /* those bytes are not the tensor's, or no weights that can be written so */
     KIBI_ERROR_READ_ONLY = -41,      /* the tensor cannot be written */
     KIBI_ERROR_FREED = -42,          /* the tensor has no bytes: they were freed, or never allocated */
     KIBI_ERROR_INDIRECT = -43,       /* the tensor's rows are not in one piece that has an address */

@@ -28,11 +28,11 @@ typedef struct {
     uint32_t end;                 /* bytes of the file without its digest */
     const kibi_kernels *kernels;
     const uint8_t *const *contracts; /* of each kernel */
-    uint8_t *marks;                  /* the arena: what each of its bytes holds at this place in the order; NULL: see below */
-    kibi_written *written;           /* what is to be written, while the arena is in use; NULL: a file is opened */
+    uint8_t *marks;                  /* the arena: what each of its bytes holds at this place in the order */
+    kibi_written *written;           /* what is to be written, while the arena is in use; NULL: a file is opened. Read it by the macro */
 } kibi_checker;
 
-/* The same; cores whose weights are never written have no code for it. */
+/* What is to be written. Where KIBI_CORE_WEIGHTS is 0, compilers see that nothing ever is, and drop all code for it. */
 #define KIBI_WRITTEN(c) (KIBI_CORE_WEIGHTS ? (c)->written : (kibi_written *)NULL)
 
 /* Whether so many records of a size are in the file, at a multiple of 4 or, if they are smaller, of their size. */
@@ -41,7 +41,8 @@ int kibi_is_inside(const kibi_checker *c, uint32_t offset, uint32_t count, uint3
 /* Whether a node keeps to the contract of its kernel. Its groups are in the file. */
 int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const uint8_t *contract);
 
-/* Opens a model after all checks; or checks the file of an open one again but for its digest, with a copy of the model: kibi_open.c. */
+/* Opens a model as kibi_model_open does. If something is to be written, checks the file of an open model again, but for its digest, and
+ * leaves the arena alone; `model` is another struct then. kibi_open.c. */
 kibi_status kibi_open_checked(kibi_model *model, const void *file, size_t bytes, const kibi_checked_kernels *kernels, void *arena,
                               size_t arena_bytes, kibi_written *written);
 

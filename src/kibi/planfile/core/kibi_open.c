@@ -200,6 +200,9 @@ static int runs_are_right(const kibi_checker *c, const kibi_file_node *followed)
     const uint8_t *const end = c->file + graph->runs_end;
     uint32_t next = 0;
     checked_step step;
+    if (KIBI_WRITTEN(c) != NULL && c->written->end == 0) { /* new constants change no step */
+        return 1;
+    }
     note(c, 0, graph->arena_bytes, NOTHING_YET);
     if (!ends_are_right(c, 0)) {
         return 0;
@@ -362,6 +365,9 @@ static int ports_are_right(const kibi_checker *c)
             if (bytes > INT32_MAX) {
                 return 0;
             }
+        }
+        if (KIBI_WRITTEN(c) != NULL && port->memory == KIBI_MEMORY_FILE) { /* the caller reads it after the last step */
+            kibi_use(c, port->place, port->bytes, KIBI_PART_FIXED);
         }
         /* Rows arrive in all inputs or in none, and in no output. */
         const int is_row = KIBI_CORE_STREAMS && is_input && port->memory == KIBI_MEMORY_NULL;
